@@ -1,0 +1,291 @@
+// The records that the service keeps (spec part 2; contract part 2) and the lists they are read by. A record holds the
+// resource's own fields and, behind them, what only the server needs; `views` in http/ names what goes out.
+import { oneOf } from "../kit/schema.ts";
+import { collection } from "./store.ts";
+
+export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
+export const scope = oneOf(SCOPES);
+
+export const EVENT_TYPES = [
+  "app.created",
+  "app.updated",
+  "app.deployed",
+  "app.deleted",
+  "data.processed",
+  "user.interaction",
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+export const eventType = oneOf(EVENT_TYPES);
+
+export const DELIVERY_STATUSES = ["pending", "succeeded", "failed", "cancelled"] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+export const ACCOUNT_STATES = ["active", "limited", "suspended"] as const;
+export type AccountState = (typeof ACCOUNT_STATES)[number];
+
+export interface AccountRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly state: AccountState;
+}
+/** `all` is the same for every account, so that `page` can list them. */
+export const accounts = collection<AccountRecord & { readonly all: "accounts" }>()({
+  name: "accounts",
+  indexes: { all: { by: ["all"] } },
+});
+
+export interface AppRecord {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly theme: string;
+  readonly public: boolean;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly account_id: string;
+}
+export const apps = collection<AppRecord>()({
+  name: "apps",
+  indexes: { account: { by: ["account_id"] }, account_public: { by: ["account_id", "public"] } },
+});
+
+export interface DeploymentRecord {
+  readonly id: string;
+  readonly app_id: string;
+  readonly name: string;
+  readonly environment: string;
+  readonly custom_domain: string | null;
+  readonly status: "live" | "retired";
+  readonly deployed_at: string;
+  readonly account_id: string;
+  /** The environment while live, null afterwards: an app has one live deployment an environment. */
+  readonly live_in: string | null;
+  /** The custom domain while live, null afterwards. */
+  readonly live_domain: string | null;
+}
+export const deployments = collection<DeploymentRecord>()({
+  name: "deployments",
+  indexes: { app: { by: ["app_id"] }, live_domain: { by: ["live_domain"] } },
+  unique: { live: ["app_id", "live_in"] },
+});
+
+/** Which app holds a custom domain; the id is the host name. */
+export interface DomainRecord {
+  readonly id: string;
+  readonly app_id: string;
+}
+export const domains = collection<DomainRecord>()({ name: "domains" });
+
+export const COLUMN_TYPES = ["string", "number", "boolean", "datetime"] as const;
+export interface Column {
+  readonly name: string;
+  readonly type: (typeof COLUMN_TYPES)[number];
+}
+export type Cell = string | number | boolean | null;
+
+export interface DataSourceRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly type: "json" | "csv";
+  readonly app_id: string | null;
+  readonly status: "processing" | "ready" | "failed";
+  readonly columns: readonly Column[] | null;
+  readonly row_count: number | null;
+  readonly error: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly account_id: string;
+}
+export const dataSources = collection<DataSourceRecord>()({
+  name: "data_sources",
+  indexes: { account: { by: ["account_id"] }, app: { by: ["app_id"] }, status: { by: ["status"] } },
+});
+
+/** What was sent (`raw`, until processed) and what became of it (`rows`); the id is the data source's. */
+export interface DataRecord {
+  readonly id: string;
+  readonly raw: string | readonly { readonly [column: string]: Cell }[] | null;
+  readonly rows: readonly (readonly Cell[])[];
+  /** The request that sent it, for the trace of the event that follows. */
+  readonly request_id: string | null;
+}
+export const dataContents = collection<DataRecord>()({ name: "data_contents" });
+
+export interface UserRecord {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly permissions: readonly Scope[];
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly account_id: string;
+  readonly email_key: string;
+  readonly is_admin: boolean;
+}
+export const users = collection<UserRecord>()({
+  name: "users",
+  indexes: {
+    account: { by: ["account_id"] },
+    account_admin: { by: ["account_id", "is_admin"] },
+    email: { by: ["email_key"] },
+  },
+  unique: { email: ["account_id", "email_key"] },
+});
+
+export interface ApiKeyRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly last_four: string;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly account_id: string;
+  /** SHA-256 of the key, hexadecimal. */
+  readonly hash: string;
+}
+export const apiKeys = collection<ApiKeyRecord>()({
+  name: "api_keys",
+  indexes: { account: { by: ["account_id"] } },
+  unique: { hash: ["hash"] },
+});
+
+export interface OAuthClientRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly redirect_uris: readonly string[];
+  readonly scopes: readonly Scope[];
+  readonly public: boolean;
+  readonly created_at: string;
+  readonly account_id: string;
+  /** SHA-256 of the client secret, hexadecimal; null for a public client. */
+  readonly secret_hash: string | null;
+}
+export const oauthClients = collection<OAuthClientRecord>()({
+  name: "oauth_clients",
+  indexes: { account: { by: ["account_id"] } },
+});
+
+/** A one-time link that signs a user in; the id is the SHA-256 of its token, hexadecimal. */
+export interface SignInRecord {
+  readonly id: string;
+  readonly user_id: string;
+  readonly expires_at: string;
+  readonly all: "sign_ins";
+}
+export const signIns = collection<SignInRecord>()({
+  name: "sign_ins",
+  indexes: { expiry: { by: ["all"], order: "expires_at" }, user: { by: ["user_id"] } },
+});
+
+export interface WebhookRecord {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly EventType[];
+  readonly active: boolean;
+  readonly disabled_reason: "gone" | "failing" | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly account_id: string;
+  readonly secret: string;
+  /** The secret before the last change, and until when `webhook-signature` carries it too. */
+  readonly old_secret: string | null;
+  readonly old_secret_until: string | null;
+  /** Since when no attempt has succeeded: the first failure after the last success; null while all is well. */
+  readonly failing_since: string | null;
+}
+export const webhooks = collection<WebhookRecord>()({
+  name: "webhooks",
+  indexes: { account: { by: ["account_id"] } },
+});
+
+export interface EventRecord {
+  readonly id: string;
+  readonly type: EventType;
+  readonly created: string;
+  /** The envelope as it goes out, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
+  readonly body: string;
+  /** The account it is listed under; null for the sample event of a test delivery. */
+  readonly account_id: string | null;
+  /** The request that caused it. */
+  readonly request_id: string | null;
+}
+export const events = collection<EventRecord>()({
+  name: "events",
+  indexes: {
+    account: { by: ["account_id"] },
+    account_type: { by: ["account_id", "type"] },
+    request: { by: ["request_id"] },
+  },
+});
+
+export const ATTEMPT_ERRORS = [
+  "dns",
+  "refused",
+  "reset",
+  "tls",
+  "timeout",
+  "blocked_address",
+  "aborted",
+  "dropped",
+  "status",
+] as const;
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+
+export interface Attempt {
+  readonly number: number;
+  readonly trigger: "schedule" | "manual";
+  readonly at: string;
+  readonly duration_ms: number;
+  readonly response_status: number | null;
+  readonly response_body: string | null;
+  readonly error: AttemptError | null;
+}
+
+export interface DeliveryRecord {
+  readonly id: string;
+  readonly webhook_id: string;
+  readonly event_id: string;
+  readonly event_type: EventType;
+  readonly status: DeliveryStatus;
+  readonly attempts: readonly Attempt[];
+  /** When the next attempt of the schedule is due; null when none is. */
+  readonly next_attempt_at: string | null;
+  readonly created_at: string;
+  readonly account_id: string;
+  /** Asked to be sent again and not attempted since. */
+  readonly manual: boolean;
+  /** A test delivery: sent whatever the webhook subscribes to, once. */
+  readonly test: boolean;
+  /**
+   * Its place in its webhook's queue, null when nothing is to be sent: "0" asked for by hand, "1" never attempted,
+   * "2" to be tried again, each followed by the time it is due. Compared as text, the first is the next to go.
+   */
+  readonly queue: string | null;
+  /** The webhook while something is to be sent, null afterwards. */
+  readonly queue_of: string | null;
+}
+export const deliveries = collection<DeliveryRecord>()({
+  name: "deliveries",
+  indexes: {
+    webhook: { by: ["webhook_id"] },
+    webhook_status: { by: ["webhook_id", "status"] },
+    event: { by: ["event_id"] },
+    queue: { by: ["queue_of"], order: "queue" },
+  },
+});
+
+/** The kept answer to a request with an Idempotency-Key; the id is a hash of credential and key. */
+export interface IdempotencyRecord {
+  readonly id: string;
+  /** Hash of method, path and body. */
+  readonly fingerprint: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly expires_at: string;
+  readonly all: "idempotency";
+}
+export const idempotency = collection<IdempotencyRecord>()({
+  name: "idempotency",
+  indexes: { expiry: { by: ["all"], order: "expires_at" } },
+});

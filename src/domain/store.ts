@@ -1,0 +1,133 @@
+// The store port: what the service asks of a place that keeps records. It is asynchronous and speaks only of declared
+// keys and indexes, so that a database shared by several server processes fits it as well as memory does. It knows
+// nothing of apps. `store/contract` states every sentence here as a test.
+
+export type Scalar = string | number | boolean | null;
+
+export interface Stored {
+  readonly id: string;
+}
+
+/**
+ * A kind of record. Records are plain JSON values, never changed in place.
+ * `indexes`: lists of records with equal values in the fields `by`, in creation order, or in the text order of the
+ * field `order` (then by creation). `unique`: fields whose values only one record may have at a time.
+ * A record with null in one of an index's or unique key's fields is left out of it.
+ */
+export interface Collection<R extends Stored, I extends string = string, U extends string = string> {
+  readonly name: string;
+  readonly indexes: Readonly<Record<I, IndexRule<R>>>;
+  readonly unique: Readonly<Record<U, readonly (keyof R & string)[]>>;
+}
+
+export interface IndexRule<R> {
+  readonly by: readonly (keyof R & string)[];
+  readonly order?: keyof R & string;
+}
+
+/** Declares a collection; the record type is given, the names of indexes and unique keys are inferred. */
+export const collection =
+  <R extends Stored>() =>
+  <I extends string = never, U extends string = never>(rule: {
+    readonly name: string;
+    readonly indexes?: Readonly<Record<I, IndexRule<R>>>;
+    readonly unique?: Readonly<Record<U, readonly (keyof R & string)[]>>;
+  }): Collection<R, I, U> => ({
+    name: rule.name,
+    indexes: rule.indexes ?? Object.create(null),
+    unique: rule.unique ?? Object.create(null),
+  });
+
+/** A collection of any record type, as a store sees it. */
+export interface AnyCollection {
+  readonly name: string;
+  readonly indexes: Readonly<Record<string, { readonly by: readonly string[]; readonly order?: string }>>;
+  readonly unique: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface Span {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Every read costs what it answers, wherever in the list it lies and however much is stored. */
+export interface Reader {
+  get<R extends Stored, I extends string, U extends string>(
+    from: Collection<R, I, U>,
+    id: string,
+  ): Promise<R | undefined>;
+  /** The record whose unique key has these values, in the order of the key's fields. */
+  find<R extends Stored, I extends string, U extends string>(
+    from: Collection<R, I, U>,
+    unique: U,
+    values: readonly Scalar[],
+  ): Promise<R | undefined>;
+  page<R extends Stored, I extends string, U extends string>(
+    from: Collection<R, I, U>,
+    index: I,
+    values: readonly Scalar[],
+    span: Span,
+  ): Promise<readonly R[]>;
+  count<R extends Stored, I extends string, U extends string>(
+    from: Collection<R, I, U>,
+    index: I,
+    values: readonly Scalar[],
+  ): Promise<number>;
+  /** The distinct values that the index's `by` fields have, over all records in it. */
+  groups<R extends Stored, I extends string, U extends string>(
+    from: Collection<R, I, U>,
+    index: I,
+  ): Promise<readonly (readonly Scalar[])[]>;
+}
+
+export interface Tx extends Reader {
+  /** Creates the record or replaces the one with its id. A replaced record keeps its place in creation order. */
+  put<R extends Stored, I extends string, U extends string>(into: Collection<R, I, U>, record: R): Promise<void>;
+  remove<R extends Stored, I extends string, U extends string>(from: Collection<R, I, U>, id: string): Promise<void>;
+}
+
+export interface Store extends Reader {
+  /** Before anything else, once. Rejects with `StoreRefusal` where the data cannot be used. */
+  open(collections: readonly AnyCollection[]): Promise<void>;
+  /**
+   * The unit of work. All writes of `work` take effect together, or none does (when `work` or the store rejects).
+   * `work` sees its own writes and otherwise one consistent state; where that state has changed by the time of the
+   * commit, `work` is run again, so it has no effects of its own. Resolves when the writes are as durable as the store
+   * promises; nobody sees them before. Rejects with `StorageUnavailable` when they could not be kept, and with
+   * `UniqueViolation` when a unique key would be held twice.
+   */
+  transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * Takes the lease called `name` until the instant `until`, unless someone holds it at `now` (milliseconds): true if
+   * taken. At most one holder over all processes on the same data; a lease need not outlive its holder's process.
+   */
+  lease(name: string, now: number, until: number): Promise<boolean>;
+  release(name: string): Promise<void>;
+  /** Everything kept, as plain JSON. */
+  snapshot(): Promise<StoreData>;
+  /** Replaces everything by `data`, atomically and as durably as a transaction. */
+  restore(data: StoreData): Promise<void>;
+  /** Ends cleanly; later calls reject. */
+  close(): Promise<void>;
+}
+
+/** Records by collection name, each list in creation order. */
+export interface StoreData {
+  readonly format: 1;
+  readonly collections: { readonly [name: string]: readonly Stored[] };
+}
+
+/** The data, the file or its lock forbids to start. The message names the file and what to do. */
+export class StoreRefusal extends Error {
+  override readonly name = "StoreRefusal";
+}
+
+/** A write could not be kept (disk full, I/O error); nothing of it is visible. */
+export class StorageUnavailable extends Error {
+  override readonly name = "StorageUnavailable";
+}
+
+/** A fault of the caller: it wrote without looking for the holder of a unique key. */
+export class UniqueViolation extends Error {
+  override readonly name = "UniqueViolation";
+}
