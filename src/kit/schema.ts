@@ -228,3 +228,22 @@ export function changesOf<T>(schema: ObjectSchema<T>): ObjectSchema<Changes<T>> 
     },
   };
 }
+
+/** A whole number written in decimal digits, as it stands in a query. */
+export function wholeNumber({ min, max }: { readonly min: number; readonly max: number }): Schema<number> {
+  const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `from ${min} to ${max}`;
+  return {
+    json: { type: "integer", minimum: min, ...(max < Number.MAX_SAFE_INTEGER && { maximum: max }) },
+    check(value, path, faults) {
+      const read = typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
+      return read >= min && read <= max ? read : fail(faults, path, `must be a whole number ${range}`);
+    },
+  };
+}
+
+/** `true` or `false` written out, as it stands in a query. */
+export const flagText: Schema<boolean> = {
+  json: { type: "boolean" },
+  check: (value, path, faults) =>
+    value === "true" || value === "false" ? value === "true" : fail(faults, path, "must be true or false"),
+};

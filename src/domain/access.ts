@@ -1,0 +1,119 @@
+// Who calls and what they may do (spec part 5; contract part 5, API keys). A key is found by its SHA-256; the key itself
+// is kept nowhere. How an access token is verified is the business of domain/oauth, handed in as `TokenCheck`.
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Clock, iso } from "../kit/clock.ts";
+import { decide } from "../kit/decisions.ts";
+import { type AccountRecord, type ApiKeyRecord, accounts, apiKeys, SCOPES, type Scope } from "./model.ts";
+import { Refusal, refuse } from "./refusal.ts";
+import type { Reader, Store } from "./store.ts";
+
+export interface Caller {
+  readonly account: AccountRecord;
+  readonly scopes: ReadonlySet<Scope>;
+  /** The API key's id, or the grant that an access token belongs to: what an Idempotency-Key is remembered under. */
+  readonly credential: string;
+}
+
+/** Verifies an access token, or says why not. */
+export type TokenCheck = (token: string) => Promise<Caller | Refusal>;
+
+export const KEY_PREFIX = decide("5.api-key-format", "ahs_", {
+  open: "what an API key looks like",
+  why: "a prefix of its own lets people and secret scanners recognise a key; 256 random bits follow it",
+});
+
+export const KEY_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
+
+export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** `admin` contains the other scopes (spec part 5: full account access). */
+export const allows = (scopes: ReadonlySet<Scope>, scope: Scope): boolean => scopes.has(scope) || scopes.has("admin");
+
+const CREDENTIAL = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/;
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** The token in an Authorization header (RFC 6750 2.1); several headers are no credential. */
+export function bearerToken(headers: readonly string[]): string | Refusal {
+  const [header] = headers;
+  if (header === undefined)
+    return refuse({
+      code: "missing_credential",
+      detail: "The Authorization header is missing; send Bearer and an API key or access token.",
+    });
+  const malformed = (scheme: "bearer" | "other", detail: string) =>
+    refuse({ code: "malformed_credential", detail, scheme });
+  if (headers.length > 1) return malformed("bearer", "There is more than one Authorization header.");
+  const [, scheme, token] = CREDENTIAL.exec(header) ?? [];
+  if (scheme?.toLowerCase() !== "bearer")
+    return malformed("other", "The Authorization header's scheme must be Bearer.");
+  if (token === undefined || token === "") return malformed("bearer", "After Bearer the token is missing.");
+  return TOKEN.test(token)
+    ? token
+    : malformed("bearer", "What follows Bearer is not one token of letters, digits and -._~+/ with = at its end.");
+}
+
+export class Access {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #checkToken: TokenCheck;
+  readonly #onError: (error: unknown) => void;
+  #touches: Promise<void> = Promise.resolve();
+
+  constructor(parts: { store: Store; clock: Clock; checkToken: TokenCheck; onError: (error: unknown) => void }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#checkToken = parts.checkToken;
+    this.#onError = parts.onError;
+  }
+
+  /** Who sends these Authorization headers. */
+  async authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
+    const token = bearerToken(headers);
+    if (token instanceof Refusal) return token;
+    return token.startsWith(KEY_PREFIX) || !token.includes(".") ? this.#byKey(token) : this.#checkToken(token);
+  }
+
+  /** Resolves when every use noted so far is stored. */
+  settled(): Promise<void> {
+    return this.#touches;
+  }
+
+  async #byKey(key: string): Promise<Caller | Refusal> {
+    const found = await keyOf(this.#store, key);
+    const account = found && (await this.#store.get(accounts, found.account_id));
+    if (!found || !account)
+      return refuse({ code: "invalid_credential", detail: "The API key is not known or was deleted." });
+    this.#note(found);
+    return { account, scopes: KEY_SCOPES, credential: found.id };
+  }
+
+  /** Keeps `last_used_at` to the minute, behind the answer: the request neither waits for it nor fails with it. */
+  #note(key: ApiKeyRecord): void {
+    const minute = iso(Math.floor(this.#clock.now() / 60_000) * 60_000);
+    if (key.last_used_at !== null && key.last_used_at >= minute) return;
+    this.#touches = this.#touches.then(() => this.#touch(key.id, minute)).catch(this.#onError);
+  }
+
+  async #touch(id: string, minute: string): Promise<void> {
+    await this.#store.transact(async (tx) => {
+      const key = await tx.get(apiKeys, id);
+      if (key && (key.last_used_at ?? "") < minute) await tx.put(apiKeys, { ...key, last_used_at: minute });
+    });
+  }
+}
+
+/** The record of a key in clear; the stored hash is compared in constant time. */
+export async function keyOf(store: Reader, key: string): Promise<ApiKeyRecord | undefined> {
+  const hash = sha256(key);
+  const found = await store.find(apiKeys, "hash", [hash]);
+  return found && timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash)) ? found : undefined;
+}
+
+const WORDS_FOR_READS = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** What the account's state forbids (spec part 5: suspended or limited account). */
+export function standing(account: AccountRecord, method: string): Refusal | undefined {
+  if (account.state === "suspended") return refuse({ code: "account_suspended" });
+  if (account.state === "limited" && !WORDS_FOR_READS.has(method)) return refuse({ code: "account_limited" });
+  return undefined;
+}

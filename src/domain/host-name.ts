@@ -1,0 +1,44 @@
+// A custom domain (spec part 2; contract part 2): lower case, international names in their ASCII form, RFC 1123 labels,
+// two or more of them; an address or a port is no host name.
+import { isIP } from "node:net";
+import { domainToASCII } from "node:url";
+import { decide } from "../kit/decisions.ts";
+import type { Schema } from "../kit/schema.ts";
+import { text } from "../kit/schema.ts";
+
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const LENGTH_MAX = 253;
+
+const LABELS_MIN = decide("2.custom-domain-labels", 2, {
+  open: "which host names are allowed as custom_domain",
+  why: "a single label is a machine of somebody's own network, never a domain that can be pointed here",
+});
+
+const written = text({ min: 1, max: LENGTH_MAX });
+
+/** Answers the name in its one spelling. */
+export const hostName: Schema<string> = {
+  json: { ...written.json, format: "hostname" },
+  check(value, path, faults) {
+    const before = faults.length;
+    const given = written.check(value, path, faults);
+    if (faults.length > before) return given;
+    const name = canonicalHost(given);
+    if (name === undefined)
+      faults.push({
+        path,
+        detail: `must be a host name of ${LABELS_MIN} or more labels, without scheme, port or path, and no IP address`,
+      });
+    return name ?? given;
+  },
+};
+
+export function canonicalHost(given: string): string | undefined {
+  if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
+  const name = domainToASCII(given).toLowerCase();
+  const labels = name.split(".");
+  const wellFormed = labels.length >= LABELS_MIN && labels.every((label) => LABEL.test(label));
+  return wellFormed && name.length <= LENGTH_MAX && isIP(name) === 0 && !/^\d+$/.test(labels.at(-1) ?? "")
+    ? name
+    : undefined;
+}

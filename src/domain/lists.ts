@@ -1,0 +1,35 @@
+// What every list has in common (spec part 4, query parameters of GET /apps; contract part 4).
+import { decide } from "../kit/decisions.ts";
+import { type Infer, object, wholeNumber, withDefault } from "../kit/schema.ts";
+import type { Collection, Reader, Scalar, Span, Stored } from "./store.ts";
+
+export const LIMIT_DEFAULT = 20;
+export const LIMIT_MAX = decide("8.max-limit", 100, {
+  open: "the maximum value of limit",
+  why: "a page stays small enough to be built in one go, and round",
+});
+
+/** The parameters of every list: limit 1-100 (20), offset 0 or more (0). */
+export const spanParameters = {
+  limit: withDefault(wholeNumber({ min: 1, max: LIMIT_MAX }), LIMIT_DEFAULT),
+  offset: withDefault(wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }), 0),
+};
+export const listQuery = object(spanParameters);
+export type ListQuery = Infer<typeof listQuery>;
+
+export interface Page<R> {
+  readonly items: readonly R[];
+  readonly total: number;
+  readonly span: Span;
+}
+
+export async function pageOf<R extends Stored, I extends string, U extends string>(
+  reader: Reader,
+  from: Collection<R, I, U>,
+  index: I,
+  values: readonly Scalar[],
+  span: Span,
+): Promise<Page<R>> {
+  const total = await reader.count(from, index, values);
+  return { items: await reader.page(from, index, values, span), total, span };
+}

@@ -1,0 +1,107 @@
+// The few forms that a success takes: one resource, a created one, a page of a list, nothing (spec part 4 shows the
+// created app; contract part 4 the rest).
+import type { Page } from "../domain/lists.ts";
+import { decide } from "../kit/decisions.ts";
+import type { Answer, Place } from "./route.ts";
+import type { Presenter, View } from "./view.ts";
+
+export interface Identified {
+  readonly id: string;
+}
+
+/** A new record, with what is shown this once and never again (a key, a secret, a sign-in link). */
+export interface Created<R> {
+  readonly record: R;
+  readonly shown: Readonly<Record<string, string | null>>;
+}
+
+export const one = <R extends object>(view: View<R>, status = 200): Answer<R> => ({
+  status,
+  shape: { kind: "one", view, shownOnce: [] },
+  present: (record, presenter) => ({
+    text: presenter.text(view, record),
+    headers: {},
+    etag: () => presenter.etag(view, record),
+  }),
+});
+
+/** 201 with Location. `at` is the path of the collection, where it is not the one that was posted to. */
+export const created = <R extends Identified>(view: View<R>, at?: (record: R) => string): Answer<R> => ({
+  ...one(view, CREATED),
+  present: (record, presenter, place) => ({
+    ...one(view).present(record, presenter, place),
+    headers: { location: location(record, presenter, place, at) },
+  }),
+});
+
+const CREATED = decide("4.create-status", 201, {
+  open: "the status of a successful create and deploy",
+  why: "RFC 9110 15.3.2: something new can be found at Location",
+});
+
+export const createdOnce = <R extends Identified>(view: View<R>, names: readonly string[]): Answer<Created<R>> => ({
+  status: CREATED,
+  shape: { kind: "one", view, shownOnce: names },
+  present({ record, shown }, presenter, place) {
+    const text = presenter.text(view, record);
+    return {
+      text: extended(text, shown),
+      kept: extended(text, Object.fromEntries(Object.keys(shown).map((name) => [name, null]))),
+      headers: { location: location(record, presenter, place), "cache-control": "no-store" },
+      etag: () => presenter.etag(view, record),
+    };
+  },
+});
+
+const extended = (text: string, members: Created<unknown>["shown"]): string =>
+  `${text.slice(0, -1)},${JSON.stringify(members).slice(1)}`;
+
+function location<R extends Identified>(
+  record: R,
+  presenter: Presenter,
+  place: Place,
+  at?: (record: R) => string,
+): string {
+  return `${presenter.links.baseUrl}${at?.(record) ?? place.path}/${record.id}`;
+}
+
+export const page = <R extends object>(view: View<R>): Answer<Page<R>> => ({
+  status: 200,
+  shape: { kind: "page", view, shownOnce: [] },
+  present({ items, total, span }, presenter, place) {
+    let texts = "";
+    for (const item of items) texts += texts === "" ? presenter.text(view, item) : `,${presenter.text(view, item)}`;
+    const text = `{"${LIST_SHAPE.items}":[${texts}],"total":${total},"limit":${span.limit},"offset":${span.offset}}`;
+    const link = links({ items, total, span }, presenter, place);
+    return { text, headers: link === "" ? {} : { link } };
+  },
+});
+
+export const LIST_SHAPE = decide(
+  "4.list-shape",
+  { items: "data", beside: ["total", "limit", "offset"] },
+  {
+    open: "the shape of a list's answer",
+    why: "a wrapper can grow and carries the total; the same four members for every list",
+  },
+);
+
+/** RFC 8288: where the next and the previous page are. */
+function links({ total, span }: Page<unknown>, presenter: Presenter, place: Place): string {
+  const to = (offset: number, rel: string) => {
+    const query = new URLSearchParams(place.query);
+    query.set("limit", String(span.limit));
+    query.set("offset", String(offset));
+    return `<${presenter.links.baseUrl}${place.path}?${query}>; rel="${rel}"`;
+  };
+  const found: string[] = [];
+  if (span.offset + span.limit < total) found.push(to(span.offset + span.limit, "next"));
+  if (span.offset > 0) found.push(to(Math.max(span.offset - span.limit, 0), "prev"));
+  return found.join(", ");
+}
+
+export const nothing: Answer<null> = {
+  status: decide("4.delete-response", 204, { open: "status and body of a delete", why: "nothing is left to describe" }),
+  shape: { kind: "nothing" },
+  present: () => ({ text: "", headers: {} }),
+};

@@ -1,0 +1,93 @@
+// Reads a request body and makes JSON of it: counted while it streams, strict UTF-8, no byte order mark, nesting bounded
+// (contract, parts 2 and 8; RFC 8259 8.1).
+import type { IncomingMessage } from "node:http";
+import { Refusal, refuse } from "../domain/refusal.ts";
+import { decide } from "../kit/decisions.ts";
+import { type Call, header, JSON_TYPE } from "./call.ts";
+
+export const BODY_BYTES = decide("8.body-size", 1_048_576, {
+  open: "the size limit of bodies",
+  why: "one MiB is a thousand times a usual body and still parsed in a blink",
+});
+export const DATA_BODY_BYTES = decide("8.data-body-size", 10_485_760, {
+  open: "the size limit of the data of a data source",
+  why: "a spreadsheet of a hundred thousand rows fits",
+});
+export const NESTING_MAX = decide("8.json-nesting", 64, {
+  open: "how deep JSON may be nested",
+  why: "no resource here is deeper than four; the bound keeps hostile input from costing a stack",
+});
+
+/** Collects the body. More than `limit_bytes` is refused as soon as it is known, by its announced length or on arrival. */
+export function readBody(request: IncomingMessage, limit_bytes: number, begin: () => void): Promise<Buffer | Refusal> {
+  const tooLarge = refuse({ code: "payload_too_large", limit_bytes });
+  if (Number(request.headers["content-length"] ?? 0) > limit_bytes) return Promise.resolve(tooLarge);
+  begin();
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const collect = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit_bytes) return settle(tooLarge);
+      chunks.push(chunk);
+    };
+    const finish = () => settle(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    const abort = () =>
+      settle(refuse({ code: "invalid_request", detail: "The connection ended before the body did." }));
+    const settle = (result: Buffer | Refusal) => {
+      request.off("data", collect).off("end", finish).off("close", abort).off("error", abort);
+      if (result instanceof Refusal) request.pause();
+      resolve(result);
+    };
+    request.on("data", collect).on("end", finish).on("close", abort).on("error", abort);
+  });
+}
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Media type application/json, with no charset but UTF-8 and no content coding. */
+export function unfitMediaType(call: Call): Refusal | undefined {
+  const unsupported = (detail: string) => refuse({ code: "unsupported_media_type", detail });
+  if (header(call, "content-encoding") !== undefined) return unsupported("A Content-Encoding is not supported.");
+  const [type = "", ...parameters] = (header(call, "content-type") ?? "")
+    .split(";")
+    .map((part) => part.trim().toLowerCase());
+  if (type !== JSON_TYPE) return unsupported(`The Content-Type must be ${JSON_TYPE}.`);
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="));
+  return charset === undefined || /^charset="?utf-8"?$/.test(charset) ? undefined : unsupported("JSON is UTF-8 only.");
+}
+
+/** The body as text: UTF-8 without fault or byte order mark. */
+export function utf8(bytes: Buffer): string | Refusal {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
+    return refuse({ code: "invalid_json", detail: "The body starts with a byte order mark." });
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    return refuse({ code: "invalid_json", detail: "The body is not valid UTF-8." });
+  }
+}
+
+export function parseJson(bytes: Buffer): { readonly value: unknown } | Refusal {
+  const text = utf8(bytes);
+  if (text instanceof Refusal) return text;
+  if (text.trim() === "")
+    return refuse({ code: "invalid_json", detail: "The body is empty; a JSON object is expected." });
+  try {
+    const value: unknown = JSON.parse(text);
+    return deeperThan(value, NESTING_MAX)
+      ? refuse({ code: "invalid_json", detail: `The body is nested deeper than ${NESTING_MAX} levels.` })
+      : { value };
+  } catch (error) {
+    const cause = error instanceof SyntaxError ? error.message : "unknown fault";
+    return refuse({ code: "invalid_json", detail: `The body is not valid JSON: ${cause}` });
+  }
+}
+
+function deeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const member of Array.isArray(value) ? value : Object.values(value))
+    if (deeperThan(member, levels - 1)) return true;
+  return false;
+}

@@ -1,0 +1,47 @@
+// A request and its answer as plain data. What handles calls sees no socket and no node:http object; the listener alone
+// turns bytes into a Call and a Reply into bytes.
+import type { Refusal } from "../domain/refusal.ts";
+
+export type Headers = { readonly [name: string]: string | readonly string[] | undefined };
+
+export interface Call {
+  /** `req_` and an id: the X-Request-Id of the answer. */
+  readonly id: string;
+  readonly method: string;
+  /** The path as it was sent, still percent-encoded, without the query. */
+  readonly path: string;
+  /** What follows the first `?`, "" without one. */
+  readonly query: string;
+  /** The Host header in lower case, without its port. */
+  readonly host: string;
+  /** Names in lower case. */
+  readonly headers: Headers;
+  /** Every value that was sent for the header, in order. */
+  values(name: string): readonly string[];
+  /** Reads the body, `limit_bytes` at most; asked for once. */
+  body(limit_bytes: number): Promise<Buffer | Refusal>;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body: string | Buffer;
+}
+
+export type Handler = (call: Call) => Promise<Reply>;
+
+export const JSON_TYPE = "application/json";
+
+export const jsonReply = (status: number, value: unknown, headers: Reply["headers"] = {}): Reply => ({
+  status,
+  headers: { "content-type": JSON_TYPE, ...headers },
+  body: JSON.stringify(value),
+});
+
+export const empty = (status: number, headers: Reply["headers"] = {}): Reply => ({ status, headers, body: "" });
+
+/** One value of a header that may be sent once only. */
+export function header(call: Call, name: string): string | undefined {
+  const value = call.headers[name];
+  return typeof value === "string" ? value : value?.join(", ");
+}

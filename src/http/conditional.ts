@@ -1,0 +1,43 @@
+// Conditional requests (RFC 9110 13): If-Match and If-None-Match against the strong ETag of one resource.
+import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
+import type { Call } from "./call.ts";
+
+const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
+
+export interface Conditions {
+  /** Undefined where the header is absent; "*" or the listed tags. */
+  readonly match: "*" | readonly string[] | undefined;
+  readonly noneMatch: "*" | readonly string[] | undefined;
+}
+
+const NO_CONDITIONS: Conditions = { match: undefined, noneMatch: undefined };
+
+export function conditionsOf(call: Call, faults: FieldError[]): Conditions {
+  const { headers } = call;
+  if (headers["if-match"] === undefined && headers["if-none-match"] === undefined) return NO_CONDITIONS;
+  return {
+    match: tags(call, "if-match", "If-Match", faults),
+    noneMatch: tags(call, "if-none-match", "If-None-Match", faults),
+  };
+}
+
+function tags(call: Call, name: string, shown: string, faults: FieldError[]): Conditions["match"] {
+  const values = call.values(name);
+  if (values.length === 0) return undefined;
+  const whole = values.join(",").trim();
+  if (whole === "*") return "*";
+  const listed = whole.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];
+  const wellFormed = listed.length > 0 && listed.every((tag) => ENTITY_TAG.test(tag));
+  if (!wellFormed) faults.push({ header: shown, detail: "must be * or a list of entity tags in double quotes" });
+  return listed;
+}
+
+/** What the conditions say of a resource that exists with this ETag. */
+export function judge(conditions: Conditions, etag: string, reading: boolean): Refusal | "not-modified" | undefined {
+  const { match, noneMatch } = conditions;
+  const failed = refuse({ code: "precondition_failed" });
+  if (match !== undefined && match !== "*" && !match.includes(etag)) return failed;
+  const same = noneMatch === "*" || noneMatch?.some((tag) => tag.replace(/^W\//, "") === etag);
+  if (!same) return undefined;
+  return reading ? "not-modified" : failed;
+}

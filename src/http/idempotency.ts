@@ -1,0 +1,116 @@
+// Idempotency-Key on a POST (contract, part 4): the first answer is written in the very transaction of the change, so a
+// crash leaves both or neither, and comes again for the same request within 24 hours. Server errors are not kept, and
+// what is shown once is null in what is kept.
+import { createHash } from "node:crypto";
+import type { Caller } from "../domain/access.ts";
+import { idempotency } from "../domain/model.ts";
+import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
+import type { Store, Tx } from "../domain/store.ts";
+import { Unit, type UnitParts, type Work } from "../domain/work.ts";
+import { type Clock, instant, iso } from "../kit/clock.ts";
+import { decide } from "../kit/decisions.ts";
+import type { Call, Reply } from "./call.ts";
+
+export const KEEP_MS = decide("4.idempotency-window", 24 * 3_600_000, {
+  open: "how a create can be repeated safely",
+  why: "a day outlasts the retries of any client; a key is at most 255 characters, as others have it",
+});
+const KEY_MAX = 255;
+/** Longer than any request may take; a crashed holder must not block the key for good. */
+const LEASE_MS = 60_000;
+
+/** The key of a POST, or undefined; a malformed one is added to the faults. */
+export function idempotencyKey(call: Call, faults: FieldError[]): string | undefined {
+  if (call.method !== "POST") return undefined;
+  const values = call.values("idempotency-key");
+  const [key] = values;
+  if (key === undefined) return undefined;
+  if (values.length > 1 || key.length < 1 || key.length > KEY_MAX)
+    faults.push({ header: "Idempotency-Key", detail: `must be sent once, with 1 to ${KEY_MAX} characters` });
+  return key;
+}
+
+/** A unit of work that keeps the answer in its transaction. */
+export class RememberingUnit extends Unit {
+  readonly #remember: (w: Work, value: unknown) => Promise<void>;
+  constructor(parts: UnitParts, cause: string | null, remember: (w: Work, value: unknown) => Promise<void>) {
+    super(parts, cause);
+    this.#remember = remember;
+  }
+  protected override finish(w: Work, value: unknown): Promise<void> {
+    return this.#remember(w, value);
+  }
+}
+
+/** One use of a key: what was answered before, or the right to be the first. */
+export class Once {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #id: string;
+  readonly #fingerprint: string;
+
+  constructor(parts: { store: Store; clock: Clock }, caller: Caller, key: string, call: Call, body: Buffer) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#id = hash([caller.credential, key]);
+    this.#fingerprint = hash([call.method, `${call.path}?${call.query}`, body]);
+  }
+
+  /** The kept answer or a refusal; undefined where this request is the first, which then holds the key's lease. */
+  async begin(): Promise<Reply | Refusal | undefined> {
+    const now = this.#clock.now();
+    if (!(await this.#store.lease(this.#lease, now, now + LEASE_MS)))
+      return refuse({ code: "idempotency_in_progress" });
+    const kept = await this.#store.get(idempotency, this.#id);
+    if (kept === undefined || instant(kept.expires_at) <= now) return undefined;
+    await this.end();
+    if (kept.fingerprint !== this.#fingerprint) return refuse({ code: "idempotency_key_reused" });
+    return { status: kept.status, headers: { ...kept.headers, "idempotency-replayed": "true" }, body: kept.body };
+  }
+
+  end(): Promise<void> {
+    return this.#store.release(this.#lease);
+  }
+
+  /** Keeps the answer; within the transaction of the change, so that both are kept or neither. */
+  write(tx: Tx, reply: Reply): Promise<void> {
+    const headers = Object.entries(reply.headers).map(([name, value]) => [name, String(value)]);
+    return tx.put(idempotency, {
+      id: this.#id,
+      fingerprint: this.#fingerprint,
+      status: reply.status,
+      headers: Object.fromEntries(headers),
+      body: reply.body.toString(),
+      expires_at: iso(this.#clock.now() + KEEP_MS),
+      all: "idempotency",
+    });
+  }
+
+  /** Keeps the answer of a request that changed nothing. */
+  keep(reply: Reply): Promise<void> {
+    return this.#store.transact((tx) => this.write(tx, reply));
+  }
+
+  get #lease(): string {
+    return `idempotency ${this.#id}`;
+  }
+}
+
+function hash(parts: readonly (string | Buffer)[]): string {
+  const digest = createHash("sha256");
+  for (const part of parts) digest.update(`${part.length}:`).update(part);
+  return digest.digest("base64url");
+}
+
+const SWEEP_CHUNK = 500;
+
+/** Forgets the answers that are over their time; answers how many. */
+export async function sweepIdempotency(store: Store, now: number): Promise<number> {
+  const oldest = await store.page(idempotency, "expiry", ["idempotency"], { offset: 0, limit: SWEEP_CHUNK });
+  const over = oldest.filter((record) => instant(record.expires_at) <= now);
+  if (over.length > 0)
+    await store.transact(async (tx) => {
+      for (const { id } of over) await tx.remove(idempotency, id);
+    });
+  return over.length;
+}

@@ -1,0 +1,254 @@
+// node:http in and out: makes a Call of each request, writes each Reply, and holds the limits of what arrives (contract,
+// part 8). One reader, one writer, one catch. What fails before a request exists is answered here as well.
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Duplex } from "node:stream";
+import { type Refusal, refuse } from "../domain/refusal.ts";
+import { StorageUnavailable } from "../domain/store.ts";
+import { decide } from "../kit/decisions.ts";
+import type { Ids } from "../kit/ids.ts";
+import { readBody } from "./body.ts";
+import type { Call, Handler, Reply } from "./call.ts";
+import { internalError, type ProblemLinks, problem } from "./problem.ts";
+
+export const LIMITS = decide(
+  "8.request-limits",
+  {
+    url_bytes: 8_192,
+    header_bytes: 16_384,
+    headers_ms: 10_000,
+    request_ms: 30_000,
+    idle_ms: 60_000,
+    connections: 1_000,
+  },
+  {
+    open: "size limits of requests, and how long one may take",
+    why: "each is far above what an honest client sends; without them one slow or endless client holds the server",
+  },
+);
+/** How often Node looks for requests that are over their time. */
+const TIMEOUT_CHECK_MS = 1_000;
+/** Node must read past our own limits, so that we can say which of them was exceeded. */
+const PARSER_BYTES = LIMITS.url_bytes + LIMITS.header_bytes + 8_192;
+/** After a refused upload the connection is kept only if the rest is this small. */
+const STOP_MS = 10_000;
+
+export interface ListenerParts {
+  readonly ids: Ids;
+  readonly handle: Handler;
+  readonly links: ProblemLinks;
+  readonly onError: (error: unknown, requestId: string) => void;
+  /** Told after each answer: method, path, status, time taken. */
+  readonly onAnswer: (call: Call, status: number, started: number) => void;
+}
+
+export interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export class Listener {
+  readonly #server: Server;
+  readonly #busy = new WeakMap<Duplex, number>();
+  #parts: ListenerParts | undefined;
+  #stopping = false;
+
+  constructor(tls?: Tls) {
+    const options = {
+      maxHeaderSize: PARSER_BYTES,
+      headersTimeout: LIMITS.headers_ms,
+      requestTimeout: LIMITS.request_ms,
+      keepAliveTimeout: LIMITS.idle_ms,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      requireHostHeader: false,
+      noDelay: true,
+    };
+    this.#server = tls ? createTlsServer({ ...options, ...tls }) : createServer(options);
+    this.#server.maxConnections = LIMITS.connections;
+    this.#server.maxHeadersCount = 0;
+  }
+
+  /** Listens; the port is free to be 0. Rejects with the system's error (EADDRINUSE, EACCES). */
+  async listen(port: number, host: string): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    const address = this.#server.address();
+    return typeof address === "object" && address ? address.port : port;
+  }
+
+  /** Starts answering. Between `listen` and this, connections wait. */
+  serve(parts: ListenerParts): void {
+    this.#parts = parts;
+    const answer = (request: IncomingMessage, response: ServerResponse) => void this.#answer(parts, request, response);
+    this.#server.on("request", answer);
+    this.#server.on("checkContinue", answer);
+    this.#server.on("checkExpectation", answer);
+    this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
+  }
+
+  /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    const deadline = setTimeout(() => this.#server.closeAllConnections(), STOP_MS);
+    await closed;
+    clearTimeout(deadline);
+  }
+
+  async #answer(parts: ListenerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const started = performance.now();
+    const { socket } = request;
+    this.#busy.set(socket, (this.#busy.get(socket) ?? 0) + 1);
+    response.once("close", () => this.#busy.set(socket, (this.#busy.get(socket) ?? 1) - 1));
+    const call = callOf(parts.ids.next("req_"), request, response);
+    const reply = await this.#reply(parts, call, request);
+    this.#write(request, response, call, reply);
+    parts.onAnswer(call, reply.status, started);
+  }
+
+  /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
+  async #reply(parts: ListenerParts, call: Call, request: IncomingMessage): Promise<Reply> {
+    try {
+      const unfit = unfitRequest(request);
+      return unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
+    } catch (error) {
+      parts.onError(error, call.id);
+      const refusal = error instanceof StorageUnavailable ? refuse({ code: "storage_unavailable" }) : internalError;
+      return problem(refusal, call.id, parts.links);
+    }
+  }
+
+  #write(request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply): void {
+    if (response.destroyed) return;
+    response.setHeader("x-request-id", call.id);
+    for (const name in reply.headers) {
+      const value = reply.headers[name];
+      if (value !== undefined) response.setHeader(name, value);
+    }
+    const unread =
+      !request.complete && (request.headers["content-length"] ?? request.headers["transfer-encoding"]) !== undefined;
+    if (this.#stopping || unread) response.setHeader("connection", "close");
+    if (reply.status !== 204 && reply.status !== 304)
+      response.setHeader("content-length", Buffer.byteLength(reply.body));
+    response.statusCode = reply.status;
+    response.end(request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body);
+    if (unread) lingeringClose(request, response);
+  }
+
+  /** What is no request at all (RFC 9112): answered on the bare socket, unless an answer is already on its way there. */
+  #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const parts = this.#parts;
+    if (parts === undefined || !socket.writable || (this.#busy.get(socket) ?? 0) > 0) {
+      socket.destroy();
+      return;
+    }
+    const id = parts.ids.next("req_");
+    const reply = problem(socketRefusal(error), id, parts.links);
+    const lines = Object.entries({
+      ...reply.headers,
+      "x-request-id": id,
+      connection: "close",
+      "content-length": String(Buffer.byteLength(reply.body)),
+    });
+    const head = lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join("");
+    socket.end(`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ""}\r\n${head}\r\n${reply.body.toString()}`);
+  }
+}
+
+function callOf(id: string, request: IncomingMessage, response: ServerResponse): Call {
+  const target = originForm(request.url ?? "/");
+  const mark = target.indexOf("?");
+  const { headers } = request;
+  return {
+    id,
+    method: request.method ?? "GET",
+    path: mark < 0 ? target : target.slice(0, mark),
+    query: mark < 0 ? "" : target.slice(mark + 1),
+    host: hostOf(headers.host ?? ""),
+    headers,
+    values: (name) => valuesOf(request.rawHeaders, name),
+    body: (limit) => readBody(request, limit, () => continueIfAsked(request, response)),
+  };
+}
+
+function continueIfAsked(request: IncomingMessage, response: ServerResponse): void {
+  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+}
+
+/** A request target may be a whole URL (RFC 9112 3.2.2). */
+function originForm(target: string): string {
+  if (target.startsWith("/") || !URL.canParse(target)) return target;
+  const { pathname, search } = new URL(target);
+  return pathname + search;
+}
+
+const hostOf = (host: string): string => host.toLowerCase().replace(/:\d*$/, "");
+
+function valuesOf(raw: readonly string[], name: string): string[] {
+  const values: string[] = [];
+  for (let at = 0; at < raw.length; at += 2) if (raw[at]?.toLowerCase() === name) values.push(raw[at + 1] ?? "");
+  return values;
+}
+
+function unfitRequest(request: IncomingMessage): Refusal | undefined {
+  if ((request.url?.length ?? 0) > LIMITS.url_bytes)
+    return refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes });
+  let bytes = 0;
+  let hosts = 0;
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    const name = request.rawHeaders[at] ?? "";
+    bytes += name.length + (request.rawHeaders[at + 1]?.length ?? 0) + 4;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  if (bytes > LIMITS.header_bytes) return refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });
+  if (hosts > 1) return notHttp("There is more than one Host header.");
+  if (hosts === 0 && request.httpVersion === "1.1") return notHttp("The Host header is missing.");
+  const expected = request.headers.expect;
+  return expected === undefined || expected.toLowerCase() === "100-continue"
+    ? undefined
+    : notHttp("The expectation is not known.");
+}
+
+const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });
+
+function socketRefusal(error: NodeJS.ErrnoException): Refusal {
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return refuse({ code: "request_timeout" });
+  if (error.code === "HPE_HEADER_OVERFLOW") return overflow(error);
+  return notHttp("What arrived is not an HTTP/1.1 request.");
+}
+
+/** Where the parser gave up before the first line ended, it is the URL that was too long. */
+function overflow(error: NodeJS.ErrnoException): Refusal {
+  const packet = "rawPacket" in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : Buffer.alloc(0);
+  const inFirstLine = packet.subarray(0, PARSER_BYTES).indexOf("\r\n") < 0;
+  return inFirstLine
+    ? refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes })
+    : refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });
+}
+
+const LINGER_BYTES = 16 * 1024 * 1024;
+const LINGER_MS = 2_000;
+
+/**
+ * The answer was given before the whole request was read. Closing at once would reset the connection, and the client
+ * might never see the answer; so a little more is read and thrown away (RFC 9112 9.6).
+ */
+function lingeringClose(request: IncomingMessage, response: ServerResponse): void {
+  const { socket } = request;
+  let left = LINGER_BYTES;
+  const end = setTimeout(() => socket.destroy(), LINGER_MS);
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) socket.destroy();
+  });
+  request.on("end", () => socket.end());
+  socket.once("close", () => clearTimeout(end));
+  response.once("error", () => socket.destroy());
+  request.resume();
+}

@@ -1,0 +1,194 @@
+// What a row of the route table is. A row gives routing, scope, the checks of path, query and body, the success status
+// and the OpenAPI operation at once. `route` ties the types of its parts together and hands the router closures, so
+// that no step needs to know what another one found.
+import type { Caller } from "../domain/access.ts";
+import type { Expect } from "../domain/apps.ts";
+import type { Scope } from "../domain/model.ts";
+import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
+import type { Unit } from "../domain/work.ts";
+import { type Fault, type ObjectSchema, object, parse, pointer, type Schema, trusted } from "../kit/schema.ts";
+import { BODY_BYTES } from "./body.ts";
+import type { ServiceLinks } from "./links.ts";
+import type { Presenter, View } from "./view.ts";
+
+/** What operations may use beside the unit of work. */
+export interface Services {
+  readonly links: ServiceLinks;
+}
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** The names between braces in a path. */
+export type Params<P extends string> = P extends `${string}{${infer N}}${infer Rest}`
+  ? { readonly [K in N]: string } & Params<Rest>
+  : unknown;
+
+export interface Base<P extends string> {
+  readonly unit: Unit;
+  readonly caller: Caller;
+  readonly params: Params<P>;
+  readonly services: Services;
+}
+
+export interface Context<P extends string, Q, B, T extends object> extends Base<P> {
+  readonly query: Q;
+  readonly body: B;
+  /** The precondition of If-Match, to be asked of the record inside the transaction that changes it. */
+  readonly expect: Expect<T>;
+}
+
+/** The resource that a path names, looked for before the body's fields are judged. */
+export interface Target<P extends string, T extends object> {
+  readonly view: View<T>;
+  readonly find: (base: Base<P>) => Promise<T | Refusal>;
+}
+
+/** What a success looks like: its status, and the text made of what `run` answered. */
+export interface Answer<R> {
+  readonly status: number;
+  /** Its name and shape for the OpenAPI document. */
+  readonly shape: AnswerShape;
+  readonly present: (result: R, presenter: Presenter, place: Place) => Presented;
+}
+
+export type AnswerShape =
+  | { readonly kind: "nothing" }
+  | {
+      readonly kind: "one" | "page";
+      readonly view: { readonly name: string; readonly json: View<never>["json"] };
+      readonly shownOnce: readonly string[];
+    };
+
+/** The request that is answered, for Location and Link. */
+export interface Place {
+  readonly path: string;
+  readonly query: string;
+}
+
+export interface Presented {
+  readonly text: string;
+  readonly headers: Record<string, string>;
+  readonly etag?: () => string;
+  /** The text without what is shown once; absent where it is the same. */
+  readonly kept?: string;
+}
+
+interface RowBase<P extends string> {
+  readonly method: Method;
+  readonly path: P;
+  /** The scope that it takes; null where any credential will do. */
+  readonly scope: Scope | null;
+  readonly summary: string;
+  readonly bodyLimit?: number;
+  /** The codes that only this operation can refuse with, beside those of its kind. */
+  readonly refusals?: readonly ("domain_taken" | "email_taken" | "last_admin")[];
+}
+
+export type Origin =
+  /** Shown in the specification. */
+  | { readonly spec: string }
+  /** Chosen: the decision's id, and why. */
+  | { readonly gap: string };
+
+export interface RowSpec<P extends string, Q, B, T extends object, R> extends RowBase<P> {
+  readonly origin: Origin;
+  readonly query?: ObjectSchema<Q>;
+  readonly body?: Schema<B>;
+  readonly example?: unknown;
+  readonly target?: Target<P, T>;
+  readonly run: (context: Context<P, Q, B, T>) => Promise<R | Refusal>;
+  readonly answer: Answer<R>;
+}
+
+/** One operation as the router and the OpenAPI document see it. */
+export interface Row extends RowBase<string> {
+  readonly origin: Origin;
+  readonly query: ObjectSchema<unknown>;
+  readonly body: Schema<unknown> | undefined;
+  readonly example: unknown;
+  readonly answer: { readonly status: number; readonly shape: AnswerShape };
+  readonly bodyLimit: number;
+  readonly paramNames: readonly string[];
+  /** What is wrong with these query parameters. */
+  readonly queryFaults: (query: RawQuery) => readonly FieldError[];
+  readonly begin: (input: Input) => Prepared;
+  /** How a value that `run` put through its unit of work goes out. */
+  readonly present: (result: unknown, presenter: Presenter, place: Place) => Presented;
+}
+
+export type RawQuery = { readonly [name: string]: string };
+
+export interface Input {
+  readonly unit: Unit;
+  readonly caller: Caller;
+  readonly params: { readonly [name: string]: string };
+  readonly services: Services;
+  readonly presenter: Presenter;
+  readonly query: RawQuery;
+  readonly place: Place;
+  /** What If-Match and If-None-Match say to this ETag. */
+  readonly judge: (etag: string) => Refusal | undefined;
+}
+
+/** A request whose query is right: still to be found, checked and run. */
+export interface Prepared {
+  /** The resource in the path exists, or the refusal. */
+  readonly find: () => Promise<Refusal | undefined>;
+  /** Checks the body's fields; answers what remains to be done. */
+  readonly check: (body: unknown) => Refusal | (() => Promise<Presented | Refusal>);
+}
+
+const NO_QUERY: ObjectSchema<unknown> = object({});
+
+export function route<P extends string, R, Q = unknown, B = undefined, T extends object = object>(
+  spec: RowSpec<P, Q, B, T, R>,
+): Row {
+  const { answer } = spec;
+  const query: ObjectSchema<unknown> = spec.query ?? NO_QUERY;
+  return {
+    ...spec,
+    query,
+    body: spec.body,
+    example: spec.example,
+    bodyLimit: spec.bodyLimit ?? BODY_BYTES,
+    paramNames: [...spec.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ""),
+    queryFaults(raw) {
+      const read = parse(query, raw);
+      return "faults" in read ? read.faults.map(parameterError) : [];
+    },
+    begin: (input) => prepare(spec, input),
+    // The unit of work passes on what `run` answers, which is an R.
+    present: (result, presenter, place) => answer.present(trusted<R>(result), presenter, place),
+  };
+}
+
+function prepare<P extends string, R, Q, B, T extends object>(spec: RowSpec<P, Q, B, T, R>, input: Input): Prepared {
+  const { unit, caller, services, presenter } = input;
+  const { target } = spec;
+  // The router fills `params` from this very path, so its names are the ones that `Params<P>` lists.
+  const base: Base<P> = { unit, caller, services, params: trusted<Params<P>>(input.params) };
+  return {
+    async find() {
+      const found = await target?.find(base);
+      return found instanceof Refusal ? found : undefined;
+    },
+    check(raw) {
+      const body = spec.body ? parse(spec.body, raw) : { value: trusted<B>(undefined) };
+      if ("faults" in body) return refuse({ code: "validation_failed", errors: body.faults.map(bodyError) });
+      const query = spec.query ? parse(spec.query, input.query) : { value: trusted<Q>(undefined) };
+      if ("faults" in query)
+        return refuse({ code: "invalid_parameter", detail: "", errors: query.faults.map(parameterError) });
+      const expect = (record: T) => target && input.judge(presenter.etag(target.view, record));
+      return async () => {
+        const result = await spec.run({ ...base, query: query.value, body: body.value, expect });
+        return result instanceof Refusal ? result : spec.answer.present(result, presenter, input.place);
+      };
+    },
+  };
+}
+
+const bodyError = ({ path, detail }: Fault): FieldError => ({ pointer: pointer(path), detail });
+const parameterError = ({ path, detail }: Fault): FieldError => ({
+  parameter: String(path[0]),
+  detail: detail === "is not a known member" ? "is not a parameter of this operation" : detail,
+});

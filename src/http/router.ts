@@ -1,0 +1,191 @@
+// The REST API's way through a request, as one visible list of steps in the order that the contract fixes (part 5): the
+// credential, the account's standing, the rate, the route and its method, the scope, headers and query, the body, what
+// was answered before, the resource, the fields, and then the operation, which judges states itself.
+import { type Access, allows, type Caller, standing } from "../domain/access.ts";
+import { RATE_WINDOW_S, type Rate, type RateLimiter } from "../domain/limits.ts";
+import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
+import { Unit, type UnitParts } from "../domain/work.ts";
+import { decide } from "../kit/decisions.ts";
+import { parseJson, unfitMediaType } from "./body.ts";
+import { type Call, empty, JSON_TYPE, type Reply } from "./call.ts";
+import { type Conditions, conditionsOf, judge } from "./conditional.ts";
+import { idempotencyKey, Once, RememberingUnit } from "./idempotency.ts";
+import { problem } from "./problem.ts";
+import { queryOf } from "./query.ts";
+import type { Prepared, Presented, RawQuery, Row, Services } from "./route.ts";
+import { type Found, RouteTree } from "./route-tree.ts";
+import type { Presenter } from "./view.ts";
+
+export const VERSION_PREFIX = "/v1";
+
+export interface RouterParts {
+  readonly rows: readonly Row[];
+  readonly access: Access;
+  readonly limiter: RateLimiter;
+  readonly unit: UnitParts;
+  readonly services: Services;
+  readonly presenter: Presenter;
+}
+
+/** What the steps have found out about a request that is well-formed. */
+interface Request {
+  readonly call: Call;
+  readonly caller: Caller;
+  readonly row: Row;
+  readonly params: { readonly [name: string]: string };
+  readonly query: RawQuery;
+  readonly conditions: Conditions;
+}
+
+interface Body {
+  readonly bytes: Buffer;
+  readonly value: unknown;
+}
+
+const NO_BODY: Body = { bytes: Buffer.alloc(0), value: undefined };
+
+export class Router {
+  readonly #parts: RouterParts;
+  readonly #tree: RouteTree;
+
+  constructor(parts: RouterParts) {
+    this.#parts = parts;
+    this.#tree = new RouteTree(parts.rows);
+  }
+
+  /** Answers a call whose path starts with /v1. */
+  async handle(call: Call): Promise<Reply> {
+    const { access, services, limiter } = this.#parts;
+    const caller = await access.authenticate(call.values("authorization"));
+    if (caller instanceof Refusal) return problem(caller, call.id, services.links);
+    const unfit = standing(caller.account, call.method);
+    const rate = unfit ? limiter.peek(caller.account.id) : limiter.count(caller.account.id);
+    const answer = unfit ?? exceeded(rate) ?? (await this.#route(call, caller));
+    const reply = answer instanceof Refusal ? problem(answer, call.id, services.links) : answer;
+    return rate === undefined ? reply : { ...reply, headers: { ...reply.headers, ...rateHeaders(rate) } };
+  }
+
+  /** The route, its method and the scope. */
+  async #route(call: Call, caller: Caller): Promise<Reply | Refusal> {
+    const found = this.#tree.find(call.path.slice(VERSION_PREFIX.length));
+    if (found === undefined) return refuse({ code: "not_found", detail: "There is no such path." });
+    if (call.method === "OPTIONS") return empty(204, { allow: found.allow.join(", ") });
+    const row = found.rows.get(call.method === "HEAD" ? "GET" : call.method);
+    if (row === undefined) return refuse({ code: "method_not_allowed", allow: found.allow });
+    const { scope } = row;
+    if (scope !== null && !allows(caller.scopes, scope)) return refuse({ code: "insufficient_scope", scope });
+    return this.#inputs(call, caller, row, paramsOf(row, found));
+  }
+
+  /** Headers and query, all their faults in one answer; then the body; then what this Idempotency-Key was answered. */
+  async #inputs(call: Call, caller: Caller, row: Row, params: Request["params"]): Promise<Reply | Refusal> {
+    const faults: FieldError[] = [];
+    const conditions = conditionsOf(call, faults);
+    const key = idempotencyKey(call, faults);
+    const query = queryOf(call.query, faults);
+    faults.push(...row.queryFaults(query));
+    if (faults.length > 0) return badInput(faults);
+    const body = await readBody(call, row);
+    if (body instanceof Refusal) return body;
+    const request: Request = { call, caller, row, params, query, conditions };
+    if (key === undefined) return this.#operate(request, new Unit(this.#parts.unit, call.id), body);
+    return this.#once(request, new Once(this.#parts.unit, caller, key, call, body.bytes), body);
+  }
+
+  /** Replays what the key's first request was answered, or answers it now and keeps the answer. */
+  async #once(request: Request, once: Once, body: Body): Promise<Reply | Refusal> {
+    const before = await once.begin();
+    if (before) return before;
+    const { row, call } = request;
+    const unit = new RememberingUnit(this.#parts.unit, call.id, (w, value) => {
+      const presented = row.present(value, this.#parts.presenter, placeOf(call));
+      return once.write(w.tx, replyOf(row, presented, presented.kept ?? presented.text));
+    });
+    try {
+      const answer = await this.#operate(request, unit, body);
+      if (answer instanceof Refusal) await once.keep(problem(answer, call.id, this.#parts.services.links));
+      return answer;
+    } finally {
+      await once.end();
+    }
+  }
+
+  /** The resource, the fields, the operation, and what the conditions say to its answer. */
+  async #operate(request: Request, unit: Unit, body: Body): Promise<Reply | Refusal> {
+    const { row, conditions } = request;
+    const prepared = this.#prepare(request, unit);
+    const missing = await prepared.find();
+    if (missing) return missing;
+    const run = prepared.check(body.value);
+    if (run instanceof Refusal) return run;
+    const result = await run();
+    if (result instanceof Refusal) return result;
+    const verdict = row.method === "GET" && result.etag ? judge(conditions, result.etag(), true) : undefined;
+    if (verdict instanceof Refusal) return verdict;
+    return verdict === "not-modified" ? empty(304, { etag: result.etag?.() ?? "" }) : replyOf(row, result, result.text);
+  }
+
+  #prepare({ call, caller, row, params, query, conditions }: Request, unit: Unit): Prepared {
+    return row.begin({
+      unit,
+      caller,
+      params,
+      query,
+      services: this.#parts.services,
+      presenter: this.#parts.presenter,
+      place: placeOf(call),
+      judge(etag) {
+        const verdict = judge(conditions, etag, false);
+        return verdict instanceof Refusal ? verdict : undefined;
+      },
+    });
+  }
+}
+
+const placeOf = (call: Call) => ({ path: call.path.slice(VERSION_PREFIX.length), query: call.query });
+
+function paramsOf(row: Row, { values }: Found): Record<string, string> {
+  const params: Record<string, string> = {};
+  row.paramNames.forEach((name, at) => {
+    params[name] = values[at] ?? "";
+  });
+  return params;
+}
+
+function badInput(errors: readonly FieldError[]): Refusal {
+  const code = errors.some((error) => error.header !== undefined) ? "invalid_header" : "invalid_parameter";
+  const said = errors.map(({ header, parameter, detail }) => `${header ?? parameter} ${detail}`);
+  return refuse({ code, detail: `${said.join("; ")}.`, errors });
+}
+
+async function readBody(call: Call, row: Row): Promise<Body | Refusal> {
+  if (row.body === undefined) return NO_BODY;
+  const bytes = await call.body(row.bodyLimit);
+  if (bytes instanceof Refusal) return bytes;
+  const parsed = unfitMediaType(call) ?? parseJson(bytes);
+  return parsed instanceof Refusal ? parsed : { bytes, value: parsed.value };
+}
+
+function replyOf(row: Row, presented: Presented, body: string): Reply {
+  const headers: Record<string, string> = row.answer.shape.kind === "nothing" ? {} : { "content-type": JSON_TYPE };
+  if (presented.etag) headers["etag"] = presented.etag();
+  return { status: row.answer.status, headers: { ...headers, ...presented.headers }, body };
+}
+
+function exceeded(rate: Rate | undefined): Refusal | undefined {
+  return rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
+}
+
+const RATE_HEADERS = decide(
+  "8.rate-headers",
+  { policy: "ratelimit-policy", state: "ratelimit" },
+  {
+    open: "the headers that report the rate limit",
+    why: "draft-ietf-httpapi-ratelimit-headers is what the field agrees on",
+  },
+);
+
+const rateHeaders = (rate: Rate): Record<string, string> => ({
+  [RATE_HEADERS.policy]: `"default";q=${rate.limit};w=${RATE_WINDOW_S}`,
+  [RATE_HEADERS.state]: `"default";r=${rate.remaining};t=${rate.reset_s}`,
+});
