@@ -52,6 +52,9 @@ export function bearerToken(headers: readonly string[]): string | Refusal {
     : malformed("bearer", "What follows Bearer is not one token of letters, digits and -._~+/ with = at its end.");
 }
 
+/** A signed token starts with a JSON object in base64url and has three parts; a pinned key may have dots, too. */
+const JWT = /^eyJ[^.]*\.[^.]*\.[^.]*$/;
+
 export class Access {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -70,7 +73,7 @@ export class Access {
   async authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
     const token = bearerToken(headers);
     if (token instanceof Refusal) return token;
-    return token.startsWith(KEY_PREFIX) || !token.includes(".") ? this.#byKey(token) : this.#checkToken(token);
+    return JWT.test(token) ? this.#checkToken(token) : this.#byKey(token);
   }
 
   /** Resolves when every use noted so far is stored. */

@@ -168,7 +168,7 @@ async function readBody(call: Call, row: Row): Promise<Body | Refusal> {
 
 function replyOf(row: Row, presented: Presented, body: string): Reply {
   const headers: Record<string, string> = row.answer.shape.kind === "nothing" ? {} : { "content-type": JSON_TYPE };
-  if (presented.etag) headers["etag"] = presented.etag();
+  if (presented.etag) headers.etag = presented.etag();
   return { status: row.answer.status, headers: { ...headers, ...presented.headers }, body };
 }
 

@@ -38,7 +38,7 @@ const listOf = (items: JsonSchema): JsonSchema => ({ type: "array", items });
 const orNull = (schema: JsonSchema): JsonSchema =>
   "enum" in schema || "properties" in schema || "items" in schema
     ? { oneOf: [schema, { type: "null" }] }
-    : { ...schema, type: [schema["type"], "null"] };
+    : { ...schema, type: [schema.type, "null"] };
 
 /** An object with exactly these members, all of them always present. */
 export const shape = (properties: Record<string, JsonSchema>, required = Object.keys(properties)): JsonSchema => ({

@@ -1,0 +1,63 @@
+// API keys (spec part 5: a key opens the whole account). The key is shown in the answer that makes it and never again.
+import { type Infer, object, text } from "../kit/schema.ts";
+import { type Caller, KEY_PREFIX, sha256 } from "./access.ts";
+import type { Expect } from "./apps.ts";
+import { type Page, pageOf } from "./lists.ts";
+import { type ApiKeyRecord, apiKeys } from "./model.ts";
+import { notFound, Refusal } from "./refusal.ts";
+import type { Reader, Span } from "./store.ts";
+import type { Unit, Work } from "./work.ts";
+
+export const apiKeyDraft = object({ name: text({ min: 1, max: 200, notBlank: true }) });
+
+/** A key chosen by a person (flag or seed): 8-200 unreserved characters. */
+export const pinnedKey = text({
+  min: 8,
+  max: 200,
+  pattern: /^[A-Za-z0-9._~-]+$/,
+  says: "made of letters, digits and - . _ ~",
+});
+
+const KEY_BYTES = 32;
+
+export interface NewApiKey {
+  readonly record: ApiKeyRecord;
+  readonly key: string;
+}
+
+export const createApiKey = (unit: Unit, caller: Caller, draft: Infer<typeof apiKeyDraft>) =>
+  unit.transact<NewApiKey>((w) => addApiKey(w, caller.account.id, draft.name));
+
+/** Makes a key, or takes the one given. */
+export async function addApiKey(w: Work, accountId: string, name: string, pinned?: string): Promise<NewApiKey> {
+  const key = pinned ?? KEY_PREFIX + w.ids.secret(KEY_BYTES);
+  const record: ApiKeyRecord = {
+    id: w.ids.next("key_"),
+    name,
+    last_four: key.slice(-4),
+    created_at: w.at,
+    last_used_at: null,
+    account_id: accountId,
+    hash: sha256(key),
+  };
+  await w.tx.put(apiKeys, record);
+  return { record, key };
+}
+
+export async function getApiKey(reader: Reader, caller: Caller, id: string): Promise<ApiKeyRecord | Refusal> {
+  const key = await reader.get(apiKeys, id);
+  return key?.account_id === caller.account.id ? key : notFound("API key");
+}
+
+export const listApiKeys = (reader: Reader, caller: Caller, span: Span): Promise<Page<ApiKeyRecord>> =>
+  pageOf(reader, apiKeys, "account", [caller.account.id], span);
+
+export const removeApiKey = (unit: Unit, caller: Caller, id: string, expect: Expect<ApiKeyRecord>) =>
+  unit.transact<null>(async (w) => {
+    const key = await getApiKey(w.tx, caller, id);
+    if (key instanceof Refusal) return key;
+    const unmet = expect(key);
+    if (unmet) return unmet;
+    await w.tx.remove(apiKeys, id);
+    return null;
+  });

@@ -1,0 +1,79 @@
+// The applications that may ask users for access (spec part 5, OAuth 2.0; fields: contract, part 2). The secret of a
+// confidential client is shown in the answer that makes it; only its SHA-256 is kept.
+import { isLoopbackHost } from "../kit/loopback.ts";
+import { flag, type Infer, list, object, type Schema, text, withDefault } from "../kit/schema.ts";
+import { type Caller, sha256 } from "./access.ts";
+import type { Expect } from "./apps.ts";
+import { type Page, pageOf } from "./lists.ts";
+import { type OAuthClientRecord, oauthClients, SCOPES, scope } from "./model.ts";
+import { notFound, Refusal } from "./refusal.ts";
+import type { Reader, Span } from "./store.ts";
+import type { Unit } from "./work.ts";
+
+const REDIRECTS_MAX = 20;
+
+export const redirectUri: Schema<string> = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
+
+/** RFC 9700 2.1, 4.1: an exact URL; https, or http to this machine; never a fragment. */
+function unfitRedirect(uri: string): string | undefined {
+  if (!URL.canParse(uri)) return "must be an absolute URL";
+  const url = new URL(uri);
+  if (uri.includes("#")) return "must not have a fragment";
+  if (url.username !== "" || url.password !== "") return "must not carry a user name or password";
+  if (url.protocol === "https:") return undefined;
+  return url.protocol === "http:" && isLoopbackHost(url.hostname)
+    ? undefined
+    : "must be https, or http to a loopback address";
+}
+
+export const oauthClientDraft = object({
+  name: text({ min: 1, max: 200, notBlank: true }),
+  redirect_uris: list(redirectUri, { min: 1, max: REDIRECTS_MAX, distinct: true }),
+  scopes: list(scope, { min: 1, max: SCOPES.length, distinct: true }),
+  public: withDefault(flag, false),
+});
+
+export interface NewOAuthClient {
+  readonly record: OAuthClientRecord;
+  /** Null for a public client. */
+  readonly secret: string | null;
+}
+
+const SECRET_BYTES = 32;
+
+export const createOAuthClient = (
+  unit: Unit,
+  caller: Caller,
+  draft: Infer<typeof oauthClientDraft>,
+  given: { readonly id?: string | undefined; readonly secret?: string | undefined } = {},
+) =>
+  unit.transact<NewOAuthClient>(async (w) => {
+    const secret = draft.public ? null : (given.secret ?? w.ids.secret(SECRET_BYTES));
+    const record: OAuthClientRecord = {
+      id: given.id ?? w.ids.next("cli_"),
+      ...draft,
+      created_at: w.at,
+      account_id: caller.account.id,
+      secret_hash: secret === null ? null : sha256(secret),
+    };
+    await w.tx.put(oauthClients, record);
+    return { record, secret };
+  });
+
+export async function getOAuthClient(reader: Reader, caller: Caller, id: string): Promise<OAuthClientRecord | Refusal> {
+  const client = await reader.get(oauthClients, id);
+  return client?.account_id === caller.account.id ? client : notFound("OAuth client");
+}
+
+export const listOAuthClients = (reader: Reader, caller: Caller, span: Span): Promise<Page<OAuthClientRecord>> =>
+  pageOf(reader, oauthClients, "account", [caller.account.id], span);
+
+export const removeOAuthClient = (unit: Unit, caller: Caller, id: string, expect: Expect<OAuthClientRecord>) =>
+  unit.transact<null>(async (w) => {
+    const client = await getOAuthClient(w.tx, caller, id);
+    if (client instanceof Refusal) return client;
+    const unmet = expect(client);
+    if (unmet) return unmet;
+    await w.tx.remove(oauthClients, id);
+    return null;
+  });
