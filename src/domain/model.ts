@@ -204,16 +204,23 @@ export interface EventRecord {
   readonly created: string;
   /** The envelope as it goes out, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
   readonly body: string;
-  /** The account it is listed under; null for the sample event of a test delivery. */
-  readonly account_id: string | null;
+  readonly account_id: string;
+  /**
+   * The account whose list shows it. Null for the sample event of a test delivery, and for an event past the number
+   * kept that only waits for its last pending delivery.
+   */
+  readonly listed_in: string | null;
+  /** The account, for the sample event of a test delivery; null for all others. */
+  readonly sample_of: string | null;
   /** The request that caused it. */
   readonly request_id: string | null;
 }
 export const events = collection<EventRecord>()({
   name: "events",
   indexes: {
-    account: { by: ["account_id"] },
-    account_type: { by: ["account_id", "type"] },
+    account: { by: ["listed_in"] },
+    account_type: { by: ["listed_in", "type"] },
+    sample: { by: ["sample_of"] },
     request: { by: ["request_id"] },
   },
 });

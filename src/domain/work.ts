@@ -12,7 +12,11 @@ export interface Due {
   readonly webhooks: Set<string>;
   /** Data sources to be processed. */
   readonly dataSources: Set<string>;
+  /** Accounts that have more events than are kept. */
+  readonly sweeps: Set<string>;
 }
+
+const nothingDue = (): Due => ({ webhooks: new Set(), dataSources: new Set(), sweeps: new Set() });
 
 /** What the work of one transaction may use. */
 export interface Work {
@@ -50,10 +54,10 @@ export class Unit {
 
   /** Runs `work` in one transaction; where it answers a refusal nothing is kept. `finish` may write last in it. */
   async transact<T>(work: (w: Work) => Promise<T | Refusal>): Promise<T | Refusal> {
-    let due: Due = { webhooks: new Set(), dataSources: new Set() };
+    let due = nothingDue();
     try {
       const result = await this.store.transact(async (tx) => {
-        due = { webhooks: new Set(), dataSources: new Set() };
+        due = nothingDue();
         const now = this.clock.now();
         const w: Work = { tx, now, at: iso(now), ids: this.ids, cause: this.cause, due };
         const value = await work(w);
@@ -61,7 +65,7 @@ export class Unit {
         await this.finish(w, value);
         return value;
       });
-      if (due.webhooks.size > 0 || due.dataSources.size > 0) this.#onDue(due);
+      if (due.webhooks.size + due.dataSources.size + due.sweeps.size > 0) this.#onDue(due);
       return result;
     } catch (error) {
       if (error instanceof Undo) return error.refusal;

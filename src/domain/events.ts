@@ -1,0 +1,66 @@
+// Events (spec part 6): the envelope, written in the commit of the change that it tells of, with one delivery for each
+// active webhook that asked for its type. Sending is the outbox's; here only rows are written.
+import { decide } from "../kit/decisions.ts";
+import { newDelivery } from "./deliveries.ts";
+import type { AccountRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
+import { deliveries, events, webhooks } from "./model.ts";
+import { notFound } from "./refusal.ts";
+import type { Reader } from "./store.ts";
+import type { Work } from "./work.ts";
+
+type Owner = Pick<AccountRecord, "id" | "name">;
+
+export const EVENTS_KEPT = decide("6.events-kept", 10_000, {
+  open: "How long events and their deliveries are kept",
+  why: "an account's newest ones are what a person looks at; what is still to be sent is kept whatever its age",
+});
+
+const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(
+  decide("6.events-without-account", ["user.interaction"], {
+    open: "Which events carry the account",
+    why: "the examples show it in app.deployed and leave it out of user.interaction; the rest follow app.deployed",
+  }),
+);
+
+/** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
+export async function recordEvent(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
+  const event: EventRecord = { ...envelope(w, account, type, object), listed_in: account.id };
+  await w.tx.put(events, event);
+  for await (const webhook of webhooksOf(w.tx, account.id)) {
+    if (!webhook.active || !webhook.events.includes(type)) continue;
+    await w.tx.put(deliveries, newDelivery(w, webhook, event));
+    w.due.webhooks.add(webhook.id);
+  }
+  if ((await w.tx.count(events, "account", [account.id])) > EVENTS_KEPT) w.due.sweeps.add(account.id);
+  return event;
+}
+
+/** The event of a test delivery: real in form, listed nowhere. */
+export async function recordSample(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
+  const event: EventRecord = { ...envelope(w, account, type, object), sample_of: account.id };
+  await w.tx.put(events, event);
+  if ((await w.tx.count(events, "sample", [account.id])) > EVENTS_KEPT) w.due.sweeps.add(account.id);
+  return event;
+}
+
+function envelope(w: Work, account: Owner, type: EventType, object: object): EventRecord {
+  const id = w.ids.next("evt_");
+  const owner = WITHOUT_ACCOUNT.has(type) ? {} : { account: { id: account.id, name: account.name } };
+  const body = JSON.stringify({ id, type, created: w.at, data: { object }, ...owner });
+  const nowhere = { listed_in: null, sample_of: null };
+  return { id, type, created: w.at, body, account_id: account.id, ...nowhere, request_id: w.cause };
+}
+
+async function* webhooksOf(tx: Reader, accountId: string): AsyncGenerator<WebhookRecord> {
+  const limit = 100;
+  for (let offset = 0; ; offset += limit) {
+    const page = await tx.page(webhooks, "account", [accountId], { offset, limit });
+    yield* page;
+    if (page.length < limit) return;
+  }
+}
+
+export async function getEvent(reader: Reader, caller: { readonly account: Owner }, id: string) {
+  const event = await reader.get(events, id);
+  return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
+}
