@@ -2,7 +2,7 @@
 // behind the requests and removes a bounded number in each transaction, so that no answer waits for it.
 import { dropIfOver } from "./deliveries.ts";
 import { EVENTS_KEPT } from "./events.ts";
-import { events } from "./model.ts";
+import { type EventRecord, events } from "./model.ts";
 import type { Store, Tx } from "./store.ts";
 
 const SWEPT_AT_ONCE = 100;
@@ -10,19 +10,23 @@ const SWEPT_AT_ONCE = 100;
 /**
  * Removes the account's oldest events past the number kept, with their deliveries. One that still has something to send
  * only leaves the list and goes when that is settled: a sweep never looks at an event twice, however many wait.
+ * The lists are read outside the transactions: inside, every new event of the account would make them run again.
  */
 export async function sweepEvents(store: Store, accountId: string): Promise<void> {
   for (const index of ["account", "sample"] as const)
-    for (let past = SWEPT_AT_ONCE; past >= SWEPT_AT_ONCE; )
-      past = await store.transact((tx) => sweepSome(tx, index, accountId));
+    for (let past = await pastKept(store, index, accountId); past > 0; past = await pastKept(store, index, accountId)) {
+      const span = { offset: 0, limit: Math.min(past, SWEPT_AT_ONCE) };
+      const oldest = await store.page(events, index, [accountId], span);
+      await store.transact((tx) => sweepAll(tx, oldest));
+    }
 }
 
-/** Answers how many there were to sweep. */
-async function sweepSome(tx: Tx, index: "account" | "sample", accountId: string): Promise<number> {
-  const past = (await tx.count(events, index, [accountId])) - EVENTS_KEPT;
-  if (past <= 0) return 0;
-  const oldest = await tx.page(events, index, [accountId], { offset: 0, limit: Math.min(past, SWEPT_AT_ONCE) });
-  for (const event of oldest)
-    if (!(await dropIfOver(tx, event))) await tx.put(events, { ...event, listed_in: null, sample_of: null });
-  return past;
+const pastKept = async (store: Store, index: "account" | "sample", accountId: string): Promise<number> =>
+  (await store.count(events, index, [accountId])) - EVENTS_KEPT;
+
+async function sweepAll(tx: Tx, oldest: readonly EventRecord[]): Promise<void> {
+  for (const { id } of oldest) {
+    const event = await tx.get(events, id);
+    if (event && !(await dropIfOver(tx, event))) await tx.put(events, { ...event, listed_in: null, sample_of: null });
+  }
 }

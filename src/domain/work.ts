@@ -12,7 +12,7 @@ export interface Due {
   readonly webhooks: Set<string>;
   /** Data sources to be processed. */
   readonly dataSources: Set<string>;
-  /** Accounts that have more events than are kept. */
+  /** Accounts that have new events, and may have more than are kept. */
   readonly sweeps: Set<string>;
 }
 
