@@ -1,0 +1,230 @@
+// Changes laid over a state without touching it: the writes of a transaction that runs, or of commits that are not
+// durable yet. It answers every question as if they were made. What they do to a list is worked out when that list is
+// first asked for, so that a transaction that only writes pays for no list.
+import { UniqueViolation } from "../domain/store.ts";
+import type { Fields, Key, KeyRule, ListRule, TableRule } from "./rules.ts";
+import type { Place, Row } from "./sorted-rows.ts";
+import { type Change, newStamp, type View } from "./view.ts";
+
+/** A row that came into a list (`record`) or went out of it (none). */
+interface Edit extends Place {
+  readonly record: Fields | undefined;
+}
+
+/** What the changes do to one list: its edits in list order, a row that went before one that came to its place. */
+interface Edits {
+  readonly all: Edit[];
+  stamp: number;
+}
+
+const NONE: Edits = { all: [], stamp: 0 };
+
+export class Overlay implements View {
+  /** The state below. May be exchanged for an equal one: when the commits below have become durable. */
+  base: View;
+  readonly changes: Change[] = [];
+  readonly #rows = new Map<TableRule, Map<string, Row | null>>();
+  readonly #holders = new Map<KeyRule, Map<Key, Row | null>>();
+  readonly #lists = new Map<ListRule, { seen: number; readonly edits: Map<Key, Edits> }>();
+  #seq: number;
+
+  constructor(base: View, firstSeq: number) {
+    this.base = base;
+    this.#seq = firstSeq;
+  }
+
+  get nextSeq(): number {
+    return this.#seq;
+  }
+
+  row(table: TableRule, id: string): Row | undefined {
+    const own = this.#rows.get(table)?.get(id);
+    return own === undefined ? this.base.row(table, id) : (own ?? undefined);
+  }
+
+  holder(table: TableRule, unique: KeyRule, key: Key): Row | undefined {
+    const own = this.#holders.get(unique)?.get(key);
+    return own === undefined ? this.base.holder(table, unique, key) : (own ?? undefined);
+  }
+
+  count(table: TableRule, list: ListRule, key: Key): number {
+    const { all } = this.#edits(table, list, key);
+    return all.reduce((count, edit) => count + growth(edit), this.base.count(table, list, key));
+  }
+
+  slice(table: TableRule, list: ListRule, key: Key, offset: number, limit: number): readonly Fields[] {
+    const { all } = this.#edits(table, list, key);
+    if (all.length === 0) return this.base.slice(table, list, key, offset, limit);
+    const page = new Page(offset, limit, (from, count) => this.base.slice(table, list, key, from, count));
+    for (const edit of all) {
+      if (page.full) break;
+      page.pass(this.base.rank(table, list, key, edit));
+      if (edit.record === undefined) page.leaveOut();
+      else page.add(edit.record);
+    }
+    if (!page.full) page.pass(this.base.count(table, list, key));
+    return page.records;
+  }
+
+  rank(table: TableRule, list: ListRule, key: Key, place: Place): number {
+    let rank = this.base.rank(table, list, key, place);
+    for (const edit of this.#edits(table, list, key).all) if (compare(edit, place) < 0) rank += growth(edit);
+    return rank;
+  }
+
+  stamp(table: TableRule, list: ListRule, key: Key): number {
+    return this.#edits(table, list, key).stamp || this.base.stamp(table, list, key);
+  }
+
+  groups(table: TableRule, list: ListRule): readonly Key[] {
+    const edited = [...this.#effects(table, list).keys()];
+    const keys = new Set([...this.base.groups(table, list), ...edited]);
+    for (const key of edited) if (this.count(table, list, key) === 0) keys.delete(key);
+    return [...keys];
+  }
+
+  put(table: TableRule, record: Fields): void {
+    const before = this.row(table, record.id);
+    for (const [name, unique] of table.uniques) this.#claim(table, name, unique, record);
+    const row = { record, seq: before?.seq ?? this.#seq++ };
+    for (const unique of table.uniques.values()) this.#hold(unique, before?.record, row);
+    this.#set(table, record.id, row);
+    this.changes.push({ table, id: record.id, before: before?.record, after: record, seq: row.seq });
+  }
+
+  remove(table: TableRule, id: string): void {
+    const before = this.row(table, id);
+    if (before === undefined) return;
+    for (const unique of table.uniques.values()) this.#hold(unique, before.record, undefined);
+    this.#set(table, id, null);
+    this.changes.push({ table, id, before: before.record, after: undefined, seq: before.seq });
+  }
+
+  /** Makes the changes of another overlay in this one, where new records get their real sequence numbers. */
+  replay(changes: readonly Change[]): void {
+    for (const { table, id, after } of changes) {
+      if (after === undefined) this.remove(table, id);
+      else this.put(table, after);
+    }
+  }
+
+  #claim(table: TableRule, name: string, unique: KeyRule, record: Fields): void {
+    const key = unique.keyOf(record);
+    const holder = key === undefined ? undefined : this.holder(table, unique, key);
+    if (holder !== undefined && holder.record.id !== record.id)
+      throw new UniqueViolation(`${table.name}.${name}: ${String(key)} is held by ${holder.record.id}`);
+  }
+
+  #hold(unique: KeyRule, before: Fields | undefined, row: Row | undefined): void {
+    const own = this.#holders.get(unique) ?? new Map<Key, Row | null>();
+    this.#holders.set(unique, own);
+    const freed = before && unique.keyOf(before);
+    if (freed !== undefined) own.set(freed, null);
+    const key = row && unique.keyOf(row.record);
+    if (key !== undefined && row !== undefined) own.set(key, row);
+  }
+
+  #set(table: TableRule, id: string, row: Row | null): void {
+    const own = this.#rows.get(table);
+    if (own === undefined) this.#rows.set(table, new Map([[id, row]]));
+    else own.set(id, row);
+  }
+
+  #edits(table: TableRule, list: ListRule, key: Key): Edits {
+    return this.#effects(table, list).get(key) ?? NONE;
+  }
+
+  /** What the changes so far do to the lists of one index. */
+  #effects(table: TableRule, list: ListRule): ReadonlyMap<Key, Edits> {
+    const known = this.#lists.get(list) ?? { seen: 0, edits: new Map<Key, Edits>() };
+    this.#lists.set(list, known);
+    for (; known.seen < this.changes.length; known.seen += 1) {
+      const change = this.changes[known.seen];
+      if (change?.table !== table) continue;
+      if (change.before !== undefined) edit(known.edits, list, change.before, change.seq, leave);
+      if (change.after !== undefined) edit(known.edits, list, change.after, change.seq, enter);
+    }
+    return known.edits;
+  }
+}
+
+/** Gathers a page while the base and the edits are gone through in list order. */
+class Page {
+  readonly records: Fields[] = [];
+  readonly #limit: number;
+  readonly #read: (from: number, count: number) => readonly Fields[];
+  #skip: number;
+  #from = 0;
+
+  constructor(offset: number, limit: number, read: (from: number, count: number) => readonly Fields[]) {
+    this.#skip = offset;
+    this.#limit = limit;
+    this.#read = read;
+  }
+
+  get full(): boolean {
+    return this.records.length >= this.#limit;
+  }
+
+  /** Goes through the rows of the base up to the one at `to`. */
+  pass(to: number): void {
+    const skipped = Math.min(this.#skip, to - this.#from);
+    const wanted = Math.min(to - this.#from - skipped, this.#limit - this.records.length);
+    if (wanted > 0) this.records.push(...this.#read(this.#from + skipped, wanted));
+    this.#skip -= skipped;
+    this.#from = to;
+  }
+
+  leaveOut(): void {
+    this.#from += 1;
+  }
+
+  add(record: Fields): void {
+    if (this.#skip > 0) this.#skip -= 1;
+    else if (!this.full) this.records.push(record);
+  }
+}
+
+const growth = (edit: Edit): number => (edit.record === undefined ? -1 : 1);
+
+/** List order. */
+function compare(a: Place, b: Place): number {
+  if (a.order !== b.order) return a.order < b.order ? -1 : 1;
+  return a.seq - b.seq;
+}
+
+type Edited = (all: Edit[], place: Place, record: Fields) => void;
+
+function edit(lists: Map<Key, Edits>, list: ListRule, record: Fields, seq: number, how: Edited): void {
+  const key = list.keyOf(record);
+  if (key === undefined) return;
+  const edits = lists.get(key) ?? { all: [], stamp: 0 };
+  lists.set(key, edits);
+  how(edits.all, { order: list.orderOf(record), seq }, record);
+  edits.stamp = newStamp();
+}
+
+const enter: Edited = (all, place, record) => {
+  all.splice(behind(all, place), 0, { ...place, record });
+};
+
+const leave: Edited = (all, place) => {
+  const at = behind(all, place);
+  const last = all[at - 1];
+  // What came by an earlier change only has to be taken out again; anything else is a row of the base.
+  if (last?.record !== undefined && compare(last, place) === 0) all.splice(at - 1, 1);
+  else all.splice(at, 0, { ...place, record: undefined });
+};
+
+/** The position behind every edit that stands at or before the place. */
+function behind(edits: readonly Edit[], place: Place): number {
+  let low = 0;
+  let high = edits.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const edit = edits[middle];
+    if (edit !== undefined && compare(edit, place) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
