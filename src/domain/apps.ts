@@ -19,6 +19,8 @@ import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
+export type { AppRecord } from "./model.ts";
+
 export type Expect<R> = (record: R) => Refusal | undefined;
 
 export const appDraft = object({

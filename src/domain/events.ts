@@ -2,10 +2,11 @@
 // active webhook that asked for its type. Sending is the outbox's; here only rows are written.
 import { decide } from "../kit/decisions.ts";
 import { newDelivery } from "./deliveries.ts";
+import { type Page, pageOf } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
 import { deliveries, events, webhooks } from "./model.ts";
 import { notFound } from "./refusal.ts";
-import type { Reader } from "./store.ts";
+import type { Reader, Span } from "./store.ts";
 import type { Work } from "./work.ts";
 
 type Owner = Pick<AccountRecord, "id" | "name">;
@@ -64,3 +65,14 @@ export async function getEvent(reader: Reader, caller: { readonly account: Owner
   const event = await reader.get(events, id);
   return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
 }
+
+/** An account's events, of one type if asked for. */
+export const listEvents = (
+  reader: Reader,
+  caller: { readonly account: Owner },
+  type: EventType | undefined,
+  span: Span,
+): Promise<Page<EventRecord>> =>
+  type === undefined
+    ? pageOf(reader, events, "account", [caller.account.id], span)
+    : pageOf(reader, events, "account_type", [caller.account.id, type], span);

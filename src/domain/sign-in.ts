@@ -1,6 +1,7 @@
 // One-time sign-in links (contract, part 5): signing in needs no password. The link's token is kept as SHA-256 only.
-import { decide } from "../kit/decisions.ts";
+
 import { iso } from "../kit/clock.ts";
+import { decide } from "../kit/decisions.ts";
 import { sha256 } from "./access.ts";
 import { signIns } from "./model.ts";
 import type { Work } from "./work.ts";

@@ -2,6 +2,7 @@
 // created app; contract part 4 the rest).
 import type { Page } from "../domain/lists.ts";
 import { decide } from "../kit/decisions.ts";
+import type { ServiceLinks } from "./links.ts";
 import type { Answer, Place } from "./route.ts";
 import type { Presenter, View } from "./view.ts";
 
@@ -39,14 +40,20 @@ const CREATED = decide("4.create-status", 201, {
   why: "RFC 9110 15.3.2: something new can be found at Location",
 });
 
-export const createdOnce = <R extends Identified>(view: View<R>, names: readonly string[]): Answer<Created<R>> => ({
+/** 201 of something with a secret part; `split` says what of the result is the resource and what is shown this once. */
+export const createdOnce = <N, R extends Identified>(
+  view: View<R>,
+  names: readonly string[],
+  split: (result: N, links: ServiceLinks) => Created<R>,
+): Answer<N> => ({
   status: CREATED,
   shape: { kind: "one", view, shownOnce: names },
-  present({ record, shown }, presenter, place) {
+  present(result, presenter, place) {
+    const { record, shown } = split(result, presenter.links);
     const text = presenter.text(view, record);
     return {
       text: extended(text, shown),
-      kept: extended(text, Object.fromEntries(Object.keys(shown).map((name) => [name, null]))),
+      kept: extended(text, Object.fromEntries(names.map((name) => [name, null]))),
       headers: { location: location(record, presenter, place), "cache-control": "no-store" },
       etag: () => presenter.etag(view, record),
     };

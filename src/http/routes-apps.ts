@@ -1,0 +1,126 @@
+// The rows for apps, their deployments and interactions.
+import * as apps from "../domain/apps.ts";
+import { listQuery, spanParameters } from "../domain/lists.ts";
+import { decide } from "../kit/decisions.ts";
+import { flagText, object, optional } from "../kit/schema.ts";
+import { created, nothing, one, page } from "./answers.ts";
+import { type Base, type Row, route, type Target } from "./route.ts";
+import { SCOPE } from "./scopes.ts";
+import { appView, deploymentView, eventView } from "./views.ts";
+
+type AppPath = "/apps/{app_id}";
+
+const find = ({ unit, caller, params }: Base<AppPath>) => apps.getApp(unit.store, caller, params.app_id);
+const theApp: Target<AppPath, apps.AppRecord> = { view: appView, find };
+
+const appsQuery = object({ ...spanParameters, public: optional(flagText) });
+
+const INTERACTION_STATUS = decide("4.interaction-response", 202, {
+  open: "how an interaction with an app is reported",
+  why: "the event is recorded, what receivers make of it is still to come",
+});
+
+export const appRoutes: readonly Row[] = [
+  route({
+    origin: { spec: "4.create-app" },
+    method: "POST",
+    path: "/apps",
+    scope: SCOPE.writeApps,
+    summary: "Create an app",
+    body: apps.appDraft,
+    example: { title: "Sales overview", description: "Revenue by region", theme: "light", public: false },
+    run: ({ unit, caller, body }) => apps.createApp(unit, caller, body),
+    answer: created(appView),
+  }),
+  route({
+    origin: { spec: "4.list-apps" },
+    method: "GET",
+    path: "/apps",
+    scope: SCOPE.readApps,
+    summary: "List apps",
+    query: appsQuery,
+    run: ({ unit, caller, query: { public: shared, ...span } }) => apps.listApps(unit.store, caller, shared, span),
+    answer: page(appView),
+  }),
+  route({
+    origin: { gap: "4.read-app" },
+    method: "GET",
+    path: "/apps/{app_id}",
+    scope: SCOPE.readApps,
+    summary: "Read an app",
+    run: find,
+    answer: one(appView),
+  }),
+  route({
+    origin: { gap: "4.update-app" },
+    method: "PATCH",
+    path: "/apps/{app_id}",
+    scope: SCOPE.writeApps,
+    summary: "Change an app",
+    target: theApp,
+    body: apps.appChanges,
+    example: { title: "Sales overview 2026" },
+    run: ({ unit, caller, params, body, expect }) => apps.changeApp(unit, caller, params.app_id, body, expect),
+    answer: one(appView),
+  }),
+  route({
+    origin: { spec: "4.delete-app" },
+    method: "DELETE",
+    path: "/apps/{app_id}",
+    scope: SCOPE.deleteApps,
+    summary: "Delete an app with its deployments",
+    target: theApp,
+    run: ({ unit, caller, params, expect }) => apps.removeApp(unit, caller, params.app_id, expect),
+    answer: nothing,
+  }),
+  route({
+    origin: { spec: "4.deploy" },
+    method: "POST",
+    path: "/apps/{app_id}/deploy",
+    scope: SCOPE.writeApps,
+    summary: "Deploy an app to an environment",
+    refusals: ["domain_taken"],
+    target: theApp,
+    body: apps.deployRequest,
+    example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
+    run: ({ unit, caller, params, body, services }) => apps.deploy(unit, caller, params.app_id, body, services.links),
+    answer: created(deploymentView, ({ app_id }) => `/apps/${app_id}/deployments`),
+  }),
+  route({
+    origin: { gap: "4.list-deployments" },
+    method: "GET",
+    path: "/apps/{app_id}/deployments",
+    scope: SCOPE.readApps,
+    summary: "List the deployments of an app",
+    query: listQuery,
+    target: theApp,
+    run: ({ unit, params, query }) => apps.listDeployments(unit.store, params.app_id, query),
+    answer: page(deploymentView),
+  }),
+  route({
+    origin: { gap: "4.read-deployment" },
+    method: "GET",
+    path: "/apps/{app_id}/deployments/{deployment_id}",
+    scope: SCOPE.readApps,
+    summary: "Read a deployment",
+    run: ({ unit, caller, params }) => apps.getDeployment(unit.store, caller, params.app_id, params.deployment_id),
+    answer: one(deploymentView),
+  }),
+  route({
+    origin: { gap: "4.interact" },
+    method: "POST",
+    path: "/apps/{app_id}/interactions",
+    scope: SCOPE.writeApps,
+    summary: "Report that a user interacted with an app",
+    target: theApp,
+    body: apps.interaction,
+    example: {
+      user_id: "visitor-17",
+      interaction_type: "chart_click",
+      chart_id: "revenue",
+      data_point: { x: "2026-03", y: 48_250, category: "North" },
+    },
+    run: ({ unit, caller, params, body }) => apps.interact(unit, caller, params.app_id, body),
+    answer: one(eventView, INTERACTION_STATUS),
+  }),
+];
