@@ -74,19 +74,33 @@ export const interaction = object({
   data_point: withDefault(nullable(object({ x: coordinate, y: coordinate, category: coordinate })), null),
 });
 
-export const createApp = (unit: Unit, caller: Caller, draft: Infer<typeof appDraft>, id?: string) =>
+export const createApp = (unit: Unit, caller: Caller, draft: Infer<typeof appDraft>) =>
   unit.transact<AppRecord>(async (w) => {
-    const app: AppRecord = {
-      id: id ?? w.ids.next("app_"),
-      ...draft,
-      created_at: w.at,
-      updated_at: w.at,
-      account_id: caller.account.id,
-    };
-    await w.tx.put(apps, app);
+    const app = await addApp(w, caller.account.id, draft);
     await recordEvent(w, caller.account, "app.created", appFields(app));
     return app;
   });
+
+export async function addApp(
+  w: Work,
+  accountId: string,
+  draft: Infer<typeof appDraft>,
+  id?: string,
+): Promise<AppRecord> {
+  const { title, description, theme } = draft;
+  const at = { created_at: w.at, updated_at: w.at };
+  const app = {
+    id: id ?? w.ids.next("app_"),
+    title,
+    description,
+    theme,
+    public: draft.public,
+    ...at,
+    account_id: accountId,
+  };
+  await w.tx.put(apps, app);
+  return app;
+}
 
 export async function getApp(reader: Reader, caller: Caller, id: string): Promise<AppRecord | Refusal> {
   const app = await reader.get(apps, id);

@@ -8,7 +8,7 @@ import { type Page, pageOf } from "./lists.ts";
 import { type OAuthClientRecord, oauthClients, SCOPES, scope } from "./model.ts";
 import { notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
-import type { Unit } from "./work.ts";
+import type { Unit, Work } from "./work.ts";
 
 const REDIRECTS_MAX = 20;
 
@@ -41,24 +41,30 @@ export interface NewOAuthClient {
 
 const SECRET_BYTES = 32;
 
-export const createOAuthClient = (
-  unit: Unit,
-  caller: Caller,
-  draft: Infer<typeof oauthClientDraft>,
+export const createOAuthClient = (unit: Unit, caller: Caller, draft: Infer<typeof oauthClientDraft>) =>
+  unit.transact<NewOAuthClient>((w) => addOAuthClient(w, caller.account.id, draft));
+
+/** Makes a client; `given` are an id and a secret that a seed brings along. */
+export async function addOAuthClient(
+  w: Work,
+  accountId: string,
+  { name, redirect_uris, scopes, public: isPublic }: Infer<typeof oauthClientDraft>,
   given: { readonly id?: string | undefined; readonly secret?: string | undefined } = {},
-) =>
-  unit.transact<NewOAuthClient>(async (w) => {
-    const secret = draft.public ? null : (given.secret ?? w.ids.secret(SECRET_BYTES));
-    const record: OAuthClientRecord = {
-      id: given.id ?? w.ids.next("cli_"),
-      ...draft,
-      created_at: w.at,
-      account_id: caller.account.id,
-      secret_hash: secret === null ? null : sha256(secret),
-    };
-    await w.tx.put(oauthClients, record);
-    return { record, secret };
-  });
+): Promise<NewOAuthClient> {
+  const secret = isPublic ? null : (given.secret ?? w.ids.secret(SECRET_BYTES));
+  const record: OAuthClientRecord = {
+    id: given.id ?? w.ids.next("cli_"),
+    name,
+    redirect_uris,
+    scopes,
+    public: isPublic,
+    created_at: w.at,
+    account_id: accountId,
+    secret_hash: secret === null ? null : sha256(secret),
+  };
+  await w.tx.put(oauthClients, record);
+  return { record, secret };
+}
 
 export async function getOAuthClient(reader: Reader, caller: Caller, id: string): Promise<OAuthClientRecord | Refusal> {
   const client = await reader.get(oauthClients, id);

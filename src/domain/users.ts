@@ -9,7 +9,7 @@ import { SCOPES, scope, type UserRecord, users } from "./model.ts";
 import { notFound, Refusal, refuse } from "./refusal.ts";
 import { newSignIn } from "./sign-in.ts";
 import type { Reader, Span, Tx } from "./store.ts";
-import type { Unit } from "./work.ts";
+import type { Unit, Work } from "./work.ts";
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
 
@@ -34,24 +34,35 @@ export interface NewUser {
 
 const emailKey = (email: string): string => email.toLowerCase();
 
-export const createUser = (unit: Unit, caller: Caller, draft: Infer<typeof userDraft>, id?: string) =>
+export const createUser = (unit: Unit, caller: Caller, draft: Infer<typeof userDraft>) =>
   unit.transact<NewUser>(async (w) => {
-    const taken = await emailTaken(w.tx, caller, draft.email);
-    if (taken) return taken;
-    const record: UserRecord = {
-      id: id ?? w.ids.next("usr_"),
-      email: draft.email,
-      name: draft.name,
-      permissions: draft.permissions,
-      created_at: w.at,
-      updated_at: w.at,
-      account_id: caller.account.id,
-      email_key: emailKey(draft.email),
-      is_admin: draft.permissions.includes("admin"),
-    };
-    await w.tx.put(users, record);
+    const record = await addUser(w, caller.account.id, draft);
+    if (record instanceof Refusal) return record;
     return { record, signInToken: await newSignIn(w, record.id) };
   });
+
+export async function addUser(
+  w: Work,
+  accountId: string,
+  { email, name, permissions }: Infer<typeof userDraft>,
+  id?: string,
+): Promise<UserRecord | Refusal> {
+  const taken = await emailTaken(w.tx, accountId, email);
+  if (taken) return taken;
+  const record: UserRecord = {
+    id: id ?? w.ids.next("usr_"),
+    email,
+    name,
+    permissions,
+    created_at: w.at,
+    updated_at: w.at,
+    account_id: accountId,
+    email_key: emailKey(email),
+    is_admin: permissions.includes("admin"),
+  };
+  await w.tx.put(users, record);
+  return record;
+}
 
 export async function getUser(reader: Reader, caller: Caller, id: string): Promise<UserRecord | Refusal> {
   const user = await reader.get(users, id);
@@ -76,7 +87,7 @@ export const changeUser = (
     const is_admin = changed.permissions.includes("admin");
     const unmet =
       expect(user) ??
-      (email_key === user.email_key ? undefined : await emailTaken(w.tx, caller, changed.email)) ??
+      (email_key === user.email_key ? undefined : await emailTaken(w.tx, user.account_id, changed.email)) ??
       (is_admin ? undefined : await lastAdmin(w.tx, user));
     if (unmet) return unmet;
     if (sameUser(user, changed)) return user;
@@ -95,8 +106,8 @@ export const removeUser = (unit: Unit, caller: Caller, id: string, expect: Expec
     return null;
   });
 
-async function emailTaken(tx: Tx, caller: Caller, email: string): Promise<Refusal | undefined> {
-  const holder = await tx.find(users, "email", [caller.account.id, emailKey(email)]);
+async function emailTaken(tx: Tx, accountId: string, email: string): Promise<Refusal | undefined> {
+  const holder = await tx.find(users, "email", [accountId, emailKey(email)]);
   return holder && refuse({ code: "email_taken", email });
 }
 

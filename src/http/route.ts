@@ -6,6 +6,7 @@ import type { Expect } from "../domain/apps.ts";
 import type { Scope } from "../domain/model.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import type { Unit } from "../domain/work.ts";
+import { decide } from "../kit/decisions.ts";
 import { type Fault, type ObjectSchema, object, parse, pointer, type Schema, trusted } from "../kit/schema.ts";
 import { BODY_BYTES } from "./body.ts";
 import type { ServiceLinks } from "./links.ts";
@@ -79,19 +80,14 @@ interface RowBase<P extends string> {
   /** The scope that it takes; null where any credential will do. */
   readonly scope: Scope | null;
   readonly summary: string;
+  /** The clause of the specification that shows the operation; without it the row stands in a `chosen` list. */
+  readonly spec?: string;
   readonly bodyLimit?: number;
   /** The codes that only this operation can refuse with, beside those of its kind. */
   readonly refusals?: readonly ("domain_taken" | "email_taken" | "last_admin")[];
 }
 
-export type Origin =
-  /** Shown in the specification. */
-  | { readonly spec: string }
-  /** Chosen: the decision's id, and why. */
-  | { readonly gap: string };
-
 export interface RowSpec<P extends string, Q, B, T extends object, R> extends RowBase<P> {
-  readonly origin: Origin;
   readonly query?: ObjectSchema<Q>;
   readonly body?: Schema<B>;
   readonly example?: unknown;
@@ -102,7 +98,8 @@ export interface RowSpec<P extends string, Q, B, T extends object, R> extends Ro
 
 /** One operation as the router and the OpenAPI document see it. */
 export interface Row extends RowBase<string> {
-  readonly origin: Origin;
+  /** The decision that chose the operation; null where the specification shows it. */
+  readonly gap: string | null;
   readonly query: ObjectSchema<unknown>;
   readonly body: Schema<unknown> | undefined;
   readonly example: unknown;
@@ -147,6 +144,7 @@ export function route<P extends string, R, Q = unknown, B = undefined, T extends
   const query: ObjectSchema<unknown> = spec.query ?? NO_QUERY;
   return {
     ...spec,
+    gap: null,
     query,
     body: spec.body,
     example: spec.example,
@@ -160,6 +158,20 @@ export function route<P extends string, R, Q = unknown, B = undefined, T extends
     // The unit of work passes on what `run` answers, which is an R.
     present: (result, presenter, place) => answer.present(trusted<R>(result), presenter, place),
   };
+}
+
+/** Operations that the specification does not show: one decision for the whole list. */
+export function chosen(
+  id: string,
+  reason: { readonly open: string; readonly why: string },
+  rows: readonly Row[],
+): readonly Row[] {
+  decide(
+    id,
+    rows.map(({ method, path }) => `${method} ${path}`),
+    reason,
+  );
+  return rows.map((row) => ({ ...row, gap: id }));
 }
 
 function prepare<P extends string, R, Q, B, T extends object>(spec: RowSpec<P, Q, B, T, R>, input: Input): Prepared {

@@ -8,7 +8,7 @@ import * as oauthClients from "../domain/oauth-clients.ts";
 import * as users from "../domain/users.ts";
 import { object, optional } from "../kit/schema.ts";
 import { createdOnce, nothing, one, page } from "./answers.ts";
-import { type Base, type Row, route, type Target } from "./route.ts";
+import { type Base, chosen, type Row, route, type Target } from "./route.ts";
 import { SCOPE } from "./scopes.ts";
 import { accountView, apiKeyView, eventView, oauthClientView, userView } from "./views.ts";
 
@@ -24,190 +24,196 @@ const findClient = ({ unit, caller, params }: Base<"/oauth-clients/{client_id}">
   oauthClients.getOAuthClient(unit.store, caller, params.client_id);
 const theClient: Target<"/oauth-clients/{client_id}", OAuthClientRecord> = { view: oauthClientView, find: findClient };
 
-const userRoutes: readonly Row[] = [
-  route({
-    origin: { gap: "4.create-user" },
-    method: "POST",
-    path: "/users",
-    scope: SCOPE.manage,
-    summary: "Add a user",
-    refusals: ["email_taken"],
-    body: users.userDraft,
-    example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
-    run: ({ unit, caller, body }) => users.createUser(unit, caller, body),
-    answer: createdOnce(userView, ["sign_in_url"], ({ record, signInToken }: users.NewUser, links) => ({
-      record,
-      shown: { sign_in_url: links.signIn(signInToken) },
-    })),
-  }),
-  route({
-    origin: { gap: "4.list-users" },
-    method: "GET",
-    path: "/users",
-    scope: SCOPE.manage,
-    summary: "List users",
-    query: listQuery,
-    run: ({ unit, caller, query }) => users.listUsers(unit.store, caller, query),
-    answer: page(userView),
-  }),
-  route({
-    origin: { gap: "4.read-user" },
-    method: "GET",
-    path: "/users/{user_id}",
-    scope: SCOPE.manage,
-    summary: "Read a user",
-    run: findUser,
-    answer: one(userView),
-  }),
-  route({
-    origin: { gap: "4.update-user" },
-    method: "PATCH",
-    path: "/users/{user_id}",
-    scope: SCOPE.manage,
-    summary: "Change a user or their permissions",
-    refusals: ["email_taken", "last_admin"],
-    target: theUser,
-    body: users.userChanges,
-    example: { permissions: ["read:apps", "write:apps"] },
-    run: ({ unit, caller, params, body, expect }) => users.changeUser(unit, caller, params.user_id, body, expect),
-    answer: one(userView),
-  }),
-  route({
-    origin: { gap: "4.delete-user" },
-    method: "DELETE",
-    path: "/users/{user_id}",
-    scope: SCOPE.manage,
-    summary: "Remove a user",
-    refusals: ["last_admin"],
-    target: theUser,
-    run: ({ unit, caller, params, expect }) => users.removeUser(unit, caller, params.user_id, expect),
-    answer: nothing,
-  }),
-];
+const userRoutes = chosen(
+  "4.user-area",
+  { open: "the endpoints of the user area", why: "the same five operations as for any other resource" },
+  [
+    route({
+      method: "POST",
+      path: "/users",
+      scope: SCOPE.manage,
+      summary: "Add a user",
+      refusals: ["email_taken"],
+      body: users.userDraft,
+      example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
+      run: ({ unit, caller, body }) => users.createUser(unit, caller, body),
+      answer: createdOnce(userView, ["sign_in_url"], ({ record, signInToken }: users.NewUser, links) => ({
+        record,
+        shown: { sign_in_url: links.signIn(signInToken) },
+      })),
+    }),
+    route({
+      method: "GET",
+      path: "/users",
+      scope: SCOPE.manage,
+      summary: "List users",
+      query: listQuery,
+      run: ({ unit, caller, query }) => users.listUsers(unit.store, caller, query),
+      answer: page(userView),
+    }),
+    route({
+      method: "GET",
+      path: "/users/{user_id}",
+      scope: SCOPE.manage,
+      summary: "Read a user",
+      run: findUser,
+      answer: one(userView),
+    }),
+    route({
+      method: "PATCH",
+      path: "/users/{user_id}",
+      scope: SCOPE.manage,
+      summary: "Change a user or their permissions",
+      refusals: ["email_taken", "last_admin"],
+      target: theUser,
+      body: users.userChanges,
+      example: { permissions: ["read:apps", "write:apps"] },
+      run: ({ unit, caller, params, body, expect }) => users.changeUser(unit, caller, params.user_id, body, expect),
+      answer: one(userView),
+    }),
+    route({
+      method: "DELETE",
+      path: "/users/{user_id}",
+      scope: SCOPE.manage,
+      summary: "Remove a user",
+      refusals: ["last_admin"],
+      target: theUser,
+      run: ({ unit, caller, params, expect }) => users.removeUser(unit, caller, params.user_id, expect),
+      answer: nothing,
+    }),
+  ],
+);
 
-const keyRoutes: readonly Row[] = [
-  route({
-    origin: { gap: "4.create-api-key" },
-    method: "POST",
-    path: "/api-keys",
-    scope: SCOPE.manage,
-    summary: "Generate an API key",
-    body: apiKeys.apiKeyDraft,
-    example: { name: "Build server" },
-    run: ({ unit, caller, body }) => apiKeys.createApiKey(unit, caller, body),
-    answer: createdOnce(apiKeyView, ["key"], ({ record, key }: apiKeys.NewApiKey) => ({ record, shown: { key } })),
-  }),
-  route({
-    origin: { gap: "4.list-api-keys" },
-    method: "GET",
-    path: "/api-keys",
-    scope: SCOPE.manage,
-    summary: "List API keys",
-    query: listQuery,
-    run: ({ unit, caller, query }) => apiKeys.listApiKeys(unit.store, caller, query),
-    answer: page(apiKeyView),
-  }),
-  route({
-    origin: { gap: "4.read-api-key" },
-    method: "GET",
-    path: "/api-keys/{key_id}",
-    scope: SCOPE.manage,
-    summary: "Read an API key's description",
-    run: findKey,
-    answer: one(apiKeyView),
-  }),
-  route({
-    origin: { gap: "4.delete-api-key" },
-    method: "DELETE",
-    path: "/api-keys/{key_id}",
-    scope: SCOPE.manage,
-    summary: "Revoke an API key",
-    target: theKey,
-    run: ({ unit, caller, params, expect }) => apiKeys.removeApiKey(unit, caller, params.key_id, expect),
-    answer: nothing,
-  }),
-];
+const keyRoutes = chosen(
+  "4.api-key-endpoints",
+  {
+    open: "whether API keys can be managed by API",
+    why: "the dashboard generates keys; a script that rotates them needs the same",
+  },
+  [
+    route({
+      method: "POST",
+      path: "/api-keys",
+      scope: SCOPE.manage,
+      summary: "Generate an API key",
+      body: apiKeys.apiKeyDraft,
+      example: { name: "Build server" },
+      run: ({ unit, caller, body }) => apiKeys.createApiKey(unit, caller, body),
+      answer: createdOnce(apiKeyView, ["key"], ({ record, key }: apiKeys.NewApiKey) => ({ record, shown: { key } })),
+    }),
+    route({
+      method: "GET",
+      path: "/api-keys",
+      scope: SCOPE.manage,
+      summary: "List API keys",
+      query: listQuery,
+      run: ({ unit, caller, query }) => apiKeys.listApiKeys(unit.store, caller, query),
+      answer: page(apiKeyView),
+    }),
+    route({
+      method: "GET",
+      path: "/api-keys/{key_id}",
+      scope: SCOPE.manage,
+      summary: "Read an API key's description",
+      run: findKey,
+      answer: one(apiKeyView),
+    }),
+    route({
+      method: "DELETE",
+      path: "/api-keys/{key_id}",
+      scope: SCOPE.manage,
+      summary: "Revoke an API key",
+      target: theKey,
+      run: ({ unit, caller, params, expect }) => apiKeys.removeApiKey(unit, caller, params.key_id, expect),
+      answer: nothing,
+    }),
+  ],
+);
 
-const clientRoutes: readonly Row[] = [
-  route({
-    origin: { gap: "4.create-oauth-client" },
-    method: "POST",
-    path: "/oauth-clients",
-    scope: SCOPE.manage,
-    summary: "Register an OAuth client",
-    body: oauthClients.oauthClientDraft,
-    example: {
-      name: "Report mailer",
-      redirect_uris: ["https://mailer.example.com/callback"],
-      scopes: ["read:apps"],
-      public: false,
-    },
-    run: ({ unit, caller, body }) => oauthClients.createOAuthClient(unit, caller, body),
-    answer: createdOnce(oauthClientView, ["client_secret"], ({ record, secret }: oauthClients.NewOAuthClient) => ({
-      record,
-      shown: { client_secret: secret },
-    })),
-  }),
-  route({
-    origin: { gap: "4.list-oauth-clients" },
-    method: "GET",
-    path: "/oauth-clients",
-    scope: SCOPE.manage,
-    summary: "List OAuth clients",
-    query: listQuery,
-    run: ({ unit, caller, query }) => oauthClients.listOAuthClients(unit.store, caller, query),
-    answer: page(oauthClientView),
-  }),
-  route({
-    origin: { gap: "4.read-oauth-client" },
-    method: "GET",
-    path: "/oauth-clients/{client_id}",
-    scope: SCOPE.manage,
-    summary: "Read an OAuth client",
-    run: findClient,
-    answer: one(oauthClientView),
-  }),
-  route({
-    origin: { gap: "4.delete-oauth-client" },
-    method: "DELETE",
-    path: "/oauth-clients/{client_id}",
-    scope: SCOPE.manage,
-    summary: "Remove an OAuth client; its tokens stop working",
-    target: theClient,
-    run: ({ unit, caller, params, expect }) => oauthClients.removeOAuthClient(unit, caller, params.client_id, expect),
-    answer: nothing,
-  }),
-];
+const clientRoutes = chosen(
+  "4.oauth-client-endpoints",
+  { open: "how OAuth clients are registered", why: "they belong to the account like its keys" },
+  [
+    route({
+      method: "POST",
+      path: "/oauth-clients",
+      scope: SCOPE.manage,
+      summary: "Register an OAuth client",
+      body: oauthClients.oauthClientDraft,
+      example: {
+        name: "Report mailer",
+        redirect_uris: ["https://mailer.example.com/callback"],
+        scopes: ["read:apps"],
+        public: false,
+      },
+      run: ({ unit, caller, body }) => oauthClients.createOAuthClient(unit, caller, body),
+      answer: createdOnce(oauthClientView, ["client_secret"], ({ record, secret }: oauthClients.NewOAuthClient) => ({
+        record,
+        shown: { client_secret: secret },
+      })),
+    }),
+    route({
+      method: "GET",
+      path: "/oauth-clients",
+      scope: SCOPE.manage,
+      summary: "List OAuth clients",
+      query: listQuery,
+      run: ({ unit, caller, query }) => oauthClients.listOAuthClients(unit.store, caller, query),
+      answer: page(oauthClientView),
+    }),
+    route({
+      method: "GET",
+      path: "/oauth-clients/{client_id}",
+      scope: SCOPE.manage,
+      summary: "Read an OAuth client",
+      run: findClient,
+      answer: one(oauthClientView),
+    }),
+    route({
+      method: "DELETE",
+      path: "/oauth-clients/{client_id}",
+      scope: SCOPE.manage,
+      summary: "Remove an OAuth client; its tokens stop working",
+      target: theClient,
+      run: ({ unit, caller, params, expect }) => oauthClients.removeOAuthClient(unit, caller, params.client_id, expect),
+      answer: nothing,
+    }),
+  ],
+);
 
-const eventRoutes: readonly Row[] = [
-  route({
-    origin: { gap: "4.list-events" },
-    method: "GET",
-    path: "/events",
-    scope: SCOPE.manage,
-    summary: "List events",
-    query: object({ ...spanParameters, type: optional(eventType) }),
-    run: ({ unit, caller, query: { type, ...span } }) => events.listEvents(unit.store, caller, type, span),
-    answer: page(eventView),
-  }),
-  route({
-    origin: { gap: "4.read-event" },
-    method: "GET",
-    path: "/events/{event_id}",
-    scope: SCOPE.manage,
-    summary: "Read an event",
-    run: ({ unit, caller, params }) => events.getEvent(unit.store, caller, params.event_id),
-    answer: one(eventView),
-  }),
-  route({
-    origin: { gap: "4.read-account" },
-    method: "GET",
-    path: "/account",
-    scope: SCOPE.any,
-    summary: "Read the account that the credential belongs to",
-    run: ({ unit, caller }) => account.getAccount(unit.store, caller),
-    answer: one(accountView),
-  }),
-];
+const eventRoutes = chosen(
+  "4.event-endpoints",
+  {
+    open: "whether events and the account can be read",
+    why: "whoever missed a delivery can look up what happened, and a credential can ask whose it is",
+  },
+  [
+    route({
+      method: "GET",
+      path: "/events",
+      scope: SCOPE.manage,
+      summary: "List events",
+      query: object({ ...spanParameters, type: optional(eventType) }),
+      run: ({ unit, caller, query: { type, ...span } }) => events.listEvents(unit.store, caller, type, span),
+      answer: page(eventView),
+    }),
+    route({
+      method: "GET",
+      path: "/events/{event_id}",
+      scope: SCOPE.manage,
+      summary: "Read an event",
+      run: ({ unit, caller, params }) => events.getEvent(unit.store, caller, params.event_id),
+      answer: one(eventView),
+    }),
+    route({
+      method: "GET",
+      path: "/account",
+      scope: SCOPE.any,
+      summary: "Read the account that the credential belongs to",
+      run: ({ unit, caller }) => account.getAccount(unit.store, caller),
+      answer: one(accountView),
+    }),
+  ],
+);
 
 export const accountRoutes: readonly Row[] = [...userRoutes, ...keyRoutes, ...clientRoutes, ...eventRoutes];

@@ -4,7 +4,7 @@ import { listQuery, spanParameters } from "../domain/lists.ts";
 import { decide } from "../kit/decisions.ts";
 import { flagText, object, optional } from "../kit/schema.ts";
 import { created, nothing, one, page } from "./answers.ts";
-import { type Base, type Row, route, type Target } from "./route.ts";
+import { type Base, chosen, type Row, route, type Target } from "./route.ts";
 import { SCOPE } from "./scopes.ts";
 import { appView, deploymentView, eventView } from "./views.ts";
 
@@ -20,9 +20,9 @@ const INTERACTION_STATUS = decide("4.interaction-response", 202, {
   why: "the event is recorded, what receivers make of it is still to come",
 });
 
-export const appRoutes: readonly Row[] = [
+const shown: readonly Row[] = [
   route({
-    origin: { spec: "4.create-app" },
+    spec: "4.create-app",
     method: "POST",
     path: "/apps",
     scope: SCOPE.writeApps,
@@ -33,7 +33,7 @@ export const appRoutes: readonly Row[] = [
     answer: created(appView),
   }),
   route({
-    origin: { spec: "4.list-apps" },
+    spec: "4.list-apps",
     method: "GET",
     path: "/apps",
     scope: SCOPE.readApps,
@@ -43,28 +43,7 @@ export const appRoutes: readonly Row[] = [
     answer: page(appView),
   }),
   route({
-    origin: { gap: "4.read-app" },
-    method: "GET",
-    path: "/apps/{app_id}",
-    scope: SCOPE.readApps,
-    summary: "Read an app",
-    run: find,
-    answer: one(appView),
-  }),
-  route({
-    origin: { gap: "4.update-app" },
-    method: "PATCH",
-    path: "/apps/{app_id}",
-    scope: SCOPE.writeApps,
-    summary: "Change an app",
-    target: theApp,
-    body: apps.appChanges,
-    example: { title: "Sales overview 2026" },
-    run: ({ unit, caller, params, body, expect }) => apps.changeApp(unit, caller, params.app_id, body, expect),
-    answer: one(appView),
-  }),
-  route({
-    origin: { spec: "4.delete-app" },
+    spec: "4.delete-app",
     method: "DELETE",
     path: "/apps/{app_id}",
     scope: SCOPE.deleteApps,
@@ -74,7 +53,7 @@ export const appRoutes: readonly Row[] = [
     answer: nothing,
   }),
   route({
-    origin: { spec: "4.deploy" },
+    spec: "4.deploy",
     method: "POST",
     path: "/apps/{app_id}/deploy",
     scope: SCOPE.writeApps,
@@ -86,41 +65,69 @@ export const appRoutes: readonly Row[] = [
     run: ({ unit, caller, params, body, services }) => apps.deploy(unit, caller, params.app_id, body, services.links),
     answer: created(deploymentView, ({ app_id }) => `/apps/${app_id}/deployments`),
   }),
-  route({
-    origin: { gap: "4.list-deployments" },
-    method: "GET",
-    path: "/apps/{app_id}/deployments",
-    scope: SCOPE.readApps,
-    summary: "List the deployments of an app",
-    query: listQuery,
-    target: theApp,
-    run: ({ unit, params, query }) => apps.listDeployments(unit.store, params.app_id, query),
-    answer: page(deploymentView),
-  }),
-  route({
-    origin: { gap: "4.read-deployment" },
-    method: "GET",
-    path: "/apps/{app_id}/deployments/{deployment_id}",
-    scope: SCOPE.readApps,
-    summary: "Read a deployment",
-    run: ({ unit, caller, params }) => apps.getDeployment(unit.store, caller, params.app_id, params.deployment_id),
-    answer: one(deploymentView),
-  }),
-  route({
-    origin: { gap: "4.interact" },
-    method: "POST",
-    path: "/apps/{app_id}/interactions",
-    scope: SCOPE.writeApps,
-    summary: "Report that a user interacted with an app",
-    target: theApp,
-    body: apps.interaction,
-    example: {
-      user_id: "visitor-17",
-      interaction_type: "chart_click",
-      chart_id: "revenue",
-      data_point: { x: "2026-03", y: 48_250, category: "North" },
-    },
-    run: ({ unit, caller, params, body }) => apps.interact(unit, caller, params.app_id, body),
-    answer: one(eventView, INTERACTION_STATUS),
-  }),
 ];
+
+const beyond = chosen(
+  "4.app-endpoints",
+  {
+    open: "operations to read or update a single app, to read deployments, to report interactions",
+    why: "what can be created can be read back, and user.interaction needs an operation that causes it",
+  },
+  [
+    route({
+      method: "GET",
+      path: "/apps/{app_id}",
+      scope: SCOPE.readApps,
+      summary: "Read an app",
+      run: find,
+      answer: one(appView),
+    }),
+    route({
+      method: "PATCH",
+      path: "/apps/{app_id}",
+      scope: SCOPE.writeApps,
+      summary: "Change an app",
+      target: theApp,
+      body: apps.appChanges,
+      example: { title: "Sales overview 2026" },
+      run: ({ unit, caller, params, body, expect }) => apps.changeApp(unit, caller, params.app_id, body, expect),
+      answer: one(appView),
+    }),
+    route({
+      method: "GET",
+      path: "/apps/{app_id}/deployments",
+      scope: SCOPE.readApps,
+      summary: "List the deployments of an app",
+      query: listQuery,
+      target: theApp,
+      run: ({ unit, params, query }) => apps.listDeployments(unit.store, params.app_id, query),
+      answer: page(deploymentView),
+    }),
+    route({
+      method: "GET",
+      path: "/apps/{app_id}/deployments/{deployment_id}",
+      scope: SCOPE.readApps,
+      summary: "Read a deployment",
+      run: ({ unit, caller, params }) => apps.getDeployment(unit.store, caller, params.app_id, params.deployment_id),
+      answer: one(deploymentView),
+    }),
+    route({
+      method: "POST",
+      path: "/apps/{app_id}/interactions",
+      scope: SCOPE.writeApps,
+      summary: "Report that a user interacted with an app",
+      target: theApp,
+      body: apps.interaction,
+      example: {
+        user_id: "visitor-17",
+        interaction_type: "chart_click",
+        chart_id: "revenue",
+        data_point: { x: "2026-03", y: 48_250, category: "North" },
+      },
+      run: ({ unit, caller, params, body }) => apps.interact(unit, caller, params.app_id, body),
+      answer: one(eventView, INTERACTION_STATUS),
+    }),
+  ],
+);
+
+export const appRoutes: readonly Row[] = [...shown, ...beyond];

@@ -173,12 +173,12 @@ export const optional = <T>(schema: Schema<T>): Schema<T | undefined> => ({ ...s
 type Members = { readonly [name: string]: Schema<unknown> };
 type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
 
-export interface ObjectSchema<T> extends Schema<T> {
-  readonly members: Members;
+export interface ObjectSchema<T, M extends Members = Members> extends Schema<T> {
+  readonly members: M;
 }
 
 /** An object with these members and no others (a misspelt member is a fault, not silence). */
-export function object<M extends Members>(members: M): ObjectSchema<Shape<M>> {
+export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M> {
   const names = Object.keys(members);
   const required = names.filter((name) => members[name]?.absent === undefined);
   return {

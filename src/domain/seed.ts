@@ -1,0 +1,124 @@
+// What a fresh server starts with (contract, part 1): one account with its owner and one key, or what a seed says. A
+// seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
+
+import { decide } from "../kit/decisions.ts";
+import { type Infer, list, object, oneOf, optional, type Schema, text, withDefault } from "../kit/schema.ts";
+import { addAccount, OWNER_EMAIL } from "./account.ts";
+import { addApiKey, apiKeyDraft, pinnedKey } from "./api-keys.ts";
+import { addApp, appDraft } from "./apps.ts";
+import { addDataSource, dataSourceDraft } from "./data-sources.ts";
+import { ACCOUNT_STATES, type AccountRecord } from "./model.ts";
+import { addOAuthClient, oauthClientDraft } from "./oauth-clients.ts";
+import { invalidField, Refusal } from "./refusal.ts";
+import { addUser, userDraft } from "./users.ts";
+import { addWebhook, type webhookDraft } from "./webhooks.ts";
+import type { Unit, Work } from "./work.ts";
+
+const ITEMS_MAX = 100_000;
+const ACCOUNT_NAME = decide("1.first-account", "Example account", {
+  open: "what a fresh server holds",
+  why: "something to sign in to and a key that works: the first request succeeds without preparation",
+});
+const FIRST_KEY = "Start-up key";
+
+const idWith = (prefix: string) =>
+  optional(
+    text({
+      min: 1,
+      max: 64,
+      pattern: new RegExp(`^${prefix}_[0-9A-Za-z]+$`),
+      says: `${prefix}_ and letters or digits`,
+    }),
+  );
+
+const many = <T>(item: Schema<T>) => withDefault(list(item, { max: ITEMS_MAX }), []);
+
+/** The seed's schema; a webhook's URL is judged by the policy in force. */
+export const seedSchema = (webhook: ReturnType<typeof webhookDraft>) =>
+  object({
+    accounts: list(
+      object({
+        id: idWith("acc"),
+        name: text({ min: 1, max: 200, notBlank: true }),
+        state: withDefault(oneOf(ACCOUNT_STATES), "active"),
+        api_keys: many(object({ name: apiKeyDraft.members.name, key: pinnedKey })),
+        users: many(object({ id: idWith("usr"), ...userDraft.members })),
+        oauth_clients: many(
+          object({ id: idWith("cli"), client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
+        ),
+        apps: many(object({ id: idWith("app"), ...appDraft.members })),
+        data_sources: many(object({ id: idWith("ds"), ...dataSourceDraft.members })),
+        webhooks: many(object({ id: idWith("wh"), ...webhook.members })),
+      }),
+      { min: 1, max: ITEMS_MAX },
+    ),
+  });
+export type Seed = Infer<ReturnType<typeof seedSchema>>;
+type AccountSeed = Seed["accounts"][number];
+
+export const DEFAULT_SEED: Seed = {
+  accounts: [
+    {
+      id: undefined,
+      name: ACCOUNT_NAME,
+      state: "active",
+      api_keys: [],
+      users: [],
+      oauth_clients: [],
+      apps: [],
+      data_sources: [],
+      webhooks: [],
+    },
+  ],
+};
+
+export interface Planted {
+  readonly account: AccountRecord;
+  /** The first key of the first account, in clear. */
+  readonly key: string;
+}
+
+/** Writes the whole seed in one transaction. `key` is the first key of the first account; made where nobody gives one. */
+export const plant = (unit: Unit, seed: Seed, key: string | undefined) =>
+  unit.transact<Planted>(async (w) => {
+    let first: Planted | undefined;
+    for (const [at, planned] of seed.accounts.entries()) {
+      const account = await addAccount(w, planned.name, planned.state, planned.id);
+      const held = await plantKeys(w, account.id, planned, at === 0 ? key : undefined);
+      const refused = await plantAccount(w, account.id, planned);
+      if (refused) return refused;
+      first ??= { account, key: held };
+    }
+    return first ?? invalidField("#/accounts", "must not be empty");
+  });
+
+/** Answers the account's first key in clear. */
+async function plantKeys(
+  w: Work,
+  accountId: string,
+  planned: AccountSeed,
+  pinned: string | undefined,
+): Promise<string> {
+  const given = [...(pinned === undefined ? [] : [{ name: FIRST_KEY, key: pinned }]), ...planned.api_keys];
+  const [first, ...more] = given;
+  const { key } = await addApiKey(w, accountId, first?.name ?? FIRST_KEY, first?.key);
+  for (const other of more) if (other.key !== key) await addApiKey(w, accountId, other.name, other.key);
+  return key;
+}
+
+async function plantAccount(w: Work, accountId: string, planned: AccountSeed): Promise<Refusal | undefined> {
+  const owner = { id: undefined, email: OWNER_EMAIL, name: "Owner", permissions: ["admin"] as const };
+  for (const { id, ...user } of planned.users.length > 0 ? planned.users : [owner]) {
+    const added = await addUser(w, accountId, user, id);
+    if (added instanceof Refusal) return added;
+  }
+  for (const { id, client_secret: secret, ...client } of planned.oauth_clients)
+    await addOAuthClient(w, accountId, client, { id, secret });
+  for (const { id, ...app } of planned.apps) await addApp(w, accountId, app, id);
+  for (const { id, ...source } of planned.data_sources) {
+    const added = await addDataSource(w, accountId, source, id);
+    if (added instanceof Refusal) return added;
+  }
+  for (const { id, ...webhook } of planned.webhooks) await addWebhook(w, accountId, webhook, id);
+  return undefined;
+}

@@ -1,0 +1,23 @@
+// Work that goes on behind the answers. Each piece is known until it ends, so that a stop can wait for it, and what
+// fails is reported, never lost.
+
+export class Background {
+  readonly #running = new Set<Promise<void>>();
+  readonly #onError: (error: unknown, during: string) => void;
+
+  constructor(onError: (error: unknown, during: string) => void) {
+    this.#onError = onError;
+  }
+
+  run(what: string, work: () => Promise<void>): void {
+    const running = work()
+      .catch((error: unknown) => this.#onError(error, what))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Resolves when nothing runs any more, what was started meanwhile included. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+}

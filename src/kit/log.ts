@@ -1,0 +1,51 @@
+// What the server says while it runs: one line a request, one a failure, in words or as JSON. This file alone writes to
+// the console, and nothing that it prints holds a credential, except a sign-in link that somebody asked for.
+import { styleText } from "node:util";
+import { type Clock, iso } from "./clock.ts";
+
+export const LOG_FORMS = ["pretty", "json", "off"] as const;
+export type LogForm = (typeof LOG_FORMS)[number];
+
+export interface Log {
+  request(line: { id: string; method: string; path: string; status: number; duration_ms: number }): void;
+  /** Something that a person should know: a torn journal line, a seed that was not used. */
+  warn(message: string): void;
+  /** Something asked for that is shown here and nowhere else: a sign-in link. */
+  announce(message: string): void;
+  /** An exception that nobody foresaw, whole. */
+  error(error: unknown, during: string): void;
+}
+
+const SILENT: Log = { request: () => {}, warn: () => {}, announce: () => {}, error: () => {} };
+
+export function logTo(form: LogForm, clock: Clock, out: (line: string) => void): Log {
+  if (form === "off") return SILENT;
+  return form === "json" ? jsonLog(clock, out) : prettyLog(clock, out);
+}
+
+const described = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
+function jsonLog(clock: Clock, out: (line: string) => void): Log {
+  const write = (event: string, members: object) => out(JSON.stringify({ at: iso(clock.now()), event, ...members }));
+  return {
+    request: (line) => write("request", line),
+    warn: (message) => write("warning", { message }),
+    announce: (message) => write("notice", { message }),
+    error: (error, during) => write("error", { during, error: described(error) }),
+  };
+}
+
+function prettyLog(clock: Clock, out: (line: string) => void): Log {
+  const time = () => styleText("dim", iso(clock.now()).slice(11, 23));
+  return {
+    request({ id, method, path, status, duration_ms }) {
+      const colour = status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
+      out(
+        `${time()} ${method} ${path} ${styleText(colour, String(status))} ${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`,
+      );
+    },
+    warn: (message) => out(`${time()} ${styleText("yellow", "warning")} ${message}`),
+    announce: (message) => out(`${time()} ${message}`),
+    error: (error, during) => out(`${time()} ${styleText("red", "error")} ${during}: ${described(error)}`),
+  };
+}

@@ -1,0 +1,110 @@
+// Every setting of the service once (contract, part 1): its flag, its environment variable, what --help says, and how a
+// text becomes a value. The same table serves the command line and `startService`, so that neither knows a setting that
+// the other does not. A wrong value is an OptionError that names the setting and says what to do.
+import { pinnedKey } from "./domain/api-keys.ts";
+import { RATE_LIMIT } from "./domain/limits.ts";
+import { LOG_FORMS } from "./kit/log.ts";
+import { isLoopbackHost } from "./kit/loopback.ts";
+import { parse, trusted } from "./kit/schema.ts";
+
+export class OptionError extends Error {
+  override readonly name = "OptionError";
+}
+
+/** Answers the value, or what the setting must be. */
+type Read<T> = (text: string) => { readonly value: T } | { readonly must: string };
+
+interface Option<T> {
+  readonly flag: string;
+  /** What stands behind the flag in --help; "" for a switch. */
+  readonly takes: string;
+  readonly help: string;
+  readonly fallback: T;
+  readonly read: Read<T>;
+}
+
+const option = <T>(flag: string, takes: string, fallback: T, read: Read<NoInfer<T>>, help: string): Option<T> => ({
+  flag,
+  takes,
+  help,
+  fallback,
+  read,
+});
+
+const anyText: Read<string> = (text) => (text === "" ? { must: "not be empty" } : { value: text });
+
+const whole =
+  (min: number, max: number): Read<number> =>
+  (text) =>
+    /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max
+      ? { value: Number(text) }
+      : { must: `be a whole number from ${min} to ${max}` };
+
+const oneOf =
+  <T extends string>(values: readonly T[]): Read<T> =>
+  (text) => {
+    const value = values.find((known) => known === text);
+    return value === undefined ? { must: `be one of ${values.join(", ")}` } : { value };
+  };
+
+const orOff =
+  (read: Read<number>): Read<number | null> =>
+  (text) => {
+    if (text === "off") return { value: null };
+    const result = read(text);
+    return "must" in result ? { must: `${result.must}, or off` } : result;
+  };
+
+const url: Read<string> = (text) =>
+  /^https?:\/\/[^/?#@]+\/?$/.test(text) && URL.canParse(text)
+    ? { value: text }
+    : { must: "be a URL such as https://apps.example.com, without a path" };
+
+const key: Read<string> = (text) =>
+  "faults" in parse(pinnedKey, text) ? { must: "be 8 to 200 letters, digits or - . _ ~" } : { value: text };
+
+export const OPTIONS = {
+  port: option("port", "N", 4600, whole(0, 65_535), "port to listen on; 0 for any free one"),
+  host: option("host", "ADDRESS", "127.0.0.1", anyText, "address to listen on"),
+  publicUrl: option<string | null>("public-url", "URL", null, url, "how clients reach this server"),
+  seed: option<string | null>("seed", "FILE", null, anyText, "JSON file: what a fresh server starts with"),
+  apiKey: option<string | null>("api-key", "KEY", null, key, "the first API key, instead of a random one"),
+  tlsCert: option<string | null>("tls-cert", "FILE", null, anyText, "certificate (PEM): serve https"),
+  tlsKey: option<string | null>("tls-key", "FILE", null, anyText, "its private key (PEM)"),
+  rateLimit: option<number | null>("rate-limit", "N|off", RATE_LIMIT, orOff(whole(1, 999_999_999)), "requests per account in 60 s"),
+  randomSeed: option<string | null>("random-seed", "TEXT", null, anyText, "ids and keys repeat from run to run (loopback only)"),
+  log: option("log", "FORM", "pretty", oneOf(LOG_FORMS), `${LOG_FORMS.join(", ")}`),
+} as const;
+
+type Name = keyof typeof OPTIONS;
+
+/** The settings in force; null is "none". */
+export type Settings = { readonly [N in Name]: (typeof OPTIONS)[N] extends Option<infer T> ? T : never };
+
+/** What somebody gives: texts as on the command line, or numbers where the text would be a number. */
+export type GivenSettings = { readonly [N in Name]?: Settings[N] | string | undefined };
+
+/** Fills in the defaults. `called` says how a setting is named to whoever gave it: `--port` or `port`. */
+export function readSettings(given: Readonly<Record<string, unknown>>, called: (name: string, flag: string) => string): Settings {
+  const settings: Record<string, unknown> = {};
+  for (const [name, { flag, fallback, read }] of Object.entries<Option<unknown>>(OPTIONS)) {
+    const value = given[name];
+    const result = value === undefined || value === null ? { value: fallback } : read(String(value));
+    if ("must" in result) throw new OptionError(`${called(name, flag)} must ${result.must}; it is ${JSON.stringify(value)}`);
+    settings[name] = result.value;
+  }
+  // Each member was read by the option of its name, so the record has the type that the table says.
+  const read = trusted<Settings>(settings);
+  assertTogether(read, called);
+  return read;
+}
+
+function assertTogether(settings: Settings, called: (name: string, flag: string) => string): void {
+  const { tlsCert, tlsKey, randomSeed, host } = settings;
+  if ((tlsCert === null) !== (tlsKey === null))
+    throw new OptionError(`${called("tlsCert", "tls-cert")} and ${called("tlsKey", "tls-key")} must be given together`);
+  if (randomSeed !== null && !isLoopbackHost(host))
+    throw new OptionError(`${called("randomSeed", "random-seed")} makes keys that anybody can repeat; use it with a loopback host only`);
+}
+
+export const environmentName = (flag: string): string => `APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`;
