@@ -71,8 +71,20 @@ export const OPTIONS = {
   apiKey: option<string | null>("api-key", "KEY", null, key, "the first API key, instead of a random one"),
   tlsCert: option<string | null>("tls-cert", "FILE", null, anyText, "certificate (PEM): serve https"),
   tlsKey: option<string | null>("tls-key", "FILE", null, anyText, "its private key (PEM)"),
-  rateLimit: option<number | null>("rate-limit", "N|off", RATE_LIMIT, orOff(whole(1, 999_999_999)), "requests per account in 60 s"),
-  randomSeed: option<string | null>("random-seed", "TEXT", null, anyText, "ids and keys repeat from run to run (loopback only)"),
+  rateLimit: option<number | null>(
+    "rate-limit",
+    "N|off",
+    RATE_LIMIT,
+    orOff(whole(1, 999_999_999)),
+    "requests per account in 60 s",
+  ),
+  randomSeed: option<string | null>(
+    "random-seed",
+    "TEXT",
+    null,
+    anyText,
+    "ids and keys repeat from run to run (loopback only)",
+  ),
   log: option("log", "FORM", "pretty", oneOf(LOG_FORMS), `${LOG_FORMS.join(", ")}`),
 } as const;
 
@@ -85,12 +97,16 @@ export type Settings = { readonly [N in Name]: (typeof OPTIONS)[N] extends Optio
 export type GivenSettings = { readonly [N in Name]?: Settings[N] | string | undefined };
 
 /** Fills in the defaults. `called` says how a setting is named to whoever gave it: `--port` or `port`. */
-export function readSettings(given: Readonly<Record<string, unknown>>, called: (name: string, flag: string) => string): Settings {
+export function readSettings(
+  given: Readonly<Record<string, unknown>>,
+  called: (name: string, flag: string) => string,
+): Settings {
   const settings: Record<string, unknown> = {};
   for (const [name, { flag, fallback, read }] of Object.entries<Option<unknown>>(OPTIONS)) {
     const value = given[name];
     const result = value === undefined || value === null ? { value: fallback } : read(String(value));
-    if ("must" in result) throw new OptionError(`${called(name, flag)} must ${result.must}; it is ${JSON.stringify(value)}`);
+    if ("must" in result)
+      throw new OptionError(`${called(name, flag)} must ${result.must}; it is ${JSON.stringify(value)}`);
     settings[name] = result.value;
   }
   // Each member was read by the option of its name, so the record has the type that the table says.
@@ -104,7 +120,9 @@ function assertTogether(settings: Settings, called: (name: string, flag: string)
   if ((tlsCert === null) !== (tlsKey === null))
     throw new OptionError(`${called("tlsCert", "tls-cert")} and ${called("tlsKey", "tls-key")} must be given together`);
   if (randomSeed !== null && !isLoopbackHost(host))
-    throw new OptionError(`${called("randomSeed", "random-seed")} makes keys that anybody can repeat; use it with a loopback host only`);
+    throw new OptionError(
+      `${called("randomSeed", "random-seed")} makes keys that anybody can repeat; use it with a loopback host only`,
+    );
 }
 
 export const environmentName = (flag: string): string => `APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`;

@@ -1,11 +1,13 @@
 // Events (spec part 6): the envelope, written in the commit of the change that it tells of, with one delivery for each
 // active webhook that asked for its type. Sending is the outbox's; here only rows are written.
 import { decide } from "../kit/decisions.ts";
+import { object, optional } from "../kit/schema.ts";
+import type { Caller } from "./access.ts";
 import { newDelivery } from "./deliveries.ts";
-import { type Page, pageOf } from "./lists.ts";
+import { pageOf, spanParameters } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
-import { deliveries, events, webhooks } from "./model.ts";
-import { notFound } from "./refusal.ts";
+import { deliveries, events, eventType, webhooks } from "./model.ts";
+import { notFound, type Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Work } from "./work.ts";
 
@@ -61,18 +63,16 @@ async function* webhooksOf(tx: Reader, accountId: string): AsyncGenerator<Webhoo
   }
 }
 
-export async function getEvent(reader: Reader, caller: { readonly account: Owner }, id: string) {
-  const event = await reader.get(events, id);
-  return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
-}
+/** The query of GET /events. */
+export const eventQuery = object({ ...spanParameters, type: optional(eventType) });
 
-/** An account's events, of one type if asked for. */
-export const listEvents = (
-  reader: Reader,
-  caller: { readonly account: Owner },
-  type: EventType | undefined,
-  span: Span,
-): Promise<Page<EventRecord>> =>
+/** A page of the account's events, of one type or of all. */
+export const listEvents = (reader: Reader, caller: Caller, type: EventType | undefined, span: Span) =>
   type === undefined
     ? pageOf(reader, events, "account", [caller.account.id], span)
     : pageOf(reader, events, "account_type", [caller.account.id, type], span);
+
+export async function getEvent(reader: Reader, caller: Caller, id: string): Promise<EventRecord | Refusal> {
+  const event = await reader.get(events, id);
+  return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
+}

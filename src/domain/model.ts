@@ -1,7 +1,7 @@
 // The records that the service keeps (spec part 2; contract part 2) and the lists they are read by. A record holds the
 // resource's own fields and, behind them, what only the server needs; `views` in http/ names what goes out.
 import { oneOf } from "../kit/schema.ts";
-import { collection } from "./store.ts";
+import { type AnyCollection, collection } from "./store.ts";
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -296,3 +296,21 @@ export const idempotency = collection<IdempotencyRecord>()({
   name: "idempotency",
   indexes: { expiry: { by: ["all"], order: "expires_at" } },
 });
+
+/** All of them, as a store is opened with. */
+export const collections: readonly AnyCollection[] = [
+  accounts,
+  apps,
+  deployments,
+  domains,
+  dataSources,
+  dataContents,
+  users,
+  apiKeys,
+  oauthClients,
+  signIns,
+  webhooks,
+  events,
+  deliveries,
+  idempotency,
+];

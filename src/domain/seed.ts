@@ -19,7 +19,7 @@ const ACCOUNT_NAME = decide("1.first-account", "Example account", {
   open: "what a fresh server holds",
   why: "something to sign in to and a key that works: the first request succeeds without preparation",
 });
-const FIRST_KEY = "Start-up key";
+export const FIRST_KEY = "Start-up key";
 
 const idWith = (prefix: string) =>
   optional(

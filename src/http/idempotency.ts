@@ -15,7 +15,7 @@ export const KEEP_MS = decide("4.idempotency-window", 24 * 3_600_000, {
   open: "how a create can be repeated safely",
   why: "a day outlasts the retries of any client; a key is at most 255 characters, as others have it",
 });
-const KEY_MAX = 255;
+export const KEY_MAX = 255;
 /** Longer than any request may take; a crashed holder must not block the key for good. */
 const LEASE_MS = 60_000;
 

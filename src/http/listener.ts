@@ -39,7 +39,7 @@ export interface ListenerParts {
   readonly links: ProblemLinks;
   readonly onError: (error: unknown, requestId: string) => void;
   /** Told after each answer: method, path, status, time taken. */
-  readonly onAnswer: (call: Call, status: number, started: number) => void;
+  readonly onAnswer: (call: Call, status: number, duration_ms: number) => void;
 }
 
 export interface Tls {
@@ -109,7 +109,7 @@ export class Listener {
     const call = callOf(parts.ids.next("req_"), request, response);
     const reply = await this.#reply(parts, call, request);
     this.#write(request, response, call, reply);
-    parts.onAnswer(call, reply.status, started);
+    parts.onAnswer(call, reply.status, performance.now() - started);
   }
 
   /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */

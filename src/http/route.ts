@@ -5,6 +5,7 @@ import type { Caller } from "../domain/access.ts";
 import type { Expect } from "../domain/apps.ts";
 import type { Scope } from "../domain/model.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
+import type { WebhookChanges, WebhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { decide } from "../kit/decisions.ts";
 import { type Fault, type ObjectSchema, object, parse, pointer, type Schema, trusted } from "../kit/schema.ts";
@@ -15,6 +16,15 @@ import type { Presenter, View } from "./view.ts";
 /** What operations may use beside the unit of work. */
 export interface Services {
   readonly links: ServiceLinks;
+  /** The body of POST /webhooks and of PATCH under the URL policy in force. */
+  readonly webhookDraft: ObjectSchema<WebhookDraft>;
+  readonly webhookChanges: ObjectSchema<WebhookChanges>;
+}
+
+/** A body whose rules depend on the settings in force: `shown` describes it, `of` checks it. */
+export interface DependentBody<B> {
+  readonly shown: Schema<B>;
+  readonly of: (services: Services) => Schema<B>;
 }
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -79,6 +89,8 @@ interface RowBase<P extends string> {
   readonly path: P;
   /** The scope that it takes; null where any credential will do. */
   readonly scope: Scope | null;
+  /** The operation's name for generated clients. */
+  readonly operation: string;
   readonly summary: string;
   /** The clause of the specification that shows the operation; without it the row stands in a `chosen` list. */
   readonly spec?: string;
@@ -89,7 +101,7 @@ interface RowBase<P extends string> {
 
 export interface RowSpec<P extends string, Q, B, T extends object, R> extends RowBase<P> {
   readonly query?: ObjectSchema<Q>;
-  readonly body?: Schema<B>;
+  readonly body?: Schema<B> | DependentBody<B>;
   readonly example?: unknown;
   readonly target?: Target<P, T>;
   readonly run: (context: Context<P, Q, B, T>) => Promise<R | Refusal>;
@@ -146,7 +158,7 @@ export function route<P extends string, R, Q = unknown, B = undefined, T extends
     ...spec,
     gap: null,
     query,
-    body: spec.body,
+    body: spec.body && ("shown" in spec.body ? spec.body.shown : spec.body),
     example: spec.example,
     bodyLimit: spec.bodyLimit ?? BODY_BYTES,
     paramNames: [...spec.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ""),
@@ -185,7 +197,8 @@ function prepare<P extends string, R, Q, B, T extends object>(spec: RowSpec<P, Q
       return found instanceof Refusal ? found : undefined;
     },
     check(raw) {
-      const body = spec.body ? parse(spec.body, raw) : { value: trusted<B>(undefined) };
+      const schema = spec.body && ("of" in spec.body ? spec.body.of(services) : spec.body);
+      const body = schema ? parse(schema, raw) : { value: trusted<B>(undefined) };
       if ("faults" in body) return refuse({ code: "validation_failed", errors: body.faults.map(bodyError) });
       const query = spec.query ? parse(spec.query, input.query) : { value: trusted<Q>(undefined) };
       if ("faults" in query)

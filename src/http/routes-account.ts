@@ -2,11 +2,10 @@
 import * as account from "../domain/account.ts";
 import * as apiKeys from "../domain/api-keys.ts";
 import * as events from "../domain/events.ts";
-import { listQuery, spanParameters } from "../domain/lists.ts";
-import { type ApiKeyRecord, eventType, type OAuthClientRecord, type UserRecord } from "../domain/model.ts";
+import { listQuery } from "../domain/lists.ts";
+import type { ApiKeyRecord, OAuthClientRecord, UserRecord } from "../domain/model.ts";
 import * as oauthClients from "../domain/oauth-clients.ts";
 import * as users from "../domain/users.ts";
-import { object, optional } from "../kit/schema.ts";
 import { createdOnce, nothing, one, page } from "./answers.ts";
 import { type Base, chosen, type Row, route, type Target } from "./route.ts";
 import { SCOPE } from "./scopes.ts";
@@ -32,6 +31,7 @@ const userRoutes = chosen(
       method: "POST",
       path: "/users",
       scope: SCOPE.manage,
+      operation: "createUser",
       summary: "Add a user",
       refusals: ["email_taken"],
       body: users.userDraft,
@@ -46,6 +46,7 @@ const userRoutes = chosen(
       method: "GET",
       path: "/users",
       scope: SCOPE.manage,
+      operation: "listUsers",
       summary: "List users",
       query: listQuery,
       run: ({ unit, caller, query }) => users.listUsers(unit.store, caller, query),
@@ -55,6 +56,7 @@ const userRoutes = chosen(
       method: "GET",
       path: "/users/{user_id}",
       scope: SCOPE.manage,
+      operation: "getUser",
       summary: "Read a user",
       run: findUser,
       answer: one(userView),
@@ -63,6 +65,7 @@ const userRoutes = chosen(
       method: "PATCH",
       path: "/users/{user_id}",
       scope: SCOPE.manage,
+      operation: "updateUser",
       summary: "Change a user or their permissions",
       refusals: ["email_taken", "last_admin"],
       target: theUser,
@@ -75,6 +78,7 @@ const userRoutes = chosen(
       method: "DELETE",
       path: "/users/{user_id}",
       scope: SCOPE.manage,
+      operation: "deleteUser",
       summary: "Remove a user",
       refusals: ["last_admin"],
       target: theUser,
@@ -95,6 +99,7 @@ const keyRoutes = chosen(
       method: "POST",
       path: "/api-keys",
       scope: SCOPE.manage,
+      operation: "createApiKey",
       summary: "Generate an API key",
       body: apiKeys.apiKeyDraft,
       example: { name: "Build server" },
@@ -105,6 +110,7 @@ const keyRoutes = chosen(
       method: "GET",
       path: "/api-keys",
       scope: SCOPE.manage,
+      operation: "listApiKeys",
       summary: "List API keys",
       query: listQuery,
       run: ({ unit, caller, query }) => apiKeys.listApiKeys(unit.store, caller, query),
@@ -114,6 +120,7 @@ const keyRoutes = chosen(
       method: "GET",
       path: "/api-keys/{key_id}",
       scope: SCOPE.manage,
+      operation: "getApiKey",
       summary: "Read an API key's description",
       run: findKey,
       answer: one(apiKeyView),
@@ -122,6 +129,7 @@ const keyRoutes = chosen(
       method: "DELETE",
       path: "/api-keys/{key_id}",
       scope: SCOPE.manage,
+      operation: "deleteApiKey",
       summary: "Revoke an API key",
       target: theKey,
       run: ({ unit, caller, params, expect }) => apiKeys.removeApiKey(unit, caller, params.key_id, expect),
@@ -138,6 +146,7 @@ const clientRoutes = chosen(
       method: "POST",
       path: "/oauth-clients",
       scope: SCOPE.manage,
+      operation: "createOAuthClient",
       summary: "Register an OAuth client",
       body: oauthClients.oauthClientDraft,
       example: {
@@ -156,6 +165,7 @@ const clientRoutes = chosen(
       method: "GET",
       path: "/oauth-clients",
       scope: SCOPE.manage,
+      operation: "listOAuthClients",
       summary: "List OAuth clients",
       query: listQuery,
       run: ({ unit, caller, query }) => oauthClients.listOAuthClients(unit.store, caller, query),
@@ -165,6 +175,7 @@ const clientRoutes = chosen(
       method: "GET",
       path: "/oauth-clients/{client_id}",
       scope: SCOPE.manage,
+      operation: "getOAuthClient",
       summary: "Read an OAuth client",
       run: findClient,
       answer: one(oauthClientView),
@@ -173,6 +184,7 @@ const clientRoutes = chosen(
       method: "DELETE",
       path: "/oauth-clients/{client_id}",
       scope: SCOPE.manage,
+      operation: "deleteOAuthClient",
       summary: "Remove an OAuth client; its tokens stop working",
       target: theClient,
       run: ({ unit, caller, params, expect }) => oauthClients.removeOAuthClient(unit, caller, params.client_id, expect),
@@ -192,8 +204,9 @@ const eventRoutes = chosen(
       method: "GET",
       path: "/events",
       scope: SCOPE.manage,
+      operation: "listEvents",
       summary: "List events",
-      query: object({ ...spanParameters, type: optional(eventType) }),
+      query: events.eventQuery,
       run: ({ unit, caller, query: { type, ...span } }) => events.listEvents(unit.store, caller, type, span),
       answer: page(eventView),
     }),
@@ -201,6 +214,7 @@ const eventRoutes = chosen(
       method: "GET",
       path: "/events/{event_id}",
       scope: SCOPE.manage,
+      operation: "getEvent",
       summary: "Read an event",
       run: ({ unit, caller, params }) => events.getEvent(unit.store, caller, params.event_id),
       answer: one(eventView),
@@ -209,6 +223,7 @@ const eventRoutes = chosen(
       method: "GET",
       path: "/account",
       scope: SCOPE.any,
+      operation: "getAccount",
       summary: "Read the account that the credential belongs to",
       run: ({ unit, caller }) => account.getAccount(unit.store, caller),
       answer: one(accountView),

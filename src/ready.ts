@@ -1,0 +1,28 @@
+// What is printed once the server listens: everything that is needed for a first request, and a curl line that works.
+import { styleText } from "node:util";
+import type { Settings } from "./options.ts";
+import type { Service } from "./service.ts";
+
+export function ready(service: Service, { log, tlsCert }: Settings): string {
+  const { baseUrl, authUrl, apiKey, signInUrl } = service;
+  if (log === "json")
+    return JSON.stringify({
+      event: "ready",
+      base_url: baseUrl,
+      auth_url: authUrl,
+      api_key: apiKey,
+      sign_in_url: signInUrl,
+      pid: process.pid,
+    });
+  const row = (name: string, value: string) => `  ${styleText("dim", name.padEnd(10))}${value}`;
+  return [
+    styleText("bold", "App Hosting Service is ready."),
+    row("Base URL", baseUrl),
+    row("Auth URL", authUrl),
+    row("Sign in", signInUrl),
+    row("API key", apiKey ?? "unchanged (only its hash is kept; pin one with --api-key)"),
+    "",
+    `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" --json '{"title":"My first app"}'`,
+    "",
+  ].join("\n");
+}

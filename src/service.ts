@@ -1,0 +1,196 @@
+// The composition root: the one place that knows every layer. Opens the store, plants what a fresh server starts with,
+// listens, and takes everything down again in the opposite order.
+import { readFileSync } from "node:fs";
+import { judgeUrl } from "./delivery/address-policy.ts";
+import { Access } from "./domain/access.ts";
+import { setAccountState } from "./domain/account.ts";
+import { processDataSource, unprocessed } from "./domain/data-sources.ts";
+import { RateLimiter } from "./domain/limits.ts";
+import { type AccountRecord, type AccountState, collections } from "./domain/model.ts";
+import { Refusal, refuse } from "./domain/refusal.ts";
+import { sweepEvents } from "./domain/retention.ts";
+import type { Store } from "./domain/store.ts";
+import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
+import { type Due, Unit, type UnitParts } from "./domain/work.ts";
+import { api, front, health, home } from "./http/front.ts";
+import { ServiceLinks } from "./http/links.ts";
+import { Listener } from "./http/listener.ts";
+import { openApiDoor } from "./http/openapi.ts";
+import type { Services } from "./http/route.ts";
+import { Router } from "./http/router.ts";
+import { routes } from "./http/routes.ts";
+import { Presenter } from "./http/view.ts";
+import { Background } from "./kit/background.ts";
+import { AdjustableClock, instant } from "./kit/clock.ts";
+import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
+import { type Log, logTo } from "./kit/log.ts";
+import { type GivenSettings, readSettings, type Settings } from "./options.ts";
+import { begin, type Start } from "./start.ts";
+import { memoryStore } from "./store/memory.ts";
+
+export interface ServiceOptions extends Omit<GivenSettings, "seed"> {
+  /** A seed, or the name of its file. */
+  readonly seed?: object | string | undefined;
+  /** Where to keep everything; memory by default. */
+  readonly store?: Store | undefined;
+  /** "manual" stands still until it is advanced. */
+  readonly clock?: "system" | "manual" | undefined;
+  /** ISO 8601: where a manual clock starts. */
+  readonly startAt?: string | undefined;
+}
+
+const MANUAL_START = "2026-01-01T00:00:00.000Z";
+
+/** Starts the service; resolves when it listens and everything in it is ready to use. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const settings = readSettings({ port: 0, log: "off", ...options, seed: undefined }, (name) => name);
+  return run(settings, options, (line) => process.stdout.write(`${line}\n`));
+}
+
+/** The same for a process of its own: settings were read from flags already. */
+export async function run(settings: Settings, options: ServiceOptions, out: (line: string) => void): Promise<Service> {
+  const clock = new AdjustableClock(options.clock === "manual" ? instant(options.startAt ?? MANUAL_START) : undefined);
+  const log = logTo(settings.log, clock, out);
+  const store = options.store ?? memoryStore();
+  await store.open(collections);
+  const service = new Service(settings, clock, store, log);
+  await service.open(options.seed ?? settings.seed);
+  return service;
+}
+
+export class Service implements AsyncDisposable {
+  readonly clock: AdjustableClock;
+  readonly store: Store;
+  readonly #settings: Settings;
+  readonly #log: Log;
+  readonly #listener: Listener;
+  readonly #background: Background;
+  readonly #unit: UnitParts;
+  readonly #access: Access;
+  readonly #limiter: RateLimiter;
+  #links = new ServiceLinks("http://localhost");
+  #start: Start | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(settings: Settings, clock: AdjustableClock, store: Store, log: Log) {
+    this.#settings = settings;
+    this.clock = clock;
+    this.store = store;
+    this.#log = log;
+    this.#background = new Background((error, during) => log.error(error, during));
+    const ids = new TimeOrderedIds(
+      clock,
+      settings.randomSeed === null ? systemRandom : seededRandom(settings.randomSeed),
+    );
+    this.#unit = { store, clock, ids, onDue: (due) => this.#onDue(due) };
+    this.#limiter = new RateLimiter(clock, settings.rateLimit);
+    this.#access = new Access({
+      store,
+      clock,
+      checkToken: async () => refuse({ code: "invalid_credential", detail: "The access token is not valid." }),
+      onError: (error) => log.error(error, "noting the use of an API key"),
+    });
+    this.#listener = new Listener(tlsOf(settings));
+  }
+
+  async open(seed: object | string | null): Promise<void> {
+    const draft = webhookDraft((url) => judgeUrl(url, "local"));
+    this.#start = await begin(this.#unit, { seed, apiKey: this.#settings.apiKey, webhookDraft: draft, log: this.#log });
+    const port = await this.#listener.listen(this.#settings.port, this.#settings.host);
+    this.#links = new ServiceLinks(this.#settings.publicUrl ?? this.#localUrl(port));
+    const services: Services = { links: this.#links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
+    const router = new Router({
+      rows: routes,
+      access: this.#access,
+      limiter: this.#limiter,
+      unit: this.#unit,
+      services,
+      presenter: new Presenter(this.#links),
+    });
+    const doors = [
+      api((call) => router.handle(call)),
+      health(this.#links),
+      openApiDoor(routes, this.#links),
+      home(this.#links),
+    ];
+    this.#listener.serve({
+      ids: this.#unit.ids,
+      handle: front(doors, this.#links),
+      links: this.#links,
+      onError: (error, id) => this.#log.error(error, id),
+      onAnswer: (call, status, duration_ms) =>
+        this.#log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms }),
+    });
+    for (const id of await unprocessed(this.store)) this.#process(id);
+  }
+
+  /** The REST API's root, which ends in /v1. */
+  get baseUrl(): string {
+    return this.#links.baseUrl;
+  }
+
+  /** The authorization server. */
+  get authUrl(): string {
+    return this.#links.authUrl;
+  }
+
+  /** The start-up API key; null where existing data holds only its hash. */
+  get apiKey(): string | null {
+    return this.#start?.apiKey ?? null;
+  }
+
+  get account(): AccountRecord {
+    if (this.#start === undefined) throw new Error("The service has not started");
+    return this.#start.account;
+  }
+
+  get signInUrl(): string {
+    return this.#links.signIn(this.#start?.signInToken ?? "");
+  }
+
+  async setAccountState(state: AccountState): Promise<void> {
+    const changed = await setAccountState(new Unit(this.#unit), this.account.id, state);
+    if (changed instanceof Refusal) throw new Error("The account is gone");
+  }
+
+  /** Finishes what is in flight, then ends: no timer and no socket is left. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#listener.stop();
+    await this.#access.settled();
+    await this.#background.idle();
+    this.clock.close();
+    await this.store.close();
+  }
+
+  #onDue(due: Due): void {
+    for (const id of due.dataSources) this.#process(id);
+    for (const id of due.sweeps) this.#background.run("forgetting old events", () => sweepEvents(this.store, id));
+  }
+
+  #process(id: string): void {
+    this.#background.run("processing a data source", async () => {
+      await processDataSource(new Unit(this.#unit), id);
+    });
+  }
+
+  #localUrl(port: number): string {
+    const { host, tlsCert } = this.#settings;
+    const shown = host === "127.0.0.1" || host === "0.0.0.0" || host === "::" || host === "::1" ? "localhost" : host;
+    return `${tlsCert === null ? "http" : "https"}://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
+  }
+}
+
+function tlsOf({ tlsCert, tlsKey }: Settings) {
+  return tlsCert === null || tlsKey === null
+    ? undefined
+    : { cert: readFileSync(tlsCert, "utf8"), key: readFileSync(tlsKey, "utf8") };
+}

@@ -1,0 +1,86 @@
+// What a start finds or makes: a fresh store is planted with the seed, an existing one is left as it is, except that a
+// pinned key that it does not know is added. A sign-in link is always made anew.
+import { readFile } from "node:fs/promises";
+import { keyOf } from "./domain/access.ts";
+import { addApiKey } from "./domain/api-keys.ts";
+import { type AccountRecord, accounts, users } from "./domain/model.ts";
+import { Refusal } from "./domain/refusal.ts";
+import { DEFAULT_SEED, FIRST_KEY, plant, type Seed, seedSchema } from "./domain/seed.ts";
+import { newSignIn } from "./domain/sign-in.ts";
+import type { webhookDraft } from "./domain/webhooks.ts";
+import { Unit, type UnitParts } from "./domain/work.ts";
+import type { Log } from "./kit/log.ts";
+import { parse, pointer } from "./kit/schema.ts";
+import { OptionError } from "./options.ts";
+
+export interface Start {
+  readonly account: AccountRecord;
+  /** In clear; null where the store holds only its hash. */
+  readonly apiKey: string | null;
+  readonly signInToken: string;
+}
+
+export interface StartRules {
+  readonly seed: object | string | null;
+  readonly apiKey: string | null;
+  readonly webhookDraft: ReturnType<typeof webhookDraft>;
+  readonly log: Log;
+}
+
+export async function begin(parts: UnitParts, rules: StartRules): Promise<Start> {
+  const unit = new Unit(parts);
+  const [existing] = await parts.store.page(accounts, "all", ["accounts"], { offset: 0, limit: 1 });
+  const { account, key } = existing ? await resume(unit, existing, rules) : await fresh(unit, rules);
+  return { account, apiKey: key, signInToken: await ownersSignIn(unit, account) };
+}
+
+async function fresh(unit: Unit, rules: StartRules): Promise<{ account: AccountRecord; key: string }> {
+  const seed = rules.seed === null ? DEFAULT_SEED : checked(await seedValue(rules.seed), rules);
+  const planted = await plant(unit, seed, rules.apiKey ?? undefined);
+  if (planted instanceof Refusal) throw new OptionError(`seed: ${faultOf(planted)}`);
+  return planted;
+}
+
+async function resume(
+  unit: Unit,
+  account: AccountRecord,
+  rules: StartRules,
+): Promise<{ account: AccountRecord; key: string | null }> {
+  if (rules.seed !== null) rules.log.warn("The seed was not used: the store already holds an account.");
+  const { apiKey } = rules;
+  if (apiKey === null || (await keyOf(unit.store, apiKey))) return { account, key: apiKey };
+  await unit.transact((w) => addApiKey(w, account.id, FIRST_KEY, apiKey));
+  return { account, key: apiKey };
+}
+
+async function seedValue(seed: object | string): Promise<unknown> {
+  if (typeof seed !== "string") return seed;
+  try {
+    return JSON.parse(await readFile(seed, "utf8"));
+  } catch (error) {
+    throw new OptionError(`The seed ${seed} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function checked(value: unknown, rules: StartRules): Seed {
+  const result = parse(seedSchema(rules.webhookDraft), value);
+  if ("value" in result) return result.value;
+  const [first] = result.faults;
+  const more = result.faults.length > 1 ? ` (and ${result.faults.length - 1} more)` : "";
+  throw new OptionError(`The seed is wrong: ${pointer(first?.path ?? [])} ${first?.detail}${more}`);
+}
+
+function faultOf({ reason }: Refusal): string {
+  if (reason.code === "email_taken") return `the e-mail address ${reason.email} stands twice in one account`;
+  const [first] = "errors" in reason ? (reason.errors ?? []) : [];
+  return first ? `${first.pointer} ${first.detail}` : reason.code;
+}
+
+/** A sign-in link for the account's first admin. */
+async function ownersSignIn(unit: Unit, account: AccountRecord): Promise<string> {
+  const token = await unit.transact<string>(async (w) => {
+    const [owner] = await w.tx.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
+    return owner ? newSignIn(w, owner.id) : "";
+  });
+  return typeof token === "string" ? token : "";
+}
