@@ -32,9 +32,14 @@ export function parse<T>(schema: Schema<T>, value: unknown): { value: T } | { fa
   return faults.length === 0 ? { value: accepted } : { faults };
 }
 
-/** RFC 6901 pointer in its URI fragment form, as RFC 9457 shows it: `#/events/0`. */
-export const pointer = (path: Path): string =>
-  `#${path.map((step) => `/${encodeURIComponent(String(step).replaceAll("~", "~0").replaceAll("/", "~1"))}`).join("")}`;
+/**
+ * RFC 6901 pointer in its URI fragment form, as RFC 9457 shows it: `#/events/0`. A lone surrogate in a member's name has
+ * no such form and stands there as U+FFFD.
+ */
+export const pointer = (path: Path): string => `#${path.map((step) => `/${encodeURIComponent(token(step))}`).join("")}`;
+
+const token = (step: string | number): string =>
+  String(step).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
 
 function fail<T>(faults: Fault[], path: Path, detail: string): T {
   faults.push({ path, detail });

@@ -1,0 +1,164 @@
+// The columns of a data source and what is in them (spec part 2: data source; contract, parts 2 and 8): a table of cells
+// in, the same table with a type for each column and its cells in that type out. It refuses what is too wide or too
+// large; it never rounds a whole number and never drops a leading zero.
+import type { CsvTable } from "../kit/csv.ts";
+import { isDateTime } from "../kit/date-time.ts";
+import { decide } from "../kit/decisions.ts";
+import type { Cell, Column } from "./model.ts";
+
+export type Row = { readonly [column: string]: Cell };
+
+export interface Table {
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+/** Names, how many rows there are, and the cells of all rows one behind the other. */
+interface Cells {
+  readonly names: readonly string[];
+  readonly count: number;
+  readonly cells: readonly Cell[];
+}
+
+/** A way to read a column: taken where all its cells but the nulls fit. */
+interface Reading {
+  readonly type: Column["type"];
+  readonly fits: (cell: Cell) => boolean;
+  readonly read: (cell: Cell) => Cell;
+}
+
+export const COLUMNS_MAX = decide("8.columns", 100, {
+  open: "how many columns a data source may have",
+  why: "wider tables are nearly always a list whose rows and columns were confused",
+});
+
+export const CELLS_MAX = decide("8.cells", 10_485_760, {
+  open: "how many cells a data source may have",
+  why: "no CSV that fits in a body has more; rows of JSON that leave members out could, a hundred times over",
+});
+
+const asIs = (cell: Cell): Cell => cell;
+const datetime: Reading = {
+  type: "datetime",
+  fits: (cell) => typeof cell === "string" && isDateTime(cell),
+  read: asIs,
+};
+
+const JSON_READINGS = {
+  number: { type: "number", fits: (cell) => typeof cell === "number", read: asIs },
+  boolean: { type: "boolean", fits: (cell) => typeof cell === "boolean", read: asIs },
+  datetime,
+  string: { type: "string", fits: () => true, read: String },
+} satisfies Record<string, Reading>;
+
+const CSV_READINGS = {
+  number: { type: "number", fits: isPlainNumber, read: Number },
+  boolean: { type: "boolean", fits: (cell) => cell === "true" || cell === "false", read: (cell) => cell === "true" },
+  datetime,
+  string: { type: "string", fits: () => true, read: asIs },
+} satisfies Record<string, Reading>;
+
+const JSON_ORDER = decide("2.json-column-types", ["number", "boolean", "datetime", "string"], {
+  open: "how the columns of JSON data get their types",
+  why: "the first type that all values of a column have, datetime being text that is ISO 8601 throughout; where values differ they are given as text, so that the type holds for each of them",
+});
+
+const CSV_ORDER = decide("2.csv-column-types", ["number", "boolean", "datetime", "string"], {
+  open: "how the columns of CSV data, which is all text, get their types",
+  why: "the first type that all fields of a column can be read as; 007, +1, 1e5 and whole numbers beyond 2^53 - 1 stay text, because they may as well be codes, which a number would spoil",
+});
+
+const EMPTY_COLUMN = decide("2.empty-column-type", "string", {
+  open: "the type of a column without any value",
+  why: "text is the one type that any later value fits",
+});
+
+const EMPTY_FIELD = decide("2.csv-empty-field", null, {
+  open: "what an empty CSV field means",
+  why: "CSV has no other way to leave a value out, and a number column with a gap stays a number column",
+});
+
+const MISSING_MEMBER = decide("2.json-missing-member", null, {
+  open: "what a row without a member that other rows have means",
+  why: "every row then has every column, as a table does",
+});
+
+/** Rows of JSON as a table, the columns in the order in which they first occur; a text says why not. */
+export function tableOfObjects(objects: readonly Row[]): Table | string {
+  const places = new Map<string, number>();
+  for (const [at, object] of objects.entries())
+    for (const name of Object.keys(object)) {
+      if (!places.has(name)) places.set(name, places.size);
+      if (places.size > COLUMNS_MAX)
+        return `Row ${at + 1} brings the column ${places.size}; ${COLUMNS_MAX} are allowed.`;
+    }
+  const width = places.size;
+  const tooLarge = unfitSize(width, objects.length * width);
+  if (tooLarge !== undefined) return tooLarge;
+  const cells = new Array<Cell>(objects.length * width).fill(MISSING_MEMBER);
+  for (const [at, object] of objects.entries())
+    for (const [name, cell] of Object.entries(object)) cells[at * width + (places.get(name) ?? 0)] = cell;
+  return typed(
+    { names: [...places.keys()], count: objects.length, cells },
+    JSON_ORDER.map((type) => JSON_READINGS[type]),
+  );
+}
+
+/** Parsed CSV as a table; a text says why not. */
+export function tableOfCsv({ header, fields }: CsvTable): Table | string {
+  const tooLarge = unfitSize(header.length, fields.length);
+  if (tooLarge !== undefined) return tooLarge;
+  const cells = fields.map((field) => (field === "" ? EMPTY_FIELD : field));
+  return typed(
+    { names: header, count: fields.length / header.length, cells },
+    CSV_ORDER.map((type) => CSV_READINGS[type]),
+  );
+}
+
+/** The cells of a row under their column names; __proto__ too is a name like any other here. */
+export function rowObject(columns: readonly Column[], cells: readonly Cell[]): Row {
+  const row: Record<string, Cell> = Object.create(null);
+  for (const [at, { name }] of columns.entries()) row[name] = cells[at] ?? null;
+  return row;
+}
+
+function unfitSize(columns: number, cells: number): string | undefined {
+  if (columns > COLUMNS_MAX) return `There are ${columns} columns; ${COLUMNS_MAX} are allowed.`;
+  if (cells > CELLS_MAX) return `There are ${cells} cells (rows times columns); ${CELLS_MAX} are allowed.`;
+  return undefined;
+}
+
+function typed({ names, count, cells }: Cells, readings: readonly Reading[]): Table {
+  const width = names.length;
+  const chosen = names.map((_, column) => readingOf(cells, column, width, readings));
+  const columns = names.map((name, column) => ({ name, type: chosen[column]?.type ?? EMPTY_COLUMN }));
+  const rows = Array.from({ length: count }, (_, at) =>
+    chosen.map((reading, column) => {
+      const cell = cells[at * width + column] ?? null;
+      return cell === null || reading === undefined ? null : reading.read(cell);
+    }),
+  );
+  return { columns, rows };
+}
+
+/** The first reading that all values of the column fit; none where there is no value. */
+function readingOf(cells: readonly Cell[], column: number, width: number, readings: readonly Reading[]) {
+  let empty = true;
+  const fitting = readings.find(({ fits }) => {
+    for (let at = column; at < cells.length; at += width) {
+      const cell = cells[at] ?? null;
+      if (cell === null) continue;
+      empty = false;
+      if (!fits(cell)) return false;
+    }
+    return true;
+  });
+  return empty ? undefined : fitting;
+}
+
+/** Decimal digits as JSON writes them, without exponent; a whole number only as far as it is exact. */
+function isPlainNumber(cell: Cell): boolean {
+  if (typeof cell !== "string" || !/^-?(0|[1-9]\d*)(\.\d+)?$/.test(cell)) return false;
+  const value = Number(cell);
+  return cell.includes(".") ? Number.isFinite(value) : Number.isSafeInteger(value);
+}

@@ -1,0 +1,104 @@
+// What POST /data-sources takes (spec part 4: not shown; contract, parts 2 and 4): rows of JSON that are flat objects, or
+// CSV as text. What the rows and the text hold is judged later, by the processing; here only that they can be kept and
+// given back as they came.
+import { decide } from "../kit/decisions.ts";
+import {
+  type Fault,
+  type Infer,
+  nullable,
+  object,
+  oneOf,
+  type Schema,
+  text,
+  trusted,
+  unfitText,
+  withDefault,
+} from "../kit/schema.ts";
+import type { Row } from "./columns.ts";
+
+const FAULTS_LISTED = decide("7.data-faults-listed", 20, {
+  open: "how many faults of the rows of a data source one answer lists",
+  why: "a fault in one row is mostly a fault in all; the answer says how many more there are",
+});
+
+const scalar = { type: ["string", "number", "boolean", "null"] };
+
+/** Rows are kept as they came, not copied: a copy could lose a member called __proto__. */
+export const flatRows: Schema<readonly Row[]> = {
+  json: { type: "array", items: { type: "object", additionalProperties: scalar } },
+  check(value, path, faults) {
+    const rows: unknown = value;
+    if (!Array.isArray(rows)) faults.push({ path, detail: "must be an array of flat objects" });
+    else {
+      let found = 0;
+      for (const fault of faultsOf(rows)) {
+        if (found < FAULTS_LISTED) faults.push({ ...fault, path: [...path, ...fault.path] });
+        found += 1;
+      }
+      const more = found - FAULTS_LISTED;
+      if (more > 0) faults.push({ path, detail: `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed` });
+    }
+    return trusted(rows); // every row and value was looked at above
+  },
+};
+
+function* faultsOf(rows: readonly unknown[]): Generator<Fault> {
+  for (const [at, row] of rows.entries()) {
+    if (typeof row !== "object" || row === null || Array.isArray(row)) {
+      yield { path: [at], detail: "must be a flat object" };
+      continue;
+    }
+    for (const [name, value] of Object.entries(row)) {
+      const unfitName = unfitText(name);
+      if (unfitName !== undefined) yield { path: [at], detail: `has a member whose name ${unfitName}` };
+      const unfit = unfitCell(value);
+      if (unfit !== undefined) yield { path: [at, name], detail: unfit };
+    }
+  }
+}
+
+function unfitCell(value: unknown): string | undefined {
+  if (typeof value === "string") return unfitText(value);
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : "must be a finite number";
+  return value === null || typeof value === "boolean" ? undefined : "must be a string, a number, true, false or null";
+}
+
+/** As long as the body may be; whether it is CSV is told by the processing. */
+export const csvText: Schema<string> = {
+  json: { type: "string" },
+  check(value, path, faults) {
+    const unfit = typeof value === "string" ? unfitText(value) : "must be a string of CSV";
+    if (unfit !== undefined) faults.push({ path, detail: unfit });
+    return typeof value === "string" ? value : "";
+  },
+};
+
+const ID_MAX = 64;
+const common = {
+  name: text({ min: 1, max: 200, notBlank: true }),
+  app_id: withDefault(
+    nullable(text({ min: 1, max: ID_MAX })),
+    decide("2.data-source-app", null, {
+      open: "whether a data source belongs to an app",
+      why: "several apps may show the same data, so a data source can stand alone",
+    }),
+  ),
+};
+const jsonDraft = object({ ...common, type: oneOf(["json"]), data: flatRows });
+const csvDraft = object({ ...common, type: oneOf(["csv"]), data: csvText });
+
+/** Where the type is not known, `data` is not judged. */
+const untyped = object({ ...common, type: oneOf(["json", "csv"]), data: { json: {}, check: () => "" } });
+
+export type DataSourceDraft = Infer<typeof jsonDraft> | Infer<typeof csvDraft>;
+
+export const dataSourceDraft: Schema<DataSourceDraft> = {
+  json: { oneOf: [jsonDraft.json, csvDraft.json] },
+  check(value, path, faults) {
+    const type = typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
+    if (type === "json") return jsonDraft.check(value, path, faults);
+    if (type === "csv") return csvDraft.check(value, path, faults);
+    untyped.check(value, path, faults);
+    return trusted(value); // the line above has found at least the fault in `type`
+  },
+};

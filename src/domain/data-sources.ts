@@ -1,0 +1,85 @@
+// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; contract, parts 2, 3, 4). What is sent is kept as
+// it came and answered at once; domain/data-processing makes rows of it afterwards. Nothing is parsed here.
+import { decide } from "../kit/decisions.ts";
+import type { Caller } from "./access.ts";
+import { type Expect, getApp } from "./apps.ts";
+import { type Row, rowObject } from "./columns.ts";
+import type { DataSourceDraft } from "./data-input.ts";
+import { type Page, pageOf } from "./lists.ts";
+import { type DataSourceRecord, dataContents, dataSources } from "./model.ts";
+import { invalidField, notFound, Refusal } from "./refusal.ts";
+import type { Reader, Span } from "./store.ts";
+import type { Unit } from "./work.ts";
+
+export { type DataSourceDraft, dataSourceDraft } from "./data-input.ts";
+
+export const FIRST_STATUS = decide("3.data-source-first-status", "processing", {
+  open: "whether the answer to POST /data-sources waits for the data to be read",
+  why: "ten MiB take a moment; the client is told at once that they are kept, and by data.processed when they are read",
+});
+
+const ROWS_BEFORE_READY: readonly [] = decide("3.rows-before-ready", [], {
+  open: "what the rows of a data source are that is still processed, or whose processing failed",
+  why: "an empty list is true and needs no further error; `status` says why it is empty",
+});
+
+export const createDataSource = (unit: Unit, caller: Caller, draft: DataSourceDraft, id?: string) =>
+  unit.transact<DataSourceRecord>(async (w) => {
+    const { name, type, app_id, data } = draft;
+    if (app_id !== null && (await getApp(w.tx, caller, app_id)) instanceof Refusal)
+      return invalidField("#/app_id", "must be the id of one of your apps, or null");
+    const source: DataSourceRecord = {
+      id: id ?? w.ids.next("ds_"),
+      name,
+      type,
+      app_id,
+      status: FIRST_STATUS,
+      columns: null,
+      row_count: null,
+      error: null,
+      created_at: w.at,
+      updated_at: w.at,
+      account_id: caller.account.id,
+    };
+    await w.tx.put(dataSources, source);
+    await w.tx.put(dataContents, { id: source.id, raw: data, rows: ROWS_BEFORE_READY, request_id: w.cause });
+    w.due.dataSources.add(source.id);
+    return source;
+  });
+
+export async function getDataSource(reader: Reader, caller: Caller, id: string): Promise<DataSourceRecord | Refusal> {
+  const source = await reader.get(dataSources, id);
+  return source?.account_id === caller.account.id ? source : notFound("data source");
+}
+
+export const listDataSources = (reader: Reader, caller: Caller, span: Span): Promise<Page<DataSourceRecord>> =>
+  pageOf(reader, dataSources, "account", [caller.account.id], span);
+
+/** Removes it with its rows, or with what is still to be processed. */
+export const removeDataSource = (unit: Unit, caller: Caller, id: string, expect: Expect<DataSourceRecord>) =>
+  unit.transact<null>(async (w) => {
+    const source = await getDataSource(w.tx, caller, id);
+    if (source instanceof Refusal) return source;
+    const unmet = expect(source);
+    if (unmet) return unmet;
+    await w.tx.remove(dataContents, id);
+    await w.tx.remove(dataSources, id);
+    return null;
+  });
+
+/** The rows as objects, in the order in which they were sent. */
+export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span): Promise<Page<Row> | Refusal> {
+  const source = await getDataSource(reader, caller, id);
+  if (source instanceof Refusal) return source;
+  const columns = source.columns;
+  const content = columns === null ? undefined : await reader.get(dataContents, id);
+  const rows = content?.rows ?? ROWS_BEFORE_READY;
+  const shown = rows.slice(span.offset, span.offset + span.limit);
+  return { items: shown.map((cells) => rowObject(columns ?? [], cells)), total: rows.length, span };
+}
+
+/** The data source as it stands in an answer and in an event. */
+export function dataSourceFields(source: DataSourceRecord) {
+  const { account_id: _, ...fields } = source;
+  return fields;
+}

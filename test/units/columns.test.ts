@@ -1,0 +1,200 @@
+// domain/columns: which type a column gets, what its cells become, and where width and size end.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CELLS_MAX, COLUMNS_MAX, type Row, rowObject, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
+import { CsvFault, parseCsv } from "../../src/kit/csv.ts";
+
+function csv(text: string) {
+  const read = parseCsv(text);
+  assert.ok(!(read instanceof CsvFault));
+  const table = tableOfCsv(read);
+  assert.ok(typeof table !== "string", String(table));
+  return table;
+}
+
+function json(rows: readonly Row[]) {
+  const table = tableOfObjects(rows);
+  assert.ok(typeof table !== "string", String(table));
+  return table;
+}
+
+/** The type of a CSV column with these fields, and its cells. */
+function csvColumn(...fields: string[]) {
+  const { columns, rows } = csv(`c\n${fields.join("\n")}\n`);
+  return [columns[0]?.type, ...rows.map(([cell]) => cell)];
+}
+
+function jsonColumn(...cells: (string | number | boolean | null)[]) {
+  const { columns, rows } = json(cells.map((c) => ({ c })));
+  return [columns[0]?.type, ...rows.map(([cell]) => cell)];
+}
+
+test("2.csv-column-types: plain decimal numbers are numbers", () => {
+  assert.deepEqual(csvColumn("0", "-1", "2.50", "1000000", "-0.001"), ["number", 0, -1, 2.5, 1_000_000, -0.001]);
+  for (const text of [
+    "007",
+    "-01",
+    "+1",
+    "1e5",
+    "0x10",
+    "Infinity",
+    "NaN",
+    "1.",
+    ".5",
+    " 1",
+    "1 ",
+    "1,5",
+    "1_000",
+    "--1",
+  ])
+    assert.deepEqual(csvColumn("1", `"${text}"`), ["string", "1", text]);
+});
+
+test("2.csv-column-types: whole numbers are numbers up to 2^53 - 1 and text beyond", () => {
+  assert.deepEqual(csvColumn("9007199254740991"), ["number", 9_007_199_254_740_991]);
+  assert.deepEqual(csvColumn("9007199254740992"), ["string", "9007199254740992"]);
+  assert.deepEqual(csvColumn("-9007199254740992"), ["string", "-9007199254740992"]);
+  assert.equal(csvColumn(`${"9".repeat(308)}.5`)[0], "number");
+  assert.equal(csvColumn(`${"9".repeat(309)}.5`)[0], "string");
+});
+
+test("2.csv-column-types: true and false are booleans", () => {
+  assert.deepEqual(csvColumn("true", "false"), ["boolean", true, false]);
+  for (const text of ["TRUE", "yes", "1", "t", ""]) assert.notEqual(csvColumn("true", text, "x")[0], "boolean", text);
+  assert.deepEqual(csvColumn("true", "True"), ["string", "true", "True"]);
+});
+
+const DATETIMES = [
+  "2026-01-31",
+  "2024-02-29",
+  "2000-02-29",
+  "2026-12-31T23:59:59Z",
+  "2026-01-01T00:00Z",
+  "2026-01-01T00:00:00.123456789+23:59",
+  "2026-01-01T12:30:00-05:00",
+];
+const NO_DATETIMES = [
+  "2026-02-29",
+  "2100-02-29",
+  "2026-04-31",
+  "2026-00-01",
+  "2026-13-01",
+  "2026-01-00",
+  "2026-01-32",
+  "2026-1-1",
+  "20260101",
+  "2026-01-01T00:00:00",
+  "2026-01-01 00:00:00Z",
+  "2026-01-01T24:00:00Z",
+  "2026-01-01T00:60:00Z",
+  "2026-01-01T00:00:60Z",
+  "2026-01-01T00:00:00+24:00",
+  "2026-01-01T00:00:00+01:60",
+  "2026-01-01T00:00:00.Z",
+  "2026-01-01Z",
+  "01/02/2026",
+  "2026-01-01\n",
+];
+
+test("2.csv-column-types: dates, and date-times with a zone, are datetimes and stay as written", () => {
+  assert.deepEqual(csvColumn(...DATETIMES), ["datetime", ...DATETIMES]);
+  for (const text of NO_DATETIMES) assert.equal(csvColumn("2026-01-01", `"${text}"`)[0], "string", text);
+});
+
+test("2.csv-empty-field: an empty field is null and leaves the type alone", () => {
+  assert.deepEqual(
+    csv('n,b,d,s\n1,true,2026-01-01,x\n,,,""\n').columns.map(({ type }) => type),
+    ["number", "boolean", "datetime", "string"],
+  );
+  assert.deepEqual(csv('n,s\n1,x\n,""\n').rows, [
+    [1, "x"],
+    [null, null],
+  ]);
+});
+
+test("2.empty-column-type: a column without any value is a string", () => {
+  assert.deepEqual(csv("a,b\n,1\n,2\n").columns, [
+    { name: "a", type: "string" },
+    { name: "b", type: "number" },
+  ]);
+  assert.deepEqual(csv("a,b\n"), {
+    columns: [
+      { name: "a", type: "string" },
+      { name: "b", type: "string" },
+    ],
+    rows: [],
+  });
+  assert.deepEqual(jsonColumn(null, null), ["string", null, null]);
+});
+
+test("2.json-column-types: a column has the type that all its values have", () => {
+  assert.deepEqual(jsonColumn(1, null, -2.5), ["number", 1, null, -2.5]);
+  assert.deepEqual(jsonColumn(true, false, null), ["boolean", true, false, null]);
+  assert.deepEqual(jsonColumn("1", "", null), ["string", "1", "", null]);
+  assert.deepEqual(jsonColumn(...DATETIMES, null), ["datetime", ...DATETIMES, null]);
+  for (const text of NO_DATETIMES) assert.equal(jsonColumn("2026-01-01", text)[0], "string", text);
+});
+
+test("2.json-column-types: values of several types are given as text", () => {
+  assert.deepEqual(jsonColumn(1, "x", true, null, 1e21), ["string", "1", "x", "true", null, "1e+21"]);
+  assert.deepEqual(jsonColumn(1, false), ["string", "1", "false"]);
+  assert.deepEqual(jsonColumn("2026-01-01", 5), ["string", "2026-01-01", "5"]);
+});
+
+test("2.json-missing-member: a member that a row does not have is null; columns stand in order of appearance", () => {
+  assert.deepEqual(json([{ b: 1 }, { a: "x", b: 2 }, {}]), {
+    columns: [
+      { name: "b", type: "number" },
+      { name: "a", type: "string" },
+    ],
+    rows: [
+      [1, null],
+      [2, "x"],
+      [null, null],
+    ],
+  });
+});
+
+test("no rows, and rows without members", () => {
+  assert.deepEqual(json([]), { columns: [], rows: [] });
+  assert.deepEqual(json([{}, {}]), { columns: [], rows: [[], []] });
+});
+
+test("names such as __proto__ and constructor come back as they were", () => {
+  const sent = '[{"__proto__":1,"constructor":"x","toString":null,"":true}]';
+  const { columns, rows } = json(JSON.parse(sent));
+  assert.deepEqual(
+    columns.map(({ name }) => name),
+    ["__proto__", "constructor", "toString", ""],
+  );
+  assert.equal(JSON.stringify(rows.map((row) => rowObject(columns, row))), sent);
+  const read = csv("__proto__,constructor\n1,x\n");
+  assert.equal(JSON.stringify(rowObject(read.columns, read.rows[0] ?? [])), '{"__proto__":1,"constructor":"x"}');
+});
+
+const names = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`);
+
+test("8.columns: a hundred columns are read, one more is not", () => {
+  const header = names(COLUMNS_MAX);
+  assert.equal(header.length, 100);
+  assert.equal(csv(`${header.join(",")}\n`).columns.length, 100);
+  assert.equal(tableOfCsv({ header: names(101), fields: [] }), "There are 101 columns; 100 are allowed.");
+  const wide = Object.fromEntries(header.map((name) => [name, 1]));
+  assert.equal(json([wide, {}]).columns.length, 100);
+  assert.equal(tableOfObjects([wide, { more: 1 }]), "Row 2 brings the column 101; 100 are allowed.");
+});
+
+test("8.cells: rows that leave members out do not grow into more cells than allowed", () => {
+  const wide = Object.fromEntries(names(100).map((name) => [name, 1]));
+  const rows = Math.floor(CELLS_MAX / 100);
+  assert.equal(json([wide, ...Array<Row>(rows - 1).fill({})]).rows.length, rows);
+  const sparse = [wide, ...Array<Row>(rows).fill({})];
+  assert.equal(
+    tableOfObjects(sparse),
+    `There are ${(rows + 1) * 100} cells (rows times columns); 10485760 are allowed.`,
+  );
+  assert.equal(
+    tableOfCsv({ header: ["a"], fields: Array<string>(CELLS_MAX + 1).fill("") }),
+    "There are 10485761 cells (rows times columns); 10485760 are allowed.",
+  );
+});
