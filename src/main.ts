@@ -1,6 +1,6 @@
 // The command line (contract, part 1): flags and environment become settings, the service starts, the ready lines are
 // printed once it listens, signals stop it.
-import { parseArgs } from "node:util";
+import { type ParseArgsConfig, parseArgs } from "node:util";
 import { StoreRefusal } from "./domain/store.ts";
 import { VERSION } from "./kit/version.ts";
 import { environmentName, OPTIONS, OptionError, readSettings, type Settings } from "./options.ts";
@@ -25,38 +25,35 @@ export async function main(args: readonly string[]): Promise<void> {
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-type Given = Readonly<Record<string, string | boolean | undefined>>;
+type Given = Readonly<Record<string, unknown>>;
 
 function flags(args: readonly string[]): Given {
-  const known = Object.values(OPTIONS).map(
-    ({ flag, takes }) => [flag, { type: takes === "" ? "boolean" : "string" }] as const,
-  );
-  const options = {
-    ...Object.fromEntries(known),
-    help: { type: "boolean", short: "h" },
-    version: { type: "boolean" },
-  } as const;
+  const options: ParseArgsConfig["options"] = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } };
+  for (const { flag, takes } of Object.values(OPTIONS)) options[flag] = { type: takes === "" ? "boolean" : "string" };
   try {
     const { values } = parseArgs({ args: [...args], options, allowPositionals: false });
-    const named = Object.entries(OPTIONS).map(([name, { flag }]) => [name, values[flag]] as const);
-    const present = named.filter(([, value]) => value !== undefined);
-    return { ...Object.fromEntries(present), help: values.help, version: values.version };
+    const { help, version } = values;
+    return { ...settingsIn((flag) => values[flag]), help, version };
   } catch (error) {
     throw new OptionError(error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error));
   }
 }
 
+/** What is given for each setting, by the setting's name. */
+function settingsIn(given: (flag: string) => unknown): Given {
+  const named = Object.entries(OPTIONS).map(([name, { flag }]) => [name, given(flag)] as const);
+  return Object.fromEntries(named.filter(([, value]) => value !== undefined && value !== ""));
+}
+
 /** APPHOST_… for each flag, and PORT; a flag on the command line wins. */
 function environment(env: NodeJS.ProcessEnv): Given {
-  const named = Object.entries(OPTIONS).map(([name, { flag }]) => [name, env[environmentName(flag)]] as const);
-  const present = named.filter(([, value]) => value !== undefined && value !== "");
-  return { ...(env.PORT ? { port: env.PORT } : {}), ...Object.fromEntries(present) };
+  return { ...(env.PORT ? { port: env.PORT } : {}), ...settingsIn((flag) => env[environmentName(flag)]) };
 }
 
 function help(): string {
   const rows = Object.values(OPTIONS).map(({ flag, takes, help, fallback }) => {
     const left = `  --${flag} ${takes}`.padEnd(30);
-    return `${left}${help}${fallback === null || fallback === false ? "" : ` (${fallback})`}`;
+    return `${left}${help}${fallback === null ? "" : ` (${fallback})`}`;
   });
   return [
     "app-hosting-service: the reference server of the Application Hosting Service",

@@ -3,7 +3,7 @@
 // the other does not. A wrong value is an OptionError that names the setting and says what to do.
 import { pinnedKey } from "./domain/api-keys.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
-import { LOG_FORMS } from "./kit/log.ts";
+import { LOG_FORMS, type LogForm } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
 import { parse, trusted } from "./kit/schema.ts";
 
@@ -85,7 +85,7 @@ export const OPTIONS = {
     anyText,
     "ids and keys repeat from run to run (loopback only)",
   ),
-  log: option("log", "FORM", "pretty", oneOf(LOG_FORMS), `${LOG_FORMS.join(", ")}`),
+  log: option<LogForm>("log", "FORM", "pretty", oneOf(LOG_FORMS), LOG_FORMS.join(", ")),
 } as const;
 
 type Name = keyof typeof OPTIONS;

@@ -22,7 +22,7 @@ export function ready(service: Service, { log, tlsCert }: Settings): string {
     row("Sign in", signInUrl),
     row("API key", apiKey ?? "unchanged (only its hash is kept; pin one with --api-key)"),
     "",
-    `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" --json '{"title":"My first app"}'`,
+    `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '{"title":"My first app"}'`,
     "",
   ].join("\n");
 }

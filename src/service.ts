@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { judgeUrl } from "./delivery/address-policy.ts";
 import { Access } from "./domain/access.ts";
 import { setAccountState } from "./domain/account.ts";
-import { processDataSource, unprocessed } from "./domain/data-sources.ts";
+import { processDataSource, unprocessed } from "./domain/data-processing.ts";
 import { RateLimiter } from "./domain/limits.ts";
 import { type AccountRecord, type AccountState, collections } from "./domain/model.ts";
 import { Refusal, refuse } from "./domain/refusal.ts";

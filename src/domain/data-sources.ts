@@ -2,14 +2,14 @@
 // it came and answered at once; domain/data-processing makes rows of it afterwards. Nothing is parsed here.
 import { decide } from "../kit/decisions.ts";
 import type { Caller } from "./access.ts";
-import { type Expect, getApp } from "./apps.ts";
+import type { Expect } from "./apps.ts";
 import { type Row, rowObject } from "./columns.ts";
 import type { DataSourceDraft } from "./data-input.ts";
 import { type Page, pageOf } from "./lists.ts";
-import { type DataSourceRecord, dataContents, dataSources } from "./model.ts";
+import { apps, type DataSourceRecord, dataContents, dataSources } from "./model.ts";
 import { invalidField, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
-import type { Unit } from "./work.ts";
+import type { Unit, Work } from "./work.ts";
 
 export { type DataSourceDraft, dataSourceDraft } from "./data-input.ts";
 
@@ -23,29 +23,35 @@ const ROWS_BEFORE_READY: readonly [] = decide("3.rows-before-ready", [], {
   why: "an empty list is true and needs no further error; `status` says why it is empty",
 });
 
-export const createDataSource = (unit: Unit, caller: Caller, draft: DataSourceDraft, id?: string) =>
-  unit.transact<DataSourceRecord>(async (w) => {
-    const { name, type, app_id, data } = draft;
-    if (app_id !== null && (await getApp(w.tx, caller, app_id)) instanceof Refusal)
-      return invalidField("#/app_id", "must be the id of one of your apps, or null");
-    const source: DataSourceRecord = {
-      id: id ?? w.ids.next("ds_"),
-      name,
-      type,
-      app_id,
-      status: FIRST_STATUS,
-      columns: null,
-      row_count: null,
-      error: null,
-      created_at: w.at,
-      updated_at: w.at,
-      account_id: caller.account.id,
-    };
-    await w.tx.put(dataSources, source);
-    await w.tx.put(dataContents, { id: source.id, raw: data, rows: ROWS_BEFORE_READY, request_id: w.cause });
-    w.due.dataSources.add(source.id);
-    return source;
-  });
+export const createDataSource = (unit: Unit, caller: Caller, draft: DataSourceDraft) =>
+  unit.transact<DataSourceRecord>((w) => addDataSource(w, caller.account.id, draft));
+
+export async function addDataSource(
+  w: Work,
+  accountId: string,
+  { name, type, app_id, data }: DataSourceDraft,
+  id?: string,
+): Promise<DataSourceRecord | Refusal> {
+  if (app_id !== null && (await w.tx.get(apps, app_id))?.account_id !== accountId)
+    return invalidField("#/app_id", "must be the id of one of your apps, or null");
+  const source: DataSourceRecord = {
+    id: id ?? w.ids.next("ds_"),
+    name,
+    type,
+    app_id,
+    status: FIRST_STATUS,
+    columns: null,
+    row_count: null,
+    error: null,
+    created_at: w.at,
+    updated_at: w.at,
+    account_id: accountId,
+  };
+  await w.tx.put(dataSources, source);
+  await w.tx.put(dataContents, { id: source.id, raw: data, rows: ROWS_BEFORE_READY, request_id: w.cause });
+  w.due.dataSources.add(source.id);
+  return source;
+}
 
 export async function getDataSource(reader: Reader, caller: Caller, id: string): Promise<DataSourceRecord | Refusal> {
   const source = await reader.get(dataSources, id);

@@ -6,7 +6,7 @@ import { type Infer, list, object, oneOf, optional, type Schema, text, withDefau
 import { addAccount, OWNER_EMAIL } from "./account.ts";
 import { addApiKey, apiKeyDraft, pinnedKey } from "./api-keys.ts";
 import { addApp, appDraft } from "./apps.ts";
-import { addDataSource, dataSourceDraft } from "./data-sources.ts";
+import { addDataSource, type DataSourceDraft, dataSourceDraft } from "./data-sources.ts";
 import { ACCOUNT_STATES, type AccountRecord } from "./model.ts";
 import { addOAuthClient, oauthClientDraft } from "./oauth-clients.ts";
 import { invalidField, Refusal } from "./refusal.ts";
@@ -31,6 +31,17 @@ const idWith = (prefix: string) =>
     }),
   );
 
+/** A draft has one of two shapes here, so its id is taken aside before the draft is checked. */
+const dataSourceSeed: Schema<{ readonly id: string | undefined; readonly draft: DataSourceDraft }> = {
+  json: dataSourceDraft.json,
+  check(value, path, faults) {
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    const { id, ...draft } = isObject ? { id: undefined, ...value } : { id: undefined };
+    const given = id === undefined ? undefined : idWith("ds").check(id, [...path, "id"], faults);
+    return { id: given, draft: dataSourceDraft.check(isObject ? draft : value, path, faults) };
+  },
+};
+
 const many = <T>(item: Schema<T>) => withDefault(list(item, { max: ITEMS_MAX }), []);
 
 /** The seed's schema; a webhook's URL is judged by the policy in force. */
@@ -47,7 +58,7 @@ export const seedSchema = (webhook: ReturnType<typeof webhookDraft>) =>
           object({ id: idWith("cli"), client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
         ),
         apps: many(object({ id: idWith("app"), ...appDraft.members })),
-        data_sources: many(object({ id: idWith("ds"), ...dataSourceDraft.members })),
+        data_sources: many(dataSourceSeed),
         webhooks: many(object({ id: idWith("wh"), ...webhook.members })),
       }),
       { min: 1, max: ITEMS_MAX },
@@ -115,8 +126,8 @@ async function plantAccount(w: Work, accountId: string, planned: AccountSeed): P
   for (const { id, client_secret: secret, ...client } of planned.oauth_clients)
     await addOAuthClient(w, accountId, client, { id, secret });
   for (const { id, ...app } of planned.apps) await addApp(w, accountId, app, id);
-  for (const { id, ...source } of planned.data_sources) {
-    const added = await addDataSource(w, accountId, source, id);
+  for (const { id, draft } of planned.data_sources) {
+    const added = await addDataSource(w, accountId, draft, id);
     if (added instanceof Refusal) return added;
   }
   for (const { id, ...webhook } of planned.webhooks) await addWebhook(w, accountId, webhook, id);
