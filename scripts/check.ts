@@ -1,0 +1,29 @@
+// The one gate: types, lint and format, tests with a floor of coverage, and the README's table against the decisions.
+// Every step runs even when one before it failed, so that one run tells everything.
+import { spawnSync } from "node:child_process";
+import { styleText } from "node:util";
+
+const LINES_MIN = 95;
+
+const coverage = [
+  `--lines=${LINES_MIN}`,
+  "--check-coverage",
+  "--include=src/**",
+  "--reporter=text-summary",
+  "--reporter=lcov",
+];
+const steps: readonly (readonly [name: string, command: string, ...args: string[]])[] = [
+  ["types", "npx", "tsc", "-p", "."],
+  ["lint and format", "npx", "biome", "ci", "."],
+  ["README table", "node", "--import", "tsx", "scripts/readme.ts", "--check"],
+  ["tests with coverage", "npx", "c8", ...coverage, "npm", "test", "--silent"],
+];
+
+const failed: string[] = [];
+for (const [name, command, ...args] of steps) {
+  process.stdout.write(`${styleText("bold", `== ${name}`)}\n`);
+  const { status } = spawnSync(command, args, { stdio: "inherit" });
+  if (status !== 0) failed.push(name);
+}
+process.stdout.write(failed.length === 0 ? "All checks passed.\n" : `Failed: ${failed.join(", ")}.\n`);
+process.exitCode = failed.length === 0 ? 0 : 1;
