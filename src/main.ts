@@ -15,7 +15,7 @@ export async function main(args: readonly string[]): Promise<void> {
     if (given.help) return print(help());
     if (given.version) return print(VERSION);
     const settings = readSettings({ ...environment(process.env), ...given }, (_, flag) => `--${flag}`);
-    const service = await run(settings, { seed: settings.seed ?? undefined }, print);
+    const service = await run(settings, { seed: settings.seed ?? undefined });
     stopOnSignal(service);
     print(ready(service, settings));
   } catch (error) {

@@ -30,7 +30,7 @@ export const LIMITS = decide(
 const TIMEOUT_CHECK_MS = 1_000;
 /** Node must read past our own limits, so that we can say which of them was exceeded. */
 const PARSER_BYTES = LIMITS.url_bytes + LIMITS.header_bytes + 8_192;
-/** After a refused upload the connection is kept only if the rest is this small. */
+/** How long requests in flight may take when the server stops. */
 const STOP_MS = 10_000;
 
 export interface ListenerParts {
@@ -49,7 +49,8 @@ export interface Tls {
 
 export class Listener {
   readonly #server: Server;
-  readonly #busy = new WeakMap<Duplex, number>();
+  /** The answers that are not finished, by connection: more than one where requests are pipelined. */
+  readonly #open = new WeakMap<Duplex, readonly ServerResponse[]>();
   #parts: ListenerParts | undefined;
   #stopping = false;
 
@@ -104,8 +105,13 @@ export class Listener {
   async #answer(parts: ListenerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = performance.now();
     const { socket } = request;
-    this.#busy.set(socket, (this.#busy.get(socket) ?? 0) + 1);
-    response.once("close", () => this.#busy.set(socket, (this.#busy.get(socket) ?? 1) - 1));
+    this.#open.set(socket, [...(this.#open.get(socket) ?? []), response]);
+    response.once("close", () =>
+      this.#open.set(
+        socket,
+        (this.#open.get(socket) ?? []).filter((other) => other !== response),
+      ),
+    );
     const call = callOf(parts.ids.next("req_"), request, response);
     const reply = await this.#reply(parts, call, request);
     this.#write(request, response, call, reply);
@@ -126,25 +132,30 @@ export class Listener {
 
   #write(request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply): void {
     if (response.destroyed) return;
-    response.setHeader("x-request-id", call.id);
+    const headers: string[] = ["x-request-id", call.id];
     for (const name in reply.headers) {
       const value = reply.headers[name];
-      if (value !== undefined) response.setHeader(name, value);
+      if (typeof value === "string") headers.push(name, value);
+      else for (const each of value ?? []) headers.push(name, each);
     }
-    const unread =
-      !request.complete && (request.headers["content-length"] ?? request.headers["transfer-encoding"]) !== undefined;
-    if (this.#stopping || unread) response.setHeader("connection", "close");
+    const linger = wouldHang(request, response);
+    if (this.#stopping || linger) headers.push("connection", "close");
     if (reply.status !== 204 && reply.status !== 304)
-      response.setHeader("content-length", Buffer.byteLength(reply.body));
-    response.statusCode = reply.status;
+      headers.push("content-length", String(Buffer.byteLength(reply.body)));
+    response.writeHead(reply.status, headers);
     response.end(request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body);
-    if (unread) lingeringClose(request, response);
+    if (linger) lingeringClose(request, response);
   }
 
-  /** What is no request at all (RFC 9112): answered on the bare socket, unless an answer is already on its way there. */
+  /**
+   * What is no request at all (RFC 9112), or never became a whole one: answered on the bare socket, unless an answer
+   * is already on its way there.
+   */
   #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
     const parts = this.#parts;
-    if (parts === undefined || !socket.writable || (this.#busy.get(socket) ?? 0) > 0) {
+    const open = this.#open.get(socket) ?? [];
+    const waiting = open.length === 1 && open[0]?.headersSent === false && isTimeout(error);
+    if (parts === undefined || !socket.writable || (open.length > 0 && !waiting)) {
       socket.destroy();
       return;
     }
@@ -177,8 +188,13 @@ function callOf(id: string, request: IncomingMessage, response: ServerResponse):
   };
 }
 
+/** Requests whose client was told to go on and send the body. */
+const continued = new WeakSet<ServerResponse>();
+
 function continueIfAsked(request: IncomingMessage, response: ServerResponse): void {
-  if (request.headers.expect?.toLowerCase() === "100-continue") response.writeContinue();
+  if (request.headers.expect?.toLowerCase() !== "100-continue") return;
+  continued.add(response);
+  response.writeContinue();
 }
 
 /** A request target may be a whole URL (RFC 9112 3.2.2). */
@@ -217,8 +233,10 @@ function unfitRequest(request: IncomingMessage): Refusal | undefined {
 
 const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });
 
+const isTimeout = (error: NodeJS.ErrnoException): boolean => error.code === "ERR_HTTP_REQUEST_TIMEOUT";
+
 function socketRefusal(error: NodeJS.ErrnoException): Refusal {
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return refuse({ code: "request_timeout" });
+  if (isTimeout(error)) return refuse({ code: "request_timeout" });
   if (error.code === "HPE_HEADER_OVERFLOW") return overflow(error);
   return notHttp("What arrived is not an HTTP/1.1 request.");
 }
@@ -230,6 +248,19 @@ function overflow(error: NodeJS.ErrnoException): Refusal {
   return inFirstLine
     ? refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes })
     : refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });
+}
+
+/** What is left of a body this small is read and dropped by Node, and the connection goes on. */
+const DROPPED_BYTES = 65_536;
+
+/** The answer comes before the body, and the next request could not be told from it or would wait too long. */
+function wouldHang(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.complete) return false;
+  const { expect, "content-length": length, "transfer-encoding": coding } = request.headers;
+  if (length === undefined && coding === undefined) return false;
+  return (
+    (expect !== undefined && !continued.has(response)) || Number(length ?? Number.POSITIVE_INFINITY) > DROPPED_BYTES
+  );
 }
 
 const LINGER_BYTES = 16 * 1024 * 1024;

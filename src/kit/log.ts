@@ -18,24 +18,30 @@ export interface Log {
 
 const SILENT: Log = { request: () => {}, warn: () => {}, announce: () => {}, error: () => {} };
 
-export function logTo(form: LogForm, clock: Clock, out: (line: string) => void): Log {
+/** Where lines go: what happens to `out`, what somebody should look at to `err`. */
+export interface Console {
+  readonly out: (line: string) => void;
+  readonly err: (line: string) => void;
+}
+
+export function logTo(form: LogForm, clock: Clock, console: Console): Log {
   if (form === "off") return SILENT;
-  return form === "json" ? jsonLog(clock, out) : prettyLog(clock, out);
+  return form === "json" ? jsonLog(clock, console) : prettyLog(clock, console);
 }
 
 const described = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
-function jsonLog(clock: Clock, out: (line: string) => void): Log {
-  const write = (event: string, members: object) => out(JSON.stringify({ at: iso(clock.now()), event, ...members }));
+function jsonLog(clock: Clock, { out, err }: Console): Log {
+  const line = (event: string, members: object) => JSON.stringify({ at: iso(clock.now()), event, ...members });
   return {
-    request: (line) => write("request", line),
-    warn: (message) => write("warning", { message }),
-    announce: (message) => write("notice", { message }),
-    error: (error, during) => write("error", { during, error: described(error) }),
+    request: (members) => out(line("request", members)),
+    warn: (message) => err(line("warning", { message })),
+    announce: (message) => out(line("notice", { message })),
+    error: (error, during) => err(line("error", { during, error: described(error) })),
   };
 }
 
-function prettyLog(clock: Clock, out: (line: string) => void): Log {
+function prettyLog(clock: Clock, { out, err }: Console): Log {
   const time = () => styleText("dim", iso(clock.now()).slice(11, 23));
   return {
     request({ id, method, path, status, duration_ms }) {
@@ -44,8 +50,8 @@ function prettyLog(clock: Clock, out: (line: string) => void): Log {
         `${time()} ${method} ${path} ${styleText(colour, String(status))} ${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`,
       );
     },
-    warn: (message) => out(`${time()} ${styleText("yellow", "warning")} ${message}`),
+    warn: (message) => err(`${time()} ${styleText("yellow", "warning")} ${message}`),
     announce: (message) => out(`${time()} ${message}`),
-    error: (error, during) => out(`${time()} ${styleText("red", "error")} ${during}: ${described(error)}`),
+    error: (error, during) => err(`${time()} ${styleText("red", "error")} ${during}: ${described(error)}`),
   };
 }
