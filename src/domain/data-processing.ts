@@ -18,7 +18,7 @@ const ANNOUNCED: ReadonlySet<DataSourceRecord["status"]> = new Set(
   }),
 );
 
-const BYTE_ORDER_MARK = decide("2.csv-byte-order-mark", "\uFEFF", {
+const DROPPED = decide("2.csv-byte-order-mark", "^\\uFEFF", {
   open: "what a byte order mark at the start of the CSV text means",
   why: "spreadsheets put it there; kept, it would become part of the first column's name, where nobody sees it",
 });
@@ -42,7 +42,7 @@ export async function unprocessed(reader: Reader): Promise<readonly string[]> {
 /** The table, or in plain words why there is none. */
 function tableOf(raw: DataRecord["raw"]): Table | string {
   if (typeof raw !== "string") return tableOfObjects(raw ?? []);
-  const read = parseCsv(raw.startsWith(BYTE_ORDER_MARK) ? raw.slice(BYTE_ORDER_MARK.length) : raw);
+  const read = parseCsv(raw.replace(new RegExp(DROPPED), ""));
   return read instanceof CsvFault ? `Line ${read.line}: ${read.detail}.` : tableOfCsv(read);
 }
 
