@@ -1,0 +1,26 @@
+// Signing webhook deliveries: the value of X-Service-Signature (spec part 6) and the header that libraries for Standard
+// Webhooks verify (standardwebhooks.com). Both are HMAC-SHA256 keyed with the secret's own UTF-8 bytes. Nothing here
+// decides what is signed or sent.
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** `sha256=` and the lower-case hexadecimal HMAC-SHA256 of the raw body. */
+export const serviceSignature = (rawBody: string | Uint8Array, secret: string): string =>
+  `sha256=${createHmac("sha256", secret).update(rawBody).digest("hex")}`;
+
+/**
+ * Whether `header`, the value of X-Service-Signature, was made from exactly these bytes with this secret. Constant time:
+ * how long it takes tells nothing about how much of a wrong signature is right. Give it the body as it came, before any
+ * parsing.
+ */
+export function verifySignature(rawBody: string | Uint8Array, header: string | undefined, secret: string): boolean {
+  if (typeof header !== "string") return false;
+  const expected = Buffer.from(serviceSignature(rawBody, secret));
+  const given = Buffer.from(header);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** `webhook-signature`: one `v1,<base64>` for each secret in force, the newest first, separated by spaces. */
+export const standardSignature = (id: string, timestamp_s: number, body: string, secrets: readonly string[]): string =>
+  secrets
+    .map((secret) => `v1,${createHmac("sha256", secret).update(`${id}.${timestamp_s}.${body}`).digest("base64")}`)
+    .join(" ");

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nextAttempt, RETRY_WAITS_MS, retryAfter_ms, retrySchedule } from "../../src/delivery/schedule.ts";
+
+const S = 1_000;
+const H = 3_600 * S;
+const NOW = Date.UTC(2026, 0, 1);
+const failure = { attempt: 1, now: NOW, fraction: 0.5, status: 500, retryAfter: null };
+const due = (over: Partial<typeof failure> | { status?: number | null; retryAfter?: string | null }) =>
+  (nextAttempt({ ...failure, ...over }, RETRY_WAITS_MS) ?? Number.NaN) - NOW;
+
+test("6.retry-schedule: ten attempts, then none", () => {
+  const waits = [5 * S, 300 * S, 1_800 * S, 2 * H, 5 * H, 10 * H, 14 * H, 20 * H, 24 * H];
+  assert.deepEqual(
+    waits.map((_, at) => due({ attempt: at + 1 })),
+    waits,
+  );
+  assert.equal(nextAttempt({ ...failure, attempt: 10 }, RETRY_WAITS_MS), undefined);
+  assert.equal(
+    waits.reduce((sum, wait) => sum + wait),
+    75 * H + 2_105 * S,
+  );
+});
+
+test("6.retry-jitter: at most a fifth less, less than a fifth more", () => {
+  assert.equal(due({ fraction: 0 }), 4 * S);
+  assert.equal(due({ fraction: 1 - 2 ** -24 }), 6 * S);
+  assert.equal(due({ attempt: 9, fraction: 0 }), 19.2 * H);
+});
+
+test("6.retry-after-max: Retry-After on 429 and 503 can only lengthen a wait, up to 24 h", () => {
+  assert.equal(due({ status: 503, retryAfter: "120" }), 120 * S);
+  assert.equal(due({ status: 429, retryAfter: "120" }), 120 * S);
+  assert.equal(due({ status: 503, retryAfter: "1" }), 5 * S);
+  assert.equal(due({ status: 503, retryAfter: "86400" }), 24 * H);
+  assert.equal(due({ status: 503, retryAfter: "86401" }), 24 * H);
+  assert.equal(due({ status: 503, retryAfter: "9".repeat(400) }), 24 * H);
+  assert.equal(due({ status: 500, retryAfter: "120" }), 5 * S);
+  assert.equal(due({ status: null, retryAfter: "120" }), 5 * S);
+  assert.equal(due({ status: 503, retryAfter: "soon" }), 5 * S);
+  assert.equal(nextAttempt({ ...failure, attempt: 10, status: 503, retryAfter: "9" }, RETRY_WAITS_MS), undefined);
+});
+
+test("Retry-After reads seconds and the three forms of an HTTP date, in UTC", () => {
+  const at = Date.UTC(1994, 10, 6, 8, 49, 0);
+  assert.equal(retryAfter_ms("37", NOW), 37 * S);
+  assert.equal(retryAfter_ms("Sun, 06 Nov 1994 08:49:37 GMT", at), 37 * S);
+  assert.equal(retryAfter_ms("Sunday, 06-Nov-94 08:49:37 GMT", at), 37 * S);
+  assert.equal(retryAfter_ms("Sun Nov  6 08:49:37 1994", at), 37 * S);
+  assert.equal(retryAfter_ms("Sun, 06 Nov 1994 08:49:37 GMT", NOW), 0);
+  for (const bad of ["", "-1", "1.5", "1e3", "tomorrow", "1994-11-06", "Sun, 99 Nov 1994 99:00:00 GMT"])
+    assert.equal(retryAfter_ms(bad, NOW), undefined, bad);
+});
+
+test("a schedule is read from durations", () => {
+  assert.deepEqual(retrySchedule("5s, 5m,1h"), [5 * S, 300 * S, H]);
+  assert.deepEqual(retrySchedule("10ms"), [10]);
+  for (const bad of ["", "5", "5s,", "5s;5m", "-5s", "1.5s"]) assert.equal(retrySchedule(bad), undefined, bad);
+});
