@@ -66,25 +66,28 @@ export type WebhookChanges = Infer<ReturnType<typeof webhookChanges>>;
 /** The body of POST /webhooks/{webhook_id}/test. */
 export const testRequest = object({ type: eventType });
 
-export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft, id?: string) =>
-  unit.transact<WebhookRecord>(async (w) => {
-    const webhook: WebhookRecord = {
-      id: id ?? w.ids.next("wh_"),
-      url: draft.url,
-      events: draft.events,
-      active: draft.active,
-      disabled_reason: null,
-      created_at: w.at,
-      updated_at: w.at,
-      account_id: caller.account.id,
-      secret: draft.secret ?? w.ids.secret(SECRET_BYTES),
-      old_secret: null,
-      old_secret_until: null,
-      failing_since: null,
-    };
-    await w.tx.put(webhooks, webhook);
-    return webhook;
-  });
+export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft) =>
+  unit.transact<WebhookRecord>((w) => addWebhook(w, caller.account.id, draft));
+
+/** `id` is given by a seed. */
+export async function addWebhook(w: Work, accountId: string, draft: WebhookDraft, id?: string): Promise<WebhookRecord> {
+  const webhook: WebhookRecord = {
+    id: id ?? w.ids.next("wh_"),
+    url: draft.url,
+    events: draft.events,
+    active: draft.active,
+    disabled_reason: null,
+    created_at: w.at,
+    updated_at: w.at,
+    account_id: accountId,
+    secret: draft.secret ?? w.ids.secret(SECRET_BYTES),
+    old_secret: null,
+    old_secret_until: null,
+    failing_since: null,
+  };
+  await w.tx.put(webhooks, webhook);
+  return webhook;
+}
 
 export async function getWebhook(reader: Reader, caller: Caller, id: string): Promise<WebhookRecord | Refusal> {
   const webhook = await reader.get(webhooks, id);
