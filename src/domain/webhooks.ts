@@ -69,6 +69,7 @@ export const testRequest = object({ type: eventType });
 export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft) =>
   unit.transact<WebhookRecord>((w) => addWebhook(w, caller.account.id, draft));
 
+/** `id` is given by a seed. */
 export async function addWebhook(w: Work, accountId: string, draft: WebhookDraft, id?: string): Promise<WebhookRecord> {
   const webhook: WebhookRecord = {
     id: id ?? w.ids.next("wh_"),
