@@ -41,15 +41,15 @@ export function verifyJwt(token: string, keys: ReadonlyMap<string, JwtKey>, expe
   const parts = partsOf(token);
   if (parts === undefined) return { fault: "malformed" };
   const { header, claims, input, signature } = parts;
-  const kid = header["kid"];
+  const kid = header.kid;
   const key = typeof kid === "string" ? keys.get(kid) : undefined;
-  if (key === undefined || header["alg"] !== key.alg || "crit" in header) return { fault: "untrusted" };
+  if (key === undefined || header.alg !== key.alg || "crit" in header) return { fault: "untrusted" };
   const { key: publicKey } = key;
   if (!verify("sha256", Buffer.from(input), { key: publicKey, dsaEncoding: "ieee-p1363" }, signature))
     return { fault: "untrusted" };
-  if (header["typ"] !== expected.typ || claims["iss"] !== expected.iss || claims["aud"] !== expected.aud)
+  if (header.typ !== expected.typ || claims.iss !== expected.iss || claims.aud !== expected.aud)
     return { fault: "foreign" };
-  const exp = claims["exp"];
+  const exp = claims.exp;
   if (typeof exp !== "number" || !Number.isFinite(exp)) return { fault: "foreign" };
   return expected.now < exp * 1_000 ? { kid: key.kid, claims } : { fault: "expired" };
 }

@@ -12,12 +12,10 @@ export interface ClientCredentials {
 }
 
 /** The client whose credentials these are; one that has a secret must have sent it. */
-export async function authenticated(
-  reader: Reader,
-  sent: ClientCredentials,
-): Promise<OAuthClientRecord | OAuthError> {
+export async function authenticated(reader: Reader, sent: ClientCredentials): Promise<OAuthClientRecord | OAuthError> {
   const client = await identified(reader, sent);
-  if (client === undefined) return invalidClient("The client credentials are missing: send client_id and client_secret.");
+  if (client === undefined)
+    return invalidClient("The client credentials are missing: send client_id and client_secret.");
   if ("error" in client || client.public || sent.secret !== undefined) return client;
   return invalidClient("The client credentials are not complete: client_secret is missing.");
 }

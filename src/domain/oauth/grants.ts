@@ -2,10 +2,17 @@
 // grant, client, user and account, which are looked up at each use: whatever ends one of them ends the token at once.
 import { iso } from "../../kit/clock.ts";
 import { decide } from "../../kit/decisions.ts";
-import { sha256 } from "../access.ts";
-import { type AccountRecord, accounts, type OAuthClientRecord, oauthClients, type UserRecord, users } from "../model.ts";
-import type { Reader, Tx } from "../store.ts";
 import type { Ids } from "../../kit/ids.ts";
+import { sha256 } from "../access.ts";
+import {
+  type AccountRecord,
+  accounts,
+  type OAuthClientRecord,
+  oauthClients,
+  type UserRecord,
+  users,
+} from "../model.ts";
+import type { Reader, Tx } from "../store.ts";
 import { type GrantRecord, grants, type RefreshTokenRecord, refreshTokens } from "./model.ts";
 
 export const CODE_MS = decide("5.code-lifetime", 60_000, {

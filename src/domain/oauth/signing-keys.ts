@@ -5,9 +5,9 @@ import { promisify } from "node:util";
 import { type Clock, iso } from "../../kit/clock.ts";
 import { decide } from "../../kit/decisions.ts";
 import type { Algorithm, JwtKey } from "../../kit/jwt.ts";
+import type { Store } from "../store.ts";
 import { sha256Url } from "./hash.ts";
 import { type SigningKeyRecord, signingKeys } from "./model.ts";
-import type { Store } from "../store.ts";
 
 export const TOKEN_ALGORITHM: Algorithm = decide("5.token-algorithm", "ES256", {
   open: "how the JWT tokens are signed",
