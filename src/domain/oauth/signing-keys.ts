@@ -1,0 +1,113 @@
+// The keys that sign access tokens. They live in the store, one for each algorithm ever used, so that tokens outlast a
+// restart and a reset ends them. A key is made when first needed: an RSA key takes longer than a whole start.
+import { createPrivateKey, createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject } from "node:crypto";
+import { promisify } from "node:util";
+import { type Clock, iso } from "../../kit/clock.ts";
+import { decide } from "../../kit/decisions.ts";
+import type { Algorithm, JwtKey } from "../../kit/jwt.ts";
+import type { Store } from "../store.ts";
+import { sha256Url } from "./hash.ts";
+import { type SigningKeyRecord, signingKeys } from "./model.ts";
+
+export const TOKEN_ALGORITHM: Algorithm = decide("5.token-algorithm", "ES256", {
+  open: "how the JWT tokens are signed",
+  why: "small signatures and a key that is made in no time; RS256 by flag, for clients that know nothing else",
+});
+
+const RSA_BITS = 2_048;
+const KEYS_MAX = 16;
+
+const makeKeyPair = promisify(generateKeyPair);
+
+interface Imported {
+  readonly private: JwtKey;
+  readonly public: JwtKey;
+}
+
+export class SigningKeys {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #alg: Algorithm;
+  /** By kid, which is a hash of the key: an entry can never be out of date. */
+  readonly #imported = new Map<string, Imported>();
+  #making: Promise<SigningKeyRecord> | undefined;
+
+  constructor(parts: { readonly store: Store; readonly clock: Clock; readonly alg: Algorithm }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#alg = parts.alg;
+  }
+
+  /** The key that new tokens are signed with. */
+  async signing(): Promise<JwtKey> {
+    return this.#import(await this.#current()).private;
+  }
+
+  /** Every key whose tokens are taken, by kid. */
+  async checking(): Promise<ReadonlyMap<string, JwtKey>> {
+    const kept = await this.#kept();
+    return new Map(kept.map((record) => [record.id, this.#import(record).public]));
+  }
+
+  /** Whether tokens of this key are still taken. */
+  async stands(kid: string): Promise<boolean> {
+    return (await this.#store.get(signingKeys, kid)) !== undefined;
+  }
+
+  /** The public keys as RFC 7517 has them; there is always one, since clients fetch them before the first token. */
+  async published(): Promise<readonly { readonly [member: string]: string }[]> {
+    await this.#current();
+    return (await this.#kept()).map(({ id, alg, public_jwk }) => ({ ...public_jwk, kid: id, alg, use: "sig" }));
+  }
+
+  #kept(): Promise<readonly SigningKeyRecord[]> {
+    return this.#store.page(signingKeys, "all", ["signing_keys"], { offset: 0, limit: KEYS_MAX });
+  }
+
+  async #current(): Promise<SigningKeyRecord> {
+    const kept = await this.#store.find(signingKeys, "alg", [this.#alg]);
+    if (kept) return kept;
+    this.#making ??= this.#make().finally(() => {
+      this.#making = undefined;
+    });
+    return this.#making;
+  }
+
+  /** Another process on the same store may have been faster: then its key is the one. */
+  async #make(): Promise<SigningKeyRecord> {
+    const made = await newRecord(this.#alg, iso(this.#clock.now()));
+    return this.#store.transact(async (tx) => {
+      const kept = await tx.find(signingKeys, "alg", [this.#alg]);
+      if (kept === undefined) await tx.put(signingKeys, made);
+      return kept ?? made;
+    });
+  }
+
+  #import({ id: kid, alg, private_key }: SigningKeyRecord): Imported {
+    const known = this.#imported.get(kid);
+    if (known) return known;
+    const key = createPrivateKey(private_key);
+    const imported = { private: { kid, alg, key }, public: { kid, alg, key: createPublicKey(key) } };
+    this.#imported.set(kid, imported);
+    return imported;
+  }
+}
+
+async function newRecord(alg: Algorithm, created_at: string): Promise<SigningKeyRecord> {
+  const { privateKey, publicKey } =
+    alg === "ES256"
+      ? await makeKeyPair("ec", { namedCurve: "P-256" })
+      : await makeKeyPair("rsa", { modulusLength: RSA_BITS });
+  const public_jwk = publicMembers(publicKey);
+  const private_key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  return { id: thumbprint(public_jwk), alg, private_key, public_jwk, created_at, all: "signing_keys" };
+}
+
+/** The members that RFC 7638 hashes, in the order in which it hashes them. */
+function publicMembers(key: KeyObject): Record<string, string> {
+  const { crv, e, kty, n, x, y }: JsonWebKey = key.export({ format: "jwk" });
+  const sorted = Object.entries({ crv, e, kty, n, x, y });
+  return Object.fromEntries(sorted.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
+const thumbprint = (members: Record<string, string>): string => sha256Url(JSON.stringify(members));

@@ -1,0 +1,165 @@
+// The token endpoint (spec part 5, steps 2 and 3; RFC 6749 4.1.3 and 6): a code or a refresh token becomes an access token
+// and the next refresh token. Each can be used once; the store's transaction decides who was first, and a second use ends
+// the grant with every token of it (RFC 9700 4.14), because one of the two users must be a thief.
+import type { Clock } from "../../kit/clock.ts";
+import { instant } from "../../kit/clock.ts";
+import { decide } from "../../kit/decisions.ts";
+import type { Ids } from "../../kit/ids.ts";
+import type { AccountRecord, OAuthClientRecord, Scope, UserRecord } from "../model.ts";
+import type { Store, Tx } from "../store.ts";
+import { ACCESS_S, type AccessTokens } from "./access-tokens.ts";
+import { invalidGrant, invalidScope, OAuthError } from "./error.ts";
+import {
+  addRefreshToken,
+  findByCode,
+  findRefreshToken,
+  markUsed,
+  openGrant,
+  revokeGrant,
+  type Standing,
+  standingGrant,
+  type Writing,
+} from "./grants.ts";
+import { type GrantRecord, grants } from "./model.ts";
+import { unfitVerifier } from "./pkce.ts";
+import { cut, scopesIn, within } from "./scopes.ts";
+import type { SigningKeys } from "./signing-keys.ts";
+
+export interface TokenAnswer {
+  readonly access_token: string;
+  readonly token_type: "Bearer";
+  readonly expires_in: number;
+  readonly refresh_token: string;
+  readonly scope: string;
+}
+
+export interface CodeExchange {
+  readonly code: string;
+  readonly redirectUri: string | undefined;
+  readonly verifier: string | undefined;
+}
+
+export interface TokenParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly keys: SigningKeys;
+  readonly accessTokens: AccessTokens;
+}
+
+/** What a transaction settled; the access token is signed after it, since signing cannot be undone or run twice. */
+interface Settled {
+  readonly grant: GrantRecord;
+  readonly scopes: readonly Scope[];
+  readonly refreshToken: string;
+}
+
+const SECOND_USE = decide("5.second-use", "revokes the grant", {
+  open: "what happens when a code or refresh token is used twice, also at the same moment",
+  why: "RFC 6749 4.1.2 and RFC 9700 4.14: the first of parallel uses succeeds, and the others end what it received",
+});
+
+export class Tokens {
+  readonly #parts: TokenParts;
+
+  constructor(parts: TokenParts) {
+    this.#parts = parts;
+  }
+
+  /** A code becomes tokens. `client` has been authenticated; what fails here, save a second use, leaves the code usable. */
+  exchange(client: OAuthClientRecord, sent: CodeExchange): Promise<TokenAnswer | OAuthError> {
+    return this.#settle(async (w) => {
+      const grant = await findByCode(w.tx, sent.code);
+      if (!grant?.code) return invalidGrant("The code is not known, or its access has been revoked.");
+      if (grant.client_id !== client.id) return invalidGrant("The code was issued to another client.");
+      if (grant.code.used) return endedBySecondUse(w.tx, grant.id, "code");
+      const unfit = unfitExchange(grant.code, sent, w.now);
+      if (unfit !== undefined) return invalidGrant(unfit);
+      const scopes = await grantedNow(w.tx, grant.id);
+      if (scopes instanceof OAuthError) return scopes;
+      const used = { ...grant, code: { ...grant.code, used: true } };
+      return { grant: used, scopes, refreshToken: await addRefreshToken(w, used) };
+    });
+  }
+
+  /** A refresh token becomes the next one. `client` is null where no credentials were sent, which the spec allows. */
+  refresh(
+    client: OAuthClientRecord | null,
+    token: string,
+    scope: string | undefined,
+  ): Promise<TokenAnswer | OAuthError> {
+    return this.#settle(async (w) => {
+      const record = await findRefreshToken(w.tx, token);
+      if (record === undefined) return invalidGrant("The refresh token is not known.");
+      const grant = await w.tx.get(grants, record.grant_id);
+      if (grant && client && grant.client_id !== client.id)
+        return invalidGrant("The refresh token was issued to another client.");
+      if (grant && record.used) return endedBySecondUse(w.tx, grant.id, "refresh token");
+      if (w.now >= instant(record.expires_at)) return invalidGrant("The refresh token has expired.");
+      const held = await grantedNow(w.tx, record.grant_id);
+      if (held instanceof OAuthError) return held;
+      const scopes = narrowed(scope, held);
+      if (!grant || scopes instanceof OAuthError) return scopes instanceof OAuthError ? scopes : REVOKED;
+      await markUsed(w.tx, record);
+      return { grant, scopes, refreshToken: await addRefreshToken(w, grant) };
+    });
+  }
+
+  /** Tokens without a browser, for tests (contract, part 10). The grant belongs to no client. */
+  handOver(user: UserRecord, account: AccountRecord, asked: readonly Scope[]): Promise<TokenAnswer | OAuthError> {
+    const scopes = cut(asked, user.permissions);
+    return this.#settle(async (w) => {
+      if (scopes.length === 0) return invalidScope("The user holds none of these scopes.");
+      const grant = await openGrant(w, { account_id: account.id, user_id: user.id, client_id: null, scopes });
+      return { grant, scopes, refreshToken: await addRefreshToken(w, grant) };
+    });
+  }
+
+  async #settle(work: (w: Writing) => Promise<Settled | OAuthError>): Promise<TokenAnswer | OAuthError> {
+    const { store, clock, ids, keys, accessTokens } = this.#parts;
+    await keys.signing(); // before anything is used up: a key that cannot be stored must not cost a code
+    const settled = await store.transact((tx) => work({ tx, now: clock.now(), ids }));
+    if (settled instanceof OAuthError) return settled;
+    const { grant, scopes, refreshToken } = settled;
+    return {
+      access_token: await accessTokens.issue(grant, scopes),
+      token_type: "Bearer",
+      expires_in: ACCESS_S,
+      refresh_token: refreshToken,
+      scope: scopes.join(" "),
+    };
+  }
+}
+
+const REVOKED = invalidGrant("The access of this application has been revoked.");
+
+async function endedBySecondUse(tx: Tx, grantId: string, what: string): Promise<OAuthError> {
+  if (SECOND_USE === "revokes the grant") await revokeGrant(tx, grantId);
+  return invalidGrant(`The ${what} has been used before, so the access that it stood for is now revoked.`);
+}
+
+function unfitExchange(code: NonNullable<GrantRecord["code"]>, sent: CodeExchange, now: number): string | undefined {
+  if (now >= instant(code.expires_at)) return "The code has expired.";
+  if (sent.redirectUri !== code.redirect_uri) return "The redirect_uri is not the one of the authorization request.";
+  return unfitVerifier(code.challenge, sent.verifier);
+}
+
+/** What of the grant can be handed out now; a suspended account gets nothing. */
+async function grantedNow(tx: Tx, grantId: string): Promise<readonly Scope[] | OAuthError> {
+  const standing: Standing | string = await standingGrant(tx, grantId);
+  if (typeof standing === "string") return invalidGrant(standing);
+  if (standing.account.state === "suspended") return invalidGrant("The account is suspended.");
+  const scopes = cut(standing.grant.scopes, standing.user.permissions);
+  return scopes.length > 0
+    ? scopes
+    : invalidGrant("The user no longer holds any of the permissions that were granted, so this access is revoked.");
+}
+
+/** RFC 6749 6: a refresh may ask for less than was granted, never for more. */
+function narrowed(scope: string | undefined, held: readonly Scope[]): readonly Scope[] | OAuthError {
+  if (scope === undefined) return held;
+  const listed = scopesIn(scope);
+  if ("unknown" in listed || listed.scopes.length === 0 || !within(listed.scopes, held))
+    return invalidScope("The scope goes beyond what was granted.");
+  return listed.scopes;
+}

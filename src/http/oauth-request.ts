@@ -1,0 +1,93 @@
+// What a client sends to the authorization server: JSON as the spec shows it (part 5) or a form as RFC 6749 has it, and its
+// credentials in the body or as HTTP Basic. Parameters that nobody knows are ignored (RFC 6749 3.2), repeated ones refused.
+import type { ClientCredentials } from "../domain/oauth/clients.ts";
+import { invalidClient, invalidRequest, OAuthError } from "../domain/oauth/error.ts";
+import { Refusal } from "../domain/refusal.ts";
+import { decide } from "../kit/decisions.ts";
+import { fieldsOf, formDecoded } from "../kit/form.ts";
+import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./body.ts";
+import { type Call, header, JSON_TYPE } from "./call.ts";
+
+export const FORM_TYPE = "application/x-www-form-urlencoded";
+
+const BODY_FORMS = decide("5.token-body", [JSON_TYPE, FORM_TYPE], {
+  open: "whether the token endpoint takes form bodies too",
+  why: "the spec shows JSON, RFC 6749 and with it every client library sends a form: both are taken",
+});
+
+export interface OAuthRequest {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly credentials: ClientCredentials;
+}
+
+type Body = ReadonlyMap<string, string>;
+
+export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuthError> {
+  const fields = await readBody(call);
+  if (fields instanceof OAuthError) return fields;
+  const basic = basicCredentials(call.values("authorization"));
+  if (basic instanceof OAuthError) return basic;
+  const [id, secret] = [fields.get("client_id"), fields.get("client_secret")];
+  if (basic === undefined) return { fields, credentials: { id, secret } };
+  if (secret !== undefined)
+    return invalidRequest("The client_secret was sent twice: in the Authorization header and in the body.");
+  if (id !== undefined && id !== basic.id)
+    return invalidRequest("The client_id in the body is not the one in the Authorization header.");
+  return { fields, credentials: basic };
+}
+
+async function readBody(call: Call): Promise<Body | OAuthError> {
+  const [type] = (header(call, "content-type") ?? "").split(";").map((part) => part.trim().toLowerCase());
+  const bytes = await call.body(BODY_BYTES);
+  if (bytes instanceof Refusal) return invalidRequest(`The body is larger than ${BODY_BYTES} bytes, or was cut short.`);
+  if (type === JSON_TYPE) return unfitMediaType(call) ? WRONG_TYPE : jsonFields(bytes);
+  if (type !== FORM_TYPE) return WRONG_TYPE;
+  const text = utf8(bytes);
+  if (text instanceof Refusal) return invalidRequest("The body is not valid UTF-8.");
+  const { values, repeated } = fieldsOf(text);
+  return repeated.size > 0 ? invalidRequest("A parameter was sent more than once.") : values;
+}
+
+const WRONG_TYPE = invalidRequest(`The Content-Type must be ${BODY_FORMS.join(" or ")}, in UTF-8.`);
+
+function jsonFields(bytes: Buffer): Body | OAuthError {
+  const parsed = parseJson(bytes);
+  if (parsed instanceof Refusal) return invalidRequest("The body is not valid JSON.");
+  const { value } = parsed;
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return invalidRequest("The body must be a JSON object.");
+  const fields = new Map<string, string>();
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member === "string" && member !== "") fields.set(name, member);
+    else if (PARAMETERS.has(name) && member !== null && member !== "")
+      return invalidRequest(`The member ${name} must be a string.`);
+  }
+  return fields;
+}
+
+const PARAMETERS: ReadonlySet<string> = new Set([
+  "grant_type",
+  "client_id",
+  "client_secret",
+  "code",
+  "redirect_uri",
+  "code_verifier",
+  "refresh_token",
+  "scope",
+  "token",
+  "token_type_hint",
+]);
+
+/** RFC 6749 2.3.1: user name and password of RFC 7617, each form-encoded before they are joined. */
+function basicCredentials(headers: readonly string[]): ClientCredentials | OAuthError | undefined {
+  const [only] = headers;
+  if (only === undefined) return undefined;
+  const [, encoded] = /^basic +([a-z0-9+/]+={0,2})$/i.exec(only) ?? [];
+  if (headers.length > 1 || encoded === undefined)
+    return invalidClient("The client credentials are not readable: one Authorization header with Basic is expected.");
+  const [, user, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, "base64").toString()) ?? [];
+  const [id, secret] = [formDecoded(user ?? ""), formDecoded(password ?? "")];
+  return id && secret !== undefined && password !== undefined
+    ? { id, secret: secret === "" ? undefined : secret }
+    : invalidClient("The client credentials are not readable: client_id:client_secret is expected, form-encoded.");
+}

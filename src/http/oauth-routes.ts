@@ -1,0 +1,136 @@
+// The authorization server's endpoints for programs (spec part 5; contract part 5): token, revoke, introspect, the keys and
+// the two metadata documents. What users see of it, authorize and consent, are pages and live in web/. Errors are those of
+// RFC 6749 5.2, never problem details, and nothing here may be cached that carries a token.
+import { authenticated, identified } from "../domain/oauth/clients.ts";
+import { invalidRequest, OAuthError } from "../domain/oauth/error.ts";
+import type { SigningKeys } from "../domain/oauth/signing-keys.ts";
+import type { TokenStatus } from "../domain/oauth/token-status.ts";
+import type { Tokens } from "../domain/oauth/tokens.ts";
+import { StorageUnavailable, type Store } from "../domain/store.ts";
+import { decide } from "../kit/decisions.ts";
+import { type Call, empty, jsonReply, type Reply } from "./call.ts";
+import type { ServiceLinks } from "./links.ts";
+import { authorizationServerMetadata, protectedResourceMetadata } from "./oauth-metadata.ts";
+import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
+
+export interface OAuthRouteParts {
+  readonly store: Store;
+  readonly tokens: Tokens;
+  readonly status: TokenStatus;
+  readonly keys: SigningKeys;
+  readonly links: ServiceLinks;
+}
+
+type Endpoint = { readonly method: "GET" | "POST"; readonly answer: (call: Call) => Promise<Reply> };
+
+/** Answers the calls to these endpoints, and undefined to any other path. */
+export function oauthRoutes(parts: OAuthRouteParts): (call: Call) => Promise<Reply | undefined> {
+  const { store, keys, links, status } = parts;
+  const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
+    ["/oauth/token", posted((request) => token(parts, request))],
+    ["/oauth/revoke", posted((request) => revoke(parts, request))],
+    ["/oauth/introspect", posted((request) => introspect(store, status, request))],
+    ["/oauth/jwks", got(async () => ({ keys: await keys.published() }))],
+    ["/.well-known/oauth-authorization-server", got(async () => authorizationServerMetadata(links))],
+    ["/.well-known/oauth-protected-resource/v1", got(async () => protectedResourceMetadata(links))],
+  ]);
+  return async (call) => {
+    const endpoint = endpoints.get(call.path);
+    return endpoint && answer(endpoint, call);
+  };
+}
+
+async function answer({ method, answer: run }: Endpoint, call: Call): Promise<Reply> {
+  const allow = method === "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
+  if (call.method === "OPTIONS") return empty(204, { allow });
+  if (call.method !== method && !(method === "GET" && call.method === "HEAD"))
+    return failure(invalidRequest(`The method must be ${method}.`), { status: 405, headers: { allow } });
+  try {
+    return await run(call);
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    return jsonReply(503, { error: "temporarily_unavailable", error_description: STORAGE_FAILED }, NO_STORE);
+  }
+}
+
+const STORAGE_FAILED = "The change was not kept, because the storage refused it. Nothing was changed; try again later.";
+const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };
+
+/** Documents for programs: they change with a reset or another public URL, so they are asked for again. */
+const got = (document: () => Promise<unknown>): Endpoint => ({
+  method: "GET",
+  answer: async () => jsonReply(200, await document(), { "cache-control": "no-cache" }),
+});
+
+const posted = (run: (request: OAuthRequest) => Promise<object | OAuthError>): Endpoint => ({
+  method: "POST",
+  answer: async (call) => {
+    const request = await readOAuthRequest(call);
+    const result = request instanceof OAuthError ? request : await run(request);
+    return result instanceof OAuthError ? failure(result) : jsonReply(200, result, NO_STORE);
+  },
+});
+
+const FAILURE_STATUS = decide(
+  "5.oauth-errors",
+  { invalid_client: 401, other: 400 },
+  {
+    open: "the errors of the token endpoint",
+    why: "RFC 6749 5.2 is what every client library reads; 401 with a challenge for the client's own credentials",
+  },
+);
+
+function failure(
+  { error, description }: OAuthError,
+  at: { readonly status?: number; readonly headers?: Reply["headers"] } = {},
+): Reply {
+  const isClient = error === "invalid_client";
+  const headers = { ...NO_STORE, ...(isClient && { "www-authenticate": 'Basic realm="app-hosting"' }), ...at.headers };
+  const status = at.status ?? (isClient ? FAILURE_STATUS.invalid_client : FAILURE_STATUS.other);
+  return jsonReply(status, { error, error_description: description }, headers);
+}
+
+async function token({ store, tokens }: OAuthRouteParts, request: OAuthRequest): Promise<object | OAuthError> {
+  const { fields, credentials } = request;
+  switch (fields.get("grant_type")) {
+    case "authorization_code": {
+      const client = await authenticated(store, credentials);
+      const code = fields.get("code");
+      if (client instanceof OAuthError) return client;
+      if (code === undefined) return invalidRequest("The code is missing.");
+      const [redirectUri, verifier] = [fields.get("redirect_uri"), fields.get("code_verifier")];
+      return tokens.exchange(client, { code, redirectUri, verifier });
+    }
+    case "refresh_token": {
+      const client = await identified(store, credentials);
+      const refreshToken = fields.get("refresh_token");
+      if (client instanceof OAuthError) return client;
+      if (refreshToken === undefined) return invalidRequest("The refresh_token is missing.");
+      return tokens.refresh(client ?? null, refreshToken, fields.get("scope"));
+    }
+    case undefined:
+      return invalidRequest("The grant_type is missing.");
+    default:
+      return new OAuthError("unsupported_grant_type", "The grant_type must be authorization_code or refresh_token.");
+  }
+}
+
+async function revoke({ store, status }: OAuthRouteParts, request: OAuthRequest): Promise<object | OAuthError> {
+  const { fields, credentials } = request;
+  const anonymous = credentials.id === undefined && credentials.secret === undefined;
+  const client = anonymous ? null : await authenticated(store, credentials);
+  const held = fields.get("token");
+  if (client instanceof OAuthError) return client;
+  if (held === undefined) return invalidRequest("The token is missing.");
+  return (await status.revoke(client, held)) ?? {};
+}
+
+/** RFC 7662 2.1 wants the caller authorised, which only a client with a secret can be. */
+async function introspect(store: Store, status: TokenStatus, request: OAuthRequest): Promise<object | OAuthError> {
+  const client = await authenticated(store, request.credentials);
+  const asked = request.fields.get("token");
+  if (client instanceof OAuthError) return client;
+  if (client.public) return new OAuthError("invalid_client", "A public client cannot ask about tokens.");
+  if (asked === undefined) return invalidRequest("The token is missing.");
+  return status.introspect(client, asked);
+}
