@@ -3,6 +3,7 @@
 // the other does not. A wrong value is an OptionError that names the setting and says what to do.
 import { pinnedKey } from "./domain/api-keys.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
+import { ALGORITHMS, type Algorithm } from "./kit/jwt.ts";
 import { LOG_FORMS, type LogForm } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
 import { parse, trusted } from "./kit/schema.ts";
@@ -77,6 +78,13 @@ export const OPTIONS = {
     RATE_LIMIT,
     orOff(whole(1, 999_999_999)),
     "requests per account in 60 s",
+  ),
+  tokenAlg: option<Algorithm>(
+    "token-alg",
+    "ALG",
+    "ES256",
+    oneOf(ALGORITHMS),
+    "how access tokens are signed: ES256, RS256",
   ),
   randomSeed: option<string | null>(
     "random-seed",

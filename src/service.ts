@@ -7,16 +7,16 @@ import { setAccountState } from "./domain/account.ts";
 import { processDataSource, unprocessed } from "./domain/data-processing.ts";
 import { RateLimiter } from "./domain/limits.ts";
 import { type AccountRecord, type AccountState, collections } from "./domain/model.ts";
-import { Refusal, refuse } from "./domain/refusal.ts";
+import { oauthCollections } from "./domain/oauth/model.ts";
+import { Refusal } from "./domain/refusal.ts";
 import { sweepEvents } from "./domain/retention.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
 import { type Due, Unit, type UnitParts } from "./domain/work.ts";
-import { api, front, health, home } from "./http/front.ts";
+import { api, type Door, front, health, home } from "./http/front.ts";
 import { ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { openApiDoor } from "./http/openapi.ts";
-import type { Services } from "./http/route.ts";
 import { Router } from "./http/router.ts";
 import { routes } from "./http/routes.ts";
 import { Presenter } from "./http/view.ts";
@@ -24,6 +24,7 @@ import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Log, logTo } from "./kit/log.ts";
+import { authorizationServer } from "./oauth.ts";
 import { type GivenSettings, OptionError, readSettings, type Settings } from "./options.ts";
 import { begin, type Start } from "./start.ts";
 import { memoryStore } from "./store/memory.ts";
@@ -57,7 +58,7 @@ export async function run(settings: Settings, options: ServiceOptions): Promise<
   const clock = new AdjustableClock(options.clock === "manual" ? instant(options.startAt ?? MANUAL_START) : undefined);
   const log = logTo(settings.log, clock, terminal);
   const store = options.store ?? memoryStore();
-  await store.open(collections);
+  await store.open([...collections, ...oauthCollections]);
   const service = new Service(settings, clock, store, log);
   await service.open(options.seed ?? settings.seed);
   return service;
@@ -71,7 +72,7 @@ export class Service implements AsyncDisposable {
   readonly #listener: Listener;
   readonly #background: Background;
   readonly #unit: UnitParts;
-  readonly #access: Access;
+  #access: Access | undefined;
   readonly #limiter: RateLimiter;
   #links = new ServiceLinks("http://localhost");
   #start: Start | undefined;
@@ -89,12 +90,6 @@ export class Service implements AsyncDisposable {
     );
     this.#unit = { store, clock, ids, onDue: (due) => this.#onDue(due) };
     this.#limiter = new RateLimiter(clock, settings.rateLimit);
-    this.#access = new Access({
-      store,
-      clock,
-      checkToken: async () => refuse({ code: "invalid_credential", detail: "The access token is not valid." }),
-      onError: (error) => log.error(error, "noting the use of an API key"),
-    });
     this.#listener = new Listener(tlsOf(settings));
   }
 
@@ -103,30 +98,31 @@ export class Service implements AsyncDisposable {
     this.#start = await begin(this.#unit, { seed, apiKey: this.#settings.apiKey, webhookDraft: draft, log: this.#log });
     const port = await this.#listener.listen(this.#settings.port, this.#settings.host);
     this.#links = new ServiceLinks(this.#settings.publicUrl ?? this.#localUrl(port));
-    const services: Services = { links: this.#links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
+    this.#listener.serve({
+      ids: this.#unit.ids,
+      handle: front(this.#doors(draft), this.#links),
+      links: this.#links,
+      onError: (error, id) => this.#log.error(error, id),
+      onAnswer: ({ id, method, path }, status, duration_ms) =>
+        this.#log.request({ id, method, path, status, duration_ms }),
+    });
+    for (const id of await unprocessed(this.store)) this.#process(id);
+  }
+
+  #doors(draft: ReturnType<typeof webhookDraft>): Door[] {
+    const links = this.#links;
+    const oauth = authorizationServer(this.#unit, links, this.#settings.tokenAlg);
+    const onError = (error: unknown) => this.#log.error(error, "noting the use of an API key");
+    this.#access = new Access({ store: this.store, clock: this.clock, checkToken: oauth.checkToken, onError });
     const router = new Router({
       rows: routes,
       access: this.#access,
       limiter: this.#limiter,
       unit: this.#unit,
-      services,
-      presenter: new Presenter(this.#links),
+      services: { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) },
+      presenter: new Presenter(links),
     });
-    const doors = [
-      api((call) => router.handle(call)),
-      health(this.#links),
-      openApiDoor(routes, this.#links),
-      home(this.#links),
-    ];
-    this.#listener.serve({
-      ids: this.#unit.ids,
-      handle: front(doors, this.#links),
-      links: this.#links,
-      onError: (error, id) => this.#log.error(error, id),
-      onAnswer: (call, status, duration_ms) =>
-        this.#log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms }),
-    });
-    for (const id of await unprocessed(this.store)) this.#process(id);
+    return [api((call) => router.handle(call)), oauth.door, health(links), openApiDoor(routes, links), home(links)];
   }
 
   /** The REST API's root, which ends in /v1. */
@@ -170,7 +166,7 @@ export class Service implements AsyncDisposable {
 
   async #close(): Promise<void> {
     await this.#listener.stop();
-    await this.#access.settled();
+    await this.#access?.settled();
     await this.#background.idle();
     this.clock.close();
     await this.store.close();

@@ -8,12 +8,12 @@ import { type ProblemLinks, problem } from "./problem.ts";
 import { VERSION_PREFIX } from "./router.ts";
 
 /** Answers undefined where the call is not for it. */
-export type Door = (call: Call) => Promise<Reply> | undefined;
+export type Door = (call: Call) => Promise<Reply | undefined> | undefined;
 
 export function front(doors: readonly Door[], links: ProblemLinks): Handler {
   return async (call) => {
     for (const door of doors) {
-      const reply = door(call);
+      const reply = await door(call);
       if (reply !== undefined) return reply;
     }
     return problem(refuse({ code: "not_found", detail: unknownPath(call.path) }), call.id, links);
