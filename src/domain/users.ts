@@ -86,9 +86,9 @@ export const changeUser = (
     const email_key = emailKey(changed.email);
     const is_admin = changed.permissions.includes("admin");
     const unmet =
-      expect(user) ??
       (email_key === user.email_key ? undefined : await emailTaken(w.tx, user.account_id, changed.email)) ??
-      (is_admin ? undefined : await lastAdmin(w.tx, user));
+      (is_admin ? undefined : await lastAdmin(w.tx, user)) ??
+      expect(user);
     if (unmet) return unmet;
     if (sameUser(user, changed)) return user;
     const record = { ...changed, email_key, is_admin };
@@ -100,7 +100,7 @@ export const removeUser = (unit: Unit, caller: Caller, id: string, expect: Expec
   unit.transact<null>(async (w) => {
     const user = await getUser(w.tx, caller, id);
     if (user instanceof Refusal) return user;
-    const unmet = expect(user) ?? (await lastAdmin(w.tx, user));
+    const unmet = (await lastAdmin(w.tx, user)) ?? expect(user);
     if (unmet) return unmet;
     await w.tx.remove(users, id);
     return null;

@@ -1,0 +1,107 @@
+// Spec part 2, deployment request and deployment object; the bounds are the contract's.
+import assert from "node:assert/strict";
+import { choice, clause } from "./support/clauses.ts";
+import type { Client } from "./support/client.ts";
+import { fieldRule, ISO_TIME, idOf, NOT_TEXT, requiredFields, wide } from "./support/fields.ts";
+import { freshHost } from "./support/fresh.ts";
+import { invalid } from "./support/problem.ts";
+
+/** The path that deploys a new app. */
+const deployPath = async (api: Client) => `/apps/${(await api.create("/apps", { title: "Deployed" })).id}/deploy`;
+
+clause("2.deployment-request.name", "names the deployment", async ({ api }) => {
+  const deployment = await api.create(await deployPath(api), { name: "Release 1" });
+  assert.equal(deployment.name, "Release 1");
+});
+
+clause("2.deployment-request.custom_domain", "is a host name to serve the app under", async ({ api }) => {
+  const host = freshHost();
+  const deployment = await api.create(await deployPath(api), { name: "R", custom_domain: host });
+  assert.equal(deployment.custom_domain, host);
+});
+
+clause("2.deployment-request.environment", "is the target environment", async ({ api }) => {
+  const deployment = await api.create(await deployPath(api), { name: "R", environment: "staging" });
+  assert.equal(deployment.environment, "staging");
+});
+
+clause("2.deployment.id", "starts with dep_", async ({ api }) => {
+  assert.match((await api.create(await deployPath(api), { name: "R" })).id, /^dep_[0-9A-Za-z]+$/);
+});
+
+clause("2.deployment.url", "is the address of the deployed app", async ({ api }) => {
+  const { url } = await api.create(await deployPath(api), { name: "R" });
+  assert.ok(URL.canParse(String(url)), String(url));
+});
+
+clause("2.deployment.status", "is live", async ({ api }) => {
+  assert.equal((await api.create(await deployPath(api), { name: "R" })).status, "live");
+});
+
+clause("2.deployment.deployed_at", "is an ISO 8601 time in UTC", async ({ api }) => {
+  const { deployed_at } = await api.create(await deployPath(api), { name: "R" });
+  assert.match(String(deployed_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+});
+
+choice("2.deployment-fields", "are eight, all always present", async ({ api, authUrl }) => {
+  const path = await deployPath(api);
+  const { id, url, deployed_at, ...rest } = await api.create(path, { name: "R" });
+  assert.match(id, idOf("dep"));
+  assert.equal(url, `${authUrl}/sites/${id}/`);
+  assert.match(String(deployed_at), ISO_TIME);
+  const app_id = path.split("/")[2];
+  assert.deepEqual(rest, { app_id, name: "R", environment: "production", custom_domain: null, status: "live" });
+});
+
+choice("2.deployment-fields.name", "is required, 1 to 100 characters", async ({ api }) => {
+  const path = await deployPath(api);
+  await requiredFields(api, path, { name: "R" });
+  const bad = ["", "n".repeat(101), wide(101), ...NOT_TEXT];
+  await fieldRule(api, path, {}, { field: "name", good: ["n", "n".repeat(100), wide(100)], bad });
+});
+
+choice("2.default-environment", "is production", async ({ api }) => {
+  assert.equal((await api.create(await deployPath(api), { name: "R" })).environment, "production");
+});
+
+choice("2.deployment-fields.environment", "is a slug of up to 63 characters", async ({ api }) => {
+  const good = ["a", "0", "a".repeat(63), "my-env-2", "a-", "0-0"];
+  const bad = ["", "a".repeat(64), "-a", "A", "Prod", "a_b", "a.b", "a b", " a", "a\n", "ä", ...NOT_TEXT];
+  await fieldRule(api, await deployPath(api), { name: "R" }, { field: "environment", good, bad });
+});
+
+choice("2.custom-domain-labels", "a custom domain has two labels or more", async ({ api }) => {
+  const path = await deployPath(api);
+  invalid(await api.post(path, { name: "R", custom_domain: "intranet" }), "#/custom_domain");
+  const host = freshHost();
+  assert.equal((await api.create(path, { name: "R", custom_domain: host })).custom_domain, host);
+});
+
+choice("2.custom-domain", "takes host names of RFC 1123 and null, and nothing else", async ({ api }) => {
+  const path = await deployPath(api);
+  const label = "a".repeat(63);
+  const longest = `${label}.${label}.${label}.${"b".repeat(57)}.com`;
+  const good = [null, "a.b", "xn--bcher-kva.example", "1.example", `${label}.com`, longest, "a-b.c-d.example"];
+  const bad = [
+    ...["", "a", "localhost", "a..b", ".a.b", "-a.example", "a-.example", `${"a".repeat(64)}.com`, `x${longest}`],
+    ...["127.0.0.1", "10.0.0.1", "1.2.3", "[::1]", "::1", "0x7f.1", "a.1"],
+    ...["a.example:80", "https://a.example", "a.example/", "a.example/x", "u@a.example", "a b.example", "a_b.example"],
+    ...["*.example.com", "a.example?x", "a.example#x", "%61.example", "a.example\n"],
+    ...NOT_TEXT.filter((value) => value !== null),
+  ];
+  assert.equal(longest.length, 253);
+  await fieldRule(api, path, { name: "R" }, { field: "custom_domain", good, bad });
+});
+
+choice("2.custom-domain", "is kept in lower case and in its ASCII form", async ({ api }) => {
+  const path = await deployPath(api);
+  const shown = async (custom_domain: string) => (await api.create(path, { name: "R", custom_domain })).custom_domain;
+  assert.equal(await shown("Shop.EXAMPLE.org"), "shop.example.org");
+  assert.equal(await shown("bücher.example.org"), "xn--bcher-kva.example.org");
+  assert.equal(await shown("STRASSE.example.org"), "strasse.example.org");
+});
+
+choice("2.unknown-members", "are refused in a deployment request", async ({ api }) => {
+  const path = await deployPath(api);
+  invalid(await api.post(path, { name: "R", env: "x", status: "live" }), "#/env", "#/status");
+});

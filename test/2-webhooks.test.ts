@@ -1,0 +1,149 @@
+// Spec part 2, webhook (as sent on create), and webhooks as a resource (contract, parts 2 and 4). How deliveries are sent
+// is part 6.
+import assert from "node:assert/strict";
+import { choice, clause } from "./support/clauses.ts";
+import type { Client, Members } from "./support/client.ts";
+import { changeRule, fieldRule, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "./support/fields.ts";
+import { invalid, problem } from "./support/problem.ts";
+
+const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
+const URL_ = "https://hooks.example.com/in";
+/** Inactive, so that nothing is sent anywhere. */
+const WHOLE = { url: URL_, events: ["app.created"], active: false };
+
+const create = (api: Client, body: Members = {}) => api.create("/webhooks", { ...WHOLE, ...body });
+
+clause("2.webhook.url", "is the https address of the receiver", async ({ api }) => {
+  assert.equal((await create(api)).url, URL_);
+});
+
+clause("2.webhook.events", "names the types of event to be sent", async ({ api }) => {
+  assert.deepEqual((await create(api, { events: TYPES })).events, TYPES);
+});
+
+clause("2.webhook.secret", "can be given for signing", async ({ api }) => {
+  assert.equal((await api.post("/webhooks", { ...WHOLE, secret: "shared-secret" })).status, 201);
+});
+
+clause("2.webhook.active", "says whether deliveries are sent", async ({ api }) => {
+  assert.equal((await create(api, { active: false })).active, false);
+});
+
+clause("4.create-webhook", "takes url, events, secret and active together", async ({ api }) => {
+  const body = { url: URL_, events: ["app.deployed", "user.interaction"], secret: "s3cret", active: false };
+  const webhook = await api.create("/webhooks", body);
+  assert.deepEqual([webhook.url, webhook.events, webhook.active], [body.url, body.events, false]);
+});
+
+choice("2.webhook-fields", "are seven and, in the 201 answer only, the secret", async ({ api }) => {
+  const { id, created_at, updated_at, secret, ...rest } = await create(api, { secret: "once" });
+  assert.match(id, idOf("wh"));
+  assert.match(String(created_at), ISO_TIME);
+  assert.equal(updated_at, created_at);
+  assert.equal(secret, "once");
+  assert.deepEqual(rest, { ...WHOLE, disabled_reason: null });
+  assert.deepEqual((await api.get(`/webhooks/${id}`)).json, { id, ...rest, created_at, updated_at });
+  const changed = await api.patch(`/webhooks/${id}`, { secret: "twice" });
+  assert.equal("secret" in changed.json, false);
+});
+
+choice("2.webhook-fields", "url and events are required", ({ api }) =>
+  requiredFields(api, "/webhooks", { url: URL_, events: ["app.created"] }),
+);
+
+choice("2.webhook-fields.active", "is true by default", async ({ api }) => {
+  const webhook = await api.create("/webhooks", { url: URL_, events: ["data.processed"] });
+  assert.equal(webhook.active, true);
+  await api.delete(`/webhooks/${webhook.id}`);
+  await fieldRule(api, "/webhooks", WHOLE, { field: "active", good: [false], bad: NOT_FLAG });
+});
+
+choice("2.webhook-fields.events", "are one or more of the six types, none twice", async ({ api }) => {
+  const { id } = await create(api);
+  const good = [["data.processed"], TYPES];
+  const bad = [[], ["app.created", "app.created"], [...TYPES, "app.created"], null, "app.created", {}, 5];
+  await fieldRule(api, "/webhooks", WHOLE, { field: "events", good, bad });
+  await changeRule(api, `/webhooks/${id}`, { field: "events", good, bad });
+  const unknown = { field: "events", good: [], at: "#/events/0" };
+  await fieldRule(api, "/webhooks", WHOLE, { ...unknown, bad: [["app.renamed"], ["*"], [""], [null], [5], [[]]] });
+});
+
+choice("2.webhook-fields.secret", "has 1 to 255 characters and is made where absent", async ({ api }) => {
+  const good = ["s", "s".repeat(255), wide(255), " "];
+  await fieldRule(api, "/webhooks", WHOLE, {
+    field: "secret",
+    good,
+    bad: ["", "s".repeat(256), wide(256), ...NOT_TEXT],
+  });
+  const [one, two] = [await create(api), await create(api)];
+  assert.ok(typeof one.secret === "string" && one.secret.length >= 32, "long enough");
+  assert.notEqual(one.secret, two.secret);
+});
+
+choice("2.webhook-fields.url", "takes absolute URLs without user and password", async ({ api }) => {
+  const good = [URL_, "https://hooks.example.com:8443/a?b=c", "https://xn--bcher-kva.example/"];
+  const bad = [
+    "",
+    "hooks.example.com",
+    "/in",
+    "https://",
+    "ftp://h.example.com/",
+    "javascript:alert(1)",
+    "mailto:a@b.example",
+  ];
+  const users = ["https://u@h.example.com/", "https://u:p@h.example.com/", "https://:p@h.example.com/"];
+  await fieldRule(api, "/webhooks", WHOLE, { field: "url", good, bad: [...bad, ...users, ...NOT_TEXT] });
+  const { id } = await create(api);
+  await changeRule(api, `/webhooks/${id}`, { field: "url", good, bad: [...bad, ...users, ...NOT_TEXT] });
+});
+
+/** Addresses of networks that no webhook may reach into, in the spellings in which they hide. */
+const INSIDE = [
+  ...["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0"],
+  ...["224.0.0.1", "240.0.0.1", "255.255.255.255", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1"],
+  ...["0x0a000001", "167772161", "012.0.0.1", "10.1", "[fd00::1]", "[fe80::1]", "[ff02::1]", "[::]", "[2001:db8::1]"],
+  ...["[::ffff:10.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::a00:1]", "[2002:a00:1::]", "[2002:7f00:1::]"],
+];
+
+choice(
+  "6.webhook-policy",
+  "local takes loopback over http or https, otherwise https to public addresses",
+  async ({ api }) => {
+    const good = [
+      "http://localhost:9/",
+      "http://127.0.0.1:9/",
+      "https://127.0.0.1:9/",
+      "http://[::1]:9/",
+      "https://8.8.8.8/",
+    ];
+    const bad = ["http://hooks.example.com/", "http://8.8.8.8/", ...INSIDE.map((host) => `https://${host}/`)];
+    await fieldRule(api, "/webhooks", WHOLE, { field: "url", good, bad });
+  },
+);
+
+choice("4.update-webhook", "changes only what is sent", async ({ api }) => {
+  const webhook = await create(api);
+  const { json } = await api.patch(`/webhooks/${webhook.id}`, { events: ["app.deleted"] });
+  assert.deepEqual([json.url, json.events, json.active], [URL_, ["app.deleted"], false]);
+  invalid(await api.patch(`/webhooks/${webhook.id}`, { disabled_reason: null, id: "x" }), "#/disabled_reason", "#/id");
+  problem(await api.patch("/webhooks/wh_00000000000000000000000", { active: true }), 404, "not_found");
+});
+
+choice("4.delete-webhook", "answers 204 once and 404 afterwards", async ({ api }) => {
+  const { id } = await create(api);
+  assert.equal((await api.delete(`/webhooks/${id}`)).status, 204);
+  problem(await api.delete(`/webhooks/${id}`), 404, "not_found");
+  problem(await api.get(`/webhooks/${id}/deliveries`), 404, "not_found");
+});
+
+choice("4.test-webhook", "answers 202 with a delivery that belongs to no listed event", async ({ api }) => {
+  // Port 9 refuses at once.
+  const { id } = await create(api, { url: "http://127.0.0.1:9/" });
+  const answer = await api.post(`/webhooks/${id}/test`, { type: "app.deployed" });
+  assert.equal(answer.status, 202, answer.text);
+  const { webhook_id, event_type, event_id } = answer.json;
+  assert.deepEqual([webhook_id, event_type], [id, "app.deployed"]);
+  problem(await api.get(`/events/${event_id}`), 404, "not_found");
+  invalid(await api.post(`/webhooks/${id}/test`, { type: "app.renamed" }), "#/type");
+  invalid(await api.post(`/webhooks/${id}/test`, {}), "#/type");
+});

@@ -1,0 +1,136 @@
+// Spec part 5, the header and API keys, and the causes of 401. OAuth and its tokens have files of their own.
+import assert from "node:assert/strict";
+import { choice, clause } from "./support/clauses.ts";
+import { type Answer, type Client, str } from "./support/client.ts";
+import { problem } from "./support/problem.ts";
+
+const send = (api: Client, authorization: string): Promise<Answer> =>
+  api.as(null).send("GET", "/apps", { headers: { authorization } });
+
+const challengeOf = (answer: Answer): string => answer.header("www-authenticate");
+
+clause("5.bearer-header", "an API key is sent as Authorization: Bearer", async ({ api }) => {
+  assert.equal((await send(api, `Bearer ${api.key}`)).status, 200);
+});
+
+clause("5.api-key.full-access", "a key may do everything in its account", async ({ api }) => {
+  const { key } = await api.create("/api-keys", { name: "Full" });
+  const holder = api.as(str(key));
+  const app = await holder.create("/apps", { title: "T" });
+  assert.equal((await holder.post(`/apps/${app.id}/deploy`, { name: "R" })).status, 201);
+  assert.equal((await holder.post("/data-sources", { name: "N", type: "json", data: [] })).status, 201);
+  assert.equal((await holder.get("/data-sources")).status, 200);
+  assert.equal((await holder.get("/users")).status, 200);
+  assert.equal((await holder.delete(`/apps/${app.id}`)).status, 204);
+});
+
+clause("5.401.missing", "without the header the answer is 401", async ({ api }) => {
+  const anyone = api.as(null);
+  for (const [method, path] of [
+    ["GET", "/apps"],
+    ["POST", "/apps"],
+    ["DELETE", "/apps/x"],
+    ["POST", "/webhooks"],
+  ] as const)
+    assert.equal((await anyone.send(method, path)).status, 401, `${method} ${path}`);
+});
+
+clause("5.401.invalid", "an invalid key is answered 401", async ({ api }) => {
+  for (const token of ["ahs_nobody-has-this-key", "nonsense", "a.b.c", `${api.key}x`, String(api.key).slice(0, -1)])
+    assert.equal((await send(api, `Bearer ${token}`)).status, 401, token);
+});
+
+clause("5.401.format", "a wrong format is answered 401", async ({ api }) => {
+  for (const value of [String(api.key), `Basic ${api.key}`, "Bearer", "Bearer two tokens", `Bearer: ${api.key}`])
+    assert.equal((await send(api, value)).status, 401, value);
+});
+
+choice(
+  "7.401-codes",
+  "a missing credential is told so, without an error code in the challenge",
+  async ({ api, authUrl }) => {
+    const answer = await api.as(null).get("/apps");
+    problem(answer, 401, "missing_credential");
+    assert.match(challengeOf(answer), /^Bearer /);
+    assert.doesNotMatch(challengeOf(answer), /error=/);
+    const metadata = `resource_metadata="${authUrl}/.well-known/oauth-protected-resource/v1"`;
+    assert.ok(challengeOf(answer).includes(metadata), challengeOf(answer));
+  },
+);
+
+/** After the scheme Bearer: no single token (RFC 6750 2.1). */
+const MALFORMED = [
+  ...["Bearer", "Bearer ", "bearer", "BEARER   ", "Bearer a b", "Bearer a,b", "Bearer a, Bearer b", 'Bearer "quoted"'],
+  ...["Bearer key=value; x", "Bearer =abc", "Bearer a=b", "Bearer a==b", "Bearer ä", "Bearer a\tb", "Bearer {json}"],
+  ...[
+    "Bearer <key>",
+    "Bearer a:b",
+    "Bearer a@b",
+    "Bearer a%20b%",
+    "Bearer a\\b",
+    "Bearer a?b",
+    "Bearer a#b",
+    "Bearer (a)",
+  ],
+];
+
+choice("7.401-codes", "more than twenty malformed credentials after Bearer are invalid_request", async ({ api }) => {
+  assert.ok(MALFORMED.length > 20);
+  for (const value of MALFORMED) {
+    const answer = await send(api, value);
+    problem(answer, 401, "malformed_credential");
+    assert.match(challengeOf(answer), /error="invalid_request"/, value);
+    assert.match(challengeOf(answer), /resource_metadata="/);
+  }
+});
+
+const OTHER_SCHEMES = [
+  "Basic dXNlcjpwYXNz",
+  "Token abc",
+  "Digest x=1",
+  "BearerX abc",
+  "Bearerabc",
+  "Negotiate",
+  "key",
+  ":",
+  "=",
+  "Bearer,abc",
+];
+
+choice("7.401-codes", "another scheme is malformed, without an error code in the challenge", async ({ api }) => {
+  for (const value of OTHER_SCHEMES) {
+    const answer = await send(api, value);
+    problem(answer, 401, "malformed_credential");
+    assert.match(challengeOf(answer), /^Bearer /);
+    assert.doesNotMatch(challengeOf(answer), /error=/, value);
+  }
+});
+
+choice("7.401-codes", "an unknown credential is invalid_token", async ({ api }) => {
+  for (const token of ["ahs_nobody-has-this-key", "unknown", "a.b.c", "A".repeat(9000), "__proto__", "-._~+/=="]) {
+    const answer = await send(api, `Bearer ${token}`);
+    problem(answer, 401, "invalid_credential");
+    assert.match(challengeOf(answer), /error="invalid_token"/, token);
+  }
+});
+
+choice("5.scheme-case", "the scheme may be written in any case, the key may not", async ({ api }) => {
+  for (const scheme of ["bearer", "BEARER", "bEaReR"])
+    assert.equal((await send(api, `${scheme} ${api.key}`)).status, 200);
+  const { key } = await api.create("/api-keys", { name: "Case" });
+  problem(await send(api, `Bearer ${str(key).toUpperCase()}`), 401, "invalid_credential");
+});
+
+choice("5.one-credential", "two Authorization headers are none", async ({ api }) => {
+  const raw = { authorization: [`Bearer ${api.key}`, `Bearer ${api.key}`] };
+  problem(await api.as(null).get("/apps", raw), 401, "malformed_credential");
+});
+
+choice("5.one-credential", "a token in the query is no credential", async ({ api }) => {
+  problem(await api.as(null).get(`/apps?access_token=${api.key}`), 401, "missing_credential");
+});
+
+choice("5.one-credential", "an answer never repeats what was sent as one", async ({ api }) => {
+  for (const value of ["Bearer my-secret-token", "Basic my-secret-token", "Bearer my-secret-token two"])
+    assert.equal((await send(api, value)).text.includes("my-secret-token"), false, value);
+});

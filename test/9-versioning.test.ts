@@ -1,0 +1,46 @@
+// Spec part 9: the version is a segment of the path.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { trusted } from "../src/kit/schema.ts";
+import { choice, clause } from "./support/clauses.ts";
+import { type Members, members } from "./support/client.ts";
+import { problem } from "./support/problem.ts";
+
+clause("9.path-segment", "the base URL ends in /v1 and answers there", async ({ api, baseUrl }) => {
+  assert.match(baseUrl, /\/v1$/);
+  assert.equal((await api.get("/apps")).status, 200);
+});
+
+choice(
+  "9.other-versions",
+  "another version is 404 and names the one there is",
+  { needs: "embedded" },
+  async ({ api }) => {
+    for (const path of ["/v2/apps", "/v2", "/v0/apps", "/v10/", "/v2/v1/apps"]) {
+      const body = problem(await api.root.get(path), 404, "not_found");
+      assert.match(String(body.detail), /\/v1/, path);
+    }
+  },
+);
+
+choice("9.other-versions", "what merely looks like one is simply not there", { needs: "embedded" }, async ({ api }) => {
+  for (const path of ["/v1x", "/V1/apps", "/apps", "/v1.0/apps", "/v", "/api/v1/apps"])
+    problem(await api.root.get(path), 404, "not_found");
+  assert.equal((await api.root.send("PUT", "/v2/apps")).status, 404);
+});
+
+choice(
+  "9.api-version",
+  "the OpenAPI document carries the package's version",
+  { needs: "embedded" },
+  async ({ document }) => {
+    const file = new URL("../package.json", import.meta.url);
+    const { version } = trusted<Members>(JSON.parse(readFileSync(file, "utf8")));
+    assert.equal(members(document.document.info).version, version);
+  },
+);
+
+choice("9.deprecation", "nothing is deprecated yet, and nothing says so", async ({ api }) => {
+  const { headers } = await api.get("/apps");
+  assert.deepEqual([headers.deprecation, headers.sunset], [undefined, undefined]);
+});

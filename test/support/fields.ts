@@ -1,0 +1,57 @@
+// Rules of single fields, stated as values on both sides of each bound.
+import assert from "node:assert/strict";
+import type { Client, Members } from "./client.ts";
+import { invalid } from "./problem.ts";
+
+export interface FieldRule {
+  readonly field: string;
+  /** Accepted, and given back as sent. */
+  readonly good: readonly unknown[];
+  /** Refused with 422 that points at the field. */
+  readonly bad: readonly unknown[];
+  /** Where the fault lies inside the field, for bad values that are containers: "#/events/0". */
+  readonly at?: string;
+}
+
+/** Tries every value of the rule in a POST whose other members are `rest`. */
+export async function fieldRule(api: Client, path: string, rest: Members, rule: FieldRule): Promise<void> {
+  for (const value of rule.good) {
+    const answer = await api.post(path, { ...rest, [rule.field]: value });
+    assert.equal(answer.status, 201, `${rule.field} = ${show(value)}: ${answer.text}`);
+    assert.deepEqual(answer.json[rule.field], value);
+  }
+  for (const value of rule.bad)
+    invalid(await api.post(path, { ...rest, [rule.field]: value }), rule.at ?? `#/${rule.field}`);
+}
+
+/** The same for a PATCH of one resource. */
+export async function changeRule(api: Client, path: string, rule: FieldRule): Promise<void> {
+  for (const value of rule.good) {
+    const answer = await api.patch(path, { [rule.field]: value });
+    assert.equal(answer.status, 200, `${rule.field} = ${show(value)}: ${answer.text}`);
+    assert.deepEqual(answer.json[rule.field], value);
+  }
+  for (const value of rule.bad) invalid(await api.patch(path, { [rule.field]: value }), rule.at ?? `#/${rule.field}`);
+}
+
+/** POST without `field` is refused and says so; a body that lacks several fields hears of all. */
+export async function requiredFields(api: Client, path: string, whole: Members): Promise<void> {
+  const names = Object.keys(whole);
+  for (const name of names) {
+    const rest = Object.fromEntries(Object.entries(whole).filter(([each]) => each !== name));
+    invalid(await api.post(path, rest), `#/${name}`);
+  }
+  invalid(await api.post(path, {}), ...names.map((name) => `#/${name}`));
+}
+
+const show = (value: unknown): string => (JSON.stringify(value) ?? "undefined").slice(0, 80);
+
+/** `count` characters outside the basic plane: twice as many UTF-16 units, four times as many bytes. */
+export const wide = (count: number): string => "\u{1F600}".repeat(count);
+
+export const NOT_TEXT: readonly unknown[] = [null, 5, true, [], {}, ["a"]];
+export const NOT_FLAG: readonly unknown[] = [null, 0, 1, "true", "", [], {}];
+export const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** An id of its kind, as the service makes them: prefix, then 20 or more letters and digits. */
+export const idOf = (prefix: string): RegExp => new RegExp(`^${prefix}_[0-9A-Za-z]{20,}$`);

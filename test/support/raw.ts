@@ -1,0 +1,123 @@
+// A bare TCP connection, for what no HTTP client would send: malformed requests, several at once, half of one. Reads
+// whole answers back (Content-Length only; the server under test sends no other kind) and tells when the other side
+// closed.
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { Answer } from "./client.ts";
+
+const PATIENCE_MS = 3_000;
+
+export class RawConnection {
+  readonly #socket: Socket;
+  /** Resolves once the server has closed its side; the value is how. */
+  readonly closed: Promise<"end" | "reset">;
+  #received = Buffer.alloc(0);
+  #over = false;
+  #wake: () => void = () => {};
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    this.closed = new Promise((resolve) => {
+      socket.once("end", () => resolve("end"));
+      socket.once("error", () => resolve("reset"));
+      socket.once("close", () => resolve("end"));
+    });
+    void this.closed.then(() => {
+      this.#over = true;
+      this.#wake();
+    });
+    socket.on("data", (chunk) => {
+      this.#received = Buffer.concat([this.#received, chunk]);
+      this.#wake();
+    });
+  }
+
+  static async open(address: string): Promise<RawConnection> {
+    const { hostname, port } = new URL(address);
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port), allowHalfOpen: true });
+    await new Promise<void>((resolve, reject) => {
+      socket.once("connect", resolve);
+      socket.once("error", reject);
+    });
+    return new RawConnection(socket);
+  }
+
+  write(data: string | Buffer): this {
+    this.#socket.write(data);
+    return this;
+  }
+
+  /** Says that nothing more will be sent; answers can still come. */
+  end(): this {
+    this.#socket.end();
+    return this;
+  }
+
+  /** Breaks the connection off. */
+  abort(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  /** The next answer, whole. An interim one (100) is an answer too. `bodiless`: it answers a HEAD. */
+  async answer(bodiless = false): Promise<Answer> {
+    for (;;) {
+      const parsed = parse(this.#received, bodiless);
+      if (parsed) {
+        this.#received = this.#received.subarray(parsed.size);
+        return parsed.answer;
+      }
+      assert.ok(!this.#over, `closed after ${JSON.stringify(this.#received.toString("latin1").slice(0, 200))}`);
+      await within(new Promise<void>((resolve) => (this.#wake = resolve)), "no answer came");
+    }
+  }
+
+  /** Fails the test unless the server closes the connection soon; answers how. */
+  async untilClosed(): Promise<"end" | "reset"> {
+    const how = await within(this.closed, "the connection stayed open");
+    this.#socket.destroy();
+    return how;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** Sends `data` on a connection of its own; answers the one answer to it and closes. */
+export async function rawAnswer(address: string, data: string | Buffer): Promise<Answer> {
+  const connection = await RawConnection.open(address);
+  try {
+    return await connection.write(data).answer();
+  } finally {
+    connection.destroy();
+  }
+}
+
+async function within<T>(promise: Promise<T>, otherwise: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${otherwise} within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function parse(received: Buffer, bodiless: boolean): { answer: Answer; size: number } | undefined {
+  const end = received.indexOf("\r\n\r\n");
+  if (end < 0) return undefined;
+  const [first = "", ...lines] = received.subarray(0, end).toString("latin1").split("\r\n");
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1]);
+  assert.ok(status >= 100, `no status line: ${first}`);
+  const pairs = lines.map((line): [string, string] => [
+    line.slice(0, line.indexOf(":")),
+    line.slice(line.indexOf(":") + 1).trim(),
+  ]);
+  const headers = Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value]));
+  const none = bodiless || status < 200 || status === 204 || status === 304;
+  const size = end + 4 + (none ? 0 : Number(headers["content-length"] ?? 0));
+  if (received.length < size) return undefined;
+  return { answer: new Answer(status, headers, pairs.flat(), received.subarray(end + 4, size)), size };
+}

@@ -1,0 +1,48 @@
+// One resource of every kind, and the ways to reach it: for tests that walk over every route of the OpenAPI document.
+import type { Client } from "./client.ts";
+import { members, str } from "./client.ts";
+import type { ApiDocument, Operation } from "./openapi.ts";
+
+/** The values of the path parameters. */
+export interface Ids {
+  readonly [parameter: string]: string;
+}
+
+const CREATE: { readonly [parameter: string]: readonly [path: string, body: object] } = {
+  app_id: ["/apps", { title: "World" }],
+  data_source_id: ["/data-sources", { name: "World", type: "json", data: [{ a: 1 }] }],
+  user_id: ["/users", { email: "world@example.com" }],
+  key_id: ["/api-keys", { name: "World" }],
+  client_id: ["/oauth-clients", { name: "W", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] }],
+  // Inactive: nothing here is about sending.
+  webhook_id: ["/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"], active: false }],
+};
+
+/** Creates one of each resource; answers their ids by parameter name. */
+export async function makeWorld(api: Client): Promise<Ids> {
+  const ids: Record<string, string> = {};
+  for (const [name, [path, body]] of Object.entries(CREATE)) ids[name] = (await api.create(path, body)).id;
+  ids.deployment_id = (await api.create(`/apps/${ids.app_id}/deploy`, { name: "World" })).id;
+  const events = await api.get("/events?type=app.created");
+  ids.event_id = str(events.items[0]?.id);
+  const test = await api.post(`/webhooks/${ids.webhook_id}/test`, { type: "app.created" });
+  ids.delivery_id = test.id;
+  return ids;
+}
+
+/** The ids of things that never were, in the form of real ones. */
+export const nowhere = (ids: Ids): Ids =>
+  Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, id.replace(/_.*/, `_${"0".repeat(23)}`)]));
+
+export const fill = (path: string, ids: Ids): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `no-value-for-${name}`);
+
+/** The example body of an operation in the document; undefined where it takes none. */
+export function exampleBody(document: ApiDocument, operation: Operation): unknown {
+  const { requestBody } = operation.value;
+  if (requestBody === undefined) return undefined;
+  const media = members(members(document.deref(members(requestBody)).content)["application/json"]);
+  if (media.example !== undefined) return media.example;
+  const [first] = Object.values(members(media.examples ?? {}));
+  return first === undefined ? {} : members(first).value;
+}
