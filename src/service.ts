@@ -1,13 +1,15 @@
 // The composition root: the one place that knows every layer. Opens the store, plants what a fresh server starts with,
 // listens, and takes everything down again in the opposite order.
 import { readFileSync } from "node:fs";
+import { type AuthorizationServer, authorizationServer, type SignInOptions } from "./authorization-server.ts";
 import { judgeUrl } from "./delivery/address-policy.ts";
 import { Access } from "./domain/access.ts";
 import { setAccountState } from "./domain/account.ts";
 import { processDataSource, unprocessed } from "./domain/data-processing.ts";
 import { RateLimiter } from "./domain/limits.ts";
 import { type AccountRecord, type AccountState, collections } from "./domain/model.ts";
-import { Refusal, refuse } from "./domain/refusal.ts";
+import type { TokenAnswer } from "./domain/oauth/tokens.ts";
+import { Refusal } from "./domain/refusal.ts";
 import { sweepEvents } from "./domain/retention.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
@@ -70,6 +72,7 @@ export class Service implements AsyncDisposable {
   readonly #limiter: RateLimiter;
   #links = new ServiceLinks("http://localhost");
   #start: Start | undefined;
+  #oauth: AuthorizationServer | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(settings: Settings, clock: AdjustableClock, store: Store, log: Log) {
@@ -87,7 +90,7 @@ export class Service implements AsyncDisposable {
     this.#access = new Access({
       store,
       clock,
-      checkToken: async () => refuse({ code: "invalid_credential", detail: "The access token is not valid." }),
+      checkToken: (token) => this.#authorization().check(token),
       onError: (error) => log.error(error, "noting the use of an API key"),
     });
     this.#listener = new Listener(tlsOf(settings));
@@ -98,6 +101,12 @@ export class Service implements AsyncDisposable {
     this.#start = await begin(this.#unit, { seed, apiKey: this.#settings.apiKey, webhookDraft: draft, log: this.#log });
     const port = await this.#listener.listen(this.#settings.port, this.#settings.host);
     this.#links = new ServiceLinks(this.#settings.publicUrl ?? this.#localUrl(port));
+    this.#oauth = authorizationServer({
+      unit: this.#unit,
+      links: this.#links,
+      alg: this.#settings.tokenAlg,
+      announce: (line) => this.#log.announce(line),
+    });
     const services: Services = { links: this.#links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
     const router = new Router({
       rows: routes,
@@ -109,6 +118,7 @@ export class Service implements AsyncDisposable {
     });
     const doors = [
       api((call) => router.handle(call)),
+      ...this.#oauth.doors,
       health(this.#links),
       openApiDoor(routes, this.#links),
       home(this.#links),
@@ -146,6 +156,16 @@ export class Service implements AsyncDisposable {
 
   get signInUrl(): string {
     return this.#links.signIn(this.#start?.signInToken ?? "");
+  }
+
+  /** Tokens of a user without a browser: the account's first admin unless one is named. */
+  signIn(options: SignInOptions): Promise<TokenAnswer> {
+    return this.#authorization().signIn(this.account, options);
+  }
+
+  #authorization(): AuthorizationServer {
+    if (this.#oauth === undefined) throw new Error("The service has not started");
+    return this.#oauth;
   }
 
   async setAccountState(state: AccountState): Promise<void> {

@@ -83,3 +83,5 @@ export const sessions = collection<SessionRecord>()({
   name: "sessions",
   indexes: { expiry: { by: ["all"], order: "expires_at" } },
 });
+
+export const oauthCollections = [signingKeys, grants, refreshTokens, sessions] as const;
