@@ -3,7 +3,8 @@
 // the other does not. A wrong value is an OptionError that names the setting and says what to do.
 import { pinnedKey } from "./domain/api-keys.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
-import { ALGORITHMS, type Algorithm } from "./kit/jwt.ts";
+import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
+import { ALGORITHMS } from "./kit/jwt.ts";
 import { LOG_FORMS, type LogForm } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
 import { parse, trusted } from "./kit/schema.ts";
@@ -79,12 +80,12 @@ export const OPTIONS = {
     orOff(whole(1, 999_999_999)),
     "requests per account in 60 s",
   ),
-  tokenAlg: option<Algorithm>(
+  tokenAlg: option(
     "token-alg",
     "ALG",
-    "ES256",
+    TOKEN_ALGORITHM,
     oneOf(ALGORITHMS),
-    "how access tokens are signed: ES256, RS256",
+    `how tokens are signed: ${ALGORITHMS.join(", ")}`,
   ),
   randomSeed: option<string | null>(
     "random-seed",

@@ -1,22 +1,24 @@
 // The composition root: the one place that knows every layer. Opens the store, plants what a fresh server starts with,
 // listens, and takes everything down again in the opposite order.
 import { readFileSync } from "node:fs";
+import { type AuthorizationServer, authorizationServer, type SignInOptions } from "./authorization-server.ts";
 import { judgeUrl } from "./delivery/address-policy.ts";
 import { Access } from "./domain/access.ts";
 import { setAccountState } from "./domain/account.ts";
 import { processDataSource, unprocessed } from "./domain/data-processing.ts";
 import { RateLimiter } from "./domain/limits.ts";
 import { type AccountRecord, type AccountState, collections } from "./domain/model.ts";
-import { oauthCollections } from "./domain/oauth/model.ts";
+import type { TokenAnswer } from "./domain/oauth/tokens.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { sweepEvents } from "./domain/retention.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
 import { type Due, Unit, type UnitParts } from "./domain/work.ts";
-import { api, type Door, front, health, home } from "./http/front.ts";
+import { api, front, health, home } from "./http/front.ts";
 import { ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { openApiDoor } from "./http/openapi.ts";
+import type { Services } from "./http/route.ts";
 import { Router } from "./http/router.ts";
 import { routes } from "./http/routes.ts";
 import { Presenter } from "./http/view.ts";
@@ -24,8 +26,7 @@ import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Log, logTo } from "./kit/log.ts";
-import { authorizationServer } from "./oauth.ts";
-import { type GivenSettings, OptionError, readSettings, type Settings } from "./options.ts";
+import { type GivenSettings, readSettings, type Settings } from "./options.ts";
 import { begin, type Start } from "./start.ts";
 import { memoryStore } from "./store/memory.ts";
 
@@ -40,25 +41,20 @@ export interface ServiceOptions extends Omit<GivenSettings, "seed"> {
   readonly startAt?: string | undefined;
 }
 
-const terminal = {
-  out: (line: string) => void process.stdout.write(`${line}\n`),
-  err: (line: string) => void process.stderr.write(`${line}\n`),
-};
-
 const MANUAL_START = "2026-01-01T00:00:00.000Z";
 
 /** Starts the service; resolves when it listens and everything in it is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const settings = readSettings({ port: 0, log: "off", ...options, seed: undefined }, (name) => name);
-  return run(settings, options);
+  return run(settings, options, (line) => process.stdout.write(`${line}\n`));
 }
 
 /** The same for a process of its own: settings were read from flags already. */
-export async function run(settings: Settings, options: ServiceOptions): Promise<Service> {
+export async function run(settings: Settings, options: ServiceOptions, out: (line: string) => void): Promise<Service> {
   const clock = new AdjustableClock(options.clock === "manual" ? instant(options.startAt ?? MANUAL_START) : undefined);
-  const log = logTo(settings.log, clock, terminal);
+  const log = logTo(settings.log, clock, out);
   const store = options.store ?? memoryStore();
-  await store.open([...collections, ...oauthCollections]);
+  await store.open(collections);
   const service = new Service(settings, clock, store, log);
   await service.open(options.seed ?? settings.seed);
   return service;
@@ -72,10 +68,11 @@ export class Service implements AsyncDisposable {
   readonly #listener: Listener;
   readonly #background: Background;
   readonly #unit: UnitParts;
-  #access: Access | undefined;
+  readonly #access: Access;
   readonly #limiter: RateLimiter;
   #links = new ServiceLinks("http://localhost");
   #start: Start | undefined;
+  #oauth: AuthorizationServer | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(settings: Settings, clock: AdjustableClock, store: Store, log: Log) {
@@ -90,6 +87,12 @@ export class Service implements AsyncDisposable {
     );
     this.#unit = { store, clock, ids, onDue: (due) => this.#onDue(due) };
     this.#limiter = new RateLimiter(clock, settings.rateLimit);
+    this.#access = new Access({
+      store,
+      clock,
+      checkToken: (token) => this.#authorization().check(token),
+      onError: (error) => log.error(error, "noting the use of an API key"),
+    });
     this.#listener = new Listener(tlsOf(settings));
   }
 
@@ -98,31 +101,37 @@ export class Service implements AsyncDisposable {
     this.#start = await begin(this.#unit, { seed, apiKey: this.#settings.apiKey, webhookDraft: draft, log: this.#log });
     const port = await this.#listener.listen(this.#settings.port, this.#settings.host);
     this.#links = new ServiceLinks(this.#settings.publicUrl ?? this.#localUrl(port));
-    this.#listener.serve({
-      ids: this.#unit.ids,
-      handle: front(this.#doors(draft), this.#links),
+    this.#oauth = authorizationServer({
+      unit: this.#unit,
       links: this.#links,
-      onError: (error, id) => this.#log.error(error, id),
-      onAnswer: ({ id, method, path }, status, duration_ms) =>
-        this.#log.request({ id, method, path, status, duration_ms }),
+      alg: this.#settings.tokenAlg,
+      announce: (line) => this.#log.announce(line),
     });
-    for (const id of await unprocessed(this.store)) this.#process(id);
-  }
-
-  #doors(draft: ReturnType<typeof webhookDraft>): Door[] {
-    const links = this.#links;
-    const oauth = authorizationServer(this.#unit, links, this.#settings.tokenAlg);
-    const onError = (error: unknown) => this.#log.error(error, "noting the use of an API key");
-    this.#access = new Access({ store: this.store, clock: this.clock, checkToken: oauth.checkToken, onError });
+    const services: Services = { links: this.#links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
     const router = new Router({
       rows: routes,
       access: this.#access,
       limiter: this.#limiter,
       unit: this.#unit,
-      services: { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) },
-      presenter: new Presenter(links),
+      services,
+      presenter: new Presenter(this.#links),
     });
-    return [api((call) => router.handle(call)), oauth.door, health(links), openApiDoor(routes, links), home(links)];
+    const doors = [
+      api((call) => router.handle(call)),
+      ...this.#oauth.doors,
+      health(this.#links),
+      openApiDoor(routes, this.#links),
+      home(this.#links),
+    ];
+    this.#listener.serve({
+      ids: this.#unit.ids,
+      handle: front(doors, this.#links),
+      links: this.#links,
+      onError: (error, id) => this.#log.error(error, id),
+      onAnswer: (call, status, duration_ms) =>
+        this.#log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms }),
+    });
+    for (const id of await unprocessed(this.store)) this.#process(id);
   }
 
   /** The REST API's root, which ends in /v1. */
@@ -149,6 +158,16 @@ export class Service implements AsyncDisposable {
     return this.#links.signIn(this.#start?.signInToken ?? "");
   }
 
+  /** Tokens of a user without a browser: the account's first admin unless one is named. */
+  signIn(options: SignInOptions): Promise<TokenAnswer> {
+    return this.#authorization().signIn(this.account, options);
+  }
+
+  #authorization(): AuthorizationServer {
+    if (this.#oauth === undefined) throw new Error("The service has not started");
+    return this.#oauth;
+  }
+
   async setAccountState(state: AccountState): Promise<void> {
     const changed = await setAccountState(new Unit(this.#unit), this.account.id, state);
     if (changed instanceof Refusal) throw new Error("The account is gone");
@@ -166,7 +185,7 @@ export class Service implements AsyncDisposable {
 
   async #close(): Promise<void> {
     await this.#listener.stop();
-    await this.#access?.settled();
+    await this.#access.settled();
     await this.#background.idle();
     this.clock.close();
     await this.store.close();
@@ -193,15 +212,5 @@ export class Service implements AsyncDisposable {
 function tlsOf({ tlsCert, tlsKey }: Settings) {
   return tlsCert === null || tlsKey === null
     ? undefined
-    : { cert: pem("tls-cert", tlsCert), key: pem("tls-key", tlsKey) };
-}
-
-function pem(flag: string, file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new OptionError(
-      `--${flag} ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
+    : { cert: readFileSync(tlsCert, "utf8"), key: readFileSync(tlsKey, "utf8") };
 }

@@ -1,6 +1,7 @@
 // The records that the service keeps (spec part 2; contract part 2) and the lists they are read by. A record holds the
 // resource's own fields and, behind them, what only the server needs; `views` in http/ names what goes out.
 import { oneOf } from "../kit/schema.ts";
+import { oauthCollections } from "./oauth/model.ts";
 import { type AnyCollection, collection } from "./store.ts";
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
@@ -313,4 +314,5 @@ export const collections: readonly AnyCollection[] = [
   events,
   deliveries,
   idempotency,
+  ...oauthCollections,
 ];

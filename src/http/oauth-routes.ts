@@ -9,6 +9,7 @@ import type { Tokens } from "../domain/oauth/tokens.ts";
 import { StorageUnavailable, type Store } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
+import type { Door } from "./front.ts";
 import type { ServiceLinks } from "./links.ts";
 import { authorizationServerMetadata, protectedResourceMetadata } from "./oauth-metadata.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
@@ -24,7 +25,7 @@ export interface OAuthRouteParts {
 type Endpoint = { readonly method: "GET" | "POST"; readonly answer: (call: Call) => Promise<Reply> };
 
 /** Answers the calls to these endpoints, and undefined to any other path. */
-export function oauthRoutes(parts: OAuthRouteParts): (call: Call) => Promise<Reply | undefined> {
+export function oauthRoutes(parts: OAuthRouteParts): Door {
   const { store, keys, links, status } = parts;
   const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
     ["/oauth/token", posted((request) => token(parts, request))],
@@ -34,7 +35,7 @@ export function oauthRoutes(parts: OAuthRouteParts): (call: Call) => Promise<Rep
     ["/.well-known/oauth-authorization-server", got(async () => authorizationServerMetadata(links))],
     ["/.well-known/oauth-protected-resource/v1", got(async () => protectedResourceMetadata(links))],
   ]);
-  return async (call) => {
+  return (call) => {
     const endpoint = endpoints.get(call.path);
     return endpoint && answer(endpoint, call);
   };

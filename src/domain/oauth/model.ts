@@ -3,7 +3,7 @@
 // list that must be swept is ordered by the time at which its records may go.
 import type { Algorithm } from "../../kit/jwt.ts";
 import type { Scope } from "../model.ts";
-import { type AnyCollection, collection } from "../store.ts";
+import { collection } from "../store.ts";
 
 /** The id is the `kid`: the RFC 7638 thumbprint of the public key, so that it never stands for another key. */
 export interface SigningKeyRecord {
@@ -84,4 +84,4 @@ export const sessions = collection<SessionRecord>()({
   indexes: { expiry: { by: ["all"], order: "expires_at" } },
 });
 
-export const oauthCollections: readonly AnyCollection[] = [signingKeys, grants, refreshTokens, sessions];
+export const oauthCollections = [signingKeys, grants, refreshTokens, sessions] as const;

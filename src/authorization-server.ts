@@ -1,0 +1,74 @@
+// Puts the authorization server together (spec part 5): domain rules, endpoints for programs, pages for users. Part of the
+// composition root, beside service.ts, which starts and stops it.
+import type { TokenCheck } from "./domain/access.ts";
+import { type AccountRecord, type Scope, type UserRecord, users } from "./domain/model.ts";
+import { AccessTokens } from "./domain/oauth/access-tokens.ts";
+import { Authorization } from "./domain/oauth/authorize.ts";
+import { OAuthError } from "./domain/oauth/error.ts";
+import { SigningKeys } from "./domain/oauth/signing-keys.ts";
+import { TokenStatus } from "./domain/oauth/token-status.ts";
+import { type TokenAnswer, Tokens } from "./domain/oauth/tokens.ts";
+import type { UnitParts } from "./domain/work.ts";
+import type { Door } from "./http/front.ts";
+import type { ServiceLinks } from "./http/links.ts";
+import { oauthRoutes } from "./http/oauth-routes.ts";
+import type { Algorithm } from "./kit/jwt.ts";
+import { signInPages } from "./web/routes.ts";
+import { Visits } from "./web/visit.ts";
+
+export interface AuthorizationServerParts {
+  readonly unit: UnitParts;
+  readonly links: ServiceLinks;
+  readonly alg: Algorithm;
+  readonly announce: (line: string) => void;
+}
+
+export interface SignInOptions {
+  readonly scopes: readonly Scope[];
+  /** The account's first admin where none is named. */
+  readonly userId?: string | undefined;
+}
+
+export interface AuthorizationServer {
+  readonly doors: readonly Door[];
+  readonly check: TokenCheck;
+  readonly visits: Visits;
+  signIn(account: AccountRecord, options: SignInOptions): Promise<TokenAnswer>;
+}
+
+export function authorizationServer({ unit, links, alg, announce }: AuthorizationServerParts): AuthorizationServer {
+  const { store, clock, ids } = unit;
+  const common = { store, clock, ids, issuer: links.authUrl, audience: links.baseUrl, authUrl: links.authUrl };
+  const keys = new SigningKeys({ store, clock, alg });
+  const accessTokens = new AccessTokens({ ...common, keys });
+  const tokens = new Tokens({ ...common, keys, accessTokens });
+  const status = new TokenStatus({ ...common, accessTokens });
+  const authorization = new Authorization(common);
+  const visits = new Visits(common);
+  const signInLink = (token: string) => links.signIn(token);
+  return {
+    doors: [
+      oauthRoutes({ store, tokens, status, keys, links }),
+      signInPages({ authorization, visits, unit, signInLink, announce }),
+    ],
+    check: accessTokens.check,
+    visits,
+    signIn: (account, options) => signIn(unit, tokens, account, options),
+  };
+}
+
+/** For tests: what a user would get by the code flow, without a browser. */
+async function signIn(
+  { store }: UnitParts,
+  tokens: Tokens,
+  account: AccountRecord,
+  { scopes, userId }: SignInOptions,
+): Promise<TokenAnswer> {
+  const [admin] = await store.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
+  const user: UserRecord | undefined = userId === undefined ? admin : await store.get(users, userId);
+  if (user?.account_id !== account.id)
+    throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
+  const answer = await tokens.handOver(user, account, scopes);
+  if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
+  return answer;
+}

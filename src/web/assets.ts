@@ -1,0 +1,36 @@
+// The few files that pages load. Each address carries a hash of its content, so a browser may keep it for good.
+import { createHash } from "node:crypto";
+import type { Call, Reply } from "../http/call.ts";
+import { ICON, STYLE } from "./style.ts";
+
+interface Asset {
+  readonly type: string;
+  readonly text: string;
+}
+
+const ASSETS: ReadonlyMap<string, Asset> = new Map([
+  ["/assets/style.css", { type: "text/css; charset=utf-8", text: STYLE }],
+  ["/assets/icon.svg", { type: "image/svg+xml", text: ICON }],
+]);
+
+const versioned = (path: string, text: string): string =>
+  `${path}?v=${createHash("sha256").update(text).digest("hex").slice(0, 12)}`;
+
+export const STYLE_PATH = versioned("/assets/style.css", STYLE);
+export const ICON_PATH = versioned("/assets/icon.svg", ICON);
+
+const YEAR_S = 31_536_000;
+
+/** Answers the assets, and undefined to any other path. */
+export function assets(call: Call): Promise<Reply> | undefined {
+  const asset = ASSETS.get(call.path);
+  if (asset === undefined) return undefined;
+  const headers = {
+    "content-type": asset.type,
+    "cache-control": `public, max-age=${YEAR_S}, immutable`,
+    "x-content-type-options": "nosniff",
+  };
+  if (call.method === "GET" || call.method === "HEAD")
+    return Promise.resolve({ status: 200, headers, body: asset.text });
+  return Promise.resolve({ status: 405, headers: { allow: "GET, HEAD" }, body: "" });
+}

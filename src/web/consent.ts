@@ -1,0 +1,100 @@
+// The user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in
+// which account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
+
+import type { Scope } from "../domain/model.ts";
+import type { Authorization, AuthorizationRequest, Consent, Ended } from "../domain/oauth/authorize.ts";
+import type { Reply } from "../http/call.ts";
+import { decide } from "../kit/decisions.ts";
+import { fieldsOf } from "../kit/form.ts";
+import { html, type Shown } from "./html.ts";
+import { messagePage, page, redirect } from "./page.ts";
+import { signInFirst, whoIsIn } from "./sign-in.ts";
+import type { Visit, Visits } from "./visit.ts";
+
+export const AUTHORIZE_PATH = "/oauth/authorize";
+export const CONSENT_PATH = "/oauth/consent";
+
+export interface ConsentParts {
+  readonly authorization: Authorization;
+  readonly visits: Visits;
+}
+
+const ASKS = decide("5.consent", "each time", {
+  open: "whether an application that was allowed once is asked about again",
+  why: "nothing is granted that the user does not see; a refresh token spares the asking in daily use",
+});
+
+/** GET /oauth/authorize */
+export async function openConsent({ authorization }: ConsentParts, visit: Visit): Promise<Reply> {
+  const { query } = visit.call;
+  const put = await putBefore(authorization, visit, query);
+  return "status" in put ? put : consentPage(visit, put.request, put.consent, query);
+}
+
+/** The answer of the user. */
+export async function answerConsent({ authorization, visits }: ConsentParts, visit: Visit): Promise<Reply> {
+  const posted = await visits.form(visit);
+  if ("refused" in posted) return posted.refused;
+  const put = await putBefore(authorization, visit, posted.fields.get("request") ?? "");
+  if ("status" in put) return put;
+  const { request, user, consent } = put;
+  const allowed = posted.fields.get("decision") === "allow";
+  return ended(allowed ? await authorization.allow(request, user, consent) : authorization.deny(request));
+}
+
+interface Put {
+  readonly request: AuthorizationRequest;
+  readonly consent: Consent;
+  readonly user: NonNullable<Visit["signedIn"]>["user"];
+}
+
+/** The request as it may be put before the user who is signed in; or what the browser is answered instead. */
+async function putBefore(authorization: Authorization, { signedIn }: Visit, query: string): Promise<Put | Reply> {
+  const request = await authorization.judge(fieldsOf(query));
+  if (!("client" in request)) return ended(request);
+  if (signedIn === undefined) return signInFirst(`${AUTHORIZE_PATH}?${query}`);
+  const consent = await authorization.consent(request, signedIn.user);
+  return "granted" in consent ? { request, consent, user: signedIn.user } : ended(consent);
+}
+
+const ended = (end: Ended): Reply =>
+  "redirect" in end ? redirect(end.redirect) : messagePage(400, "This request cannot go on", end.page);
+
+const IN_WORDS: { readonly [S in Scope]: string } = {
+  "read:apps": "See the apps and their deployments",
+  "write:apps": "Create, change and deploy apps",
+  "delete:apps": "Delete apps",
+  "read:data": "See data sources and the data in them",
+  admin: "Do everything in the account: apps, data, users, webhooks and keys",
+};
+
+function consentPage(
+  visit: Visit,
+  { client, redirectUri, asked }: AuthorizationRequest,
+  consent: Consent,
+  query: string,
+): Reply {
+  const { account, granted } = consent;
+  const { host, protocol } = new URL(redirectUri);
+  const withheld = asked.some((scope) => !granted.includes(scope));
+  return page({
+    title: `Allow ${client.name}?`,
+    narrow: true,
+    headers: visit.setCookie,
+    header: whoIsIn(visit),
+    // The form ends at the client, and browsers hold form-action against every redirect that follows.
+    formAction: `'self' ${protocol}`,
+    body: html`<h1>Allow <q>${client.name}</q> to use your account?</h1>
+<div class="card">
+<p>In the account <strong>${account.name}</strong>, for <strong>${visit.signedIn?.user.email}</strong>, it will be able to:</p>
+<ul>${granted.map((scope): Shown => html`<li>${IN_WORDS[scope]} <code class="soft">${scope}</code></li>`)}</ul>
+${withheld && html`<p class="soft">It asked for more than you may do yourself; it gets only this.</p>`}
+<form method="post" action="${CONSENT_PATH}" class="row">
+${visit.csrfField}<input type="hidden" name="request" value="${query}">
+<button name="decision" value="allow">Allow</button>
+<button name="decision" value="deny" class="quiet">Deny</button>
+</form>
+</div>
+<p class="soft">Either way you go back to <strong>${host}</strong>. ${ASKS === "each time" && "You will be asked again the next time."}</p>`,
+  });
+}

@@ -1,0 +1,37 @@
+// The one way in which HTML is made. `html` is a template tag: what stands in the template is markup, everything that is
+// put into it is text and is escaped, also inside attributes (which are always quoted here). Only other `html` is taken as
+// it is. There is no way around it, so a page cannot carry markup that somebody typed in.
+
+export class Html {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** What can be put into a template; nothing is shown for null, undefined and false. */
+export type Shown = Html | string | number | readonly Shown[] | null | undefined | false;
+
+export function html(template: TemplateStringsArray, ...values: readonly Shown[]): Html {
+  let text = template[0] ?? "";
+  values.forEach((value, at) => {
+    text += shown(value) + (template[at + 1] ?? "");
+  });
+  return new Html(text);
+}
+
+function shown(value: Shown): string {
+  if (value === null || value === undefined || value === false) return "";
+  if (value instanceof Html) return value.text;
+  return typeof value === "object" ? value.map(shown).join("") : escaped(String(value));
+}
+
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ["&", "&amp;"],
+  ["<", "&lt;"],
+  [">", "&gt;"],
+  ['"', "&quot;"],
+  ["'", "&#39;"],
+]);
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? "");

@@ -1,0 +1,72 @@
+// The frame of every page, and the headers that keep it to itself: nothing inline, nothing from elsewhere, never framed,
+// never cached (contract, part 5; issue of the pages).
+import type { Reply } from "../http/call.ts";
+import { ICON_PATH, STYLE_PATH } from "./assets.ts";
+import { type Html, html, type Shown } from "./html.ts";
+
+export interface PageRules {
+  /** Where forms may lead, redirects after them included; the own origin by default. */
+  readonly formAction?: string;
+  /** Further directives, for pages that need a script. */
+  readonly csp?: string;
+}
+
+export interface Page extends PageRules {
+  readonly title: string;
+  readonly body: Html;
+  readonly status?: number;
+  /** Beside the name of the service: who is signed in, navigation. */
+  readonly header?: Shown;
+  readonly headers?: Reply["headers"];
+  /** A narrow page has one thing to say or to ask. */
+  readonly narrow?: boolean;
+}
+
+export function page({ title, body, status = 200, header, headers, narrow, ...rules }: Page): Reply {
+  const whole = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} – Application Hosting Service</title>
+<link rel="icon" href="${ICON_PATH}">
+<link rel="stylesheet" href="${STYLE_PATH}">
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top"><a class="brand" href="/dashboard">Application Hosting Service</a>${header}</header>
+<main id="main"${narrow ? html` class="narrow"` : ""}>
+${body}
+</main>
+</body>
+</html>
+`;
+  return {
+    status,
+    headers: { "content-type": "text/html; charset=utf-8", ...pageHeaders(rules), ...headers },
+    body: whole.text,
+  };
+}
+
+/**
+ * Referrer-Policy is same-origin and not no-referrer, because the latter makes a form send `Origin: null`, which the
+ * check of the origin then refuses.
+ */
+export const pageHeaders = ({ formAction = "'self'", csp = "" }: PageRules = {}): Record<string, string> => ({
+  "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'${csp && `; ${csp}`}`,
+  "cache-control": "no-store",
+  "referrer-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+});
+
+/** A page with one message, for what cannot go on. */
+export const messagePage = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
+  page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><p>${message}</p>` });
+
+/** 303: whatever the method was, the browser goes on with GET (RFC 9700 4.12). */
+export const redirect = (location: string, headers: Reply["headers"] = {}): Reply => ({
+  status: 303,
+  headers: { location, "cache-control": "no-store", "referrer-policy": "same-origin", ...headers },
+  body: "",
+});

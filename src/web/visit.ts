@@ -1,0 +1,130 @@
+// One call of a browser: its cookie, who is signed in by it, and whether a form that it posts is ours. Every form carries a
+// token derived from the cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC
+// 9700 4.7). Only pages look at cookies; the REST API never does.
+import { sha256 } from "../domain/access.ts";
+import { Refusal } from "../domain/refusal.ts";
+import { type SignedIn, sessionOf } from "../domain/sessions.ts";
+import type { Reader } from "../domain/store.ts";
+import type { Call, Reply } from "../http/call.ts";
+import type { Clock } from "../kit/clock.ts";
+import { decide } from "../kit/decisions.ts";
+import { fieldsOf } from "../kit/form.ts";
+import type { Ids } from "../kit/ids.ts";
+import { type Html, html } from "./html.ts";
+import { messagePage } from "./page.ts";
+
+const FORM_BYTES = 65_536;
+const SECRET_BYTES = 32;
+const COOKIE = decide("5.session-cookie", "apphost_session", {
+  open: "how a browser stays signed in",
+  why: "a name of its own, since cookies of all ports of a host share one space; __Host- before it over TLS",
+});
+const NO_ORIGIN = decide("5.form-without-origin", "taken", {
+  open: "what a form is worth that comes without an Origin header",
+  why: "browsers send one; scripts that send none still need the cookie and the token made from it",
+});
+
+export interface VisitParts {
+  readonly store: Reader;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** `{auth_url}` */
+  readonly authUrl: string;
+}
+
+export interface Visit {
+  readonly call: Call;
+  readonly signedIn: SignedIn | undefined;
+  /** The cookie's secret, made now where the browser has none: a form needs one before anybody is signed in. */
+  readonly secret: string;
+  /** To be sent with a page that holds a form. */
+  readonly setCookie: Reply["headers"];
+  /** The hidden field that every form needs. */
+  readonly csrfField: Html;
+}
+
+export type Posted = { readonly fields: ReadonlyMap<string, string> } | { readonly refused: Reply };
+
+export class Visits {
+  readonly #parts: VisitParts;
+  readonly #name: string;
+  readonly #attributes: string;
+
+  constructor(parts: VisitParts) {
+    const secure = parts.authUrl.startsWith("https:");
+    this.#parts = parts;
+    this.#name = secure ? `__Host-${COOKIE}` : COOKIE;
+    this.#attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
+  }
+
+  async of(call: Call): Promise<Visit> {
+    const { store, clock, ids } = this.#parts;
+    const sent = cookie(call, this.#name);
+    const secret = sent ?? ids.secret(SECRET_BYTES);
+    const signedIn = sent === undefined ? undefined : await sessionOf(store, sent, clock.now());
+    const setCookie = sent === undefined ? this.cookieOf(secret) : {};
+    const csrfField = html`<input type="hidden" name="csrf" value="${csrfToken(secret)}">`;
+    return { call, signedIn, secret, setCookie, csrfField };
+  }
+
+  cookieOf(secret: string): Record<string, string> {
+    return { "set-cookie": `${this.#name}=${secret}; ${this.#attributes}` };
+  }
+
+  /** The cookie is gone after this. */
+  noCookie(): Record<string, string> {
+    return { "set-cookie": `${this.#name}=; Max-Age=0; ${this.#attributes}` };
+  }
+
+  /** What a form carries that was posted from one of our own pages; otherwise the page that says why it is not taken. */
+  async form({ call, secret }: Visit): Promise<Posted> {
+    const origins = call.values("origin");
+    const own = origins.length === 0 ? NO_ORIGIN === "taken" : origins.every((origin) => this.#own(origin, call));
+    if (!own) return { refused: FOREIGN };
+    if (!FORM_TYPE.test(call.values("content-type")[0] ?? "")) return { refused: NO_FORM };
+    const body = await call.body(FORM_BYTES);
+    if (body instanceof Refusal) return { refused: TOO_LARGE };
+    const { values, repeated } = fieldsOf(body.toString("utf8"));
+    const ours = repeated.size === 0 && sha256(values.get("csrf") ?? "") === sha256(csrfToken(secret));
+    return ours ? { fields: values } : { refused: STALE };
+  }
+
+  /** A server may be reached under more names than its public one: the name in use is as good. */
+  #own(origin: string, call: Call): boolean {
+    const [host = ""] = call.values("host");
+    return origin === this.#parts.authUrl || (URL.canParse(origin) && new URL(origin).host === host.toLowerCase());
+  }
+}
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i;
+
+const NO_FORM = messagePage(415, "That was no form", "This page takes what its own form sends.");
+const TOO_LARGE = messagePage(413, "That was too much", "The form is larger than this page takes.");
+const FOREIGN = messagePage(
+  403,
+  "This form came from another site",
+  "Nothing was changed. Open the page here and try again.",
+);
+const STALE = messagePage(
+  403,
+  "This form is out of date",
+  "Nothing was changed. Go back, load the page again and repeat it.",
+);
+
+const csrfToken = (secret: string): string => sha256(`csrf ${secret}`);
+
+function cookie(call: Call, name: string): string | undefined {
+  for (const pair of call.values("cookie").flatMap((line) => line.split(";"))) {
+    const [key = "", ...value] = pair.split("=");
+    if (key.trim() === name) return /^[A-Za-z0-9_-]{43}$/.exec(value.join("=").trim())?.[0];
+  }
+  return undefined;
+}
+
+/** A path on this server, as a browser would read it; undefined for anything that leads elsewhere. */
+export function ownPath(path: string | undefined): string | undefined {
+  const base = "http://own.invalid";
+  if (path === undefined || !path.startsWith("/") || !URL.canParse(path, base)) return undefined;
+  const { origin, pathname, search } = new URL(path, base);
+  return origin === base && !pathname.startsWith("//") ? pathname + search : undefined;
+}
