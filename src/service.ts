@@ -26,7 +26,7 @@ import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Log, logTo } from "./kit/log.ts";
-import { type GivenSettings, readSettings, type Settings } from "./options.ts";
+import { type GivenSettings, OptionError, readSettings, type Settings } from "./options.ts";
 import { begin, type Start } from "./start.ts";
 import { memoryStore } from "./store/memory.ts";
 
@@ -41,18 +41,23 @@ export interface ServiceOptions extends Omit<GivenSettings, "seed"> {
   readonly startAt?: string | undefined;
 }
 
+const terminal = {
+  out: (line: string) => void process.stdout.write(`${line}\n`),
+  err: (line: string) => void process.stderr.write(`${line}\n`),
+};
+
 const MANUAL_START = "2026-01-01T00:00:00.000Z";
 
 /** Starts the service; resolves when it listens and everything in it is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const settings = readSettings({ port: 0, log: "off", ...options, seed: undefined }, (name) => name);
-  return run(settings, options, (line) => process.stdout.write(`${line}\n`));
+  return run(settings, options);
 }
 
 /** The same for a process of its own: settings were read from flags already. */
-export async function run(settings: Settings, options: ServiceOptions, out: (line: string) => void): Promise<Service> {
+export async function run(settings: Settings, options: ServiceOptions): Promise<Service> {
   const clock = new AdjustableClock(options.clock === "manual" ? instant(options.startAt ?? MANUAL_START) : undefined);
-  const log = logTo(settings.log, clock, out);
+  const log = logTo(settings.log, clock, terminal);
   const store = options.store ?? memoryStore();
   await store.open(collections);
   const service = new Service(settings, clock, store, log);
@@ -212,5 +217,15 @@ export class Service implements AsyncDisposable {
 function tlsOf({ tlsCert, tlsKey }: Settings) {
   return tlsCert === null || tlsKey === null
     ? undefined
-    : { cert: readFileSync(tlsCert, "utf8"), key: readFileSync(tlsKey, "utf8") };
+    : { cert: pem("tls-cert", tlsCert), key: pem("tls-key", tlsKey) };
+}
+
+function pem(flag: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new OptionError(
+      `--${flag} ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
 }
