@@ -59,11 +59,14 @@ export function askedAgain(delivery: DeliveryRecord, at: string): DeliveryRecord
   };
 }
 
+/** The status by which a receiver says that it wants nothing more (RFC 9110 15.5.11). */
+export const GONE = 410;
+
 const over = { next_attempt_at: null, manual: false, queue: null, queue_of: null } as const;
 
 export const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({ ...delivery, ...over, status: "cancelled" });
 
-const succeeded = (attempt: Attempt): boolean =>
+export const succeeded = (attempt: Attempt): boolean =>
   attempt.response_status !== null && attempt.response_status >= 200 && attempt.response_status < 300;
 
 /**
@@ -78,7 +81,7 @@ export function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt
   if (succeeded(attempt)) return { ...logged, ...over, status: "succeeded" };
   if (delivery.queue === null) return logged;
   const next = attempt.trigger === "manual" ? delivery.next_attempt_at : retryAt;
-  if (next !== null && !delivery.test) {
+  if (next !== null && !delivery.test && attempt.response_status !== GONE) {
     const turn = logged.attempts.some((each) => each.trigger === "schedule") ? RETRY : FIRST;
     return { ...logged, manual: false, next_attempt_at: next, queue: turn + next };
   }
