@@ -1,5 +1,6 @@
 // When a delivery is tried again (spec part 6: not shown; contract, part 6): pure functions of the attempt, the time and
 // what the receiver asked for. Nothing here waits.
+import { createHash } from "node:crypto";
 import { duration, type Instant } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
 
@@ -51,6 +52,13 @@ function askedFor_ms({ status, retryAfter, now }: Failure): number {
   if (retryAfter === null || status === null || !RETRY_AFTER_STATUSES.has(status)) return 0;
   return Math.min(retryAfter_ms(retryAfter, now) ?? 0, RETRY_AFTER_MAX_MS);
 }
+
+/**
+ * Where in the jitter an attempt falls: taken from the delivery's id, which is random, so that it repeats whenever the
+ * ids do, in whatever order the receivers answer.
+ */
+export const jitterOf = (deliveryId: string, attempt: number): number =>
+  createHash("sha256").update(`${deliveryId} ${attempt}`).digest().readUInt32BE() / 2 ** 32;
 
 /** How long a Retry-After asks to wait: whole seconds or an HTTP date (RFC 9110 10.2.3, 5.6.7). */
 export function retryAfter_ms(header: string, now: Instant): number | undefined {

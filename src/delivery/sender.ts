@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import { rootCertificates } from "node:tls";
 import type { AttemptError } from "../domain/model.ts";
+import { decide } from "../kit/decisions.ts";
 import { judgeAddress, judgeUrl, type WebhookPolicy } from "./address-policy.ts";
 import { type Resolve, systemResolver } from "./resolver.ts";
 
@@ -43,8 +44,17 @@ export interface SenderOptions {
   readonly judge?: typeof judgeAddress;
 }
 
-const READ_BYTES_MAX = 16 * 1024;
-const KEPT_BYTES_MAX = 1024;
+/** Spec part 8: the time that an endpoint has to answer a delivery. */
+export const ANSWER_MS = 30_000;
+
+const READ_BYTES_MAX = decide("8.answer-bytes-read", 16 * 1024, {
+  open: "How much of a receiver's answer is read",
+  why: "the status is what counts; after so much the connection is closed, whatever the receiver would still send",
+});
+const KEPT_BYTES_MAX = decide("8.answer-bytes-kept", 1024, {
+  open: "What the delivery log keeps of a receiver's answer",
+  why: "enough for an error message",
+});
 const HEADER_BYTES_MAX = 16 * 1024;
 /** Shorter than receivers keep an idle connection, so that one is not closed just as it is used again. */
 const IDLE_MS = 2_000;

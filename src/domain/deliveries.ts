@@ -1,22 +1,24 @@
 // A delivery's life (spec part 6; contract, parts 3 and 6): pure steps from one record to the next, and where it stands
 // in its webhook's queue. Nothing is sent here and nothing waits here.
+import { decide } from "../kit/decisions.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
 import { deliveries, events } from "./model.ts";
 import type { Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
-/** The three places in a queue, compared as text: by hand, first attempts in order of creation, retries when due. */
-const MANUAL = "0";
-const FIRST = "1";
-const RETRY = "2";
+const TURNS = decide("6.send-order", ["manual", "first", "retry"], {
+  open: "What is sent first when much is waiting for one webhook",
+  why: "a person who asks looks on; new events are not held up by old ones that failed before",
+});
+export type Turn = (typeof TURNS)[number];
 
-export type Turn = "manual" | "first" | "retry";
+/** A place in a queue, compared as text: its turn's number, then since when it is due. */
+const place = (turn: Turn, due: string): string => TURNS.indexOf(turn) + due;
 
-/** Which turn a place in the queue is, and from when on. */
-export function turnOf(queue: string): { readonly turn: Turn; readonly due: string } {
-  const turn = queue.startsWith(MANUAL) ? "manual" : queue.startsWith(FIRST) ? "first" : "retry";
-  return { turn, due: queue.slice(1) };
-}
+export const turnOf = (queue: string): { readonly turn: Turn; readonly due: string } => ({
+  turn: TURNS[Number(queue[0])] ?? "retry",
+  due: queue.slice(1),
+});
 
 /** The delivery of an event, to be attempted at once. */
 export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord): DeliveryRecord {
@@ -32,7 +34,7 @@ export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord)
     account_id: webhook.account_id,
     manual: false,
     test: false,
-    queue: FIRST + w.at,
+    queue: place("first", w.at),
     queue_of: webhook.id,
   };
 }
@@ -42,7 +44,7 @@ export const testDelivery = (w: Work, webhook: WebhookRecord, sample: EventRecor
   ...newDelivery(w, webhook, sample),
   test: true,
   manual: true,
-  queue: MANUAL + w.at,
+  queue: place("manual", w.at),
 });
 
 /** Asked for by hand: one attempt at once. What the schedule still has in store for the delivery is kept beside it. */
@@ -54,16 +56,21 @@ export function askedAgain(delivery: DeliveryRecord, at: string): DeliveryRecord
     status: "pending",
     next_attempt_at: scheduled,
     manual: true,
-    queue: MANUAL + at,
+    queue: place("manual", at),
     queue_of: delivery.webhook_id,
   };
 }
+
+export const GONE = decide("6.gone-status", 410, {
+  open: "How a receiver says that it wants nothing more",
+  why: "that is what the status means (RFC 9110 15.5.11): the webhook is switched off at once and nothing is retried",
+});
 
 const over = { next_attempt_at: null, manual: false, queue: null, queue_of: null } as const;
 
 export const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({ ...delivery, ...over, status: "cancelled" });
 
-const succeeded = (attempt: Attempt): boolean =>
+export const succeeded = (attempt: Attempt): boolean =>
   attempt.response_status !== null && attempt.response_status >= 200 && attempt.response_status < 300;
 
 /**
@@ -78,9 +85,9 @@ export function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt
   if (succeeded(attempt)) return { ...logged, ...over, status: "succeeded" };
   if (delivery.queue === null) return logged;
   const next = attempt.trigger === "manual" ? delivery.next_attempt_at : retryAt;
-  if (next !== null && !delivery.test) {
-    const turn = logged.attempts.some((each) => each.trigger === "schedule") ? RETRY : FIRST;
-    return { ...logged, manual: false, next_attempt_at: next, queue: turn + next };
+  if (next !== null && !delivery.test && attempt.response_status !== GONE) {
+    const turn = logged.attempts.some((each) => each.trigger === "schedule") ? "retry" : "first";
+    return { ...logged, manual: false, next_attempt_at: next, queue: place(turn, next) };
   }
   return { ...logged, ...over, status: logged.attempts.some(succeeded) ? "succeeded" : "failed" };
 }

@@ -1,0 +1,110 @@
+// One attempt of a delivery from its rows to its outcome (spec part 6, receiving endpoint and signature; contract, part
+// 6): everything about the webhook is read again, the stored bytes are signed and sent. What came of it is only answered
+// here; writing it down is `recordAttempt`'s.
+import { cancelled, settle, turnOf } from "../domain/deliveries.ts";
+import {
+  type Attempt,
+  type DeliveryRecord,
+  deliveries,
+  type EventRecord,
+  events,
+  type WebhookRecord,
+  webhooks,
+} from "../domain/model.ts";
+import type { Made } from "../domain/outcomes.ts";
+import type { Store } from "../domain/store.ts";
+import { secretsOf } from "../domain/webhooks.ts";
+import { type Clock, type Instant, iso } from "../kit/clock.ts";
+import { serviceSignature, standardSignature } from "../kit/signature.ts";
+import { jitterOf, nextAttempt } from "./schedule.ts";
+import type { Outcome, Post, Sender } from "./sender.ts";
+
+export interface AttemptParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly sender: Sender;
+  /** The waits between attempts. */
+  readonly retryWaits_ms: readonly number[];
+  readonly userAgent: string;
+}
+
+/** An attempt that was made and is to be recorded. */
+export interface Sent extends Made {
+  readonly post: Post;
+}
+
+interface Rows {
+  readonly delivery: DeliveryRecord;
+  readonly webhook: WebhookRecord;
+  readonly event: EventRecord;
+}
+
+/** Attempts the delivery. Answers undefined where there was nothing to send any more. */
+export async function makeAttempt(parts: AttemptParts, deliveryId: string): Promise<Sent | undefined> {
+  const rows = await readRows(parts.store, deliveryId);
+  if (!rows) return undefined;
+  const start = parts.clock.now();
+  const post = compose(rows, start, parts.userAgent);
+  const outcome = await parts.sender.send(post);
+  return conclude(parts, rows, post, start, outcome);
+}
+
+/** A delivery whose webhook no longer wants it is cancelled on the spot. */
+async function readRows(store: Store, id: string): Promise<Rows | undefined> {
+  const delivery = await store.get(deliveries, id);
+  if (!delivery || delivery.queue === null) return undefined;
+  const webhook = await store.get(webhooks, delivery.webhook_id);
+  const event = await store.get(events, delivery.event_id);
+  if (webhook && event && (webhook.active || delivery.test)) return { delivery, webhook, event };
+  await store.transact(async (tx) => {
+    const row = await tx.get(deliveries, id);
+    if (row && row.queue !== null) await settle(tx, cancelled(row));
+  });
+  return undefined;
+}
+
+function compose({ delivery, webhook, event }: Rows, now: Instant, userAgent: string): Post {
+  const { body } = event;
+  const timestamp_s = Math.floor(now / 1_000);
+  return {
+    url: webhook.url,
+    body,
+    headers: {
+      "Content-Type": "application/json",
+      "Content-Length": String(Buffer.byteLength(body)),
+      "User-Agent": userAgent,
+      "X-Service-Signature": serviceSignature(body, webhook.secret),
+      "X-Service-Event": event.type,
+      "X-Service-Delivery": delivery.id,
+      "X-Service-Attempt": String(delivery.attempts.length + 1),
+      "webhook-id": event.id,
+      "webhook-timestamp": String(timestamp_s),
+      "webhook-signature": standardSignature(event.id, timestamp_s, body, secretsOf(webhook, iso(now))),
+    },
+  };
+}
+
+function conclude(
+  { clock, retryWaits_ms }: AttemptParts,
+  { delivery }: Rows,
+  post: Post,
+  start: Instant,
+  outcome: Outcome,
+): Sent {
+  const now = clock.now();
+  const attempt: Attempt = {
+    number: delivery.attempts.length + 1,
+    trigger: turnOf(delivery.queue ?? "").turn === "manual" ? "manual" : "schedule",
+    at: iso(start),
+    duration_ms: now - start,
+    response_status: outcome.status,
+    response_body: outcome.body,
+    error: outcome.error,
+  };
+  const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
+  const fraction = jitterOf(delivery.id, scheduled);
+  const failure = { attempt: scheduled, now, fraction, status: outcome.status, retryAfter: outcome.retryAfter };
+  const next = nextAttempt(failure, retryWaits_ms);
+  const retryAt = next === undefined ? null : iso(next);
+  return { deliveryId: delivery.id, url: post.url, post, attempt, retryAt };
+}

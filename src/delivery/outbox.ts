@@ -1,0 +1,198 @@
+// The outbox (spec part 6; contract, part 6): takes due deliveries from their rows, has each attempted and writes down
+// what came of it. The rows are the truth; what is held here is only which webhook looks at its queue when, and is
+// rebuilt at a start, so a crash loses nothing and what was under way is sent again. It has one life: start, stop.
+import { succeeded, turnOf } from "../domain/deliveries.ts";
+import { type DeliveryRecord, deliveries } from "../domain/model.ts";
+import { recordAttempt } from "../domain/outcomes.ts";
+import { StorageUnavailable } from "../domain/store.ts";
+import { instant, iso, type Scheduled } from "../kit/clock.ts";
+import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
+import { DueList } from "./due-list.ts";
+import { Lane, ReadyLanes } from "./lanes.ts";
+
+export interface OutboxParts extends AttemptParts {
+  /** How many attempts at once for one webhook. */
+  readonly concurrency: number;
+  /** How long a claimed row is left to its claimer: longer than an attempt can take. */
+  readonly lease_ms: number;
+  readonly onError: (error: unknown, during: string) => void;
+  /** Told of every attempt once it is written down, with the delivery as it then is (undefined: no longer kept). */
+  readonly onAttempt?: (sent: Sent, delivery: DeliveryRecord | undefined) => void;
+}
+
+const WHAT = "webhook deliveries";
+/** How long a lane waits after the store failed it, or while another process holds its next row. */
+const PAUSE_MS = 1_000;
+
+export class Outbox {
+  readonly #parts: OutboxParts;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #ready = new ReadyLanes();
+  readonly #later: DueList<Lane>;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+  /** Makes the clock, when it is advanced, wait for what runs. */
+  #hold: Scheduled | undefined;
+  #stopped = false;
+  #unavailable = false;
+
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
+    this.#later = new DueList(parts.clock, WHAT, (lanes) => {
+      for (const lane of lanes) this.#wake(lane);
+      return this.idle();
+    });
+  }
+
+  /** Takes up every delivery that is still to be sent. */
+  async start(): Promise<void> {
+    const groups = await this.#parts.store.groups(deliveries, "queue");
+    this.notify(groups.map(([webhookId]) => String(webhookId)));
+  }
+
+  /** The queues of these webhooks have changed. */
+  notify(webhookIds: Iterable<string>): void {
+    for (const id of webhookIds) {
+      const lane = this.#lanes.get(id) ?? new Lane(id);
+      this.#lanes.set(id, lane);
+      this.#wake(lane);
+    }
+  }
+
+  /** Resolves when nothing that is due now is left unattempted and unrecorded. */
+  idle(): Promise<void> {
+    return this.#running === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** The deliveries that are due now and not attempted. */
+  async pending(): Promise<readonly DeliveryRecord[]> {
+    const found: DeliveryRecord[] = [];
+    const limit = 100;
+    const isDue = ({ queue }: DeliveryRecord) => instant(turnOf(queue ?? "").due) <= this.#parts.clock.now();
+    for (const id of this.#lanes.keys())
+      for (let offset = 0; ; offset += limit) {
+        const rows = await this.#parts.store.page(deliveries, "queue", [id], { offset, limit });
+        const due = rows.filter(isDue);
+        found.push(...due);
+        if (due.length < limit) break;
+      }
+    return found;
+  }
+
+  /** Breaks off what is under way; its rows stay and are sent after the next start. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#later.close();
+    this.#parts.sender.close();
+    await this.idle();
+  }
+
+  #run(work: () => Promise<void>): void {
+    const { clock, onError } = this.#parts;
+    if (this.#running === 0) this.#hold = clock.schedule(clock.now(), WHAT, () => this.idle());
+    this.#running += 1;
+    void work()
+      .catch((error: unknown) => onError(error, WHAT))
+      .finally(() => {
+        this.#running -= 1;
+        if (this.#running > 0) return;
+        this.#hold?.cancel();
+        for (const resolve of this.#waiting.splice(0)) resolve();
+      });
+  }
+
+  /** Has the lane look at its queue. */
+  #wake(lane: Lane): void {
+    lane.lookAgain = true;
+    if (lane.looking || this.#stopped) return;
+    lane.looking = true;
+    this.#run(() => this.#look(lane));
+  }
+
+  async #look(lane: Lane): Promise<void> {
+    try {
+      for (let [sent] = lane.unrecorded; sent; [sent] = lane.unrecorded) {
+        await this.#record(sent);
+        lane.unrecorded.shift();
+      }
+      let rows: readonly DeliveryRecord[] = [];
+      while (lane.lookAgain) {
+        lane.lookAgain = false;
+        const span = { offset: 0, limit: this.#parts.concurrency };
+        rows = await this.#parts.store.page(deliveries, "queue", [lane.webhookId], span);
+      }
+      this.#place(lane, rows);
+    } catch (error) {
+      this.#pause(lane, error);
+    } finally {
+      lane.looking = false;
+    }
+    this.#fill();
+  }
+
+  /** Puts the lane where its next row belongs: among the ready ones, or to its time. */
+  #place(lane: Lane, rows: readonly DeliveryRecord[]): void {
+    this.#ready.remove(lane);
+    this.#later.delete(lane);
+    const row = rows.find(({ id }) => !lane.busyWith(id));
+    if (rows.length === 0 && lane.underWay.size === 0) this.#lanes.delete(lane.webhookId);
+    if (row === undefined || lane.underWay.size >= this.#parts.concurrency) return;
+    const { turn, due } = turnOf(row.queue ?? "");
+    if (instant(due) > this.#parts.clock.now()) this.#later.set(lane, instant(due));
+    else this.#ready.add(lane, row, turn === "retry");
+  }
+
+  #fill(): void {
+    while (!this.#stopped) {
+      const next = this.#ready.take();
+      if (!next) return;
+      const { lane, row, leave } = next;
+      lane.underWay.add(row.id);
+      this.#run(() => this.#deliver(lane, row.id, leave));
+      if (lane.underWay.size < this.#parts.concurrency) this.#wake(lane);
+    }
+  }
+
+  async #deliver(lane: Lane, id: string, leave: () => void): Promise<void> {
+    const { store, clock, lease_ms } = this.#parts;
+    const lease = `delivery ${id}`;
+    try {
+      const now = clock.now();
+      if (!(await store.lease(lease, now, now + lease_ms))) return this.#pause(lane);
+      await this.#attempt(lane, id).finally(() => store.release(lease));
+      this.#wake(lane);
+    } catch (error) {
+      this.#pause(lane, error);
+    } finally {
+      lane.underWay.delete(id);
+      leave();
+      this.#fill();
+    }
+  }
+
+  async #attempt(lane: Lane, id: string): Promise<void> {
+    const sent = await makeAttempt(this.#parts, id);
+    // What was broken off by the stop has no outcome; what arrived just before it has.
+    if (!sent || (this.#stopped && !succeeded(sent.attempt))) return;
+    lane.failing = !succeeded(sent.attempt);
+    await this.#record(sent).catch((error: unknown) => {
+      lane.unrecorded.push(sent);
+      throw error;
+    });
+  }
+
+  async #record(sent: Sent): Promise<void> {
+    const { store, clock, onAttempt } = this.#parts;
+    const delivery = await store.transact((tx) => recordAttempt(tx, sent, iso(clock.now())));
+    this.#unavailable = false;
+    onAttempt?.(sent, delivery);
+  }
+
+  /** Leaves the lane for a moment; its rows stay. One outage of the store is reported once. */
+  #pause(lane: Lane, error?: unknown): void {
+    const again = error instanceof StorageUnavailable && this.#unavailable;
+    if (error instanceof StorageUnavailable) this.#unavailable = true;
+    if (error !== undefined && !again) this.#parts.onError(error, WHAT);
+    if (!this.#stopped) this.#later.set(lane, this.#parts.clock.now() + PAUSE_MS);
+  }
+}

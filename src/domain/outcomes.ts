@@ -1,0 +1,52 @@
+// What an attempt changes (contract, part 6): the delivery's log and state, and whether its webhook still works. The one
+// place where a webhook is switched off by what its receiver answers.
+import { duration, instant } from "../kit/clock.ts";
+import { decide } from "../kit/decisions.ts";
+import { afterAttempt, cancelPending, GONE, settle, succeeded } from "./deliveries.ts";
+import { type Attempt, type DeliveryRecord, deliveries, type WebhookRecord, webhooks } from "./model.ts";
+import type { Tx } from "./store.ts";
+
+const FAILING_MS =
+  duration(
+    decide("6.failing-webhook", "5d", {
+      open: "What becomes of a webhook whose endpoint never answers with success",
+      why: "after five days without one it is switched off and says so, and can be switched on again",
+    }),
+  ) ?? 0;
+
+export interface Made {
+  readonly deliveryId: string;
+  /** Where it was sent: what the answer says is about this address only. */
+  readonly url: string;
+  readonly attempt: Attempt;
+  /** When the schedule would go on after a failure. */
+  readonly retryAt: string | null;
+}
+
+/** Writes the attempt and all that follows from it; answers the delivery, undefined where it is no longer kept. */
+export async function recordAttempt(tx: Tx, made: Made, at: string): Promise<DeliveryRecord | undefined> {
+  const delivery = await tx.get(deliveries, made.deliveryId);
+  if (!delivery) return undefined;
+  const after = afterAttempt(delivery, made.attempt, made.retryAt);
+  if (after.queue === null) await settle(tx, after);
+  else await tx.put(deliveries, after);
+  const webhook = await tx.get(webhooks, delivery.webhook_id);
+  if (webhook?.url !== made.url) return after;
+  const judged = judge(webhook, made.attempt, at);
+  if (judged === webhook) return after;
+  await tx.put(webhooks, judged);
+  if (judged.active === webhook.active) return after;
+  await cancelPending(tx, webhook.id);
+  return tx.get(deliveries, made.deliveryId);
+}
+
+/** The webhook in the light of an attempt; the same object where nothing changes. */
+function judge(webhook: WebhookRecord, attempt: Attempt, at: string): WebhookRecord {
+  const { active, failing_since } = webhook;
+  if (succeeded(attempt)) return failing_since === null ? webhook : { ...webhook, failing_since: null };
+  const off = { active: false, updated_at: at, failing_since: failing_since ?? at };
+  if (active && attempt.response_status === GONE) return { ...webhook, ...off, disabled_reason: "gone" };
+  if (failing_since === null) return { ...webhook, failing_since: at };
+  const expired = instant(at) - instant(failing_since) >= FAILING_MS;
+  return active && expired ? { ...webhook, ...off, disabled_reason: "failing" } : webhook;
+}

@@ -1,0 +1,513 @@
+// The outbox over real sockets with a clock moved by hand (contract, part 6).
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { getDelivery, redeliver, sendTest } from "../../src/domain/delivery-log.ts";
+import { EVENT_TYPES } from "../../src/domain/model.ts";
+import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
+import { changeWebhook, removeWebhook } from "../../src/domain/webhooks.ts";
+import { verifySignature } from "../../src/kit/signature.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { httpReceiver } from "../support/http-receiver.ts";
+import { account, kept, outboxWorld, ROWS, SECRET, START } from "../support/outbox-world.ts";
+import { closedPort, rawReceiver } from "../support/receivers.ts";
+
+const S = 1_000;
+const H = 3_600 * S;
+const anything = () => undefined;
+
+test("an event goes to every active webhook that asked for its type, once, signed, with the headers of the contract", async () => {
+  const world = await outboxWorld();
+  const [one, two, other] = [await httpReceiver(), await httpReceiver(), await httpReceiver()];
+  const webhook = await world.webhook(one.url);
+  await world.webhook(two.url, { events: ["app.deleted", "app.created"] });
+  await world.webhook(other.url, { events: ["app.deleted"] });
+  const off = await world.webhook(other.url);
+  kept(await changeWebhook(world.unit, world.caller, off.id, { active: false }, anything));
+  const event = await world.emit({ title: "ü" });
+  await world.outbox.idle();
+  assert.deepEqual([one.got.length, two.got.length, other.got.length], [1, 1, 0]);
+  const [delivery] = await world.log(webhook);
+  const { headers, body } = one.got[0] ?? { headers: {}, body: "" };
+  assert.equal(body, event.body);
+  assert.equal(headers["content-type"], "application/json");
+  assert.equal(headers["user-agent"], "AppHostingService/test");
+  assert.equal(headers["x-service-event"], "app.created");
+  assert.equal(headers["x-service-delivery"], delivery?.id);
+  assert.equal(headers["x-service-attempt"], "1");
+  assert.equal(headers["webhook-id"], event.id);
+  assert.equal(headers["webhook-timestamp"], String(START / S));
+  assert.match(String(headers["webhook-signature"]), /^v1,[A-Za-z0-9+/]{43}=$/);
+  assert.ok(verifySignature(body, String(headers["x-service-signature"]), SECRET));
+  assert.equal(delivery?.status, "succeeded");
+  assert.deepEqual(delivery?.attempts, [
+    {
+      number: 1,
+      trigger: "schedule",
+      at: "2026-01-01T00:00:00.000Z",
+      duration_ms: 0,
+      response_status: 200,
+      response_body: "",
+      error: null,
+    },
+  ]);
+});
+
+test("6.retry-schedule: all ten attempts in 75 h by the clock, byte-identical, then failed, in under a second", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver(() => 500);
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  const began = performance.now();
+  await world.clock.advance(100 * H);
+  assert.ok(performance.now() - began < 1_000);
+  const [delivery] = await world.log(webhook);
+  assert.equal(delivery?.status, "failed");
+  assert.equal(delivery?.next_attempt_at, null);
+  assert.deepEqual(
+    delivery?.attempts.map(({ number, error }) => [number, error]),
+    Array.from({ length: 10 }, (_, at) => [at + 1, "status"]),
+  );
+  assert.deepEqual(
+    receiver.got.map(({ headers }) => headers["x-service-attempt"]),
+    Array.from({ length: 10 }, (_, at) => String(at + 1)),
+  );
+  assert.equal(new Set(receiver.got.map(({ body }) => body)).size, 1);
+  const waits = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+  const times = delivery?.attempts.map(({ at }) => Date.parse(at)) ?? [];
+  for (const [at, wait] of waits.entries()) {
+    const waited = ((times[at + 1] ?? 0) - (times[at] ?? 0)) / S;
+    assert.ok(waited >= wait * 0.8 && waited <= wait * 1.2, `${waited} s instead of ${wait} s`);
+  }
+});
+
+test("a retry is not made before its time", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver((count) => (count === 1 ? 503 : 200));
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.outbox.idle();
+  const [failed] = await world.log(webhook);
+  const due = Date.parse(failed?.next_attempt_at ?? "");
+  await world.clock.advance(due - START - 1);
+  assert.equal(receiver.got.length, 1);
+  assert.deepEqual(await world.outbox.pending(), []);
+  await world.clock.advance(1);
+  assert.equal(receiver.got.length, 2);
+  assert.equal((await world.log(webhook))[0]?.status, "succeeded");
+});
+
+test("Retry-After lengthens the wait of a 429", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver((_, response) => {
+    response.writeHead(429, { "Retry-After": "3600" }).end();
+    return undefined;
+  });
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.outbox.idle();
+  assert.equal((await world.log(webhook))[0]?.next_attempt_at, "2026-01-01T01:00:00.000Z");
+});
+
+test("6.webhook-concurrency: first attempts go out in order, one at a time", async () => {
+  const world = await outboxWorld();
+  let open = 0;
+  let most = 0;
+  const receiver = await httpReceiver((_, response) => {
+    open += 1;
+    most = Math.max(most, open);
+    setImmediate(() => {
+      open -= 1;
+      response.end();
+    });
+    return undefined;
+  });
+  await world.webhook(receiver.url);
+  const sent: string[] = [];
+  for (let n = 0; n < 50; n += 1) sent.push((await world.emit({ n })).id);
+  await world.outbox.idle();
+  assert.deepEqual(
+    receiver.got.map(({ headers }) => headers["webhook-id"]),
+    sent,
+  );
+  assert.equal(most, 1);
+});
+
+test("6.webhook-concurrency: as many at once as asked for, and no more", async () => {
+  const world = await outboxWorld({ concurrency: 3 });
+  const held: (() => void)[] = [];
+  const receiver = await httpReceiver((count, response) => {
+    held.push(() => response.end());
+    if (count % 3 === 0) for (const answer of held.splice(0)) answer();
+    return undefined;
+  });
+  await world.webhook(receiver.url);
+  for (let n = 0; n < 9; n += 1) await world.emit({ n });
+  await world.outbox.idle();
+  assert.equal(receiver.got.length, 9);
+});
+
+test("6.send-order: first attempts go before retries of the same webhook", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
+  const webhook = await world.webhook(receiver.url);
+  const first = await world.emit({ n: 1 });
+  await world.outbox.idle();
+  world.clock.set(START + 10 * S);
+  const second = await world.emit({ n: 2 });
+  await world.outbox.idle();
+  assert.deepEqual(
+    receiver.got.map(({ headers }) => headers["webhook-id"]),
+    [first.id, second.id, first.id],
+  );
+  assert.ok((await world.log(webhook)).every(({ status }) => status === "succeeded"));
+});
+
+test("one silent and one dead endpoint hold up no other", async () => {
+  const world = await outboxWorld({ timeout_ms: 300 });
+  const silent = await httpReceiver(() => undefined);
+  const healthy = await httpReceiver();
+  const mute = await world.webhook(silent.url);
+  await world.webhook(`http://127.0.0.1:${await closedPort()}/`);
+  const well = await world.webhook(healthy.url);
+  for (let n = 0; n < 20; n += 1) await world.emit({ n });
+  while ((await world.log(well)).some(({ status }) => status === "pending")) await new Promise(setImmediate);
+  assert.equal(healthy.got.length, 20);
+  assert.equal(silent.got.length, 1);
+  assert.equal((await world.log(mute))[0]?.attempts.length, 0);
+});
+
+test("8.deliveries-at-once: 256 are under way, the rest wait as rows; what works gets a place soon", async () => {
+  const world = await outboxWorld({ timeout_ms: 60_000 });
+  const receiver = await httpReceiver(() => undefined);
+  for (let n = 0; n < 300; n += 1) await world.webhook(receiver.url);
+  await world.emit();
+  while (receiver.got.length < 256) await new Promise(setImmediate);
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+  assert.equal(receiver.got.length, 256);
+  assert.equal((await world.outbox.pending()).length, 300);
+});
+
+test("6.gone-status: 410 fails its delivery, switches the webhook off and cancels the others", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver((count) => (count === 1 ? 500 : 410));
+  const webhook = await world.webhook(receiver.url);
+  await world.emit({ n: 1 });
+  await world.outbox.idle();
+  await world.emit({ n: 2 });
+  await world.emit({ n: 3 });
+  await world.outbox.idle();
+  const { active, disabled_reason } = await world.read(webhook);
+  assert.deepEqual({ active, disabled_reason }, { active: false, disabled_reason: "gone" });
+  assert.deepEqual(
+    (await world.log(webhook)).map(({ status }) => status),
+    ["cancelled", "failed", "cancelled"],
+  );
+  assert.equal(receiver.got.length, 2);
+  await world.clock.advance(100 * H);
+  assert.equal(receiver.got.length, 2);
+  kept(await changeWebhook(world.unit, world.caller, webhook.id, { active: true }, anything));
+  assert.equal((await world.read(webhook)).disabled_reason, null);
+});
+
+test("6.failing-webhook: without a success for five days it is switched off, not a moment earlier", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver(() => 500);
+  const webhook = await world.webhook(receiver.url);
+  await world.emit({ n: 1 });
+  await world.clock.advance(120 * H - 1);
+  await world.emit({ n: 2 });
+  await world.outbox.idle();
+  assert.equal((await world.read(webhook)).active, true);
+  await world.clock.advance(1);
+  await world.emit({ n: 3 });
+  await world.outbox.idle();
+  const { active, disabled_reason } = await world.read(webhook);
+  assert.deepEqual({ active, disabled_reason }, { active: false, disabled_reason: "failing" });
+  assert.deepEqual(
+    (await world.log(webhook)).map(({ status }) => status),
+    ["failed", "cancelled", "cancelled"],
+  );
+});
+
+test("a success ends the count of failing days", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver((count) => (count === 2 ? 200 : 500));
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.clock.advance(121 * H);
+  assert.equal((await world.read(webhook)).failing_since, null);
+  await world.emit();
+  await world.outbox.idle();
+  assert.equal((await world.read(webhook)).active, true);
+});
+
+test("a webhook switched off or removed in mid-retry stops", async () => {
+  for (const stop of ["off", "removed"]) {
+    const world = await outboxWorld();
+    const receiver = await httpReceiver(() => 500);
+    const webhook = await world.webhook(receiver.url);
+    await world.emit();
+    await world.outbox.idle();
+    if (stop === "off") kept(await changeWebhook(world.unit, world.caller, webhook.id, { active: false }, anything));
+    else assert.equal(await removeWebhook(world.unit, world.caller, webhook.id, anything), null);
+    const [delivery] = await world.log(webhook);
+    assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["cancelled", null]);
+    await world.clock.advance(100 * H);
+    assert.equal(receiver.got.length, 1);
+  }
+});
+
+test("switched off while an attempt is under way: a failure stays cancelled, a success counts", async () => {
+  for (const [status, becomes] of [
+    [500, "cancelled"],
+    [200, "succeeded"],
+  ] as const) {
+    const world = await outboxWorld();
+    const receiver = await httpReceiver((_, response) => {
+      void changeWebhook(world.unit, world.caller, webhook.id, { active: false }, anything).then(() =>
+        response.writeHead(status).end(),
+      );
+      return undefined;
+    });
+    const webhook = await world.webhook(receiver.url);
+    await world.emit();
+    await world.outbox.idle();
+    const [delivery] = await world.log(webhook);
+    assert.deepEqual([delivery?.status, delivery?.attempts.length, delivery?.next_attempt_at], [becomes, 1, null]);
+  }
+});
+
+test("6.secret-rotation: url and secret are read again at each attempt; a changed secret is accompanied by the old one for 24 h", async () => {
+  const world = await outboxWorld();
+  const [before, now] = [await httpReceiver(() => 500), await httpReceiver(() => 500)];
+  const webhook = await world.webhook(before.url);
+  await world.emit();
+  await world.outbox.idle();
+  kept(await changeWebhook(world.unit, world.caller, webhook.id, { url: now.url, secret: "second" }, anything));
+  await world.clock.advance(23 * H);
+  const { headers, body } = now.got[0] ?? { headers: {}, body: "" };
+  assert.ok(verifySignature(body, String(headers["x-service-signature"]), "second"));
+  assert.match(String(headers["webhook-signature"]), /^v1,\S{44} v1,\S{44}$/);
+  await world.clock.advance(24 * H);
+  assert.match(String(now.got.at(-1)?.headers["webhook-signature"]), /^v1,\S{44}$/);
+  assert.equal(before.got.length, 1);
+});
+
+test("by hand at once, counted on; its success settles and the automatic one falls away", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.outbox.idle();
+  const [failed] = await world.log(webhook);
+  const asked = kept(await redeliver(world.unit, world.caller, webhook.id, failed?.id ?? ""));
+  assert.equal(asked.next_attempt_at, failed?.next_attempt_at);
+  await world.outbox.idle();
+  const done = kept(await getDelivery(world.store, world.caller, webhook.id, asked.id));
+  assert.deepEqual(
+    done.attempts.map(({ number, trigger }) => [number, trigger]),
+    [
+      [1, "schedule"],
+      [2, "manual"],
+    ],
+  );
+  assert.deepEqual([done.status, done.next_attempt_at], ["succeeded", null]);
+  assert.equal(receiver.got[1]?.headers["x-service-attempt"], "2");
+  await world.clock.advance(100 * H);
+  assert.equal(receiver.got.length, 2);
+});
+
+test("a failure by hand leaves the schedule where it was, neither lost nor doubled", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver(() => 500);
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.outbox.idle();
+  const [first] = await world.log(webhook);
+  for (let again = 0; again < 2; again += 1) {
+    kept(await redeliver(world.unit, world.caller, webhook.id, first?.id ?? ""));
+    await world.outbox.idle();
+  }
+  const [after] = await world.log(webhook);
+  assert.equal(after?.next_attempt_at, first?.next_attempt_at);
+  await world.clock.advance(100 * H);
+  const [over] = await world.log(webhook);
+  assert.equal(over?.attempts.filter(({ trigger }) => trigger === "schedule").length, 10);
+  assert.equal(over?.attempts.length, 12);
+  assert.equal(over?.status, "failed");
+});
+
+test("one that is over goes once more and ends as it ends; a success before stays a success", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver((count) => (count === 1 ? 200 : 500));
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.outbox.idle();
+  const [done] = await world.log(webhook);
+  const asked = kept(await redeliver(world.unit, world.caller, webhook.id, done?.id ?? ""));
+  assert.deepEqual([asked.status, asked.next_attempt_at], ["pending", null]);
+  await world.clock.advance(100 * H);
+  const [after] = await world.log(webhook);
+  assert.deepEqual([after?.status, after?.attempts.length], ["succeeded", 2]);
+});
+
+test("a delivery asked for by hand while its automatic attempt is under way is sent once more", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver((count, response) => {
+    if (count > 1) return 200;
+    void world.log(webhook).then(async ([delivery]) => {
+      kept(await redeliver(world.unit, world.caller, webhook.id, delivery?.id ?? ""));
+      response.writeHead(200).end();
+    });
+    return undefined;
+  });
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.outbox.idle();
+  const [delivery] = await world.log(webhook);
+  assert.deepEqual(
+    delivery?.attempts.map(({ trigger }) => trigger),
+    ["schedule", "manual"],
+  );
+  assert.equal(delivery?.status, "succeeded");
+});
+
+test("a test delivery of each type goes out once, whatever the webhook subscribes to and though it is off", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver(() => 500);
+  const webhook = await world.webhook(receiver.url);
+  kept(await changeWebhook(world.unit, world.caller, webhook.id, { active: false }, anything));
+  for (const type of EVENT_TYPES) kept(await sendTest(world.unit, world.caller, webhook.id, type));
+  await world.clock.advance(100 * H);
+  assert.deepEqual(
+    receiver.got.map(({ headers }) => headers["x-service-event"]),
+    EVENT_TYPES,
+  );
+  const log = await world.log(webhook);
+  assert.ok(log.every(({ status, attempts }) => status === "failed" && attempts.length === 1));
+  for (const { body, headers } of receiver.got) {
+    const event = JSON.parse(body);
+    assert.equal(event.type, headers["x-service-event"]);
+    assert.equal("account" in event, event.type !== "user.interaction");
+    assert.ok(Object.keys(event.data.object).length >= 3);
+  }
+});
+
+test("what was due or under way at a stop is sent after the next start", async () => {
+  const store = memoryStore();
+  const first = await outboxWorld({ store: await opened(store) });
+  const silent = await httpReceiver((count) => (count === 1 ? undefined : 200));
+  const webhook = await first.webhook(silent.url);
+  await first.emit({ n: 1 });
+  await first.emit({ n: 2 });
+  while (silent.got.length === 0) await new Promise(setImmediate);
+  await first.outbox.stop();
+  assert.deepEqual(
+    (await first.log(webhook)).map(({ status, attempts }) => [status, attempts.length]),
+    [
+      ["pending", 0],
+      ["pending", 0],
+    ],
+  );
+  const second = await outboxWorld({ store });
+  await second.outbox.start();
+  await second.outbox.idle();
+  assert.deepEqual(
+    (await second.log(webhook)).map(({ status, attempts }) => [status, attempts.length]),
+    [
+      ["succeeded", 1],
+      ["succeeded", 1],
+    ],
+  );
+  assert.equal(silent.got.length, 3);
+});
+
+test("two processes on one store send each delivery once", async () => {
+  const store = await opened(memoryStore());
+  const receiver = await httpReceiver();
+  const one = await outboxWorld({ store });
+  const two = await outboxWorld({ store });
+  await one.webhook(receiver.url);
+  for (let n = 0; n < 20; n += 1) {
+    await one.emit({ n });
+    await two.outbox.start();
+  }
+  await one.outbox.idle();
+  await two.outbox.idle();
+  await two.clock.advance(2 * S);
+  assert.equal(receiver.got.length, 20);
+  assert.equal(new Set(receiver.got.map(({ headers }) => headers["webhook-id"])).size, 20);
+});
+
+test("an outcome that the store refuses is written down later, and nothing is sent twice", async () => {
+  const store = await opened(memoryStore());
+  let full = false;
+  const transact: typeof store.transact = (work) =>
+    full ? Promise.reject(new StorageUnavailable("full")) : store.transact(work);
+  const failing = new Proxy(store, {
+    get: (target, name) => {
+      if (name === "transact") return transact;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const world = await outboxWorld({ store: failing });
+  const receiver = await httpReceiver(() => {
+    full = true;
+    return 200;
+  });
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.outbox.idle();
+  await world.clock.advance(5 * S);
+  assert.deepEqual(
+    (await world.log(webhook)).map(({ status, attempts }) => [status, attempts.length]),
+    [["pending", 0]],
+  );
+  assert.equal(world.errors.length, 1);
+  full = false;
+  await world.clock.advance(1 * S);
+  assert.deepEqual(
+    (await world.log(webhook)).map(({ status, attempts }) => [status, attempts.length]),
+    [["succeeded", 1]],
+  );
+  assert.equal(receiver.got.length, 1);
+});
+
+test("a receiver that closes the socket after the status line counts once", async () => {
+  const world = await outboxWorld();
+  const receiver = await rawReceiver((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n"));
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.clock.advance(100 * H);
+  assert.equal(receiver.requests.length, 1);
+  assert.equal((await world.log(webhook))[0]?.status, "succeeded");
+  await receiver.close();
+});
+
+test("accounts take turns: many webhooks of one do not hold up another's", async () => {
+  const world = await outboxWorld();
+  const order: string[] = [];
+  const slow = await httpReceiver((_, response) => {
+    order.push("many");
+    setImmediate(() => response.end());
+    return undefined;
+  });
+  const quick = await httpReceiver(() => {
+    order.push("few");
+    return 200;
+  });
+  const few = account("acc_2");
+  for (let n = 0; n < 600; n += 1) await world.webhook(slow.url);
+  await world.webhook(quick.url, { account: few });
+  await world.emit();
+  await world.emit({}, few);
+  await world.outbox.idle();
+  assert.equal(order.length, 601);
+  assert.ok(order.indexOf("few") < 300, `its turn came after ${order.indexOf("few")}`);
+});
+
+async function opened(store: Store): Promise<Store> {
+  await store.open(ROWS);
+  return store;
+}
