@@ -53,7 +53,7 @@ function environment(env: NodeJS.ProcessEnv): Given {
 function help(): string {
   const rows = Object.values(OPTIONS).map(({ flag, takes, help, fallback }) => {
     const left = `  --${flag} ${takes}`.padEnd(30);
-    return `${left}${help}${fallback === null ? "" : ` (${fallback})`}`;
+    return `${left}${help}${typeof fallback === "object" || flag === "webhook-timeout" ? "" : ` (${fallback})`}`;
   });
   return [
     "app-hosting-service: the reference server of the Application Hosting Service",

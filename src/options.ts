@@ -1,9 +1,13 @@
 // Every setting of the service once (contract, part 1): its flag, its environment variable, what --help says, and how a
 // text becomes a value. The same table serves the command line and `startService`, so that neither knows a setting that
 // the other does not. A wrong value is an OptionError that names the setting and says what to do.
+import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
+import { RETRY_WAITS_MS, retrySchedule } from "./delivery/schedule.ts";
+import { ANSWER_MS } from "./delivery/sender.ts";
 import { pinnedKey } from "./domain/api-keys.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
+import { duration } from "./kit/clock.ts";
 import { ALGORITHMS } from "./kit/jwt.ts";
 import { LOG_FORMS, type LogForm } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
@@ -65,6 +69,17 @@ const url: Read<string> = (text) =>
 const key: Read<string> = (text) =>
   "faults" in parse(pinnedKey, text) ? { must: "be 8 to 200 letters, digits or - . _ ~" } : { value: text };
 
+const waits: Read<readonly number[]> = (text) => {
+  const value = retrySchedule(text);
+  return value === undefined ? { must: "be durations with commas between them, such as 5s,5m,2h" } : { value };
+};
+
+const answerTime: Read<number> = (text) => {
+  const value = duration(text);
+  const fits = value !== undefined && value >= 1 && value <= ANSWER_MS;
+  return fits ? { value } : { must: "be a duration up to 30s, such as 500ms or 10s" };
+};
+
 export const OPTIONS = {
   port: option("port", "N", 4600, whole(0, 65_535), "port to listen on; 0 for any free one"),
   host: option("host", "ADDRESS", "127.0.0.1", anyText, "address to listen on"),
@@ -79,6 +94,29 @@ export const OPTIONS = {
     RATE_LIMIT,
     orOff(whole(1, 999_999_999)),
     "requests per account in 60 s",
+  ),
+  retrySchedule: option("retry-schedule", "LIST", RETRY_WAITS_MS, waits, "waits before each retry, like 5s,5m,2h"),
+  webhookPolicy: option<WebhookPolicy | null>(
+    "webhook-policy",
+    "POLICY",
+    null,
+    oneOf(WEBHOOK_POLICIES),
+    "where deliveries may go: local (default on loopback) or strict",
+  ),
+  webhookCa: option<string | null>("webhook-ca", "FILE", null, anyText, "certificates (PEM) to trust for deliveries"),
+  webhookConcurrency: option(
+    "webhook-concurrency",
+    "N",
+    CONCURRENCY,
+    whole(1, 256),
+    "attempts at once for one webhook",
+  ),
+  webhookTimeout: option(
+    "webhook-timeout",
+    "TIME",
+    ANSWER_MS,
+    answerTime,
+    "how long a receiver has to answer, 30s at most",
   ),
   tokenAlg: option(
     "token-alg",

@@ -1,8 +1,8 @@
 // The composition root: the one place that knows every layer. Opens the store, plants what a fresh server starts with,
 // listens, and takes everything down again in the opposite order.
-import { readFileSync } from "node:fs";
 import { type AuthorizationServer, authorizationServer, type SignInOptions } from "./authorization-server.ts";
 import { judgeUrl } from "./delivery/address-policy.ts";
+import type { Outbox } from "./delivery/outbox.ts";
 import { Access } from "./domain/access.ts";
 import { setAccountState } from "./domain/account.ts";
 import { processDataSource, unprocessed } from "./domain/data-processing.ts";
@@ -26,9 +26,10 @@ import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Log, logTo } from "./kit/log.ts";
-import { type GivenSettings, OptionError, readSettings, type Settings } from "./options.ts";
+import { type GivenSettings, readSettings, type Settings } from "./options.ts";
 import { begin, type Start } from "./start.ts";
 import { memoryStore } from "./store/memory.ts";
+import { policyOf, textOf, webhookOutbox } from "./webhook-delivery.ts";
 
 export interface ServiceOptions extends Omit<GivenSettings, "seed"> {
   /** A seed, or the name of its file. */
@@ -75,6 +76,7 @@ export class Service implements AsyncDisposable {
   readonly #unit: UnitParts;
   readonly #access: Access;
   readonly #limiter: RateLimiter;
+  readonly #outbox: Outbox;
   #links = new ServiceLinks("http://localhost");
   #start: Start | undefined;
   #oauth: AuthorizationServer | undefined;
@@ -98,11 +100,12 @@ export class Service implements AsyncDisposable {
       checkToken: (token) => this.#authorization().check(token),
       onError: (error) => log.error(error, "noting the use of an API key"),
     });
+    this.#outbox = webhookOutbox(this.#unit, settings, (error, during) => log.error(error, during));
     this.#listener = new Listener(tlsOf(settings));
   }
 
   async open(seed: object | string | null): Promise<void> {
-    const draft = webhookDraft((url) => judgeUrl(url, "local"));
+    const draft = webhookDraft((url) => judgeUrl(url, policyOf(this.#settings)));
     this.#start = await begin(this.#unit, { seed, apiKey: this.#settings.apiKey, webhookDraft: draft, log: this.#log });
     const port = await this.#listener.listen(this.#settings.port, this.#settings.host);
     this.#links = new ServiceLinks(this.#settings.publicUrl ?? this.#localUrl(port));
@@ -136,6 +139,7 @@ export class Service implements AsyncDisposable {
       onAnswer: (call, status, duration_ms) =>
         this.#log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms }),
     });
+    await this.#outbox.start();
     for (const id of await unprocessed(this.store)) this.#process(id);
   }
 
@@ -192,11 +196,13 @@ export class Service implements AsyncDisposable {
     await this.#listener.stop();
     await this.#access.settled();
     await this.#background.idle();
+    await this.#outbox.stop();
     this.clock.close();
     await this.store.close();
   }
 
   #onDue(due: Due): void {
+    this.#outbox.notify(due.webhooks);
     for (const id of due.dataSources) this.#process(id);
     for (const id of due.sweeps) this.#background.run("forgetting old events", () => sweepEvents(this.store, id));
   }
@@ -214,18 +220,7 @@ export class Service implements AsyncDisposable {
   }
 }
 
-function tlsOf({ tlsCert, tlsKey }: Settings) {
-  return tlsCert === null || tlsKey === null
+const tlsOf = ({ tlsCert, tlsKey }: Settings) =>
+  tlsCert === null || tlsKey === null
     ? undefined
-    : { cert: pem("tls-cert", tlsCert), key: pem("tls-key", tlsKey) };
-}
-
-function pem(flag: string, file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new OptionError(
-      `--${flag} ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
-}
+    : { cert: textOf("tls-cert", tlsCert), key: textOf("tls-key", tlsKey) };

@@ -1,0 +1,46 @@
+// Puts the delivery of webhooks together: the sender under the policy in force, and the outbox that feeds it (spec part 6).
+import { readFileSync } from "node:fs";
+import type { WebhookPolicy } from "./delivery/address-policy.ts";
+import { Outbox } from "./delivery/outbox.ts";
+import { HttpSender } from "./delivery/sender.ts";
+import type { UnitParts } from "./domain/work.ts";
+import { isLoopbackHost } from "./kit/loopback.ts";
+import { VERSION } from "./kit/version.ts";
+import { OptionError, type Settings } from "./options.ts";
+
+/** How much longer a row stays claimed than an attempt can take. */
+const LEASE_SPARE_MS = 10_000;
+
+/** A server that only this machine reaches may deliver to this machine. */
+export const policyOf = ({ webhookPolicy, host }: Settings): WebhookPolicy =>
+  webhookPolicy ?? (isLoopbackHost(host) ? "local" : "strict");
+
+export function webhookOutbox(
+  { store, clock }: UnitParts,
+  settings: Settings,
+  onError: (error: unknown, during: string) => void,
+): Outbox {
+  const { webhookTimeout: timeout_ms, webhookCa } = settings;
+  const ca = webhookCa === null ? {} : { ca: textOf("webhook-ca", webhookCa) };
+  return new Outbox({
+    store,
+    clock,
+    sender: new HttpSender({ policy: policyOf(settings), timeout_ms, ...ca }),
+    retryWaits_ms: settings.retrySchedule,
+    userAgent: `AppHostingService/${VERSION}`,
+    concurrency: settings.webhookConcurrency,
+    lease_ms: timeout_ms + LEASE_SPARE_MS,
+    onError,
+  });
+}
+
+/** The text of a file that a flag names. */
+export function textOf(flag: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new OptionError(
+      `--${flag} ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
