@@ -2,6 +2,7 @@
 // text becomes a value. The same table serves the command line and `startService`, so that neither knows a setting that
 // the other does not. A wrong value is an OptionError that names the setting and says what to do.
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
+import { WEBHOOK_CONCURRENCY } from "./delivery/lanes.ts";
 import { RETRY_WAITS_MS, retrySchedule } from "./delivery/schedule.ts";
 import { ANSWER_MS } from "./delivery/sender.ts";
 import { pinnedKey } from "./domain/api-keys.ts";
@@ -104,10 +105,10 @@ export const OPTIONS = {
     "where deliveries may go: local (default on loopback) or strict",
   ),
   webhookCa: option<string | null>("webhook-ca", "FILE", null, anyText, "certificates (PEM) to trust for deliveries"),
-  webhookConcurrency: option(
+  webhookConcurrency: option<number>(
     "webhook-concurrency",
     "N",
-    CONCURRENCY,
+    WEBHOOK_CONCURRENCY,
     whole(1, 256),
     "attempts at once for one webhook",
   ),
