@@ -1,0 +1,154 @@
+// FILE and FILE.journal together: a batch goes to the journal; when that has grown, FILE is written anew beside the
+// running service and the journal is cut. At every moment the two hold the same data: the old FILE with the journal, or
+// the new one with what came after. What touches the journal happens one after the other, in the lane.
+import type { Rules } from "../rules.ts";
+import type { Tables } from "../tables.ts";
+import type { Commits } from "./commits.ts";
+import * as disk from "./disk.ts";
+import { Journal, unavailable } from "./journal.ts";
+import { recover, type Warn } from "./recover.ts";
+import { encode, type Lists } from "./snapshot.ts";
+
+/** So much is handed to the disk before the rest of a snapshot follows: commits must not wait for all of it at once. */
+const UNSYNCED_BYTES_MAX = 8 * 1024 * 1024;
+
+export class Files {
+  readonly #file: string;
+  readonly #rules: Rules;
+  readonly #journal: Journal;
+  readonly #journal_bytes_max: number;
+  readonly #warn: Warn;
+  #lane: Promise<unknown> = Promise.resolve();
+  #compaction: Promise<void> | undefined;
+  /** The journal is folded at this length. */
+  #foldAt: number;
+
+  private constructor(file: string, rules: Rules, journal: Journal, journal_bytes_max: number, warn: Warn) {
+    this.#file = file;
+    this.#rules = rules;
+    this.#journal = journal;
+    this.#journal_bytes_max = journal_bytes_max;
+    this.#warn = warn;
+    this.#foldAt = Math.max(journal_bytes_max, disk.sizeOf(file) ?? 0);
+  }
+
+  static async open(
+    file: string,
+    rules: Rules,
+    journal_bytes_max: number,
+    warn: Warn,
+  ): Promise<{ files: Files; tables: Tables }> {
+    const { tables, seq, journalLength, rewrite } = recover(file, rules, warn);
+    if (rewrite) {
+      await write(`${file}.new`, listsOf(rules, tables), seq);
+      await disk.rename(`${file}.new`, file);
+      await disk.syncFolderOf(file);
+    }
+    const journal = await Journal.open(`${file}.journal`, rewrite ? 0 : journalLength, seq);
+    return { files: new Files(file, rules, journal, journal_bytes_max, warn), tables };
+  }
+
+  /** Writes what has gathered, and tells `commits` what came of it. */
+  write(commits: Commits): Promise<void> {
+    return this.#inTurn(async () => {
+      const batch = commits.take();
+      if (batch === undefined) return;
+      try {
+        await this.#journal.append(batch.commits);
+        commits.kept();
+      } catch (error) {
+        commits.lost(error);
+      }
+      if (this.#journal.length > this.#foldAt) this.#compaction ??= this.#compact(commits);
+    });
+  }
+
+  /** Writes `tables` in the place of everything; `then` is called when they are durable, before anything else is. */
+  replace(tables: Tables, then: () => void): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#journal.assertUsable();
+      const { seq, length } = this.#journal;
+      const file = `${this.#file}.restored`;
+      try {
+        await write(file, listsOf(this.#rules, tables), seq);
+        await disk.rename(file, this.#file);
+      } catch (error) {
+        await disk.remove(file).catch(() => undefined);
+        throw unavailable(error);
+      }
+      await this.#journal.afterwards(() => disk.syncFolderOf(this.#file));
+      then();
+      // From here FILE is what counts: lines of the journal that stay are known to be contained in it.
+      await this.#journal.dropBefore(length).catch((error) => this.#tell(error));
+    });
+  }
+
+  /** Folds the journal into FILE, so that a clean stop leaves one file. */
+  async close(tables: Tables): Promise<void> {
+    await this.#compaction;
+    await this.#lane;
+    if (!this.#journal.isBroken && this.#journal.length > 0) await this.#fold(tables);
+    await this.#journal.close();
+    if (this.#journal.length === 0) await disk.remove(`${this.#file}.journal`);
+  }
+
+  async #compact(commits: Commits): Promise<void> {
+    const { tables } = commits;
+    await this.#fold(tables, () => commits.tables === tables);
+    this.#compaction = undefined;
+  }
+
+  /** `stands` tells at the end whether the tables are still those that count. */
+  async #fold(tables: Tables, stands = () => true): Promise<void> {
+    const { seq, length } = this.#journal;
+    const file = `${this.#file}.new`;
+    try {
+      await write(file, listsOf(this.#rules, tables), seq);
+      await this.#inTurn(async () => {
+        if (!stands()) return disk.remove(file);
+        await disk.rename(file, this.#file);
+        await disk.syncFolderOf(this.#file);
+        await this.#journal.dropBefore(length);
+      });
+    } catch (error) {
+      // Nothing is lost: the journal still has it all. It is tried again when that has grown as much once more.
+      this.#tell(error);
+      await disk.remove(file).catch(() => undefined);
+    }
+    this.#foldAt = this.#journal.length + Math.max(this.#journal_bytes_max, disk.sizeOf(this.#file) ?? 0);
+  }
+
+  #tell(error: unknown): void {
+    this.#warn(`${this.#file} could not be written (${disk.messageOf(error)}); changes stay in ${this.#file}.journal`);
+  }
+
+  #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const done = this.#lane.then(task);
+    // The next in turn does not care how this one ended; its caller does.
+    this.#lane = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** The records as they stand now: they are never changed in place, so holding on to them is a snapshot. */
+const listsOf = (rules: Rules, tables: Tables): Lists =>
+  Array.from(rules.values(), (rule) => [rule.name, Array.from(tables.rows(rule), (row) => row.record)] as const);
+
+/** Writes a snapshot to a file of its own, some hundred records at a time, and waits until the disk has it. */
+async function write(file: string, lists: Lists, seq: number): Promise<void> {
+  const fd = await disk.open(file, "w", disk.PRIVATE);
+  try {
+    let length = 0;
+    let synced = 0;
+    for (const block of encode(seq, lists)) {
+      await disk.writeAll(fd, block, length);
+      length += block.length;
+      if (length - synced < UNSYNCED_BYTES_MAX) continue;
+      await disk.datasync(fd);
+      synced = length;
+    }
+    await disk.sync(fd);
+  } finally {
+    await disk.close(fd);
+  }
+}

@@ -1,0 +1,219 @@
+// Reads FILE into tables: line by line where it stands as snapshot.ts writes it, else as one JSON document, which is how
+// a person or `JSON.stringify(service.snapshot())` may have written it. Whatever does not fit is refused by file and
+// line and nothing is touched; a checksum that does not hold is damage, also when the JSON is still in order.
+import { readFileSync } from "node:fs";
+import { crc32 } from "node:zlib";
+import { StoreRefusal } from "../../domain/store.ts";
+import { trusted } from "../../kit/schema.ts";
+import type { Fields, Rules, TableRule } from "../rules.ts";
+import { Tables } from "../tables.ts";
+import { type Line, messageOf, readLines } from "./disk.ts";
+import { BLOCK_LINES, encode, hex } from "./snapshot.ts";
+
+const HEAD = /^\{"format":1,"journal":(\d{1,15}),"collections":\{\n$/;
+const LIST = /^"(?:[^"\\]|\\.)*":\[\n$/;
+const TAIL = /^\},"checksums":\[[^\]]*\]\}\n$/;
+const CLOSING_BRACKET = 93;
+const COMMA = 44;
+
+export interface Loaded {
+  readonly tables: Tables;
+  /** The last line of the journal that is contained; undefined where the file does not say. */
+  readonly journal: number | undefined;
+  /** Whether the file stands as this program writes it. */
+  readonly asWritten: boolean;
+}
+
+export function loadSnapshot(file: string, rules: Rules): Loaded {
+  const own = new OwnLayout(file, rules);
+  for (const line of readLines(file)) if (!own.take(line)) return loadDocument(file, rules, line.number);
+  return own.finish() ?? loadDocument(file, rules, undefined);
+}
+
+/** Puts records into tables; refuses what no table could hold. */
+class Filler {
+  readonly tables: Tables;
+  readonly #file: string;
+  readonly #rules: Rules;
+
+  constructor(file: string, rules: Rules) {
+    this.#file = file;
+    this.#rules = rules;
+    this.tables = new Tables(rules);
+  }
+
+  rule(name: string): TableRule {
+    const rule = this.#rules.get(name);
+    if (rule === undefined)
+      throw new StoreRefusal(
+        `${this.#file} has a collection "${name}" that this version does not know. Start the version that wrote it.`,
+      );
+    return rule;
+  }
+
+  put(rule: TableRule, record: unknown, where: () => string): void {
+    if (!isRecord(record)) throw new StoreRefusal(`${where()}: not a record with an id`);
+    const { tables } = this;
+    if (tables.row(rule, record.id) !== undefined)
+      throw new StoreRefusal(`${where()}: a second record with the id ${JSON.stringify(record.id)} in ${rule.name}`);
+    for (const [name, unique] of rule.uniques) {
+      const key = unique.keyOf(record);
+      if (key !== undefined && tables.holder(rule, unique, key) !== undefined)
+        throw new StoreRefusal(`${where()}: a second record with the same ${name} in ${rule.name}`);
+    }
+    tables.put(rule, record);
+  }
+}
+
+function isRecord(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && "id" in value && typeof value.id === "string";
+}
+
+/** Takes the lines of a file one by one, as long as they stand as written. */
+class OwnLayout {
+  readonly #file: string;
+  readonly #filler: Filler;
+  readonly #checksums: string[] = [];
+  #journal = 0;
+  #list: TableRule | undefined;
+  #crc = 0;
+  #lines = 0;
+  #tail: string | undefined;
+
+  constructor(file: string, rules: Rules) {
+    this.#file = file;
+    this.#filler = new Filler(file, rules);
+  }
+
+  /** False when the line is none that this program writes at this place. */
+  take(line: Line): boolean {
+    const { bytes, number } = line;
+    if (this.#tail !== undefined) return false;
+    if (number > 1 && this.#list === undefined && TAIL.test(text(bytes))) {
+      this.#tail = text(bytes);
+      return true;
+    }
+    this.#sum(bytes);
+    if (number === 1) return this.#head(text(bytes));
+    if (this.#list === undefined) return this.#open(text(bytes));
+    if (bytes[0] === CLOSING_BRACKET) {
+      this.#list = undefined;
+      return true;
+    }
+    return this.#record(this.#list, line);
+  }
+
+  finish(): Loaded | undefined {
+    if (this.#tail === undefined) return undefined;
+    this.#endBlock();
+    const { checksums } = JSON.parse(`{${this.#tail.slice(2)}`);
+    refuseDamage(this.#file, this.#checksums, checksums);
+    return { tables: this.#filler.tables, journal: this.#journal, asWritten: true };
+  }
+
+  #head(line: string): boolean {
+    const [, journal] = HEAD.exec(line) ?? [];
+    this.#journal = Number(journal);
+    return journal !== undefined;
+  }
+
+  #open(line: string): boolean {
+    if (!LIST.test(line)) return false;
+    this.#list = this.#filler.rule(JSON.parse(line.slice(0, -3)));
+    return true;
+  }
+
+  #record(list: TableRule, { bytes, number }: Line): boolean {
+    const end = bytes.length - (bytes.at(-2) === COMMA ? 2 : 1);
+    let record: unknown;
+    try {
+      record = JSON.parse(bytes.toString("utf8", 0, end));
+    } catch {
+      // Not as written: what it is instead is found out when the file is read as a whole.
+      return false;
+    }
+    this.#filler.put(list, record, () => `${this.#file} line ${number}`);
+    return true;
+  }
+
+  #sum(bytes: Buffer): void {
+    this.#crc = crc32(bytes, this.#crc);
+    this.#lines += 1;
+    if (this.#lines === BLOCK_LINES) this.#endBlock();
+  }
+
+  #endBlock(): void {
+    if (this.#lines > 0) this.#checksums.push(hex(this.#crc));
+    this.#lines = 0;
+    this.#crc = 0;
+  }
+}
+
+const text = (bytes: Buffer): string => bytes.toString("utf8");
+
+/** Reads a file of any layout. `oddLine` is the first that does not stand as this program writes it. */
+function loadDocument(file: string, rules: Rules, oddLine: number | undefined): Loaded {
+  const document = parseDocument(file, oddLine);
+  const { journal, checksums, collections } = shapeOf(file, document);
+  const filler = new Filler(file, rules);
+  const lists = Object.entries(collections);
+  for (const [name, records] of lists) {
+    const rule = filler.rule(name);
+    if (!Array.isArray(records)) throw new StoreRefusal(`${file}: "${name}" is not an array of records`);
+    for (const [at, record] of records.entries()) filler.put(rule, record, () => `${file}: ${name}[${at}]`);
+  }
+  // Written differently, the same content still has the same checksums.
+  if (checksums !== undefined) {
+    const blocks = [...encode(journal ?? 0, trusted<[string, unknown[]][]>(lists))].slice(0, -1);
+    refuseDamage(
+      file,
+      blocks.map((block) => hex(crc32(block))),
+      checksums,
+    );
+  }
+  return { tables: filler.tables, journal, asWritten: false };
+}
+
+function parseDocument(file: string, oddLine: number | undefined): unknown {
+  const where = oddLine === undefined ? file : `${file} line ${oddLine}`;
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file)));
+  } catch (error) {
+    throw new StoreRefusal(`${where}: not a whole JSON document (${messageOf(error)}). Put a good copy in its place.`);
+  }
+}
+
+interface Shape {
+  readonly journal?: number;
+  readonly checksums?: readonly unknown[];
+  readonly collections: object;
+}
+
+/** The members of the document; others than these may be misspelt ones and are not passed over. */
+function shapeOf(file: string, document: unknown): Shape {
+  if (typeof document !== "object" || document === null || Array.isArray(document))
+    throw new StoreRefusal(`${file}: not a JSON object with "format" and "collections"`);
+  const { format, collections, journal, checksums, ...others }: Record<string, unknown> = { ...document };
+  if (typeof format === "number" && format > 1)
+    throw new StoreRefusal(`${file}: format ${format} was written by a newer version; this one knows format 1`);
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new StoreRefusal(`${file}: unknown member ${JSON.stringify(other)}`);
+  if (format !== 1) throw new StoreRefusal(`${file}: "format" is not 1`);
+  if (typeof collections !== "object" || collections === null) throw new StoreRefusal(`${file}: no "collections"`);
+  if (journal !== undefined && !(Number.isSafeInteger(journal) && Number(journal) >= 0))
+    throw new StoreRefusal(`${file}: "journal" is not a line number`);
+  if (checksums !== undefined && !Array.isArray(checksums)) throw new StoreRefusal(`${file}: "checksums" is no array`);
+  return { collections, ...(journal !== undefined && { journal: Number(journal) }), ...(checksums && { checksums }) };
+}
+
+function refuseDamage(file: string, found: readonly string[], written: readonly unknown[]): void {
+  if (found.length === written.length && found.every((checksum, at) => checksum === written[at])) return;
+  const at = Math.max(
+    0,
+    found.findIndex((checksum, n) => checksum !== written[n]),
+  );
+  const lines = `lines ${at * BLOCK_LINES + 1} to ${(at + 1) * BLOCK_LINES}`;
+  throw new StoreRefusal(
+    `${file} ${lines}: not what was written there (checksum). Put a good copy in its place; if you changed it on purpose, remove its member "checksums".`,
+  );
+}
