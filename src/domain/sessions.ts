@@ -35,18 +35,28 @@ export async function sessionOf(reader: Reader, secret: string, now: number): Pr
   return user && account ? { user, account } : undefined;
 }
 
-/** Uses up the token of a sign-in link; answers the new session's secret, undefined where the link does not work. */
+export interface SessionParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/**
+ * Uses up the token of a sign-in link and ends the session that this browser had. Answers the new session's secret;
+ * undefined where the link does not work.
+ */
 export function signInWith(
-  parts: { store: Store; clock: Clock; ids: Ids },
+  { store, clock, ids }: SessionParts,
   token: string,
+  before: string,
 ): Promise<string | undefined> {
-  const { store, clock, ids } = parts;
   return store.transact(async (tx) => {
     const now = clock.now();
     const link = await tx.get(signIns, sha256(token));
     if (link === undefined) return undefined;
     await tx.remove(signIns, link.id);
     if (now >= instant(link.expires_at) || (await tx.get(users, link.user_id)) === undefined) return undefined;
+    await tx.remove(sessions, sha256(before));
     return openSession(tx, link.user_id, now, ids);
   });
 }

@@ -81,7 +81,6 @@ function consentPage(
     title: `Allow ${client.name}?`,
     narrow: true,
     headers: visit.setCookie,
-    header: whoIsIn(visit),
     // The form ends at the client, and browsers hold form-action against every redirect that follows.
     formAction: `'self' ${protocol}`,
     body: html`<h1>Allow <q>${client.name}</q> to use your account?</h1>
@@ -95,6 +94,8 @@ ${visit.csrfField}<input type="hidden" name="request" value="${query}">
 <button name="decision" value="deny" class="quiet">Deny</button>
 </form>
 </div>
-<p class="soft">Either way you go back to <strong>${host}</strong>. ${ASKS === "each time" && "You will be asked again the next time."}</p>`,
+<p class="soft">Either way you go back to <strong>${host}</strong>. ${ASKS === "each time" && "You will be asked again the next time."}</p>
+<h2>Not you?</h2>
+${whoIsIn(visit)}`,
   });
 }

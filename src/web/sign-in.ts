@@ -37,7 +37,7 @@ export async function openSignIn(parts: SignInParts, visit: Visit): Promise<Repl
 
 /** The session gets a secret of its own: one that somebody planted in the browser before is worth nothing. */
 async function followLink(parts: SignInParts, visit: Visit, token: string, next: string | undefined): Promise<Reply> {
-  const secret = await signInWith(parts.unit, token);
+  const secret = await signInWith(parts.unit, token, visit.secret);
   if (secret !== undefined) return redirect(next ?? HOME, parts.visits.cookieOf(secret));
   if (visit.signedIn) return redirect(next ?? HOME);
   return askPage(visit, next, "This link has been used or is too old. Ask for a new one.", 400);
