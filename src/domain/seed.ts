@@ -2,7 +2,18 @@
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
 
 import { decide } from "../kit/decisions.ts";
-import { type Infer, list, object, oneOf, optional, type Schema, text, withDefault } from "../kit/schema.ts";
+import {
+  type Fault,
+  type Infer,
+  list,
+  object,
+  oneOf,
+  optional,
+  pointer,
+  type Schema,
+  text,
+  withDefault,
+} from "../kit/schema.ts";
 import { addAccount, OWNER_EMAIL } from "./account.ts";
 import { addApiKey, apiKeyDraft, pinnedKey } from "./api-keys.ts";
 import { addApp, appDraft } from "./apps.ts";
@@ -45,7 +56,20 @@ const dataSourceSeed: Schema<{ readonly id: string | undefined; readonly draft: 
 const many = <T>(item: Schema<T>) => withDefault(list(item, { max: ITEMS_MAX }), []);
 
 /** The seed's schema; a webhook's URL is judged by the policy in force. */
-export const seedSchema = (webhook: ReturnType<typeof webhookDraft>) =>
+export const seedSchema = (webhook: ReturnType<typeof webhookDraft>): Schema<Seed> => {
+  const members = seedMembers(webhook);
+  return {
+    ...members,
+    check(value, path, faults) {
+      const before = faults.length;
+      const seed = members.check(value, path, faults);
+      if (faults.length === before) faults.push(...repeats(seed));
+      return seed;
+    },
+  };
+};
+
+const seedMembers = (webhook: ReturnType<typeof webhookDraft>) =>
   object({
     accounts: list(
       object({
@@ -64,8 +88,33 @@ export const seedSchema = (webhook: ReturnType<typeof webhookDraft>) =>
       { min: 1, max: ITEMS_MAX },
     ),
   });
-export type Seed = Infer<ReturnType<typeof seedSchema>>;
+export type Seed = Infer<ReturnType<typeof seedMembers>>;
 type AccountSeed = Seed["accounts"][number];
+
+const WITH_IDS = ["users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
+
+/** What may stand once in the whole seed and stands there again: an id would replace the record before it. */
+function repeats(seed: Seed): Fault[] {
+  const faults: Fault[] = [];
+  const firstAt = new Map<string, Fault["path"]>();
+  const once = (what: "id" | "key", value: string | undefined, path: Fault["path"]) => {
+    if (value === undefined) return;
+    const before = firstAt.get(`${what} ${value}`);
+    if (before === undefined) firstAt.set(`${what} ${value}`, path);
+    else faults.push({ path, detail: `is the same ${what} as ${pointer(before)}` });
+  };
+  seed.accounts.forEach((account, at) => {
+    once("id", account.id, ["accounts", at, "id"]);
+    account.api_keys.forEach(({ key }, n) => {
+      once("key", key, ["accounts", at, "api_keys", n, "key"]);
+    });
+    for (const list of WITH_IDS)
+      account[list].forEach(({ id }, n) => {
+        once("id", id, ["accounts", at, list, n, "id"]);
+      });
+  });
+  return faults;
+}
 
 export const DEFAULT_SEED: Seed = {
   accounts: [
@@ -92,6 +141,14 @@ export interface Planted {
 /** Writes the whole seed in one transaction. `key` is the first key of the first account; made where nobody gives one. */
 export const plant = (unit: Unit, seed: Seed, key: string | undefined) =>
   unit.transact<Planted>(async (w) => {
+    const elsewhere = seed.accounts.findIndex(
+      ({ api_keys }, at) => at > 0 && api_keys.some((each) => each.key === key),
+    );
+    if (elsewhere > 0)
+      return invalidField(
+        pointer(["accounts", elsewhere, "api_keys"]),
+        "holds the key that is pinned for the first account",
+      );
     let first: Planted | undefined;
     for (const [at, planned] of seed.accounts.entries()) {
       const account = await addAccount(w, planned.name, planned.state, planned.id);
