@@ -1,10 +1,9 @@
 // API keys (spec part 5: a key opens the whole account). The key is shown in the answer that makes it and never again.
 import { type Infer, object, text } from "../kit/schema.ts";
 import { type Caller, KEY_PREFIX, sha256 } from "./access.ts";
-import type { Expect } from "./apps.ts";
 import { type Page, pageOf } from "./lists.ts";
 import { type ApiKeyRecord, apiKeys } from "./model.ts";
-import { notFound, Refusal } from "./refusal.ts";
+import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 

@@ -3,10 +3,10 @@
 // not an error of the server. Who calls this, and when, is the service's business.
 import { CsvFault, parseCsv } from "../kit/csv.ts";
 import { decide } from "../kit/decisions.ts";
-import { everyPage } from "./apps.ts";
 import { type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { dataSourceFields, FIRST_STATUS } from "./data-sources.ts";
 import { recordEvent } from "./events.ts";
+import { everyPage } from "./lists.ts";
 import { accounts, type DataRecord, type DataSourceRecord, dataContents, dataSources } from "./model.ts";
 import type { Reader } from "./store.ts";
 import type { Unit, Work } from "./work.ts";

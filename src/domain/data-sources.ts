@@ -2,12 +2,11 @@
 // it came and answered at once; domain/data-processing makes rows of it afterwards. Nothing is parsed here.
 import { decide } from "../kit/decisions.ts";
 import type { Caller } from "./access.ts";
-import type { Expect } from "./apps.ts";
 import { type Row, rowObject } from "./columns.ts";
 import type { DataSourceDraft } from "./data-input.ts";
 import { type Page, pageOf } from "./lists.ts";
 import { apps, type DataSourceRecord, dataContents, dataSources } from "./model.ts";
-import { invalidField, notFound, Refusal } from "./refusal.ts";
+import { type Expect, invalidField, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 

@@ -33,3 +33,15 @@ export async function pageOf<R extends Stored, I extends string, U extends strin
   const total = await reader.count(from, index, values);
   return { items: await reader.page(from, index, values, span), total, span };
 }
+
+const CHUNK = 500;
+
+/** All items of a list, a chunk at a time. */
+export async function everyPage<R>(read: (span: Span) => Promise<readonly R[]>): Promise<R[]> {
+  const all: R[] = [];
+  for (let offset = 0; ; offset += CHUNK) {
+    const items = await read({ offset, limit: CHUNK });
+    all.push(...items);
+    if (items.length < CHUNK) return all;
+  }
+}

@@ -3,10 +3,9 @@
 import { isLoopbackHost } from "../kit/loopback.ts";
 import { flag, type Infer, list, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import { type Caller, sha256 } from "./access.ts";
-import type { Expect } from "./apps.ts";
 import { type Page, pageOf } from "./lists.ts";
 import { type OAuthClientRecord, oauthClients, SCOPES, scope } from "./model.ts";
-import { notFound, Refusal } from "./refusal.ts";
+import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 

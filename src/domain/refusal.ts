@@ -51,3 +51,6 @@ export const notFound = (what: string): Refusal => refuse({ code: "not_found", d
 
 export const invalidField = (pointer: string, detail: string): Refusal =>
   refuse({ code: "validation_failed", errors: [{ pointer, detail }] });
+
+/** A caller's precondition: what it says to the record as it stands. */
+export type Expect<R> = (record: R) => Refusal | undefined;

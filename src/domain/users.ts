@@ -3,10 +3,9 @@
 import { decide } from "../kit/decisions.ts";
 import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import type { Expect } from "./apps.ts";
 import { type Page, pageOf } from "./lists.ts";
 import { SCOPES, scope, type UserRecord, users } from "./model.ts";
-import { notFound, Refusal, refuse } from "./refusal.ts";
+import { type Expect, notFound, Refusal, refuse } from "./refusal.ts";
 import { newSignIn } from "./sign-in.ts";
 import type { Reader, Span, Tx } from "./store.ts";
 import type { Unit, Work } from "./work.ts";

@@ -15,11 +15,10 @@ import {
   withDefault,
 } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import type { Expect } from "./apps.ts";
 import { cancelPending } from "./deliveries.ts";
 import { type Page, pageOf } from "./lists.ts";
 import { EVENT_TYPES, type EventType, eventType, type WebhookRecord, webhooks } from "./model.ts";
-import { notFound, Refusal } from "./refusal.ts";
+import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 

@@ -1,5 +1,5 @@
 // Every absolute address that the service hands out, from the one public URL (contract, part 1).
-import type { Links } from "../domain/apps.ts";
+import type { Links } from "../domain/deployments.ts";
 import type { Code } from "../domain/refusal.ts";
 import type { ProblemLinks } from "./problem.ts";
 

@@ -2,9 +2,8 @@
 // and the OpenAPI operation at once. `route` ties the types of its parts together and hands the router closures, so
 // that no step needs to know what another one found.
 import type { Caller } from "../domain/access.ts";
-import type { Expect } from "../domain/apps.ts";
 import type { Scope } from "../domain/model.ts";
-import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
+import { type Expect, type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import type { WebhookChanges, WebhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { decide } from "../kit/decisions.ts";

@@ -1,6 +1,9 @@
 // The rows for apps, their deployments and interactions.
 import * as apps from "../domain/apps.ts";
+import * as deployments from "../domain/deployments.ts";
+import * as interactions from "../domain/interactions.ts";
 import { listQuery, spanParameters } from "../domain/lists.ts";
+import type { AppRecord } from "../domain/model.ts";
 import { decide } from "../kit/decisions.ts";
 import { flagText, object, optional } from "../kit/schema.ts";
 import { created, nothing, one, page } from "./answers.ts";
@@ -11,7 +14,7 @@ import { appView, deploymentView, eventView } from "./views.ts";
 type AppPath = "/apps/{app_id}";
 
 const find = ({ unit, caller, params }: Base<AppPath>) => apps.getApp(unit.store, caller, params.app_id);
-const theApp: Target<AppPath, apps.AppRecord> = { view: appView, find };
+const theApp: Target<AppPath, AppRecord> = { view: appView, find };
 
 const appsQuery = object({ ...spanParameters, public: optional(flagText) });
 
@@ -64,9 +67,10 @@ const shown: readonly Row[] = [
     summary: "Deploy an app to an environment",
     refusals: ["domain_taken"],
     target: theApp,
-    body: apps.deployRequest,
+    body: deployments.deployRequest,
     example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
-    run: ({ unit, caller, params, body, services }) => apps.deploy(unit, caller, params.app_id, body, services.links),
+    run: ({ unit, caller, params, body, services }) =>
+      deployments.deploy(unit, caller, params.app_id, body, services.links),
     answer: created(deploymentView, ({ app_id }) => `/apps/${app_id}/deployments`),
   }),
 ];
@@ -107,7 +111,7 @@ const beyond = chosen(
       summary: "List the deployments of an app",
       query: listQuery,
       target: theApp,
-      run: ({ unit, params, query }) => apps.listDeployments(unit.store, params.app_id, query),
+      run: ({ unit, params, query }) => deployments.listDeployments(unit.store, params.app_id, query),
       answer: page(deploymentView),
     }),
     route({
@@ -116,7 +120,8 @@ const beyond = chosen(
       scope: SCOPE.readApps,
       operation: "getDeployment",
       summary: "Read a deployment",
-      run: ({ unit, caller, params }) => apps.getDeployment(unit.store, caller, params.app_id, params.deployment_id),
+      run: ({ unit, caller, params }) =>
+        deployments.getDeployment(unit.store, caller, params.app_id, params.deployment_id),
       answer: one(deploymentView),
     }),
     route({
@@ -126,14 +131,14 @@ const beyond = chosen(
       operation: "reportInteraction",
       summary: "Report that a user interacted with an app",
       target: theApp,
-      body: apps.interaction,
+      body: interactions.interaction,
       example: {
         user_id: "visitor-17",
         interaction_type: "chart_click",
         chart_id: "revenue",
         data_point: { x: "2026-03", y: 48_250, category: "North" },
       },
-      run: ({ unit, caller, params, body }) => apps.interact(unit, caller, params.app_id, body),
+      run: ({ unit, caller, params, body }) => interactions.interact(unit, caller, params.app_id, body),
       answer: one(eventView, INTERACTION_STATUS),
     }),
   ],

@@ -1,0 +1,96 @@
+// Deployments of an app (spec parts 2 and 3; contract, parts 2 and 3): one is live in an environment, and a custom domain
+// belongs to one app at a time. Which page a deployment shows is not decided here.
+import { decide } from "../kit/decisions.ts";
+import { type Infer, nullable, object, text, withDefault } from "../kit/schema.ts";
+import type { Caller } from "./access.ts";
+import { getApp } from "./apps.ts";
+import { recordEvent } from "./events.ts";
+import { hostName } from "./host-name.ts";
+import { type Page, pageOf } from "./lists.ts";
+import { type DeploymentRecord, deployments, domains } from "./model.ts";
+import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
+import type { Reader, Span } from "./store.ts";
+import type { Unit, Work } from "./work.ts";
+
+export const deployRequest = object({
+  name: text({ min: 1, max: 100 }),
+  custom_domain: withDefault(nullable(hostName), null),
+  environment: withDefault(
+    text({
+      min: 1,
+      max: 63,
+      pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
+      says: "lower-case letters, digits and hyphens, not starting with a hyphen",
+    }),
+    decide("2.default-environment", "production", {
+      open: "the allowed environments and whether one is required",
+      why: "any slug is an environment; whoever names none means the one that users see",
+    }),
+  ),
+});
+
+/** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
+export const deploy = (unit: Unit, caller: Caller, appId: string, request: Infer<typeof deployRequest>, links: Links) =>
+  unit.transact<DeploymentRecord>(async (w) => {
+    const app = await getApp(w.tx, caller, appId);
+    if (app instanceof Refusal) return app;
+    const { custom_domain: domain, environment } = request;
+    if (domain !== null && domain === links.host())
+      return invalidField("#/custom_domain", "must not be this server's own host");
+    const holder = domain === null ? undefined : await w.tx.get(domains, domain);
+    if (domain !== null && holder && holder.app_id !== appId) return refuse({ code: "domain_taken", domain });
+    const before = await w.tx.find(deployments, "live", [appId, environment]);
+    if (before) await retire(w, before);
+    const deployment: DeploymentRecord = {
+      id: w.ids.next("dep_"),
+      app_id: appId,
+      name: request.name,
+      environment,
+      custom_domain: domain,
+      status: "live",
+      deployed_at: w.at,
+      account_id: caller.account.id,
+      live_in: environment,
+      live_domain: domain,
+    };
+    await w.tx.put(deployments, deployment);
+    if (domain !== null) await w.tx.put(domains, { id: domain, app_id: appId });
+    const { id, status, deployed_at } = deployment;
+    const shown = { id, url: links.site(id), status, deployed_at };
+    await recordEvent(w, caller.account, "app.deployed", { id: app.id, title: app.title, deployment: shown });
+    return deployment;
+  });
+
+/** Where deployed apps are reached; the server's own host name, in lower case. */
+export interface Links {
+  site(deploymentId: string): string;
+  host(): string;
+}
+
+/** Its domain becomes free unless another live deployment of the app holds it. */
+async function retire(w: Work, deployment: DeploymentRecord): Promise<void> {
+  const domain = deployment.live_domain;
+  await w.tx.put(deployments, { ...deployment, status: ON_REDEPLOY, live_in: null, live_domain: null });
+  if (domain !== null && (await w.tx.count(deployments, "live_domain", [domain])) === 0)
+    await w.tx.remove(domains, domain);
+}
+
+const ON_REDEPLOY = decide("3.redeploy", "retired", {
+  open: "deployment statuses other than live, and the transitions",
+  why: "one deployment is live in an environment; the one before it stays readable and says that it is over",
+});
+
+export async function getDeployment(
+  reader: Reader,
+  caller: Caller,
+  appId: string,
+  id: string,
+): Promise<DeploymentRecord | Refusal> {
+  const deployment = await reader.get(deployments, id);
+  return deployment?.account_id === caller.account.id && deployment.app_id === appId
+    ? deployment
+    : notFound("deployment");
+}
+
+export const listDeployments = (reader: Reader, appId: string, span: Span): Promise<Page<DeploymentRecord>> =>
+  pageOf(reader, deployments, "app", [appId], span);
