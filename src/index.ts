@@ -5,4 +5,6 @@ export { StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/stor
 export { verifySignature } from "./kit/signature.ts";
 export { OptionError } from "./options.ts";
 export { type Service, type ServiceOptions, startService } from "./service.ts";
+export { storeContract } from "./store/contract.ts";
+export { jsonFileStore } from "./store/json-file.ts";
 export { memoryStore } from "./store/memory.ts";

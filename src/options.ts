@@ -85,6 +85,7 @@ export const OPTIONS = {
   port: option("port", "N", 4600, whole(0, 65_535), "port to listen on; 0 for any free one"),
   host: option("host", "ADDRESS", "127.0.0.1", anyText, "address to listen on"),
   publicUrl: option<string | null>("public-url", "URL", null, url, "how clients reach this server"),
+  data: option<string | null>("data", "FILE", null, anyText, "keep everything in this JSON file (memory otherwise)"),
   seed: option<string | null>("seed", "FILE", null, anyText, "JSON file: what a fresh server starts with"),
   apiKey: option<string | null>("api-key", "KEY", null, key, "the first API key, instead of a random one"),
   tlsCert: option<string | null>("tls-cert", "FILE", null, anyText, "certificate (PEM): serve https"),

@@ -59,11 +59,23 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 export async function run(settings: Settings, options: ServiceOptions): Promise<Service> {
   const clock = new AdjustableClock(options.clock === "manual" ? instant(options.startAt ?? MANUAL_START) : undefined);
   const log = logTo(settings.log, clock, terminal);
-  const store = options.store ?? memoryStore();
+  const store = options.store ?? (await storeOf(settings, log));
   await store.open(collections);
   const service = new Service(settings, clock, store, log);
-  await service.open(options.seed ?? settings.seed);
-  return service;
+  try {
+    await service.open(options.seed ?? settings.seed);
+    return service;
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+}
+
+/** The file store is loaded only where it is used: a start in memory need not wait for it. */
+async function storeOf({ data }: Settings, log: Log): Promise<Store> {
+  if (data === null) return memoryStore();
+  const { jsonFileStore } = await import("./store/json-file.ts");
+  return jsonFileStore(data, { warn: (line) => log.warn(line) });
 }
 
 export class Service implements AsyncDisposable {
