@@ -6,8 +6,10 @@ import type { Outbox } from "./delivery/outbox.ts";
 import { Access } from "./domain/access.ts";
 import { setAccountState } from "./domain/account.ts";
 import { processDataSource, unprocessed } from "./domain/data-processing.ts";
+import { type Expiring, Expiry, expiring } from "./domain/expiry.ts";
 import { RateLimiter } from "./domain/limits.ts";
-import { type AccountRecord, type AccountState, collections } from "./domain/model.ts";
+import { type AccountRecord, type AccountState, collections, idempotency, signIns } from "./domain/model.ts";
+import { grants, refreshTokens, sessions } from "./domain/oauth/model.ts";
 import type { TokenAnswer } from "./domain/oauth/tokens.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { sweepEvents } from "./domain/retention.ts";
@@ -78,6 +80,14 @@ async function storeOf({ data }: Settings, log: Log): Promise<Store> {
   return jsonFileStore(data, { warn: (line) => log.warn(line) });
 }
 
+const EXPIRING: readonly Expiring[] = [
+  expiring("kept answers", idempotency, "idempotency", ({ expires_at }) => expires_at),
+  expiring("sign-in links", signIns, "sign_ins", ({ expires_at }) => expires_at),
+  expiring("sessions", sessions, "sessions", ({ expires_at }) => expires_at),
+  expiring("grants", grants, "grants", ({ expires_at }) => expires_at),
+  expiring("refresh tokens", refreshTokens, "refresh_tokens", ({ forget_at }) => forget_at),
+];
+
 export class Service implements AsyncDisposable {
   readonly clock: AdjustableClock;
   readonly store: Store;
@@ -89,6 +99,7 @@ export class Service implements AsyncDisposable {
   readonly #access: Access;
   readonly #limiter: RateLimiter;
   readonly #outbox: Outbox;
+  readonly #expiry: Expiry;
   #links = new ServiceLinks("http://localhost");
   #start: Start | undefined;
   #oauth: AuthorizationServer | undefined;
@@ -112,7 +123,9 @@ export class Service implements AsyncDisposable {
       checkToken: (token) => this.#authorization().check(token),
       onError: (error) => log.error(error, "noting the use of an API key"),
     });
-    this.#outbox = webhookOutbox(this.#unit, settings, (error, during) => log.error(error, during));
+    const onError = (error: unknown, during: string) => log.error(error, during);
+    this.#outbox = webhookOutbox(this.#unit, settings, onError);
+    this.#expiry = new Expiry({ store, clock, lists: EXPIRING, onError });
     this.#listener = new Listener(tlsOf(settings));
   }
 
@@ -151,6 +164,7 @@ export class Service implements AsyncDisposable {
       onAnswer: (call, status, duration_ms) =>
         this.#log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms }),
     });
+    await this.#expiry.look();
     await this.#outbox.start();
     for (const id of await unprocessed(this.store)) this.#process(id);
   }
@@ -208,6 +222,7 @@ export class Service implements AsyncDisposable {
     await this.#listener.stop();
     await this.#access.settled();
     await this.#background.idle();
+    this.#expiry.stop();
     await this.#outbox.stop();
     this.clock.close();
     await this.store.close();

@@ -101,16 +101,3 @@ function hash(parts: readonly (string | Buffer)[]): string {
   for (const part of parts) digest.update(`${part.length}:`).update(part);
   return digest.digest("base64url");
 }
-
-const SWEEP_CHUNK = 500;
-
-/** Forgets the answers that are over their time; answers how many. */
-export async function sweepIdempotency(store: Store, now: number): Promise<number> {
-  const oldest = await store.page(idempotency, "expiry", ["idempotency"], { offset: 0, limit: SWEEP_CHUNK });
-  const over = oldest.filter((record) => instant(record.expires_at) <= now);
-  if (over.length > 0)
-    await store.transact(async (tx) => {
-      for (const { id } of over) await tx.remove(idempotency, id);
-    });
-  return over.length;
-}

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Expiry, expiring } from "../../src/domain/expiry.ts";
+import { idempotency } from "../../src/domain/model.ts";
+import { AdjustableClock, iso } from "../../src/kit/clock.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+
+const START = Date.parse("2026-01-01T00:00:00.000Z");
+
+async function world(t: { after(run: () => void): void }, expiries_ms: readonly number[]) {
+  const clock = new AdjustableClock(START);
+  const store = memoryStore();
+  await store.open([idempotency]);
+  const add = (id: string, after_ms: number) =>
+    store.transact((tx) =>
+      tx.put(idempotency, {
+        id,
+        fingerprint: "",
+        status: 201,
+        headers: {},
+        body: "",
+        expires_at: iso(START + after_ms),
+        all: "idempotency",
+      }),
+    );
+  for (const [at, after_ms] of expiries_ms.entries()) await add(`id-${at}`, after_ms);
+  const lists = [expiring("answers", idempotency, "idempotency", ({ expires_at }) => expires_at)];
+  const errors: unknown[] = [];
+  const expiry = new Expiry({ store, clock, lists, onError: (error) => errors.push(error) });
+  t.after(() => {
+    expiry.stop();
+    clock.close();
+  });
+  const left = () => store.count(idempotency, "expiry", ["idempotency"]);
+  return { clock, store, expiry, add, left, errors };
+}
+
+test("a record goes when its time has come, and not a millisecond before", async (t) => {
+  const { clock, expiry, left } = await world(t, [1_000, 2_000]);
+  await expiry.look();
+  assert.deepEqual(await clock.advance(999), []);
+  assert.equal(await left(), 2);
+  assert.deepEqual(await clock.advance(1), [{ at: "2026-01-01T00:00:01.000Z", what: "expiry of answers" }]);
+  assert.equal(await left(), 1);
+  await clock.advance(1_000);
+  assert.equal(await left(), 0);
+});
+
+test("more than one sweep takes at once go in one moment", async (t) => {
+  const { clock, expiry, left } = await world(
+    t,
+    Array.from({ length: 1_201 }, () => 1_000),
+  );
+  await expiry.look();
+  await clock.advance(1_000);
+  assert.equal(await left(), 0);
+});
+
+test("a list that was empty is looked at again", async (t) => {
+  const { clock, expiry, add, left } = await world(t, []);
+  await expiry.look();
+  await add("late", 10);
+  await clock.advance(3_600_000);
+  assert.equal(await left(), 0);
+});
+
+test("a store that fails is reported, and the sweep is tried again later", async (t) => {
+  const { clock, store, expiry, errors, left } = await world(t, [1_000]);
+  await expiry.look();
+  const { transact } = store;
+  store.transact = () => Promise.reject(new Error("full"));
+  await clock.advance(1_000);
+  assert.equal(errors.length, 1);
+  store.transact = transact;
+  await clock.advance(3_600_000);
+  assert.equal(await left(), 0);
+});
+
+test("after the stop no timer is left", async (t) => {
+  const { clock, expiry } = await world(t, [1_000]);
+  await expiry.look();
+  expiry.stop();
+  assert.deepEqual(await clock.advance(10_000_000), []);
+});
