@@ -1,11 +1,45 @@
 // Which events stay (contract, part 6): an account's newest, and every one that still has something to send. It runs
 // behind the requests and removes a bounded number in each transaction, so that no answer waits for it.
+import type { Background } from "../kit/background.ts";
 import { dropIfOver } from "./deliveries.ts";
 import { EVENTS_KEPT } from "./events.ts";
 import { type EventRecord, events } from "./model.ts";
 import type { Store, Tx } from "./store.ts";
 
 const SWEPT_AT_ONCE = 100;
+
+/** Sweeps the accounts that it is told of, one at a time; what is told within one turn of the event loop is one sweep. */
+export class Sweeper {
+  readonly #store: Store;
+  readonly #background: Background;
+  readonly #told = new Set<string>();
+  #running = false;
+
+  constructor(store: Store, background: Background) {
+    this.#store = store;
+    this.#background = background;
+  }
+
+  notify(accountIds: Iterable<string>): void {
+    for (const id of accountIds) this.#told.add(id);
+    if (this.#running || this.#told.size === 0) return;
+    this.#running = true;
+    this.#background.run("forgetting old events", () =>
+      this.#sweep().finally(() => {
+        this.#running = false;
+      }),
+    );
+  }
+
+  async #sweep(): Promise<void> {
+    do {
+      await new Promise(setImmediate);
+      const ids = [...this.#told];
+      this.#told.clear();
+      for (const id of ids) await sweepEvents(this.#store, id);
+    } while (this.#told.size > 0);
+  }
+}
 
 /**
  * Removes the account's oldest events past the number kept, with their deliveries. One that still has something to send

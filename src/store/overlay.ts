@@ -168,6 +168,8 @@ class Page {
 
   /** Goes through the rows of the base up to the one at `to`. */
   pass(to: number): void {
+    // A row that took the place of one left out ranks before it: there is nothing to go back for.
+    if (to <= this.#from) return;
     const skipped = Math.min(this.#skip, to - this.#from);
     const wanted = Math.min(to - this.#from - skipped, this.#limit - this.records.length);
     if (wanted > 0) this.records.push(...this.#read(this.#from + skipped, wanted));

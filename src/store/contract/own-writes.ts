@@ -42,6 +42,22 @@ export const ownWrites: readonly Case[] = [
     },
   },
   {
+    title: "a page with a record that was replaced at its place",
+    async run(store) {
+      await put(store, item("a"), item("b"), item("c"));
+      await store.transact(async (tx) => {
+        for (const id of ["a", "b", "c"]) {
+          await tx.put(items, item(id, { text: "new" }));
+          for (const [offset, at] of ["a", "b", "c"].entries())
+            assert.deepEqual(
+              (await tx.page(items, "owner", ["ann"], { offset, limit: 1 })).map((each) => [each.id, each.text]),
+              [[at, at <= id ? "new" : ""]],
+            );
+        }
+      });
+    },
+  },
+  {
     title: "a record removed and put again in one unit of work is a new one, at the end",
     async run(store) {
       await put(store, item("a"), item("b"));
