@@ -148,15 +148,19 @@ export class Listener {
   }
 
   /**
-   * What is no request at all (RFC 9112), or never became a whole one: answered on the bare socket, unless an answer
-   * is already on its way there.
+   * What is no request at all (RFC 9112), or never became a whole one: answered on the bare socket, after the answers
+   * to the whole requests that came before it.
    */
   #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
     const parts = this.#parts;
     const open = this.#open.get(socket) ?? [];
-    const waiting = open.length === 1 && open[0]?.headersSent === false && isTimeout(error);
-    if (parts === undefined || !socket.writable || (open.length > 0 && !waiting)) {
+    const before = open.findLast(({ req }) => req.complete);
+    if (parts === undefined || !socket.writable || (before === undefined && open.some((each) => each.headersSent))) {
       socket.destroy();
+      return;
+    }
+    if (before) {
+      before.once("close", () => this.#refuseSocket(error, socket));
       return;
     }
     const id = parts.ids.next("req_");
@@ -169,6 +173,7 @@ export class Listener {
     });
     const head = lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join("");
     socket.end(`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ""}\r\n${head}\r\n${reply.body.toString()}`);
+    destroyLater(socket);
   }
 }
 
@@ -215,6 +220,7 @@ function valuesOf(raw: readonly string[], name: string): string[] {
 function unfitRequest(request: IncomingMessage): Refusal | undefined {
   if ((request.url?.length ?? 0) > LIMITS.url_bytes)
     return refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes });
+  if (request.httpVersionMajor !== 1) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
   let bytes = 0;
   let hosts = 0;
   for (let at = 0; at < request.rawHeaders.length; at += 2) {
@@ -273,13 +279,18 @@ const LINGER_MS = 2_000;
 function lingeringClose(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
   let left = LINGER_BYTES;
-  const end = setTimeout(() => socket.destroy(), LINGER_MS);
+  destroyLater(socket);
   request.on("data", (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) socket.destroy();
   });
   request.on("end", () => socket.end());
-  socket.once("close", () => clearTimeout(end));
   response.once("error", () => socket.destroy());
   request.resume();
+}
+
+/** A client that does not close its side keeps no socket of ours. */
+function destroyLater(socket: Duplex): void {
+  const end = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(end));
 }
