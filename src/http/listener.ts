@@ -26,6 +26,7 @@ export const LIMITS = decide(
     why: "each is far above what an honest client sends; without them one slow or endless client holds the server",
   },
 );
+export type Limits = { readonly [N in keyof typeof LIMITS]: number };
 /** How often Node looks for requests that are over their time. */
 const TIMEOUT_CHECK_MS = 1_000;
 /** Node must read past our own limits, so that we can say which of them was exceeded. */
@@ -54,18 +55,19 @@ export class Listener {
   #parts: ListenerParts | undefined;
   #stopping = false;
 
-  constructor(tls?: Tls) {
+  /** Other limits than the decided ones are for tests, which cannot wait for these. */
+  constructor(tls?: Tls, limits: Limits = LIMITS) {
     const options = {
       maxHeaderSize: PARSER_BYTES,
-      headersTimeout: LIMITS.headers_ms,
-      requestTimeout: LIMITS.request_ms,
-      keepAliveTimeout: LIMITS.idle_ms,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      headersTimeout: limits.headers_ms,
+      requestTimeout: limits.request_ms,
+      keepAliveTimeout: limits.idle_ms,
+      connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.headers_ms / 2),
       requireHostHeader: false,
       noDelay: true,
     };
     this.#server = tls ? createTlsServer({ ...options, ...tls }) : createServer(options);
-    this.#server.maxConnections = LIMITS.connections;
+    this.#server.maxConnections = limits.connections;
     this.#server.maxHeadersCount = 0;
   }
 
