@@ -26,6 +26,7 @@ export const LIMITS = decide(
     why: "each is far above what an honest client sends; without them one slow or endless client holds the server",
   },
 );
+export type Limits = { readonly [N in keyof typeof LIMITS]: number };
 /** How often Node looks for requests that are over their time. */
 const TIMEOUT_CHECK_MS = 1_000;
 /** Node must read past our own limits, so that we can say which of them was exceeded. */
@@ -54,18 +55,19 @@ export class Listener {
   #parts: ListenerParts | undefined;
   #stopping = false;
 
-  constructor(tls?: Tls) {
+  /** Other limits than the decided ones are for tests, which cannot wait for these. */
+  constructor(tls?: Tls, limits: Limits = LIMITS) {
     const options = {
       maxHeaderSize: PARSER_BYTES,
-      headersTimeout: LIMITS.headers_ms,
-      requestTimeout: LIMITS.request_ms,
-      keepAliveTimeout: LIMITS.idle_ms,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      headersTimeout: limits.headers_ms,
+      requestTimeout: limits.request_ms,
+      keepAliveTimeout: limits.idle_ms,
+      connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.headers_ms / 2),
       requireHostHeader: false,
       noDelay: true,
     };
     this.#server = tls ? createTlsServer({ ...options, ...tls }) : createServer(options);
-    this.#server.maxConnections = LIMITS.connections;
+    this.#server.maxConnections = limits.connections;
     this.#server.maxHeadersCount = 0;
   }
 
@@ -148,15 +150,19 @@ export class Listener {
   }
 
   /**
-   * What is no request at all (RFC 9112), or never became a whole one: answered on the bare socket, unless an answer
-   * is already on its way there.
+   * What is no request at all (RFC 9112), or never became a whole one: answered on the bare socket, after the answers
+   * to the whole requests that came before it.
    */
   #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
     const parts = this.#parts;
     const open = this.#open.get(socket) ?? [];
-    const waiting = open.length === 1 && open[0]?.headersSent === false && isTimeout(error);
-    if (parts === undefined || !socket.writable || (open.length > 0 && !waiting)) {
+    const before = open.findLast(({ req }) => req.complete);
+    if (parts === undefined || !socket.writable || (before === undefined && open.some((each) => each.headersSent))) {
       socket.destroy();
+      return;
+    }
+    if (before) {
+      before.once("close", () => this.#refuseSocket(error, socket));
       return;
     }
     const id = parts.ids.next("req_");
@@ -169,6 +175,7 @@ export class Listener {
     });
     const head = lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join("");
     socket.end(`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ""}\r\n${head}\r\n${reply.body.toString()}`);
+    destroyLater(socket);
   }
 }
 
@@ -215,6 +222,7 @@ function valuesOf(raw: readonly string[], name: string): string[] {
 function unfitRequest(request: IncomingMessage): Refusal | undefined {
   if ((request.url?.length ?? 0) > LIMITS.url_bytes)
     return refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes });
+  if (request.httpVersionMajor !== 1) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
   let bytes = 0;
   let hosts = 0;
   for (let at = 0; at < request.rawHeaders.length; at += 2) {
@@ -273,13 +281,18 @@ const LINGER_MS = 2_000;
 function lingeringClose(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
   let left = LINGER_BYTES;
-  const end = setTimeout(() => socket.destroy(), LINGER_MS);
+  destroyLater(socket);
   request.on("data", (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) socket.destroy();
   });
   request.on("end", () => socket.end());
-  socket.once("close", () => clearTimeout(end));
   response.once("error", () => socket.destroy());
   request.resume();
+}
+
+/** A client that does not close its side keeps no socket of ours. */
+function destroyLater(socket: Duplex): void {
+  const end = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(end));
 }
