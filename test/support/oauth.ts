@@ -1,7 +1,7 @@
 // The steps of the authorization code flow as a client application and its user take them, over HTTP only.
 import assert from "node:assert/strict";
 import { Browser } from "./browser.ts";
-import { type Answer, type Client, type Members, str } from "./client.ts";
+import { type Answer, type Client, type Members, members, str } from "./client.ts";
 import { fresh } from "./fresh.ts";
 
 export const REDIRECT = "https://client.example.com/callback";
@@ -132,3 +132,10 @@ export const claimsOf = (token: string): Members =>
 
 export const headerOf = (token: string): Members =>
   JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString());
+
+/** The keys that the server publishes. */
+export async function publishedKeys(api: Client): Promise<readonly Members[]> {
+  const { keys } = (await api.root.as(null).get("/oauth/jwks")).json;
+  assert.ok(Array.isArray(keys));
+  return keys.map(members);
+}
