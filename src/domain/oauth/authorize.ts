@@ -29,6 +29,11 @@ export interface AuthorizationRequest {
   readonly challenge: string | null;
 }
 
+const REACH = decide("5.client-reach", "every account", {
+  open: "whose users an OAuth client may ask for access",
+  why: "the spec has the flow for acting on behalf of other users; the token acts in the account of who consented",
+});
+
 /** A request that ends here: on an error page, or back at the client. */
 export type Ended = { readonly page: string } | { readonly redirect: string };
 
@@ -66,6 +71,8 @@ export class Authorization {
     const account = await this.#parts.store.get(accounts, user.account_id);
     if (account === undefined || account.state === "suspended")
       return this.#back(request, "access_denied", "The account of the user is suspended.");
+    if (REACH !== "every account" && account.id !== request.client.account_id)
+      return this.#back(request, "access_denied", "The application belongs to another account.");
     const granted = cut(request.asked, user.permissions);
     if (granted.length === 0)
       return this.#back(request, "access_denied", "The user holds none of the permissions that were asked for.");

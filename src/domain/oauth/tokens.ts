@@ -27,7 +27,7 @@ import type { SigningKeys } from "./signing-keys.ts";
 
 export interface TokenAnswer {
   readonly access_token: string;
-  readonly token_type: "Bearer";
+  readonly token_type: typeof TOKEN_TYPE;
   readonly expires_in: number;
   readonly refresh_token: string;
   readonly scope: string;
@@ -54,6 +54,10 @@ interface Settled {
   readonly refreshToken: string;
 }
 
+const TOKEN_TYPE = decide("5.token-response", "Bearer", {
+  open: "the shape of the token response",
+  why: "RFC 6749 5.1, member for member: access_token, token_type, expires_in, refresh_token, scope",
+});
 const SECOND_USE = decide("5.second-use", "revokes the grant", {
   open: "what happens when a code or refresh token is used twice, also at the same moment",
   why: "RFC 6749 4.1.2 and RFC 9700 4.14: the first of parallel uses succeeds, and the others end what it received",
@@ -123,7 +127,7 @@ export class Tokens {
     const { grant, scopes, refreshToken } = settled;
     return {
       access_token: await accessTokens.issue(grant, scopes),
-      token_type: "Bearer",
+      token_type: TOKEN_TYPE,
       expires_in: ACCESS_S,
       refresh_token: refreshToken,
       scope: scopes.join(" "),

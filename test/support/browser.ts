@@ -1,0 +1,100 @@
+// A browser without eyes: keeps cookies, follows redirects within the server under test, fills in and submits forms as
+// HTML says. A redirect that leads elsewhere is where it stops, so that a test can read it.
+import assert from "node:assert/strict";
+import type { Answer, Client } from "./client.ts";
+
+const REDIRECTS_MAX = 5;
+
+export interface Form {
+  readonly action: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+export class Browser {
+  readonly origin: string;
+  readonly cookies = new Map<string, string>();
+  readonly #root: Client;
+
+  /** `api` is a client of the REST API; the browser lives at the root of the same server. */
+  constructor(api: Client) {
+    this.#root = api.root.as(null);
+    this.origin = new URL(api.baseUrl).origin;
+  }
+
+  /** One request, no redirect followed. */
+  async request(
+    method: string,
+    url: string,
+    headers: Readonly<Record<string, string>> = {},
+    body?: string,
+  ): Promise<Answer> {
+    const { pathname, search, origin } = new URL(url, this.origin);
+    assert.equal(origin, this.origin, `${url} leads elsewhere`);
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const sent = { ...(cookie !== "" && { cookie }), ...headers };
+    const path = url.startsWith("/") ? url : pathname + search;
+    const answer = await this.#root.send(
+      method,
+      path,
+      body === undefined ? { headers: sent } : { headers: sent, body },
+    );
+    for (const line of answer.headers["set-cookie"] ?? []) this.#keep(line);
+    return answer;
+  }
+
+  /** Opens a page; a redirect to somewhere else is answered itself. */
+  open(url: string): Promise<Answer> {
+    return this.request("GET", url).then((answer) => this.#follow(answer));
+  }
+
+  /** Fills in the first form of the page that leads to `action`, and presses a button. */
+  async submit(page: Answer, action: string, filled: Readonly<Record<string, string>>): Promise<Answer> {
+    const form = formsOf(page).find((candidate) => candidate.action === action);
+    assert.ok(form, `no form to ${action} in ${page.text}`);
+    return this.#follow(await this.post(form.action, { ...form.fields, ...filled }));
+  }
+
+  /** Sends a form as this browser would, from a page of `origin`. */
+  post(path: string, fields: Readonly<Record<string, string>>, origin: string | null = this.origin): Promise<Answer> {
+    const headers = { "content-type": "application/x-www-form-urlencoded", ...(origin !== null && { origin }) };
+    return this.request("POST", path, headers, new URLSearchParams(fields).toString());
+  }
+
+  async #follow(first: Answer): Promise<Answer> {
+    let answer = first;
+    for (let step = 0; step < REDIRECTS_MAX; step += 1) {
+      const { location } = answer.headers;
+      if (answer.status !== 303 || location === undefined) return answer;
+      if (new URL(location, this.origin).origin !== this.origin) return answer;
+      answer = await this.request("GET", location);
+    }
+    return assert.fail(`more than ${REDIRECTS_MAX} redirects`);
+  }
+
+  #keep(line: string): void {
+    const [pair = "", ...attributes] = line.split(";").map((part) => part.trim());
+    const [name = "", value = ""] = pair.split("=");
+    if (attributes.includes("Max-Age=0")) this.cookies.delete(name);
+    else this.cookies.set(name, value);
+  }
+}
+
+export const formsOf = (page: Answer): readonly Form[] =>
+  [...page.text.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(([, attributes = "", inner = ""]) => ({
+    action: attributeOf(attributes, "action") ?? "",
+    fields: Object.fromEntries(
+      [...inner.matchAll(/<input\b([^>]*)>/g)]
+        .filter(([, input = ""]) => attributeOf(input, "type") === "hidden")
+        .map(([, input = ""]) => [attributeOf(input, "name") ?? "", attributeOf(input, "value") ?? ""]),
+    ),
+  }));
+
+function attributeOf(attributes: string, name: string): string | undefined {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1];
+  return value
+    ?.replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");
+}

@@ -1,0 +1,141 @@
+// The steps of the authorization code flow as a client application and its user take them, over HTTP only.
+import assert from "node:assert/strict";
+import { Browser } from "./browser.ts";
+import { type Answer, type Client, type Members, members, str } from "./client.ts";
+import { fresh } from "./fresh.ts";
+
+export const REDIRECT = "https://client.example.com/callback";
+
+/** An OAuth client as its owner knows it. */
+export interface App {
+  readonly client_id: string;
+  /** Null for a public client. */
+  readonly client_secret: string | null;
+}
+
+export const ALL_SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
+
+export async function register(api: Client, draft: object = {}): Promise<App> {
+  const made = await api.create("/oauth-clients", {
+    name: "Reports",
+    redirect_uris: [REDIRECT],
+    scopes: ["admin"],
+    ...draft,
+  });
+  return { client_id: made.id, client_secret: made.client_secret === null ? null : str(made.client_secret) };
+}
+
+export interface Person {
+  readonly id: string;
+  readonly email: string;
+  readonly browser: Browser;
+}
+
+/** A new user who has followed the sign-in link. */
+export async function person(api: Client, permissions: readonly string[] = ["admin"]): Promise<Person> {
+  const email = `${fresh()}@example.com`;
+  const { id, sign_in_url } = await api.create("/users", { email, permissions });
+  const browser = new Browser(api);
+  const answer = await browser.request("GET", str(sign_in_url));
+  assert.equal(answer.status, 303, answer.text);
+  return { id, email, browser };
+}
+
+export type Extra = Readonly<Record<string, string | null>>;
+
+const withoutNull = (fields: Extra): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+
+/** The address of an authorization request; a null leaves a parameter out. */
+export const authorizeUrl = (app: App, extra: Extra = {}): string =>
+  `/oauth/authorize?${new URLSearchParams(
+    withoutNull({
+      client_id: app.client_id,
+      redirect_uri: REDIRECT,
+      response_type: "code",
+      scope: "read:apps",
+      state: "xyz",
+      ...extra,
+    }),
+  )}`;
+
+/** What a redirect back to the client says. */
+export function returned(answer: Answer, to = REDIRECT): Members {
+  assert.equal(answer.status, 303, answer.text);
+  const location = answer.header("location");
+  assert.ok(location.startsWith(`${to}?`) || location.startsWith(`${to}&`), location);
+  return Object.fromEntries(new URL(location).searchParams);
+}
+
+/** Consents as this person; answers what the client receives. */
+export async function consent(who: Person, app: App, extra: Extra = {}, decision = "allow"): Promise<Members> {
+  const page = await who.browser.open(authorizeUrl(app, extra));
+  assert.equal(page.status, 200, page.text);
+  return returned(await who.browser.submit(page, "/oauth/consent", { decision }), extra.redirect_uri ?? REDIRECT);
+}
+
+export const codeOf = async (who: Person, app: App, extra: Extra = {}): Promise<string> =>
+  str((await consent(who, app, extra)).code);
+
+/** POST of JSON, as the spec shows it. */
+export const sendJson = (api: Client, path: string, fields: Extra): Promise<Answer> =>
+  api.root.as(null).post(path, withoutNull(fields));
+
+/** POST of a form, as RFC 6749 has it. */
+export const sendForm = (
+  api: Client,
+  path: string,
+  fields: Extra,
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
+  api.root.as(null).send("POST", path, {
+    headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+    body: new URLSearchParams(withoutNull(fields)).toString(),
+  });
+
+export const exchange = (api: Client, app: App, code: string, extra: Extra = {}): Promise<Answer> =>
+  sendJson(api, "/oauth/token", { grant_type: "authorization_code", ...app, code, redirect_uri: REDIRECT, ...extra });
+
+export const refresh = (api: Client, refresh_token: string, extra: Extra = {}): Promise<Answer> =>
+  sendJson(api, "/oauth/token", { grant_type: "refresh_token", refresh_token, ...extra });
+
+export interface TokenPair {
+  readonly access: string;
+  readonly refresh: string;
+  readonly scope: string;
+}
+
+export function pair(answer: Answer): TokenPair {
+  assert.equal(answer.status, 200, answer.text);
+  const { access_token, refresh_token, scope } = answer.json;
+  return { access: str(access_token), refresh: str(refresh_token), scope: str(scope) };
+}
+
+/** The whole flow. */
+export const tokensFor = async (api: Client, who: Person, app: App, scope = "read:apps"): Promise<TokenPair> =>
+  pair(await exchange(api, app, await codeOf(who, app, { scope })));
+
+/** An error of RFC 6749 5.2, never a problem document; answers its description. */
+export function oauthError(answer: Answer, status: number, error: string): string {
+  assert.equal(answer.status, status, answer.text);
+  assert.equal(answer.headers["content-type"], "application/json");
+  assert.equal(answer.headers["cache-control"], "no-store");
+  assert.equal(answer.json.error, error, answer.text);
+  const description = str(answer.json.error_description);
+  assert.match(description, /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+  return description;
+}
+
+/** The claims of a JWT, unchecked. */
+export const claimsOf = (token: string): Members =>
+  JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+
+export const headerOf = (token: string): Members =>
+  JSON.parse(Buffer.from(token.split(".")[0] ?? "", "base64url").toString());
+
+/** The keys that the server publishes. */
+export async function publishedKeys(api: Client): Promise<readonly Members[]> {
+  const { keys } = (await api.root.as(null).get("/oauth/jwks")).json;
+  assert.ok(Array.isArray(keys));
+  return keys.map(members);
+}
