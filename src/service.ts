@@ -6,10 +6,10 @@ import type { Outbox } from "./delivery/outbox.ts";
 import { Access } from "./domain/access.ts";
 import { setAccountState } from "./domain/account.ts";
 import { processDataSource, unprocessed } from "./domain/data-processing.ts";
-import { type Expiring, Expiry, expiring } from "./domain/expiry.ts";
+import { EXPIRING } from "./domain/expiring.ts";
+import { Expiry } from "./domain/expiry.ts";
 import { RateLimiter } from "./domain/limits.ts";
-import { type AccountRecord, type AccountState, collections, idempotency, signIns } from "./domain/model.ts";
-import { grants, refreshTokens, sessions } from "./domain/oauth/model.ts";
+import { type AccountRecord, type AccountState, collections } from "./domain/model.ts";
 import type { TokenAnswer } from "./domain/oauth/tokens.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { sweepEvents } from "./domain/retention.ts";
@@ -79,14 +79,6 @@ async function storeOf({ data }: Settings, log: Log): Promise<Store> {
   const { jsonFileStore } = await import("./store/json-file.ts");
   return jsonFileStore(data, { warn: (line) => log.warn(line) });
 }
-
-const EXPIRING: readonly Expiring[] = [
-  expiring("kept answers", idempotency, "idempotency", ({ expires_at }) => expires_at),
-  expiring("sign-in links", signIns, "sign_ins", ({ expires_at }) => expires_at),
-  expiring("sessions", sessions, "sessions", ({ expires_at }) => expires_at),
-  expiring("grants", grants, "grants", ({ expires_at }) => expires_at),
-  expiring("refresh tokens", refreshTokens, "refresh_tokens", ({ forget_at }) => forget_at),
-];
 
 export class Service implements AsyncDisposable {
   readonly clock: AdjustableClock;

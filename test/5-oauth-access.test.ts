@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash, createHmac, createPublicKey } from "node:crypto";
 import { choice, clause, withService } from "./support/clauses.ts";
-import { type Answer, type Client, str } from "./support/client.ts";
+import { type Answer, type Client, members, str } from "./support/client.ts";
 import { claimsOf, headerOf, person, publishedKeys, refresh, register, sendJson, tokensFor } from "./support/oauth.ts";
 import { problem } from "./support/problem.ts";
 

@@ -1,10 +1,11 @@
 // Forgetting grants, refresh tokens, sessions and sign-in links: what is over goes, to the millisecond, nothing else does.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { EXPIRING } from "../../src/domain/expiring.ts";
+import { Expiry } from "../../src/domain/expiry.ts";
 import { collections, signIns } from "../../src/domain/model.ts";
 import { addRefreshToken, openGrant, openGrantWithCode } from "../../src/domain/oauth/grants.ts";
 import { grants, refreshTokens, sessions } from "../../src/domain/oauth/model.ts";
-import { sweepSignInsAndGrants } from "../../src/domain/oauth/sweep.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { signInWith } from "../../src/domain/sessions.ts";
 import { newSignIn } from "../../src/domain/sign-in.ts";
@@ -46,22 +47,26 @@ test("sweep: each kind of record goes when it is over, and not a millisecond bef
   });
   assert.ok(typeof token === "string");
   assert.ok(await signInWith({ store, clock, ids }, token, "none"));
-  const [at, sweep] = [clock.now(), () => sweepSignInsAndGrants(store, clock.now())];
+  const errors: unknown[] = [];
+  const expiry = new Expiry({ store, clock, lists: EXPIRING, onError: (error) => errors.push(error) });
+  await expiry.look();
+  const at = clock.now();
   assert.deepEqual(await left(), [2, 1, 1, 1]);
-  for (const [after, gone, rest] of [
-    [MINUTE - 1, 0, [2, 1, 1, 1]],
-    [MINUTE, 1, [1, 1, 1, 1]],
-    [15 * MINUTE - 1, 0, [1, 1, 1, 1]],
-    [15 * MINUTE, 1, [1, 1, 1, 0]],
-    [12 * 60 * MINUTE - 1, 0, [1, 1, 1, 0]],
-    [12 * 60 * MINUTE, 1, [1, 1, 0, 0]],
-    [30 * DAY - 1, 0, [1, 1, 0, 0]],
-    [30 * DAY, 1, [0, 1, 0, 0]],
-    [60 * DAY - 1, 0, [0, 1, 0, 0]],
-    [60 * DAY, 1, [0, 0, 0, 0]],
+  for (const [after, rest] of [
+    [MINUTE - 1, [2, 1, 1, 1]],
+    [MINUTE, [1, 1, 1, 1]],
+    [15 * MINUTE - 1, [1, 1, 1, 1]],
+    [15 * MINUTE, [1, 1, 1, 0]],
+    [12 * 60 * MINUTE - 1, [1, 1, 1, 0]],
+    [12 * 60 * MINUTE, [1, 1, 0, 0]],
+    [30 * DAY - 1, [1, 1, 0, 0]],
+    [30 * DAY, [0, 1, 0, 0]],
+    [60 * DAY - 1, [0, 1, 0, 0]],
+    [60 * DAY, [0, 0, 0, 0]],
   ] as const) {
-    clock.set(at + after);
-    assert.equal(await sweep(), gone, `after ${after} ms`);
-    assert.deepEqual(await left(), rest);
+    await clock.advance(at + after - clock.now());
+    assert.deepEqual(await left(), rest, `after ${after} ms`);
   }
+  expiry.stop();
+  assert.deepEqual(errors, []);
 });
