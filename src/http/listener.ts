@@ -145,8 +145,9 @@ export class Listener {
     if (reply.status !== 204 && reply.status !== 304)
       headers.push("content-length", String(Buffer.byteLength(reply.body)));
     response.writeHead(reply.status, headers);
-    response.end(request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body);
-    if (linger) lingeringClose(request, response);
+    const body = request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body;
+    if (linger) lingeringEnd(request, response, body);
+    else response.end(body);
   }
 
   /**
@@ -275,18 +276,21 @@ const LINGER_BYTES = 16 * 1024 * 1024;
 const LINGER_MS = 2_000;
 
 /**
- * The answer was given before the whole request was read. Closing at once would reset the connection, and the client
- * might never see the answer; so a little more is read and thrown away (RFC 9112 9.6).
+ * The answer is given before the whole request was read. Node closes the connection when the answer ends, and closing it
+ * while the client still sends would reset it, so that the client might never see the answer. So the answer is written
+ * but not ended until the client is done; a little more is read and thrown away (RFC 9112 9.6).
  */
-function lingeringClose(request: IncomingMessage, response: ServerResponse): void {
+function lingeringEnd(request: IncomingMessage, response: ServerResponse, body: Reply["body"] | undefined): void {
   const { socket } = request;
   let left = LINGER_BYTES;
+  if (body === undefined) response.flushHeaders();
+  else response.write(body);
   destroyLater(socket);
   request.on("data", (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) socket.destroy();
   });
-  request.on("end", () => socket.end());
+  request.on("end", () => response.end());
   response.once("error", () => socket.destroy());
   request.resume();
 }
