@@ -28,39 +28,43 @@ clause("4.create-data-source", "creates a data source that apps can use", async 
   assert.equal((await api.get(`/data-sources/${source.id}`)).status, 200);
 });
 
-choice("2.data-source-fields", "are ten, and processing comes after the answer", async ({ api }) => {
-  const { id, created_at, updated_at, ...rest } = await api.create("/data-sources", {
-    name: "N",
-    type: "csv",
-    data: "a\n1\n",
-  });
-  assert.match(id, idOf("ds"));
-  assert.match(String(created_at), ISO_TIME);
-  assert.equal(updated_at, created_at);
-  const open = { status: "processing", columns: null, row_count: null, error: null };
-  assert.deepEqual(rest, { name: "N", type: "csv", app_id: null, ...open });
-  const { status, columns, row_count, error } = await processed(api, id);
-  const ready = { status: "ready", columns: [{ name: "a", type: "number" }], row_count: 1, error: null };
-  assert.deepEqual({ status, columns, row_count, error }, ready);
-});
+choice(
+  "3.data-source-first-status",
+  "ten fields come at once, the data is processed after the answer",
+  async ({ api }) => {
+    const { id, created_at, updated_at, ...rest } = await api.create("/data-sources", {
+      name: "N",
+      type: "csv",
+      data: "a\n1\n",
+    });
+    assert.match(id, idOf("ds"));
+    assert.match(String(created_at), ISO_TIME);
+    assert.equal(updated_at, created_at);
+    const open = { status: "processing", columns: null, row_count: null, error: null };
+    assert.deepEqual(rest, { name: "N", type: "csv", app_id: null, ...open });
+    const { status, columns, row_count, error } = await processed(api, id);
+    const ready = { status: "ready", columns: [{ name: "a", type: "number" }], row_count: 1, error: null };
+    assert.deepEqual({ status, columns, row_count, error }, ready);
+  },
+);
 
-choice("2.data-source-fields", "name, type and data are required", ({ api }) =>
+choice("4.data-source-endpoints.fields", "name, type and data are required", ({ api }) =>
   requiredFields(api, "/data-sources", { name: "N", type: "json", data: ROWS }),
 );
 
-choice("2.data-source-fields.name", "has 1 to 200 characters", async ({ api }) => {
+choice("4.data-source-endpoints.name", "has 1 to 200 characters", async ({ api }) => {
   const bad = ["", "n".repeat(201), wide(201), ...NOT_TEXT];
   const rest = { type: "json", data: ROWS };
   await fieldRule(api, "/data-sources", rest, { field: "name", good: ["n", "n".repeat(200), wide(200)], bad });
 });
 
-choice("2.data-source-fields.type", "is json or csv", async ({ api }) => {
+choice("4.data-source-endpoints.type", "is json or csv", async ({ api }) => {
   const bad = ["", "JSON", "xml", "json ", "__proto__", ...NOT_TEXT];
   await fieldRule(api, "/data-sources", { name: "N", data: ROWS }, { field: "type", good: ["json"], bad });
   await fieldRule(api, "/data-sources", { name: "N", data: "a\n1" }, { field: "type", good: ["csv"], bad: [] });
 });
 
-choice("2.data-source-fields.app_id", "is an app of this account or null", async ({ api }) => {
+choice("2.data-source-app", "is an app of this account or null", async ({ api }) => {
   const app = await api.create("/apps", { title: "Owner" });
   const gone = await api.create("/apps", { title: "Gone" });
   await api.delete(`/apps/${gone.id}`);
@@ -82,7 +86,7 @@ choice("2.data-source-data", "CSV has to be text", async ({ api }) => {
     invalid(await api.post("/data-sources", { name: "N", type: "csv", data }), "#/data");
 });
 
-choice("2.data-source-columns", "are typed by what every value of a column is", async ({ api }) => {
+choice("2.json-column-types", "columns are typed by what every value of a column is", async ({ api }) => {
   const data = [
     { t: "x", n: 1, b: true, d: "2026-01-02T03:04:05Z", e: null, m: 1 },
     { t: "y", n: -2.5, b: false, d: "2026-02-28T00:00:00.000Z", e: null, m: "one" },
@@ -94,7 +98,7 @@ choice("2.data-source-columns", "are typed by what every value of a column is", 
   assert.deepEqual({ ...types, e: "" }, { t: "string", n: "number", b: "boolean", d: "datetime", e: "", m: "string" });
 });
 
-choice("2.data-source-columns", "of CSV are typed from the text", async ({ api }) => {
+choice("2.csv-column-types", "columns are typed from the text", async ({ api }) => {
   const source = await made(api, "csv", "t,n,b,d\nx,1,true,2026-01-02T03:04:05Z\ny,-2.5,false,2026-01-03T00:00:00Z\n");
   assert.deepEqual(source.columns, [
     { name: "t", type: "string" },
@@ -118,14 +122,18 @@ choice(
   },
 );
 
-choice("3.data-source-failed", "what only processing can see makes it failed, with the reason", async ({ api }) => {
-  for (const data of ['a,b\n"open,1\n', "a,b\n1,2,3\n", "a,a\n1,2\n", ""]) {
-    const source = await made(api, "csv", data);
-    assert.equal(source.status, "failed", JSON.stringify(data));
-    assert.ok(typeof source.error === "string" && source.error.length > 5, "says why");
-    assert.deepEqual([source.columns, source.row_count], [null, null]);
-  }
-});
+choice(
+  "3.data-processed-outcomes",
+  "what only processing can see makes it failed, with the reason",
+  async ({ api }) => {
+    for (const data of ['a,b\n"open,1\n', "a,b\n1,2,3\n", "a,a\n1,2\n", ""]) {
+      const source = await made(api, "csv", data);
+      assert.equal(source.status, "failed", JSON.stringify(data));
+      assert.ok(typeof source.error === "string" && source.error.length > 5, "says why");
+      assert.deepEqual([source.columns, source.row_count], [null, null]);
+    }
+  },
+);
 
 choice("8.columns", "a data source has 100 columns at most", async ({ api }) => {
   const header = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`).join(",");
@@ -142,7 +150,7 @@ choice("2.data-source-columns", "may be called like a member that every object h
   assert.match(answer.text, /"__proto__":1,"constructor":2,"toString":3/);
 });
 
-choice("4.data-source-rows", "are paged like every list", async ({ api }) => {
+choice("4.data-source-endpoints.rows", "are paged like every list", async ({ api }) => {
   const source = await made(
     api,
     "json",
@@ -166,7 +174,7 @@ choice("4.data-of-a-deleted-app", "a data source stays and loses its app", async
   assert.equal((await api.get(`/data-sources/${source.id}`)).json.app_id, null);
 });
 
-choice("4.delete-data-source", "answers 204 once and 404 afterwards, for its rows too", async ({ api }) => {
+choice("4.data-source-endpoints.delete", "answers 204 once and 404 afterwards, for its rows too", async ({ api }) => {
   const source = await made(api, "json", ROWS);
   const answer = await api.delete(`/data-sources/${source.id}`);
   assert.deepEqual([answer.status, answer.text], [204, ""]);

@@ -7,7 +7,7 @@ import { eventually } from "./support/wait.ts";
 
 const CLIENT = { name: "Mailer", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] };
 
-choice("2.api-key-fields", "are five and, in the 201 answer only, the key", async ({ api }) => {
+choice("4.api-key-endpoints.fields", "are five and, in the 201 answer only, the key", async ({ api }) => {
   const { id, created_at, key, last_four, ...rest } = await api.create("/api-keys", { name: "Build" });
   assert.match(id, idOf("key"));
   assert.match(String(created_at), ISO_TIME);
@@ -26,7 +26,7 @@ choice("5.api-key-format", "a key starts with ahs_ and holds 256 random bits", a
   assert.notEqual(one.slice(0, 12), two.slice(0, 12));
 });
 
-choice("2.api-key-fields.name", "is required, has 1 to 200 characters and is not blank", async ({ api }) => {
+choice("4.api-key-endpoints.name", "is required, has 1 to 200 characters and is not blank", async ({ api }) => {
   await requiredFields(api, "/api-keys", { name: "N" });
   const bad = ["", " ", "n".repeat(201), wide(201), ...NOT_TEXT];
   await fieldRule(api, "/api-keys", {}, { field: "name", good: ["n", "n".repeat(200)], bad });
@@ -40,7 +40,7 @@ choice("5.api-key-last-used", "is kept to the minute, behind the answer", async 
   assert.match(String(used), /T\d\d:\d\d:00\.000Z$/);
 });
 
-choice("4.delete-api-key", "ends the key at once", async ({ api }) => {
+choice("4.api-key-endpoints.delete", "ends the key at once", async ({ api }) => {
   const { id, key } = await api.create("/api-keys", { name: "Doomed" });
   const holder = api.as(String(key));
   assert.equal((await holder.get("/account")).status, 200);
@@ -49,7 +49,7 @@ choice("4.delete-api-key", "ends the key at once", async ({ api }) => {
   problem(await api.delete(`/api-keys/${id}`), 404, "not_found");
 });
 
-choice("2.oauth-client-fields", "are six and, in the 201 answer only, the secret", async ({ api }) => {
+choice("4.oauth-client-endpoints.fields", "are six and, in the 201 answer only, the secret", async ({ api }) => {
   const { id, created_at, client_secret, ...rest } = await api.create("/oauth-clients", CLIENT);
   assert.match(id, idOf("cli"));
   assert.match(String(client_secret), /^[A-Za-z0-9._~-]{32,}$/);
@@ -58,30 +58,37 @@ choice("2.oauth-client-fields", "are six and, in the 201 answer only, the secret
   assert.equal((await api.create("/oauth-clients", { ...CLIENT, public: true })).client_secret, null);
 });
 
-choice("2.oauth-client-fields", "name, redirect_uris and scopes are required", ({ api }) =>
+choice("4.oauth-client-endpoints.fields", "name, redirect_uris and scopes are required", ({ api }) =>
   requiredFields(api, "/oauth-clients", CLIENT),
 );
 
-choice("2.oauth-client-fields.redirect_uris", "are https, or http to loopback, without fragment", async ({ api }) => {
-  const good = [["https://c.example.com/cb?x=1"], ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://[::1]/"]];
-  const bad = [[], ["https://c.example.com/", "https://c.example.com/"], null, "https://c.example.com/", {}];
-  const rule = { field: "redirect_uris", good, bad };
-  await fieldRule(api, "/oauth-clients", CLIENT, rule);
-  const uris = [
-    "",
-    "/cb",
-    "http://c.example.com/cb",
-    "https://c.example.com/#f",
-    "https://c.example.com/#",
-    "app:/cb",
-    null,
-    5,
-  ];
-  const one = { field: "redirect_uris", good: [], at: "#/redirect_uris/0", bad: uris.map((uri) => [uri]) };
-  await fieldRule(api, "/oauth-clients", CLIENT, one);
-});
+choice(
+  "4.oauth-client-endpoints.redirect_uris",
+  "are https, or http to loopback, without fragment",
+  async ({ api }) => {
+    const good = [
+      ["https://c.example.com/cb?x=1"],
+      ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://[::1]/"],
+    ];
+    const bad = [[], ["https://c.example.com/", "https://c.example.com/"], null, "https://c.example.com/", {}];
+    const rule = { field: "redirect_uris", good, bad };
+    await fieldRule(api, "/oauth-clients", CLIENT, rule);
+    const uris = [
+      "",
+      "/cb",
+      "http://c.example.com/cb",
+      "https://c.example.com/#f",
+      "https://c.example.com/#",
+      "app:/cb",
+      null,
+      5,
+    ];
+    const one = { field: "redirect_uris", good: [], at: "#/redirect_uris/0", bad: uris.map((uri) => [uri]) };
+    await fieldRule(api, "/oauth-clients", CLIENT, one);
+  },
+);
 
-choice("2.oauth-client-fields.scopes", "are some of the five", async ({ api }) => {
+choice("4.oauth-client-endpoints.scopes", "are some of the five", async ({ api }) => {
   const rule = {
     field: "scopes",
     good: [["admin"], ["read:apps", "write:apps"]],
@@ -99,7 +106,7 @@ clause("2.account", "has an id that starts with acc_ and a name", async ({ api }
   assert.equal(typeof json.name, "string");
 });
 
-choice("4.read-account", "shows id, name and state", { needs: "embedded" }, async ({ api, service }) => {
+choice("4.event-endpoints.account", "shows id, name and state", { needs: "embedded" }, async ({ api, service }) => {
   const { json } = await api.get("/account");
   assert.deepEqual(Object.keys(json).sort(), ["id", "name", "state"]);
   assert.equal(json.state, "active");

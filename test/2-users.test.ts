@@ -16,7 +16,7 @@ clause("1.manage-users", "users and their permissions can be created, read, chan
   problem(await api.get(`/users/${user.id}`), 404, "not_found");
 });
 
-choice("2.user-fields", "are six, and only the 201 answer has sign_in_url", async ({ api, authUrl }) => {
+choice("4.user-area.fields", "are six, and only the 201 answer has sign_in_url", async ({ api, authUrl }) => {
   const email = freshAddress();
   const { id, created_at, updated_at, sign_in_url, ...rest } = await api.create("/users", { email });
   assert.match(id, idOf("usr"));
@@ -28,7 +28,7 @@ choice("2.user-fields", "are six, and only the 201 answer has sign_in_url", asyn
   assert.deepEqual(later, { id, ...rest, created_at, updated_at });
 });
 
-choice("2.user-fields.email", "is required and has to be an address", async ({ api }) => {
+choice("4.user-area.email", "is required and has to be an address", async ({ api }) => {
   invalid(await api.post("/users", {}), "#/email");
   const good = [`Ada+tag.${freshAddress()}`, `o'brien.${freshAddress()}`, `UPPER.${freshAddress()}`];
   const bad = [
@@ -45,7 +45,7 @@ choice("2.user-fields.email", "is required and has to be an address", async ({ a
   await fieldRule(api, "/users", {}, { field: "email", good, bad });
 });
 
-choice("2.user-fields.name", "is text and may be empty", async ({ api }) => {
+choice("4.user-area.name", "is text and may be empty", async ({ api }) => {
   const user = await api.create("/users", { email: freshAddress() });
   const rule = { field: "name", good: ["", "Ada", "名", "n".repeat(200)], bad: NOT_TEXT };
   await changeRule(api, `/users/${user.id}`, rule);
@@ -62,18 +62,22 @@ choice("2.user-permissions", "are any of the five scopes, none by default", asyn
   await changeRule(api, path, { ...unknown, bad: [["root"], ["Admin"], [""], [null], [5], [["admin"]]] });
 });
 
-choice("7.email_taken", "an address is one user of the account, however it is capitalised", async ({ api }) => {
-  const email = freshAddress();
-  await api.create("/users", { email });
-  problem(await api.post("/users", { email }), 409, "email_taken");
-  problem(await api.post("/users", { email: email.toUpperCase() }), 409, "email_taken");
-  const other = await api.create("/users", { email: freshAddress() });
-  problem(await api.patch(`/users/${other.id}`, { email: email.toUpperCase() }), 409, "email_taken");
-  assert.equal((await api.get(`/users/${other.id}`)).json.email, other.email, "nothing was changed");
-});
+choice(
+  "7.error-codes.email_taken",
+  "an address is one user of the account, however it is capitalised",
+  async ({ api }) => {
+    const email = freshAddress();
+    await api.create("/users", { email });
+    problem(await api.post("/users", { email }), 409, "email_taken");
+    problem(await api.post("/users", { email: email.toUpperCase() }), 409, "email_taken");
+    const other = await api.create("/users", { email: freshAddress() });
+    problem(await api.patch(`/users/${other.id}`, { email: email.toUpperCase() }), 409, "email_taken");
+    assert.equal((await api.get(`/users/${other.id}`)).json.email, other.email, "nothing was changed");
+  },
+);
 
 choice(
-  "7.email_taken",
+  "7.error-codes.email_taken",
   "one's own address may change its capitals, and a removed user's is free again",
   async ({ api }) => {
     const email = freshAddress();
@@ -93,7 +97,7 @@ choice("1.first-owner", "a fresh account has one user, its owner and admin", { n
 });
 
 choice(
-  "7.last_admin",
+  "7.error-codes.last_admin",
   "the last admin can neither go nor lose the permission",
   { needs: "embedded", options: {} },
   async ({ api }) => {
@@ -109,7 +113,7 @@ choice(
   },
 );
 
-choice("4.update-user", "changes only what is sent", async ({ api }) => {
+choice("4.user-area", "changes only what is sent", async ({ api }) => {
   const user = await api.create("/users", { email: freshAddress(), name: "Ada", permissions: ["read:data"] });
   const changed = (await api.patch(`/users/${user.id}`, { name: "Ada L." })).json;
   assert.deepEqual([changed.email, changed.name, changed.permissions], [user.email, "Ada L.", ["read:data"]]);

@@ -35,7 +35,7 @@ clause("4.create-webhook", "takes url, events, secret and active together", asyn
   assert.deepEqual([webhook.url, webhook.events, webhook.active], [body.url, body.events, false]);
 });
 
-choice("2.webhook-fields", "are seven and, in the 201 answer only, the secret", async ({ api }) => {
+choice("4.webhook-endpoints.fields", "are seven and, in the 201 answer only, the secret", async ({ api }) => {
   const { id, created_at, updated_at, secret, ...rest } = await create(api, { secret: "once" });
   assert.match(id, idOf("wh"));
   assert.match(String(created_at), ISO_TIME);
@@ -47,18 +47,18 @@ choice("2.webhook-fields", "are seven and, in the 201 answer only, the secret", 
   assert.equal("secret" in changed.json, false);
 });
 
-choice("2.webhook-fields", "url and events are required", ({ api }) =>
+choice("4.webhook-endpoints.fields", "url and events are required", ({ api }) =>
   requiredFields(api, "/webhooks", { url: URL_, events: ["app.created"] }),
 );
 
-choice("2.webhook-fields.active", "is true by default", async ({ api }) => {
+choice("2.webhook-active-default", "is true by default", async ({ api }) => {
   const webhook = await api.create("/webhooks", { url: URL_, events: ["data.processed"] });
   assert.equal(webhook.active, true);
   await api.delete(`/webhooks/${webhook.id}`);
   await fieldRule(api, "/webhooks", WHOLE, { field: "active", good: [false], bad: NOT_FLAG });
 });
 
-choice("2.webhook-fields.events", "are one or more of the six types, none twice", async ({ api }) => {
+choice("2.webhook-events", "are one or more of the six types, none twice", async ({ api }) => {
   const { id } = await create(api);
   const good = [["data.processed"], TYPES];
   const bad = [[], ["app.created", "app.created"], [...TYPES, "app.created"], null, "app.created", {}, 5];
@@ -68,7 +68,7 @@ choice("2.webhook-fields.events", "are one or more of the six types, none twice"
   await fieldRule(api, "/webhooks", WHOLE, { ...unknown, bad: [["app.renamed"], ["*"], [""], [null], [5], [[]]] });
 });
 
-choice("2.webhook-fields.secret", "has 1 to 255 characters and is made where absent", async ({ api }) => {
+choice("2.webhook-secret", "has 1 to 255 characters and is made where absent", async ({ api }) => {
   const good = ["s", "s".repeat(255), wide(255), " "];
   await fieldRule(api, "/webhooks", WHOLE, {
     field: "secret",
@@ -80,7 +80,7 @@ choice("2.webhook-fields.secret", "has 1 to 255 characters and is made where abs
   assert.notEqual(one.secret, two.secret);
 });
 
-choice("2.webhook-fields.url", "takes absolute URLs without user and password", async ({ api }) => {
+choice("2.webhook-url", "takes absolute URLs without user and password", async ({ api }) => {
   const good = [URL_, "https://hooks.example.com:8443/a?b=c", "https://xn--bcher-kva.example/"];
   const bad = [
     "",
@@ -97,6 +97,11 @@ choice("2.webhook-fields.url", "takes absolute URLs without user and password", 
   await changeRule(api, `/webhooks/${id}`, { field: "url", good, bad: [...bad, ...users, ...NOT_TEXT] });
 });
 
+choice("2.webhook-url-length", "is 2,048 characters", async ({ api }) => {
+  const url = (length: number) => URL_.padEnd(length, "x");
+  await fieldRule(api, "/webhooks", WHOLE, { field: "url", good: [url(2_048)], bad: [url(2_049)] });
+});
+
 /** Addresses of networks that no webhook may reach into, in the spellings in which they hide. */
 const INSIDE = [
   ...["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0"],
@@ -106,7 +111,7 @@ const INSIDE = [
 ];
 
 choice(
-  "6.webhook-policy",
+  "6.webhook-policies",
   "local takes loopback over http or https, otherwise https to public addresses",
   async ({ api }) => {
     const good = [
@@ -121,7 +126,24 @@ choice(
   },
 );
 
-choice("4.update-webhook", "changes only what is sent", async ({ api }) => {
+choice(
+  "6.webhook-policies",
+  "strict takes https to public addresses only",
+  { needs: "embedded", options: { webhookPolicy: "strict" } },
+  async ({ api }) => {
+    const loopback = [
+      "http://localhost:9/",
+      "https://localhost/",
+      "http://127.0.0.1:9/",
+      "https://127.0.0.1/",
+      "https://[::1]/",
+    ];
+    const bad = ["http://hooks.example.com/", ...loopback, ...INSIDE.map((host) => `https://${host}/`)];
+    await fieldRule(api, "/webhooks", WHOLE, { field: "url", good: [URL_, "https://8.8.8.8/"], bad });
+  },
+);
+
+choice("4.webhook-endpoints.change", "changes only what is sent", async ({ api }) => {
   const webhook = await create(api);
   const { json } = await api.patch(`/webhooks/${webhook.id}`, { events: ["app.deleted"] });
   assert.deepEqual([json.url, json.events, json.active], [URL_, ["app.deleted"], false]);
@@ -129,21 +151,25 @@ choice("4.update-webhook", "changes only what is sent", async ({ api }) => {
   problem(await api.patch("/webhooks/wh_00000000000000000000000", { active: true }), 404, "not_found");
 });
 
-choice("4.delete-webhook", "answers 204 once and 404 afterwards", async ({ api }) => {
+choice("4.webhook-endpoints.delete", "answers 204 once and 404 afterwards", async ({ api }) => {
   const { id } = await create(api);
   assert.equal((await api.delete(`/webhooks/${id}`)).status, 204);
   problem(await api.delete(`/webhooks/${id}`), 404, "not_found");
   problem(await api.get(`/webhooks/${id}/deliveries`), 404, "not_found");
 });
 
-choice("4.test-webhook", "answers 202 with a delivery that belongs to no listed event", async ({ api }) => {
-  // Port 9 refuses at once.
-  const { id } = await create(api, { url: "http://127.0.0.1:9/" });
-  const answer = await api.post(`/webhooks/${id}/test`, { type: "app.deployed" });
-  assert.equal(answer.status, 202, answer.text);
-  const { webhook_id, event_type, event_id } = answer.json;
-  assert.deepEqual([webhook_id, event_type], [id, "app.deployed"]);
-  problem(await api.get(`/events/${event_id}`), 404, "not_found");
-  invalid(await api.post(`/webhooks/${id}/test`, { type: "app.renamed" }), "#/type");
-  invalid(await api.post(`/webhooks/${id}/test`, {}), "#/type");
-});
+choice(
+  "4.delivery-request-response",
+  "answers 202 with a delivery that belongs to no listed event",
+  async ({ api }) => {
+    // Port 9 refuses at once.
+    const { id } = await create(api, { url: "http://127.0.0.1:9/" });
+    const answer = await api.post(`/webhooks/${id}/test`, { type: "app.deployed" });
+    assert.equal(answer.status, 202, answer.text);
+    const { webhook_id, event_type, event_id } = answer.json;
+    assert.deepEqual([webhook_id, event_type], [id, "app.deployed"]);
+    problem(await api.get(`/events/${event_id}`), 404, "not_found");
+    invalid(await api.post(`/webhooks/${id}/test`, { type: "app.renamed" }), "#/type");
+    invalid(await api.post(`/webhooks/${id}/test`, {}), "#/type");
+  },
+);

@@ -27,7 +27,7 @@ choice("4.create-status", "201 with Location, where the app then is", async ({ a
   assert.equal((await api.get(`/apps/${answer.id}`)).text, answer.text);
 });
 
-choice("4.read-app", "answers the app", async ({ api }) => {
+choice("4.app-endpoints.read", "answers the app", async ({ api }) => {
   const app = await newApp(api);
   const answer = await api.get(`/apps/${app.id}`);
   assert.equal(answer.status, 200);
@@ -35,7 +35,7 @@ choice("4.read-app", "answers the app", async ({ api }) => {
   problem(await api.get(NO_APP), 404, "not_found");
 });
 
-choice("4.update-app", "changes the fields that are sent and no others", async ({ api }) => {
+choice("4.app-endpoints.change", "changes the fields that are sent and no others", async ({ api }) => {
   const app = await newApp(api);
   const answer = await api.patch(`/apps/${app.id}`, { title: "Costs" });
   assert.equal(answer.status, 200);
@@ -46,14 +46,14 @@ choice("4.update-app", "changes the fields that are sent and no others", async (
   problem(await api.patch(NO_APP, { title: "T" }), 404, "not_found");
 });
 
-choice("4.update-app", "a faulty field leaves all as it was", async ({ api }) => {
+choice("4.app-endpoints.change", "a faulty field leaves all as it was", async ({ api }) => {
   const app = await newApp(api);
   invalid(await api.patch(`/apps/${app.id}`, { title: "Costs", theme: 5 }), "#/theme");
   assert.deepEqual((await api.get(`/apps/${app.id}`)).json, app);
 });
 
 choice(
-  "4.update-app",
+  "4.app-endpoints.change",
   "a change sets updated_at, one that changes nothing does not",
   { needs: "embedded", options: { clock: "manual" } },
   async ({ api, service }) => {
@@ -108,7 +108,7 @@ choice("4.create-status", "a deploy answers 201 with the deployment and its Loca
   assert.deepEqual((await api.get(path)).json, answer.json);
 });
 
-choice("4.read-deployment", "is found under its own app only", async ({ api }) => {
+choice("4.app-endpoints.deployments", "is found under its own app only", async ({ api }) => {
   const [one, two] = [await newApp(api), await newApp(api)];
   const deployment = await api.create(`/apps/${one.id}/deploy`, { name: "R" });
   assert.equal((await api.get(`/apps/${one.id}/deployments/${deployment.id}`)).status, 200);
@@ -116,7 +116,7 @@ choice("4.read-deployment", "is found under its own app only", async ({ api }) =
   problem(await api.get(`/apps/${one.id}/deployments/dep_00000000000000000000000`), 404, "not_found");
 });
 
-choice("4.interact", "answers 202 with the event", async ({ api }) => {
+choice("4.interaction-response", "answers 202 with the event", async ({ api }) => {
   const app = await newApp(api);
   const point = { x: "2026-03", y: 48.5, category: null };
   const body = { user_id: "visitor 17", interaction_type: "chart_click", chart_id: "c1", data_point: point };
@@ -128,7 +128,7 @@ choice("4.interact", "answers 202 with the event", async ({ api }) => {
   problem(await api.post(`${NO_APP}/interactions`, body), 404, "not_found");
 });
 
-choice("4.interact", "leaves out what is not sent as null", async ({ api }) => {
+choice("4.interaction-response", "leaves out what is not sent as null", async ({ api }) => {
   const app = await newApp(api);
   const send = async (body: object) => (await api.post(`/apps/${app.id}/interactions`, body)).json.data;
   const least = { user_id: "u", interaction_type: "t" };
@@ -138,7 +138,7 @@ choice("4.interact", "leaves out what is not sent as null", async ({ api }) => {
   assert.deepEqual(await send({ ...least, data_point: {} }), { object: open });
 });
 
-choice("4.interact", "bounds its fields", async ({ api }) => {
+choice("4.interaction-response", "bounds its fields", async ({ api }) => {
   const app = await newApp(api);
   const path = `/apps/${app.id}/interactions`;
   const least = { user_id: "u", interaction_type: "t" };

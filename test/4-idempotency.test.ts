@@ -22,7 +22,7 @@ const kept = ({ status, headers, text }: Answer) => [
   text,
 ];
 
-choice("4.idempotency-key", "the same request again replays the first answer and does nothing", async ({ api }) => {
+choice("4.idempotency", "the same request again replays the first answer and does nothing", async ({ api }) => {
   const key = fresh();
   const first = await once(api, key);
   assert.equal(first.headers[REPLAYED], undefined);
@@ -36,14 +36,14 @@ choice("4.idempotency-key", "the same request again replays the first answer and
   assert.deepEqual([await total(api), await total(api, "/events")], before);
 });
 
-choice("4.idempotency-key", "the first answer comes even when the resource has changed or gone", async ({ api }) => {
+choice("4.idempotency", "the first answer comes even when the resource has changed or gone", async ({ api }) => {
   const key = fresh();
   const first = await once(api, key);
   await api.delete(`/apps/${first.id}`);
   assert.equal((await once(api, key)).text, first.text);
 });
 
-choice("4.idempotency-key", "with another body or path it is refused", async ({ api }) => {
+choice("4.idempotency", "with another body or path it is refused", async ({ api }) => {
   const key = fresh();
   const first = await once(api, key);
   problem(await once(api, key, "/apps", { title: "Twice" }), 422, "idempotency_key_reused");
@@ -52,7 +52,7 @@ choice("4.idempotency-key", "with another body or path it is refused", async ({ 
   assert.equal((await once(api, key)).text, first.text, "the first answer is still kept");
 });
 
-choice("4.idempotency-key", "belongs to the credential that sent it", async ({ api }) => {
+choice("4.idempotency", "belongs to the credential that sent it", async ({ api }) => {
   const other = api.as(String((await api.create("/api-keys", { name: "Other" })).key));
   const key = fresh();
   const [mine, theirs] = [await once(api, key), await once(other, key)];
@@ -60,7 +60,7 @@ choice("4.idempotency-key", "belongs to the credential that sent it", async ({ a
   assert.equal(theirs.headers[REPLAYED], undefined);
 });
 
-choice("4.idempotency-key", "counts only on POST", async ({ api }) => {
+choice("4.idempotency", "counts only on POST", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "T" });
   const header = { "idempotency-key": fresh() };
   assert.equal((await api.patch(`/apps/${id}`, { title: "A" }, header)).status, 200);
@@ -68,14 +68,14 @@ choice("4.idempotency-key", "counts only on POST", async ({ api }) => {
   assert.equal((await api.delete(`/apps/${id}`, header)).status, 204);
 });
 
-choice("4.idempotency-key", "has 1 to 255 characters and comes once", async ({ api }) => {
+choice("4.idempotency", "has 1 to 255 characters and comes once", async ({ api }) => {
   for (const key of ["k", "k".repeat(255)]) assert.equal((await once(api, key)).status, 201);
   for (const key of ["", "k".repeat(256)]) badHeader(await once(api, key), "Idempotency-Key");
   const repeated = { "idempotency-key": [fresh(), fresh()] };
   badHeader(await api.post("/apps", { title: "T" }, repeated), "Idempotency-Key");
 });
 
-choice("4.idempotency-key", "a refusal is replayed as well", async ({ api }) => {
+choice("4.idempotency", "a refusal is replayed as well", async ({ api }) => {
   const key = fresh();
   const first = await once(api, key, "/apps", { title: "" });
   invalid(first, "#/title");
@@ -88,14 +88,14 @@ choice("4.idempotency-key", "a refusal is replayed as well", async ({ api }) => 
   assert.equal((await once(api, missing, path, { name: "R" })).header(REPLAYED), "true");
 });
 
-choice("4.idempotency-key", "what was refused before the body was read is not kept", async ({ api }) => {
+choice("4.idempotency", "what was refused before the body was read is not kept", async ({ api }) => {
   const key = fresh();
   assert.equal((await api.as(null).post("/apps", { title: "Once" }, { "idempotency-key": key })).status, 401);
   assert.equal((await api.post("/apps?x=1", { title: "Once" }, { "idempotency-key": key })).status, 400);
   assert.equal((await once(api, key)).status, 201);
 });
 
-choice("4.idempotency-secrets", "what is shown once is null in a replay", async ({ api }) => {
+choice("4.idempotency.secrets", "what is shown once is null in a replay", async ({ api }) => {
   const webhook = { url: "https://h.example.com/", events: ["app.created"], active: false, secret: "given" };
   const client = { name: "C", redirect_uris: ["https://c.example.com/"], scopes: ["admin"] };
   const cases: readonly (readonly [path: string, body: object, secret: string])[] = [
@@ -132,7 +132,7 @@ choice(
 );
 
 choice(
-  "4.idempotency-in-progress",
+  "4.idempotency.in-progress",
   "while the first is running a second is told so",
   { needs: "embedded" },
   async ({ api, authUrl }) => {
@@ -151,7 +151,7 @@ choice(
 );
 
 choice(
-  "4.idempotency-key",
+  "4.idempotency",
   "a request that broke off half-way leaves the key free",
   { needs: "embedded" },
   async ({ api, authUrl }) => {

@@ -106,7 +106,7 @@ const NOT_A_NUMBER = [
   "5;",
 ];
 
-choice("4.bad-parameters", "limit and offset are plain decimal digits", async ({ api }) => {
+choice("7.error-codes.parameters", "limit and offset are plain decimal digits", async ({ api }) => {
   for (const text of NOT_A_NUMBER) {
     badParameter(await api.get(`/apps?limit=${text}`), "limit");
     badParameter(await api.get(`/apps?offset=${text}`), "offset");
@@ -115,18 +115,18 @@ choice("4.bad-parameters", "limit and offset are plain decimal digits", async ({
   badParameter(await api.get("/apps?offset=9007199254740992"), "offset");
 });
 
-choice("4.bad-parameters", "public is true or false and nothing else", async ({ api }) => {
+choice("7.error-codes.parameters", "public is true or false and nothing else", async ({ api }) => {
   for (const text of ["", "1", "0", "True", "FALSE", "yes", "true%20", "null"])
     badParameter(await api.get(`/apps?public=${text}`), "public");
 });
 
-choice("4.bad-parameters", "a repeated one is refused, even with the same value", async ({ api }) => {
+choice("7.error-codes.parameters", "a repeated one is refused, even with the same value", async ({ api }) => {
   badParameter(await api.get("/apps?limit=5&limit=5"), "limit");
   badParameter(await api.get("/apps?public=true&public=false"), "public");
   badParameter(await api.get("/apps?limit=5&%6Cimit=6"), "limit");
 });
 
-choice("4.bad-parameters", "an unknown one is refused, on every kind of request", async ({ api }) => {
+choice("7.error-codes.parameters", "an unknown one is refused, on every kind of request", async ({ api }) => {
   badParameter(await api.get("/apps?page=2"), "page");
   badParameter(await api.get("/apps?Limit=2"), "Limit");
   badParameter(await api.get("/apps?limit[]=2"), "limit[]");
@@ -139,7 +139,7 @@ choice("4.bad-parameters", "an unknown one is refused, on every kind of request"
   assert.equal((await api.get(`/apps/${app.id}`)).status, 200, "nothing was deleted");
 });
 
-choice("4.bad-parameters", "all of them are named in one answer", async ({ api }) => {
+choice("7.error-codes.parameters", "all of them are named in one answer", async ({ api }) => {
   badParameter(await api.get("/apps?limit=0&offset=-1&public=maybe&x=1"), "limit", "offset", "public", "x");
 });
 

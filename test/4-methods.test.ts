@@ -65,7 +65,7 @@ choice("4.paths", "the rest of the API's paths", OWN, async ({ document }) => {
   ]);
 });
 
-choice("4.method-not-allowed", "another method on a known path is 405 with Allow", OWN, async ({ api, document }) => {
+choice("7.error-codes.405", "another method on a known path is 405 with Allow", OWN, async ({ api, document }) => {
   const ids = await world(api);
   for (const [path, declared] of methodsByPath(document)) {
     const allow = allowed(declared);
@@ -102,7 +102,7 @@ choice("4.head", "answers as GET does, without the body", OWN, async ({ api, doc
   assert.deepEqual([missing.status, missing.bytes.length], [404, 0]);
 });
 
-choice("4.method-not-allowed", "methods are written in capitals", OWN, async ({ api }) => {
+choice("7.error-codes.405", "methods are written in capitals", OWN, async ({ api }) => {
   for (const method of ["TRACE", "CONNECT_", "MKCOL"])
     assert.ok((await api.send("PROPFIND", "/apps")).status === 405, method);
 });
@@ -135,7 +135,7 @@ const NO_PATHS = [
   ...["/users/me/keys", "/__proto__", "/constructor", "/apps/x/__proto__", "/apps/x/constructor", "/null", "/%00"],
 ];
 
-choice("4.unknown-paths", "are 404 whatever the method", OWN, async ({ api }) => {
+choice("7.error-codes.404", "are 404 whatever the method", OWN, async ({ api }) => {
   for (const path of NO_PATHS)
     for (const method of ["GET", "POST", "DELETE"]) problem(await api.send(method, path), 404, "not_found");
 });
@@ -163,7 +163,7 @@ const NO_IDS = [
   ...["%f0%9f%98%80", "'%20OR%201=1--", "{app_id}".replace("{", "%7B").replace("}", "%7D"), "a".repeat(2000)],
 ];
 
-choice("4.unknown-ids", "are 404 however they are written", OWN, async ({ api }) => {
+choice("7.error-codes.404", "are 404 however they are written", OWN, async ({ api }) => {
   for (const id of NO_IDS)
     for (const kind of ["apps", "users", "webhooks", "events", "api-keys", "data-sources", "oauth-clients"])
       problem(await api.get(`/${kind}/${id}`), 404, "not_found");

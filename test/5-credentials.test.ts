@@ -46,7 +46,7 @@ clause("5.401.format", "a wrong format is answered 401", async ({ api }) => {
 });
 
 choice(
-  "7.401-codes",
+  "7.error-codes.401",
   "a missing credential is told so, without an error code in the challenge",
   async ({ api, authUrl }) => {
     const answer = await api.as(null).get("/apps");
@@ -74,15 +74,19 @@ const MALFORMED = [
   ],
 ];
 
-choice("7.401-codes", "more than twenty malformed credentials after Bearer are invalid_request", async ({ api }) => {
-  assert.ok(MALFORMED.length > 20);
-  for (const value of MALFORMED) {
-    const answer = await send(api, value);
-    problem(answer, 401, "malformed_credential");
-    assert.match(challengeOf(answer), /error="invalid_request"/, value);
-    assert.match(challengeOf(answer), /resource_metadata="/);
-  }
-});
+choice(
+  "7.error-codes.401",
+  "more than twenty malformed credentials after Bearer are invalid_request",
+  async ({ api }) => {
+    assert.ok(MALFORMED.length > 20);
+    for (const value of MALFORMED) {
+      const answer = await send(api, value);
+      problem(answer, 401, "malformed_credential");
+      assert.match(challengeOf(answer), /error="invalid_request"/, value);
+      assert.match(challengeOf(answer), /resource_metadata="/);
+    }
+  },
+);
 
 const OTHER_SCHEMES = [
   "Basic dXNlcjpwYXNz",
@@ -97,7 +101,7 @@ const OTHER_SCHEMES = [
   "Bearer,abc",
 ];
 
-choice("7.401-codes", "another scheme is malformed, without an error code in the challenge", async ({ api }) => {
+choice("7.error-codes.401", "another scheme is malformed, without an error code in the challenge", async ({ api }) => {
   for (const value of OTHER_SCHEMES) {
     const answer = await send(api, value);
     problem(answer, 401, "malformed_credential");
@@ -106,7 +110,7 @@ choice("7.401-codes", "another scheme is malformed, without an error code in the
   }
 });
 
-choice("7.401-codes", "an unknown credential is invalid_token", async ({ api }) => {
+choice("7.error-codes.401", "an unknown credential is invalid_token", async ({ api }) => {
   for (const token of ["ahs_nobody-has-this-key", "unknown", "a.b.c", "A".repeat(9000), "__proto__", "-._~+/=="]) {
     const answer = await send(api, `Bearer ${token}`);
     problem(answer, 401, "invalid_credential");

@@ -164,24 +164,28 @@ choice("6.event-ids", "are ids of their kind, and times carry milliseconds", asy
   assert.match(String(event.created), ISO_TIME);
 });
 
-choice("4.read-event", "one event is the envelope as it stands in the list", async ({ api }) => {
+choice("4.event-endpoints.read", "one event is the envelope as it stands in the list", async ({ api }) => {
   const event = await theEvent(api, () => newApp(api));
   assert.deepEqual((await api.get(`/events/${event.id}`)).json, event);
   problem(await api.get("/events/evt_00000000000000000000000"), 404, "not_found");
 });
 
-choice("4.list-events", "come in the order in which they happened, of one type if asked for", async ({ api }) => {
-  const app = await newApp(api);
-  for (const title of ["One", "Two", "Three"]) await api.patch(`/apps/${app.id}`, { title });
-  const all = (await api.get(`/events?type=app.updated&limit=3&offset=${(await countOf(api, "app.updated")) - 3}`))
-    .items;
-  assert.deepEqual(
-    all.map((event) => objectOf(event).title),
-    ["One", "Two", "Three"],
-  );
-  for (const type of ["app.renamed", "", "APP.CREATED", "__proto__"])
-    badParameter(await api.get(`/events?type=${type}`), "type");
-});
+choice(
+  "4.event-endpoints.list",
+  "come in the order in which they happened, of one type if asked for",
+  async ({ api }) => {
+    const app = await newApp(api);
+    for (const title of ["One", "Two", "Three"]) await api.patch(`/apps/${app.id}`, { title });
+    const all = (await api.get(`/events?type=app.updated&limit=3&offset=${(await countOf(api, "app.updated")) - 3}`))
+      .items;
+    assert.deepEqual(
+      all.map((event) => objectOf(event).title),
+      ["One", "Two", "Three"],
+    );
+    for (const type of ["app.renamed", "", "APP.CREATED", "__proto__"])
+      badParameter(await api.get(`/events?type=${type}`), "type");
+  },
+);
 
 choice("6.same-commit", "what is refused or changes nothing leaves no event", async ({ api }) => {
   const custom_domain = freshHost();

@@ -34,16 +34,21 @@ const NOT_HTTP = [
   ...["GET /a b HTTP/1.1\r\nhost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
 ];
 
-choice("7.not-http", "is answered 400 invalid_request, and the connection closed", OWN, async ({ authUrl }) => {
-  for (const bytes of NOT_HTTP) {
-    const connection = await RawConnection.open(authUrl);
-    const answer = await connection.write(Buffer.from(bytes, "latin1")).answer();
-    assert.equal(answer.status, 400, JSON.stringify(bytes));
-    problem(answer, 400, "invalid_request");
-    assert.equal(answer.headers.connection, "close");
-    assert.equal(await connection.untilClosed(), "end");
-  }
-});
+choice(
+  "7.error-codes.not-http",
+  "is answered 400 invalid_request, and the connection closed",
+  OWN,
+  async ({ authUrl }) => {
+    for (const bytes of NOT_HTTP) {
+      const connection = await RawConnection.open(authUrl);
+      const answer = await connection.write(Buffer.from(bytes, "latin1")).answer();
+      assert.equal(answer.status, 400, JSON.stringify(bytes));
+      problem(answer, 400, "invalid_request");
+      assert.equal(answer.headers.connection, "close");
+      assert.equal(await connection.untilClosed(), "end");
+    }
+  },
+);
 
 /** Requests whose end one reader sees here and another there: what request smuggling is made of. */
 const AMBIGUOUS = [
@@ -58,7 +63,7 @@ const AMBIGUOUS = [
   ["transfer-encoding: xchunked"],
 ];
 
-choice("7.not-http", "a body whose length is in doubt is refused", OWN, async (context) => {
+choice("7.error-codes.not-http", "a body whose length is in doubt is refused", OWN, async (context) => {
   for (const lines of AMBIGUOUS) {
     const answer = await rawAnswer(context.authUrl, post(context, ...lines) + APP);
     assert.equal(answer.status, 400, lines.join());
@@ -71,7 +76,7 @@ choice("7.not-http", "a body whose length is in doubt is refused", OWN, async (c
   problem(size, 400, "invalid_request");
 });
 
-choice("7.host", "is needed once in HTTP/1.1", OWN, async (context) => {
+choice("7.error-codes.host", "is needed once in HTTP/1.1", OWN, async (context) => {
   const { authUrl, api } = context;
   const credential = `authorization: Bearer ${api.key}`;
   const request = (version: string, ...lines: string[]) =>
