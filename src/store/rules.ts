@@ -1,6 +1,6 @@
 // What a store needs of a declared collection (domain/store.ts), worked out once: which key a record has in each index
-// and unique rule. A key of one field is the value itself, so that 1 and "1" differ; of several fields it is their JSON
-// text, so that ["a", "b,c"] and ["a,b", "c"] differ. Null in any field means: not in this list.
+// and unique rule. A key of one field is the value itself, so that 1 and "1" differ; of several fields it is a text
+// in which ["a", "b,c"] and ["a,b", "c"] differ too. Null in any field means: not in this list.
 import type { AnyCollection, Scalar, Stored } from "../domain/store.ts";
 
 /** A record as the store sees it: a JSON object with fields it may look at by name. */
@@ -58,17 +58,43 @@ function keyRule(fields: readonly string[]): KeyRule {
       keyFor: ([value]) => scalarKey(value),
       valuesOf: (key) => [key],
     };
-  const keyFor = (values: readonly unknown[]) => (values.some(isNothing) ? undefined : JSON.stringify(values));
   return {
-    keyFor,
-    keyOf: (record) => keyFor(fields.map((field) => record[field])),
-    valuesOf: (key) => JSON.parse(String(key)),
+    keyOf: (record) => joined(fields.length, (at) => record[fields[at] ?? ""]),
+    keyFor: (values) => joined(values.length, (at) => values[at]),
+    valuesOf: separated,
   };
 }
-
-const isNothing = (value: unknown): boolean => value === null || value === undefined;
 
 function scalarKey(value: unknown): Key | undefined {
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
   return undefined;
+}
+
+const isNothing = (value: unknown): boolean => value === null || value === undefined;
+
+/** One text for several values, each marked with its kind, strings with their length: no two lists give the same. */
+function joined(count: number, valueAt: (at: number) => unknown): string | undefined {
+  let text = "";
+  for (let at = 0; at < count; at += 1) {
+    const value = scalarKey(valueAt(at));
+    if (value === undefined) return undefined;
+    if (typeof value === "string") text += `${value.length}:${value}`;
+    else text += typeof value === "number" ? `#${value}` : `!${value}`;
+  }
+  return text;
+}
+
+/** The values that `joined` made the key of. */
+function separated(key: Key): readonly Scalar[] {
+  const part = /(\d+):|#([-+.\de]+)|!(true|false)/y;
+  const values: Scalar[] = [];
+  for (let found = part.exec(String(key)); found !== null; found = part.exec(String(key))) {
+    const [, length, number, flag] = found;
+    if (length === undefined) values.push(number === undefined ? flag === "true" : Number(number));
+    else {
+      values.push(String(key).slice(part.lastIndex, part.lastIndex + Number(length)));
+      part.lastIndex += Number(length);
+    }
+  }
+  return values;
 }

@@ -1,5 +1,6 @@
 // The few file operations that the store is built from. Each is whole or fails: a write that comes back short goes on
 // until all is written or an error says why not. Nothing here decides what an error means.
+import { isAscii } from "node:buffer";
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -52,43 +53,68 @@ export async function syncFolderOf(file: string): Promise<void> {
   }
 }
 
-export interface Line {
-  readonly bytes: Buffer;
+/** A line with its line feed (the last one may lack it), as a part of what was read; valid until the next is asked for. */
+export class Line {
+  buffer: Buffer = Buffer.alloc(0);
+  from = 0;
+  to = 0;
   /** From 1. */
-  readonly number: number;
+  number = 0;
   /** Where it begins in the file. */
-  readonly start: number;
+  start = 0;
+  isAscii = false;
+
+  get bytes(): Buffer {
+    return this.buffer.subarray(this.from, this.to);
+  }
+
+  /** The text of the line, without its last `less` bytes. */
+  text(less = 0): string {
+    return this.buffer.toString(this.isAscii ? "latin1" : "utf8", this.from, this.to - less);
+  }
+
+  byteFromEnd(distance: number): number | undefined {
+    return this.buffer[this.to - distance];
+  }
 }
 
-/** The lines of a file, each with its line feed; the last one may lack it. Never more than a line is held at once. */
+/** The lines of a file, which may be larger than memory. One object stands for all of them, since there are millions. */
 export function* readLines(file: string): Generator<Line> {
   const fd = fs.openSync(file, "r");
+  const line = new Line();
+  let parts: Buffer[] = [];
   try {
-    let number = 1;
-    let start = 0;
-    for (const bytes of splitLines(fd)) {
-      yield { bytes, number, start };
-      number += 1;
-      start += bytes.length;
+    for (let chunk = readChunk(fd); chunk.length > 0; chunk = readChunk(fd)) {
+      const chunkIsAscii = isAscii(chunk);
+      let from = 0;
+      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+        if (parts.length === 0) next(line, chunk, from, end + 1, chunkIsAscii);
+        else whole(line, [...parts, chunk.subarray(from, end + 1)]);
+        yield line;
+        parts = [];
+        from = end + 1;
+      }
+      if (from < chunk.length) parts.push(chunk.subarray(from));
     }
+    if (parts.length > 0) yield whole(line, parts);
   } finally {
     fs.closeSync(fd);
   }
 }
 
-function* splitLines(fd: number): Generator<Buffer> {
-  let parts: Buffer[] = [];
-  for (let chunk = readChunk(fd); chunk.length > 0; chunk = readChunk(fd)) {
-    let from = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-      const piece = chunk.subarray(from, end + 1);
-      yield parts.length === 0 ? piece : Buffer.concat([...parts, piece]);
-      parts = [];
-      from = end + 1;
-    }
-    if (from < chunk.length) parts.push(chunk.subarray(from));
-  }
-  if (parts.length > 0) yield Buffer.concat(parts);
+function next(line: Line, buffer: Buffer, from: number, to: number, ascii: boolean): Line {
+  line.start += line.to - line.from;
+  line.number += 1;
+  line.buffer = buffer;
+  line.from = from;
+  line.to = to;
+  line.isAscii = ascii;
+  return line;
+}
+
+function whole(line: Line, parts: readonly Buffer[]): Line {
+  const bytes = Buffer.concat(parts);
+  return next(line, bytes, 0, bytes.length, false);
 }
 
 function readChunk(fd: number): Buffer {

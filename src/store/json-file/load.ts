@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { StoreRefusal } from "../../domain/store.ts";
 import { trusted } from "../../kit/schema.ts";
-import type { Fields, Rules, TableRule } from "../rules.ts";
+import type { Fields, Rules } from "../rules.ts";
 import { Tables } from "../tables.ts";
 import { type Line, messageOf, readLines } from "./disk.ts";
 import { BLOCK_LINES, encode, hex } from "./snapshot.ts";
@@ -30,6 +30,8 @@ export function loadSnapshot(file: string, rules: Rules): Loaded {
   return own.finish() ?? loadDocument(file, rules, undefined);
 }
 
+type Add = (record: unknown, line: () => string) => void;
+
 /** Puts records into tables; refuses what no table could hold. */
 class Filler {
   readonly tables: Tables;
@@ -42,26 +44,17 @@ class Filler {
     this.tables = new Tables(rules);
   }
 
-  rule(name: string): TableRule {
+  list(name: string): Add {
     const rule = this.#rules.get(name);
     if (rule === undefined)
       throw new StoreRefusal(
         `${this.#file} has a collection "${name}" that this version does not know. Start the version that wrote it.`,
       );
-    return rule;
-  }
-
-  put(rule: TableRule, record: unknown, where: () => string): void {
-    if (!isRecord(record)) throw new StoreRefusal(`${where()}: not a record with an id`);
-    const { tables } = this;
-    if (tables.row(rule, record.id) !== undefined)
-      throw new StoreRefusal(`${where()}: a second record with the id ${JSON.stringify(record.id)} in ${rule.name}`);
-    for (const [name, unique] of rule.uniques) {
-      const key = unique.keyOf(record);
-      if (key !== undefined && tables.holder(rule, unique, key) !== undefined)
-        throw new StoreRefusal(`${where()}: a second record with the same ${name} in ${rule.name}`);
-    }
-    tables.put(rule, record);
+    const add = this.tables.adder(rule);
+    return (record, where) => {
+      const fault = isRecord(record) ? add(record) : "not a record with an id";
+      if (fault !== undefined) throw new StoreRefusal(`${this.#file} ${where()}: ${fault}`);
+    };
   }
 }
 
@@ -73,12 +66,12 @@ function isRecord(value: unknown): value is Fields {
 class OwnLayout {
   readonly #file: string;
   readonly #filler: Filler;
-  readonly #checksums: string[] = [];
+  readonly #checksums = new Checksums();
   #journal = 0;
-  #list: TableRule | undefined;
-  #crc = 0;
-  #lines = 0;
+  #add: Add | undefined;
   #tail: string | undefined;
+  #number = 0;
+  readonly #where = () => `line ${this.#number}`;
 
   constructor(file: string, rules: Rules) {
     this.#file = file;
@@ -87,69 +80,93 @@ class OwnLayout {
 
   /** False when the line is none that this program writes at this place. */
   take(line: Line): boolean {
-    const { bytes, number } = line;
+    this.#number = line.number;
+    if (this.#add !== undefined && line.buffer[line.from] !== CLOSING_BRACKET) {
+      this.#checksums.add(line);
+      return this.#record(this.#add, line);
+    }
+    const text = line.text();
     if (this.#tail !== undefined) return false;
-    if (number > 1 && this.#list === undefined && TAIL.test(text(bytes))) {
-      this.#tail = text(bytes);
+    if (this.#add === undefined && line.number > 1 && TAIL.test(text)) {
+      this.#tail = text;
       return true;
     }
-    this.#sum(bytes);
-    if (number === 1) return this.#head(text(bytes));
-    if (this.#list === undefined) return this.#open(text(bytes));
-    if (bytes[0] === CLOSING_BRACKET) {
-      this.#list = undefined;
-      return true;
-    }
-    return this.#record(this.#list, line);
+    this.#checksums.add(line);
+    if (line.number === 1) return this.#head(text);
+    if (this.#add === undefined) return this.#open(text);
+    this.#add = undefined;
+    return true;
   }
 
   finish(): Loaded | undefined {
     if (this.#tail === undefined) return undefined;
-    this.#endBlock();
     const { checksums } = JSON.parse(`{${this.#tail.slice(2)}`);
-    refuseDamage(this.#file, this.#checksums, checksums);
+    refuseDamage(this.#file, this.#checksums.finish(), checksums);
     return { tables: this.#filler.tables, journal: this.#journal, asWritten: true };
   }
 
-  #head(line: string): boolean {
-    const [, journal] = HEAD.exec(line) ?? [];
+  #head(text: string): boolean {
+    const [, journal] = HEAD.exec(text) ?? [];
     this.#journal = Number(journal);
     return journal !== undefined;
   }
 
-  #open(line: string): boolean {
-    if (!LIST.test(line)) return false;
-    this.#list = this.#filler.rule(JSON.parse(line.slice(0, -3)));
+  #open(text: string): boolean {
+    if (!LIST.test(text)) return false;
+    this.#add = this.#filler.list(JSON.parse(text.slice(0, -3)));
     return true;
   }
 
-  #record(list: TableRule, { bytes, number }: Line): boolean {
-    const end = bytes.length - (bytes.at(-2) === COMMA ? 2 : 1);
+  #record(add: Add, line: Line): boolean {
     let record: unknown;
     try {
-      record = JSON.parse(bytes.toString("utf8", 0, end));
+      record = JSON.parse(line.text(line.byteFromEnd(2) === COMMA ? 2 : 1));
     } catch {
       // Not as written: what it is instead is found out when the file is read as a whole.
       return false;
     }
-    this.#filler.put(list, record, () => `${this.#file} line ${number}`);
+    add(record, this.#where);
     return true;
   }
+}
 
-  #sum(bytes: Buffer): void {
-    this.#crc = crc32(bytes, this.#crc);
+/** The checksums of lines as they come; lines that lie together in memory are summed together. */
+class Checksums {
+  readonly #found: string[] = [];
+  #buffer: Buffer = Buffer.alloc(0);
+  #from = 0;
+  #to = 0;
+  #lines = 0;
+  #crc = 0;
+
+  add(line: Line): void {
+    if (line.buffer !== this.#buffer) {
+      this.#sum();
+      this.#buffer = line.buffer;
+      this.#from = line.from;
+    }
+    this.#to = line.to;
     this.#lines += 1;
     if (this.#lines === BLOCK_LINES) this.#endBlock();
   }
 
+  finish(): readonly string[] {
+    if (this.#lines > 0) this.#endBlock();
+    return this.#found;
+  }
+
   #endBlock(): void {
-    if (this.#lines > 0) this.#checksums.push(hex(this.#crc));
-    this.#lines = 0;
+    this.#sum();
+    this.#found.push(hex(this.#crc));
     this.#crc = 0;
+    this.#lines = 0;
+  }
+
+  #sum(): void {
+    this.#crc = crc32(this.#buffer.subarray(this.#from, this.#to), this.#crc);
+    this.#from = this.#to;
   }
 }
-
-const text = (bytes: Buffer): string => bytes.toString("utf8");
 
 /** Reads a file of any layout. `oddLine` is the first that does not stand as this program writes it. */
 function loadDocument(file: string, rules: Rules, oddLine: number | undefined): Loaded {
@@ -158,9 +175,9 @@ function loadDocument(file: string, rules: Rules, oddLine: number | undefined): 
   const filler = new Filler(file, rules);
   const lists = Object.entries(collections);
   for (const [name, records] of lists) {
-    const rule = filler.rule(name);
+    const add = filler.list(name);
     if (!Array.isArray(records)) throw new StoreRefusal(`${file}: "${name}" is not an array of records`);
-    for (const [at, record] of records.entries()) filler.put(rule, record, () => `${file}: ${name}[${at}]`);
+    for (const [at, record] of records.entries()) add(record, () => `${name}[${at}]`);
   }
   // Written differently, the same content still has the same checksums.
   if (checksums !== undefined) {

@@ -48,6 +48,11 @@ export function recover(file: string, rules: Rules, warn: Warn): Recovered {
   return { tables: snapshot.tables, seq, journalLength: length, rewrite: !snapshot.asWritten };
 }
 
+interface Torn {
+  readonly number: number;
+  readonly bytes: Buffer;
+}
+
 /** Takes the lines of the journal in turn and makes their writes. */
 class Replay {
   readonly #file: string;
@@ -56,7 +61,7 @@ class Replay {
   #seq: number;
   #last: number | undefined;
   #length = 0;
-  #bad: disk.Line | undefined;
+  #bad: Torn | undefined;
 
   constructor(file: string, rules: Rules, tables: Tables, seq: number) {
     this.#file = file;
@@ -69,19 +74,19 @@ class Replay {
     if (this.#bad !== undefined) throw this.#refusal(this.#bad.number, "is not what was written there (CRC)");
     const batch = batchOf(line.bytes);
     if (batch === undefined) {
-      this.#bad = line;
+      this.#bad = { number: line.number, bytes: Buffer.from(line.bytes) };
       return;
     }
     const expected = (this.#last ?? Math.min(batch.seq - 1, this.#seq)) + 1;
     if (batch.seq !== expected)
       throw this.#refusal(line.number, `has the number ${batch.seq} where ${expected} should follow`);
     this.#last = batch.seq;
-    this.#length = line.start + line.bytes.length;
+    this.#length = line.start + line.to - line.from;
     if (batch.seq > this.#seq) this.#apply(batch, line.number);
   }
 
   /** A journal that ends before FILE was written has nothing that FILE does not have: all of it can go. */
-  finish(): { readonly seq: number; readonly length: number; readonly torn: disk.Line | undefined } {
+  finish(): { readonly seq: number; readonly length: number; readonly torn: Torn | undefined } {
     const isContained = (this.#last ?? 0) < this.#seq;
     return { seq: this.#seq, length: isContained ? 0 : this.#length, torn: this.#bad };
   }
@@ -106,7 +111,7 @@ class Replay {
 }
 
 /** Keeps a line that was never acknowledged where a person can look at it, before the journal is cut there. */
-function setAside(file: string, journal: string, torn: disk.Line, seq: number, warn: Warn): void {
+function setAside(file: string, journal: string, torn: Torn, seq: number, warn: Warn): void {
   let name = `${file}.torn-${seq}`;
   for (let n = 2; disk.sizeOf(name) !== undefined; n += 1) name = `${file}.torn-${seq}-${n}`;
   writeFileSync(name, torn.bytes, { flag: "wx", mode: disk.PRIVATE, flush: true });
