@@ -49,8 +49,7 @@ choice(
     const [header = "", claims = "", signature = ""] = tokens.access.split(".");
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const [head, said] = [headerOf(tokens.access), claimsOf(tokens.access)];
-    const [published] = (await api.root.get("/oauth/jwks")).json.keys as unknown[];
-    const jwk = members(published);
+    const [jwk = {}] = await publishedKeys(api);
     const pem = createPublicKey({
       key: { kty: "EC", crv: "P-256", x: str(jwk.x), y: str(jwk.y) },
       format: "jwk",
