@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash, createHmac, createPublicKey } from "node:crypto";
 import { choice, clause, withService } from "./support/clauses.ts";
-import { type Answer, type Client, members, str } from "./support/client.ts";
+import { type Answer, type Client, str } from "./support/client.ts";
 import { claimsOf, headerOf, person, publishedKeys, refresh, register, sendJson, tokensFor } from "./support/oauth.ts";
 import { problem } from "./support/problem.ts";
 
@@ -49,8 +49,7 @@ choice(
     const [header = "", claims = "", signature = ""] = tokens.access.split(".");
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const [head, said] = [headerOf(tokens.access), claimsOf(tokens.access)];
-    const [published] = (await api.root.get("/oauth/jwks")).json.keys as unknown[];
-    const jwk = members(published);
+    const [jwk = {}] = await publishedKeys(api);
     const pem = createPublicKey({
       key: { kty: "EC", crv: "P-256", x: str(jwk.x), y: str(jwk.y) },
       format: "jwk",

@@ -172,3 +172,25 @@ choice(
     pair(await refresh(api, third.tokens.refresh));
   },
 );
+
+choice(
+  "5.refresh-token-memory",
+  "when nothing can come of them any more, the store is rid of them",
+  OWN,
+  async (own) => {
+    const { tokens } = await scene(own.api);
+    await own.service.signIn({ scopes: ["admin"] });
+    const kept = async () => {
+      const { collections } = await own.service.store.snapshot();
+      return ["grants", "refresh_tokens", "sessions", "sign_ins"].map((name) => collections[name]?.length ?? 0);
+    };
+    assert.deepEqual(await kept(), [2, 2, 1, 1]);
+    await own.service.clock.advance(DAY_MS);
+    assert.deepEqual(await kept(), [2, 2, 0, 0]);
+    await own.service.clock.advance(29 * DAY_MS + 1);
+    assert.deepEqual(await kept(), [0, 2, 0, 0]);
+    await own.service.clock.advance(30 * DAY_MS);
+    assert.deepEqual(await kept(), [0, 0, 0, 0]);
+    assert.match(oauthError(await refresh(own.api, tokens.refresh), 400, "invalid_grant"), /not known/);
+  },
+);
