@@ -39,9 +39,10 @@ export function openApi(rows: readonly Row[], links: ServiceLinks): JsonSchema {
       version: VERSION,
       summary: "Create, deploy and manage data apps; be told of events by webhook.",
       description: `Errors are explained at ${links.authUrl}/docs.`,
+      contact: { name: "Documentation of this server", url: `${links.authUrl}/docs` },
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: links.baseUrl }],
+    servers: [{ url: new URL(links.baseUrl).pathname, description: "The server that this document came from" }],
     security: security([]),
     tags: tagsOf(rows),
     paths,
@@ -49,7 +50,9 @@ export function openApi(rows: readonly Row[], links: ServiceLinks): JsonSchema {
     components: {
       schemas: SCHEMAS,
       headers: HEADERS,
-      responses: Object.fromEntries(statuses().map((status) => [`Problem${status}`, problemResponse(status)])),
+      responses: Object.fromEntries(
+        statuses(rows).map((status) => [`Problem${status}`, problemResponse(Number(status))]),
+      ),
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key of the account: full access." },
         oauth: { type: "oauth2", description: "An access token of a user.", flows: { authorizationCode: flow(links) } },
@@ -91,6 +94,7 @@ function operation(row: Row): JsonSchema {
   return {
     operationId: row.operation,
     summary: row.summary,
+    description: described(row),
     tags: [tagOf(row)],
     ...(row.spec === undefined ? { "x-decision": row.gap } : { "x-spec": row.spec }),
     ...(row.scope !== null && { security: security([row.scope]) }),
@@ -98,6 +102,13 @@ function operation(row: Row): JsonSchema {
     ...(row.body && { requestBody: requestBody(row) }),
     responses: { [row.answer.status]: success(row), ...(row.method === "GET" && notModified(row)), ...failures(row) },
   };
+}
+
+/** Where the operation comes from and what it takes, in words. */
+function described(row: Row): string {
+  const origin = row.spec === undefined ? `Chosen by this server (decision ${row.gap})` : "Shown in the specification";
+  const needs = row.scope === null ? "any credential will do" : `an access token needs the scope ${row.scope}`;
+  return `${row.summary}. ${origin}; ${needs}.`;
 }
 
 function success(row: Row): JsonSchema {
@@ -145,7 +156,8 @@ function failures(row: Row): Record<string, JsonSchema> {
   return Object.fromEntries(listed.map((status) => [status, ref("responses", `Problem${status}`)]));
 }
 
-const statuses = (): number[] => [...new Set(Object.values(PROBLEMS).map(({ status }) => status))];
+/** Every status that an operation can fail with: of all, 405 is nobody's, since it means that there is no operation. */
+const statuses = (rows: readonly Row[]): string[] => [...new Set(rows.flatMap((row) => Object.keys(failures(row))))];
 
 function problemResponse(status: number): JsonSchema {
   const codes = Object.entries(PROBLEMS).filter(([, entry]) => entry.status === status);
@@ -170,6 +182,7 @@ function webhook(type: (typeof EVENT_TYPES)[number]): JsonSchema {
     post: {
       operationId: `on-${type}`,
       summary: `Sent for ${type}`,
+      description: `A POST to each active webhook that asked for ${type}, signed in X-Service-Signature.`,
       "x-spec": "6.envelope",
       security: [],
       parameters: ["X-Service-Signature", "X-Service-Event", "X-Service-Delivery", "X-Service-Attempt"].map((name) => ({
