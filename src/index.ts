@@ -4,6 +4,14 @@ export type { Collection, Reader, Scalar, Span, Store, StoreData, Stored, Tx } f
 export { StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/store.ts";
 export { verifySignature } from "./kit/signature.ts";
 export { OptionError } from "./options.ts";
+export {
+  type ReceivedAttempt,
+  type ReceivedEvent,
+  type Receiver,
+  type ReceiverAnswer,
+  type ReceiverOptions,
+  startReceiver,
+} from "./receiver.ts";
 export { type Service, type ServiceOptions, startService } from "./service.ts";
 export { storeContract } from "./store/contract.ts";
 export { jsonFileStore } from "./store/json-file.ts";

@@ -12,7 +12,7 @@ import { RateLimiter } from "./domain/limits.ts";
 import { type AccountRecord, type AccountState, collections } from "./domain/model.ts";
 import type { TokenAnswer } from "./domain/oauth/tokens.ts";
 import { Refusal } from "./domain/refusal.ts";
-import { sweepEvents } from "./domain/retention.ts";
+import { Sweeper } from "./domain/retention.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
 import { type Due, Unit, type UnitParts } from "./domain/work.ts";
@@ -92,6 +92,7 @@ export class Service implements AsyncDisposable {
   readonly #limiter: RateLimiter;
   readonly #outbox: Outbox;
   readonly #expiry: Expiry;
+  readonly #sweeper: Sweeper;
   #links = new ServiceLinks("http://localhost");
   #start: Start | undefined;
   #oauth: AuthorizationServer | undefined;
@@ -118,6 +119,7 @@ export class Service implements AsyncDisposable {
     const onError = (error: unknown, during: string) => log.error(error, during);
     this.#outbox = webhookOutbox(this.#unit, settings, onError);
     this.#expiry = new Expiry({ store, clock, lists: EXPIRING, onError });
+    this.#sweeper = new Sweeper(store, this.#background);
     this.#listener = new Listener(tlsOf(settings));
   }
 
@@ -223,7 +225,7 @@ export class Service implements AsyncDisposable {
   #onDue(due: Due): void {
     this.#outbox.notify(due.webhooks);
     for (const id of due.dataSources) this.#process(id);
-    for (const id of due.sweeps) this.#background.run("forgetting old events", () => sweepEvents(this.store, id));
+    this.#sweeper.notify(due.sweeps);
   }
 
   #process(id: string): void {

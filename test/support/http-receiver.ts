@@ -1,6 +1,6 @@
 // A receiver on a plain HTTP server that answers as a function says, and keeps what it was sent.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import { after } from "node:test";
+import { closeLater } from "./closing.ts";
 import { listen } from "./receivers.ts";
 
 export interface Got {
@@ -27,7 +27,7 @@ export async function httpReceiver(
     if (status !== undefined) response.writeHead(status).end();
   });
   const port = await listen(server);
-  after(() => {
+  closeLater(() => {
     server.closeAllConnections();
     server.close();
   });

@@ -1,5 +1,4 @@
 // An outbox with its store, clock and rows, and no HTTP in front: events go in by function, receivers are real sockets.
-import { after } from "node:test";
 import { Outbox, type OutboxParts } from "../../src/delivery/outbox.ts";
 import { RETRY_WAITS_MS } from "../../src/delivery/schedule.ts";
 import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
@@ -21,6 +20,7 @@ import { type Due, Unit } from "../../src/domain/work.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { closeLater } from "./closing.ts";
 
 export const START = Date.UTC(2026, 0, 1);
 /** What the outbox reads and writes. */
@@ -84,7 +84,7 @@ export async function outboxWorld(options: WorldOptions = {}): Promise<World> {
   };
   const unit = new Unit({ store, clock, ids, onDue });
   const caller = account("acc_1");
-  after(() => outbox.stop());
+  closeLater(() => outbox.stop());
   return {
     ...{ clock, store, unit, outbox, caller, sweeps, errors },
     webhook: async (url, { events, account: owner = caller } = {}) =>

@@ -176,7 +176,7 @@ test("one silent and one dead endpoint hold up no other", async () => {
   assert.equal((await world.log(mute))[0]?.attempts.length, 0);
 });
 
-test("8.deliveries-at-once: 256 are under way, the rest wait as rows; what works gets a place soon", async () => {
+test("8.deliveries-at-once: 256 are under way, the rest wait as rows", async () => {
   const world = await outboxWorld({ timeout_ms: 60_000 });
   const receiver = await httpReceiver(() => undefined);
   for (let n = 0; n < 300; n += 1) await world.webhook(receiver.url);
@@ -185,6 +185,21 @@ test("8.deliveries-at-once: 256 are under way, the rest wait as rows; what works
   for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
   assert.equal(receiver.got.length, 256);
   assert.equal((await world.outbox.pending()).length, 300);
+});
+
+test("8.doubtful-deliveries-at-once: what failed before never takes all places", async () => {
+  const world = await outboxWorld({ timeout_ms: 60_000 });
+  const dead = await httpReceiver((count) => (count <= 300 ? 500 : undefined));
+  const healthy = await httpReceiver();
+  for (let n = 0; n < 300; n += 1) await world.webhook(dead.url);
+  await world.emit();
+  await world.outbox.idle();
+  const well = await world.webhook(healthy.url);
+  await world.emit();
+  while ((await world.log(well)).some(({ status }) => status === "pending")) await new Promise(setImmediate);
+  while (dead.got.length < 492) await new Promise(setImmediate);
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+  assert.equal(dead.got.length, 492);
 });
 
 test("6.gone-status: 410 fails its delivery, switches the webhook off and cancels the others", async () => {

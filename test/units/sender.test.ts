@@ -2,20 +2,16 @@
 import assert from "node:assert/strict";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { judgeAddress } from "../../src/delivery/address-policy.ts";
 import { HttpSender, type Outcome, type SenderOptions } from "../../src/delivery/sender.ts";
+import { closeLater } from "../support/closing.ts";
 import { closedPort, listen, rawReceiver } from "../support/receivers.ts";
 import { CA_CERT, SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
-const closers: (() => unknown)[] = [];
-after(async () => {
-  for (const close of closers) await close();
-});
-
 function sender(over: Partial<SenderOptions> = {}): HttpSender {
   const made = new HttpSender({ policy: "local", timeout_ms: 2_000, ...over });
-  closers.push(() => made.close());
+  closeLater(() => made.close());
   return made;
 }
 
@@ -29,7 +25,7 @@ const post = (url: string) => ({
 /** One attempt at a receiver that answers as told. */
 async function attempt(answer: (socket: Socket) => void, over: Partial<SenderOptions> = {}) {
   const receiver = await rawReceiver(answer);
-  closers.push(receiver.close);
+  closeLater(receiver.close);
   const outcome = await sender(over).send(post(receiver.url));
   return { outcome, receiver };
 }
@@ -62,7 +58,7 @@ test("every other status fails, with the answer's Retry-After", async () => {
 
 test("a redirect is never followed", async () => {
   const target = await rawReceiver(text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
-  closers.push(target.close);
+  closeLater(target.close);
   for (const status of [301, 302, 303, 307, 308]) {
     const answer = `HTTP/1.1 ${status} X\r\nLocation: ${target.url}\r\nContent-Length: 0\r\n\r\n`;
     assert.deepEqual((await attempt(text(answer))).outcome, outcome({ status, body: "", error: "status" }));
@@ -185,14 +181,14 @@ test("a refused connection and a name that does not exist say so", async () => {
 
 test("names under localhost are loopback without DNS", async () => {
   const receiver = await rawReceiver(text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
-  closers.push(receiver.close);
+  closeLater(receiver.close);
   const made = await sender().send(post(`http://some.app.localhost:${receiver.port}/`));
   assert.deepEqual(made, outcome({ status: 200, body: "" }));
 });
 
 test("a name that resolves to a forbidden address is blocked, even beside an allowed one", async () => {
   const receiver = await rawReceiver(text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
-  closers.push(receiver.close);
+  closeLater(receiver.close);
   const url = `https://name.test:${receiver.port}/`;
   const forbidden = ["10.0.0.1", "169.254.169.254", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fe80::1"];
   for (const address of forbidden) {
@@ -210,7 +206,7 @@ test("a name that resolves to a forbidden address is blocked, even beside an all
 
 test("a URL that the policy refuses is blocked without a connection", async () => {
   const receiver = await rawReceiver(() => {});
-  closers.push(receiver.close);
+  closeLater(receiver.close);
   for (const url of [receiver.url, `https://localhost:${receiver.port}/`, `https://[::ffff:7f00:1]:${receiver.port}/`])
     assert.deepEqual(await sender({ policy: "strict" }).send(post(url)), outcome({ error: "blocked_address" }), url);
   assert.equal(receiver.connections(), 0);
@@ -218,7 +214,7 @@ test("a URL that the policy refuses is blocked without a connection", async () =
 
 test("the connected socket is judged again, before anything is sent, and when it is used again", async () => {
   const receiver = await rawReceiver(text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
-  closers.push(receiver.close);
+  closeLater(receiver.close);
   const url = `http://localhost:${receiver.port}/`;
   let asked = 0;
   let allowed = 2;
@@ -244,7 +240,7 @@ test("a connection is kept and used again, and given up where an answer was cut 
         : "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
     ),
   );
-  closers.push(receiver.close);
+  closeLater(receiver.close);
   const one = sender();
   for (let count = 0; count < 4; count += 1) assert.equal((await one.send(post(receiver.url))).status, 200);
   assert.equal(receiver.connections(), 2);
@@ -252,7 +248,7 @@ test("a connection is kept and used again, and given up where an answer was cut 
 
 test("TLS: refused without the authority, accepted with --webhook-ca, refused for another name", async () => {
   const server = createHttpsServer({ cert: SERVER_CERT, key: SERVER_KEY }, (_, response) => response.end("over TLS"));
-  closers.push(() => {
+  closeLater(() => {
     server.closeAllConnections();
     server.close();
   });
@@ -265,7 +261,7 @@ test("TLS: refused without the authority, accepted with --webhook-ca, refused fo
   assert.deepEqual(await trusting.send(post(`https://receiver.test:${port}/`)), right);
   assert.deepEqual(await trusting.send(post(`https://other.test:${port}/`)), outcome({ error: "tls" }));
   const plain = await rawReceiver(() => {});
-  closers.push(plain.close);
+  closeLater(plain.close);
   const silent = sender({ ca: CA_CERT, timeout_ms: 150 });
   assert.deepEqual(await silent.send(post(`https://127.0.0.1:${plain.port}/`)), outcome({ error: "timeout" }));
 });
@@ -273,6 +269,6 @@ test("TLS: refused without the authority, accepted with --webhook-ca, refused fo
 test("close breaks off what is under way", async () => {
   const closing = sender();
   const receiver = await rawReceiver(() => closing.close());
-  closers.push(receiver.close);
+  closeLater(receiver.close);
   assert.deepEqual(await closing.send(post(receiver.url)), outcome({ error: "reset" }));
 });

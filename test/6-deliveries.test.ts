@@ -1,0 +1,319 @@
+// Spec part 6, receiving endpoint and signature, and how deliveries behave over the API (contract, part 6). The receivers
+// are this file's own, on loopback. What needs the clock moved runs on a server of ours.
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { lookup } from "node:dns/promises";
+import { hostname } from "node:os";
+import { judgeAddress } from "../src/delivery/address-policy.ts";
+import { type ReceiverOptions, startReceiver } from "../src/receiver.ts";
+import { choice, clause, type OwnContext } from "./support/clauses.ts";
+import { type Client, type Members, members, str } from "./support/client.ts";
+import { closeLater } from "./support/closing.ts";
+import { invalid, problem } from "./support/problem.ts";
+import { eventually } from "./support/wait.ts";
+
+const SECRET = "geheim-ü-🔑";
+const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
+
+async function receiver(answers: ReceiverOptions["answers"] = [200]) {
+  const made = await startReceiver({ secret: SECRET, answers });
+  closeLater(() => made.close());
+  return made;
+}
+
+const subscribe = (api: Client, url: string, body: Members = {}) =>
+  api.create("/webhooks", { url, events: ["app.created"], secret: SECRET, ...body });
+const newApp = (api: Client) => api.create("/apps", { title: "Delivered" });
+
+const logOf = async (api: Client, webhook: Members, query = "") =>
+  (await api.get(`/webhooks/${webhook.id}/deliveries${query}`)).items;
+const attemptsOf = (delivery: Members | undefined): readonly Members[] => {
+  assert.ok(Array.isArray(delivery?.attempts));
+  return delivery.attempts.map(members);
+};
+
+/** The webhook's first delivery once it is no longer pending. */
+const settled = (api: Client, webhook: Members): Promise<Members> =>
+  eventually(async () => (await logOf(api, webhook)).find(({ status }) => status !== "pending"));
+/** The webhook's first delivery once an attempt was made. */
+const attempted = (api: Client, webhook: Members): Promise<Members> =>
+  eventually(async () => (await logOf(api, webhook)).find((each) => attemptsOf(each).length > 0));
+
+clause("6.delivery.post", "an event is posted as JSON to the webhook that names its type", async ({ api }) => {
+  const { url, next } = await receiver();
+  const webhook = await subscribe(api, url);
+  const app = await newApp(api);
+  const { event, attempts } = await next("app.created");
+  assert.match(String(attempts[0]?.headers["content-type"]), /^application\/json/);
+  assert.equal(event.data.object.id, app.id);
+  await api.delete(`/webhooks/${webhook.id}`);
+});
+
+clause("6.delivery.subscribed", "goes to every active webhook of the type and to no other", async ({ api }) => {
+  const made = await Promise.all([receiver(), receiver(), receiver(), receiver()]);
+  const [one, two, other, off] = made;
+  const hooks = [
+    await subscribe(api, one.url),
+    await subscribe(api, two.url, { events: TYPES }),
+    await subscribe(api, other.url, { events: ["app.updated"] }),
+    await subscribe(api, off.url, { active: false }),
+  ];
+  const app = await newApp(api);
+  await one.next("app.created");
+  await two.next("app.created");
+  await api.patch(`/apps/${app.id}`, { title: "Later" });
+  await other.next("app.updated");
+  assert.deepEqual(
+    made.map(({ received }) => received.map(({ type }) => type)),
+    [["app.created"], ["app.created", "app.updated"], ["app.updated"], []],
+  );
+  for (const { id } of hooks) await api.delete(`/webhooks/${id}`);
+});
+
+clause(
+  "6.signature.header",
+  "is sha256= and the lower-case hex HMAC of the raw body, keyed with the secret",
+  async ({ api }) => {
+    const { url, next } = await receiver();
+    const webhook = await subscribe(api, url);
+    await api.create("/apps", { title: "Ünïcödé 👋", description: "\u2028 </script>" });
+    const { rawBody, attempts } = await next("app.created");
+    const expected = `sha256=${createHmac("sha256", Buffer.from(SECRET)).update(Buffer.from(rawBody)).digest("hex")}`;
+    assert.equal(attempts[0]?.headers["x-service-signature"], expected);
+    await api.delete(`/webhooks/${webhook.id}`);
+  },
+);
+
+clause("6.envelope.delivered", "what arrives is the envelope", async ({ api }) => {
+  const { url, next } = await receiver();
+  const webhook = await subscribe(api, url, { events: ["app.deployed", "user.interaction"] });
+  const app = await newApp(api);
+  await api.create(`/apps/${app.id}/deploy`, { name: "R" });
+  const { event } = await next("app.deployed");
+  assert.deepEqual(Object.keys(event).sort(), ["account", "created", "data", "id", "type"]);
+  await api.post(`/apps/${app.id}/interactions`, { user_id: "u", interaction_type: "chart_click" });
+  assert.equal("account" in (await next("user.interaction")).event, false);
+  await api.delete(`/webhooks/${webhook.id}`);
+});
+
+clause("6.success.2xx", "any 2xx answer is a success", async ({ api }) => {
+  for (const status of [200, 202, 204, 299]) {
+    const webhook = await subscribe(api, (await receiver([status])).url);
+    await newApp(api);
+    const delivery = await settled(api, webhook);
+    assert.equal(delivery.status, "succeeded");
+    assert.equal(attemptsOf(delivery)[0]?.response_status, status);
+    await api.delete(`/webhooks/${webhook.id}`);
+  }
+});
+
+choice(
+  "6.delivery-headers",
+  "tell type, delivery and attempt, and carry a Standard Webhooks signature",
+  async ({ api }) => {
+    const { url, next } = await receiver();
+    const webhook = await subscribe(api, url);
+    await newApp(api);
+    const { id, rawBody, attempts } = await next("app.created");
+    const delivery = await settled(api, webhook);
+    const headers = attempts[0]?.headers ?? {};
+    assert.match(String(headers["user-agent"]), /^AppHostingService\/\d/);
+    assert.equal(headers["x-service-event"], "app.created");
+    assert.equal(headers["x-service-delivery"], delivery.id);
+    assert.equal(headers["x-service-attempt"], "1");
+    assert.equal(headers["webhook-id"], id);
+    const signed = `${id}.${headers["webhook-timestamp"]}.${rawBody}`;
+    const expected = createHmac("sha256", Buffer.from(SECRET)).update(signed).digest("base64");
+    assert.equal(headers["webhook-signature"], `v1,${expected}`);
+    await api.delete(`/webhooks/${webhook.id}`);
+  },
+);
+
+choice("6.delivery-log", "a delivery shows its attempts, and is listed by status", async ({ api }) => {
+  const webhook = await subscribe(api, (await receiver([500])).url);
+  const app = await newApp(api);
+  const delivery = await attempted(api, webhook);
+  const { id, created_at, next_attempt_at, attempts, event_id, ...rest } = delivery;
+  assert.match(str(id), /^dlv_[0-9A-Za-z]{20,}$/);
+  assert.deepEqual(rest, { webhook_id: webhook.id, event_type: "app.created", status: "pending" });
+  const [attempt] = attemptsOf(delivery);
+  const { at, duration_ms, ...shown } = members(attempt);
+  assert.deepEqual(shown, { number: 1, trigger: "schedule", response_status: 500, response_body: "", error: "status" });
+  assert.ok(Number(duration_ms) >= 0 && str(at) >= str(created_at) && str(next_attempt_at) > str(at));
+  assert.equal(members(members((await api.get(`/events/${event_id}`)).json.data).object).id, app.id);
+  const one = `/webhooks/${webhook.id}/deliveries/${id}`;
+  assert.deepEqual((await api.get(one)).json, delivery);
+  assert.deepEqual(await logOf(api, webhook, "?status=pending"), [delivery]);
+  assert.deepEqual(await logOf(api, webhook, "?status=succeeded"), []);
+  problem(await api.get(`/webhooks/${webhook.id}/deliveries?status=lost`), 400, "invalid_parameter");
+  await api.delete(`/webhooks/${webhook.id}`);
+  problem(await api.get(one), 404, "not_found");
+});
+
+choice(
+  "6.test-delivery",
+  "a sample of each type is sent, though the webhook asks for another and is off",
+  async ({ api }) => {
+    const { url, next, received } = await receiver();
+    const webhook = await subscribe(api, url, { active: false });
+    for (const type of TYPES) {
+      const answer = await api.post(`/webhooks/${webhook.id}/test`, { type });
+      assert.equal(answer.status, 202);
+      assert.equal(answer.json.event_type, type);
+      problem(await api.get(`/events/${answer.json.event_id}`), 404, "not_found");
+    }
+    for (const type of ["user.interaction", "app.deployed"] as const) await next(type);
+    assert.deepEqual(
+      received.map(({ type }) => type),
+      TYPES,
+    );
+    invalid(await api.post(`/webhooks/${webhook.id}/test`, { type: "app.exploded" }), "#/type");
+    await api.delete(`/webhooks/${webhook.id}`);
+  },
+);
+
+choice("6.webhook-policies", "a refused URL is 422 and names the rule", async ({ api }) => {
+  const rules: Record<string, RegExp> = {
+    "http://example.com/": /https/,
+    "https://10.0.0.1/": /private/,
+    "https://0xa9fea9fe/": /link-local/,
+    "https://[::ffff:127.0.0.1]/": /IPv4-mapped/,
+    "https://[64:ff9b::1]/": /NAT64/,
+    "https://user:pass@example.com/": /user name/,
+    "ftp://example.com/": /https:\/\//,
+  };
+  for (const [url, rule] of Object.entries(rules)) {
+    const answer = await api.post("/webhooks", { url, events: ["app.created"] });
+    invalid(answer, "#/url");
+    assert.match(answer.text, rule);
+  }
+});
+
+const MANUAL = { needs: "embedded", options: { clock: "manual" } } as const;
+
+choice(
+  "6.webhook-policies",
+  "strict refuses loopback too",
+  { needs: "embedded", options: { webhookPolicy: "strict" } },
+  async ({ api }) => {
+    for (const url of ["http://localhost:4000/", "https://127.0.0.1/", "https://[::1]/"])
+      assert.match((await api.post("/webhooks", { url, events: ["app.created"] })).text, /loopback.*strict/);
+  },
+);
+
+choice(
+  "6.webhook-policies",
+  "a name that only DNS shows to lie inside is blocked at the attempt",
+  MANUAL,
+  async ({ api }) => {
+    // What the machine calls itself is the one name that may lie inside without a network.
+    const inside = await lookup(hostname()).then(
+      ({ address }) => address,
+      () => "",
+    );
+    const expected = judgeAddress(inside, "local", true) === undefined ? /^(refused|tls)$/ : /^(blocked_address|dns)$/;
+    const webhook = await subscribe(api, `https://${hostname()}:9/`);
+    await newApp(api);
+    const [attempt] = attemptsOf(await attempted(api, webhook));
+    assert.match(String(attempt?.error), expected);
+  },
+);
+
+const retries = async ({ api, service }: OwnContext, answers: ReceiverOptions["answers"]) => {
+  const made = await receiver(answers);
+  const webhook = await subscribe(api, made.url);
+  await newApp(api);
+  await attempted(api, webhook);
+  return { ...made, webhook, advance: (by_ms: number) => service.clock.advance(by_ms) };
+};
+
+choice(
+  "6.retry-schedule",
+  "a failed delivery is sent again with the same bytes until it succeeds",
+  MANUAL,
+  async (context) => {
+    const { received, webhook, advance } = await retries(context, [500, 404, 200]);
+    await advance(7_200_000);
+    const [event] = received;
+    assert.equal(event?.attempts.length, 3);
+    assert.equal(new Set(event.attempts.map(({ rawBody }) => rawBody)).size, 1);
+    assert.deepEqual(
+      event.attempts.map(({ headers }) => headers["x-service-attempt"]),
+      ["1", "2", "3"],
+    );
+    const [delivery] = await logOf(context.api, webhook);
+    assert.equal(delivery?.status, "succeeded");
+  },
+);
+
+choice("6.gone-status", "410 switches the webhook off, and it can be switched on again", MANUAL, async (context) => {
+  const { api } = context;
+  const { webhook } = await retries(context, [410]);
+  const path = `/webhooks/${webhook.id}`;
+  const { active, disabled_reason } = (await api.get(path)).json;
+  assert.deepEqual([active, disabled_reason], [false, "gone"]);
+  assert.deepEqual(
+    (await logOf(api, webhook)).map(({ status }) => status),
+    ["failed"],
+  );
+  const on = (await api.patch(path, { active: true })).json;
+  assert.deepEqual([on.active, on.disabled_reason], [true, null]);
+});
+
+choice("6.redelivery", "is one attempt by hand whose success settles the delivery", MANUAL, async (context) => {
+  const { api } = context;
+  const { webhook, received, advance } = await retries(context, [500, 500, 200]);
+  const [first] = await logOf(api, webhook);
+  const path = `/webhooks/${webhook.id}/deliveries/${first?.id}`;
+  const again = async () => {
+    const answer = await api.post(`${path}/redeliver`);
+    assert.equal(answer.status, 202);
+    assert.equal(answer.json.id, first?.id);
+    return eventually(async () => {
+      const now = (await api.get(path)).json;
+      return attemptsOf(now).length > attemptsOf(answer.json).length ? now : undefined;
+    });
+  };
+  const failed = await again();
+  assert.deepEqual([failed.status, failed.next_attempt_at], ["pending", first?.next_attempt_at]);
+  const done = await again();
+  assert.deepEqual([done.status, done.next_attempt_at], ["succeeded", null]);
+  assert.deepEqual(
+    attemptsOf(done).map(({ trigger }) => trigger),
+    ["schedule", "manual", "manual"],
+  );
+  await advance(360_000_000);
+  assert.equal(received[0]?.attempts.length, 3);
+});
+
+choice(
+  "3.delivery-cancelled",
+  "switching the webhook off cancels what waits, in the same answer",
+  MANUAL,
+  async (context) => {
+    const { api } = context;
+    const { webhook, received, advance } = await retries(context, [500]);
+    await api.patch(`/webhooks/${webhook.id}`, { active: false });
+    const [delivery] = await logOf(api, webhook);
+    assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["cancelled", null]);
+    await advance(360_000_000);
+    assert.equal(received[0]?.attempts.length, 1);
+  },
+);
+
+choice("6.secret-rotation", "both secrets sign for a day after a change", MANUAL, async ({ api, service }) => {
+  const made = await startReceiver({ secret: "second" });
+  closeLater(() => made.close());
+  const webhook = await subscribe(api, made.url);
+  await api.patch(`/webhooks/${webhook.id}`, { secret: "second" });
+  const signatures = async () => {
+    await newApp(api);
+    const { attempts } = await made.next("app.created");
+    return String(attempts[0]?.headers["webhook-signature"]).split(" ").length;
+  };
+  assert.equal(await signatures(), 2);
+  await service.clock.advance(24 * 3_600_000 - 1);
+  assert.equal(await signatures(), 2);
+  await service.clock.advance(1);
+  assert.equal(await signatures(), 1);
+});
