@@ -135,6 +135,12 @@ choice(
   },
 );
 
+choice("3.rows-before-ready", "there are none before the data is processed, nor where that failed", async ({ api }) => {
+  const source = await made(api, "csv", 'a\n"open');
+  const answer = await api.get(`/data-sources/${source.id}/rows`);
+  assert.deepEqual([answer.status, answer.json.total, answer.items], [200, 0, []]);
+});
+
 choice("8.columns", "a data source has 100 columns at most", async ({ api }) => {
   const header = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`).join(",");
   assert.equal((await made(api, "csv", `${header(100)}\n`)).status, "ready");

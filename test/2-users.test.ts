@@ -91,6 +91,22 @@ choice(
   },
 );
 
+choice(
+  "1.first-account",
+  "a fresh server has one account, active, with one key and nothing else",
+  {
+    needs: "embedded",
+    options: {},
+  },
+  async ({ api }) => {
+    const { name, state } = (await api.get("/account")).json;
+    assert.deepEqual([typeof name, state], ["string", "active"]);
+    const totals = ["/api-keys", "/users", "/apps", "/data-sources", "/webhooks", "/events", "/oauth-clients"];
+    const found = await Promise.all(totals.map(async (path) => (await api.get(path)).json.total));
+    assert.deepEqual(found, [1, 1, 0, 0, 0, 0, 0]);
+  },
+);
+
 choice("1.first-owner", "a fresh account has one user, its owner and admin", { needs: "embedded" }, async ({ api }) => {
   const [owner] = (await api.get("/users?limit=1")).items;
   assert.deepEqual([owner?.email, owner?.permissions], ["owner@example.com", ["admin"]]);

@@ -157,19 +157,3 @@ choice("4.webhook-endpoints.delete", "answers 204 once and 404 afterwards", asyn
   problem(await api.delete(`/webhooks/${id}`), 404, "not_found");
   problem(await api.get(`/webhooks/${id}/deliveries`), 404, "not_found");
 });
-
-choice(
-  "4.delivery-request-response",
-  "answers 202 with a delivery that belongs to no listed event",
-  async ({ api }) => {
-    // Port 9 refuses at once.
-    const { id } = await create(api, { url: "http://127.0.0.1:9/" });
-    const answer = await api.post(`/webhooks/${id}/test`, { type: "app.deployed" });
-    assert.equal(answer.status, 202, answer.text);
-    const { webhook_id, event_type, event_id } = answer.json;
-    assert.deepEqual([webhook_id, event_type], [id, "app.deployed"]);
-    problem(await api.get(`/events/${event_id}`), 404, "not_found");
-    invalid(await api.post(`/webhooks/${id}/test`, { type: "app.renamed" }), "#/type");
-    invalid(await api.post(`/webhooks/${id}/test`, {}), "#/type");
-  },
-);

@@ -1,0 +1,164 @@
+// The rules of the house that a machine can hold: which way imports point, who owns the clock, randomness, files and
+// sockets, what is not written, and that every clause and every decision has a test. A rule that fails names the file.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decisions } from "../src/kit/decisions.ts";
+import { codeOf, type SourceFile, sourcesIn } from "./support/sources.ts";
+import { SPEC_CLAUSES } from "./support/spec-clauses.ts";
+
+const src = sourcesIn("src");
+const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
+
+/** src/kit/ids.ts lies in kit; what lies in src itself puts the layers together. */
+const layerOf = (path: string): string => /^src\/(\w+)\//.exec(path)?.[1] ?? "top";
+
+const MAY_IMPORT: { readonly [layer: string]: readonly string[] } = {
+  kit: ["kit"],
+  domain: ["kit", "domain"],
+  store: ["kit", "domain", "store"],
+  delivery: ["kit", "domain", "delivery"],
+  http: ["kit", "domain", "http"],
+  web: ["kit", "domain", "web"],
+  top: ["kit", "domain", "store", "delivery", "http", "web", "top"],
+};
+
+test("house: what is read as code is neither comment, string nor regular expression", () => {
+  const [tick, now] = ["`", "Date.now"];
+  const text = `const a = /["${tick}/]/; // ${now}\nconst b = "${now}"; /* ${now} */ const c = ${tick}\${${now}()} ${now}${tick};`;
+  assert.equal(codeOf(text).split(now).length, 2, codeOf(text));
+});
+
+/** The one arrow from web to http: what a row of the route table is. */
+const WEB_MAY_SEE = /^src\/http\/(route|call)\.ts$/;
+
+test("house: imports point one way", () => {
+  const wrong: string[] = [];
+  for (const { path, imports } of src)
+    for (const target of imports.filter((name) => name.startsWith("src/"))) {
+      const [from, to] = [layerOf(path), layerOf(target)];
+      const allowed = MAY_IMPORT[from]?.includes(to) || (from === "web" && WEB_MAY_SEE.test(target));
+      if (!allowed) wrong.push(`${path} imports ${target}`);
+    }
+  assert.deepEqual(wrong, []);
+});
+
+test("house: every layer is one of the drawn", () => {
+  for (const { path } of src) assert.ok(layerOf(path) in MAY_IMPORT, path);
+});
+
+test("house: nothing but Node's own modules and our files is imported", () => {
+  for (const { path, imports } of src)
+    for (const target of imports) assert.ok(/^(node:|src\/|package\.json$)/.test(target), `${path} imports ${target}`);
+});
+
+test("house: every import between our files ends in .ts and is there", () => {
+  const there = new Set(src.map(({ path }) => path));
+  for (const { path, imports } of src)
+    for (const target of imports.filter((name) => name.startsWith("src/")))
+      assert.ok(there.has(target), `${path} imports ${target}`);
+});
+
+/** The files in which `pattern` occurs in code, beside those that own it. */
+const beside = (owners: readonly RegExp[], finds: (file: SourceFile) => boolean): string[] =>
+  src.filter((file) => finds(file) && !owners.some((owner) => owner.test(file.path))).map(({ path }) => path);
+
+const uses = (pattern: RegExp) => (file: SourceFile) => pattern.test(file.code);
+const loads = (pattern: RegExp) => (file: SourceFile) => file.loads.some((name) => pattern.test(name));
+
+const CLOCK = /^src\/kit\/clock\.ts$/;
+const IDS = /^src\/kit\/ids\.ts$/;
+/** Where sockets are: deadlines there are real time, whatever the service's clock says. */
+const SOCKETS = /^src\/(http\/listener|delivery\/(sender|resolver)|receiver)\.ts$/;
+const FILES = /^src\/(store\/json-file.*|store\/journal.*|service|start|main|webhook-delivery)\.ts$/;
+
+test("house: the clock alone asks for the time", () => {
+  assert.deepEqual(beside([CLOCK], uses(/\bDate\.now\b|\bnew Date\(\s*\)/)), []);
+});
+
+test("house: timers belong to the clock, and to the sockets for their deadlines", () => {
+  assert.deepEqual(beside([CLOCK, SOCKETS], uses(/\bset(Timeout|Interval)\(/)), []);
+});
+
+test("house: randomness comes from kit/ids", () => {
+  assert.deepEqual(
+    beside([IDS], uses(/\b(randomBytes|randomFill\w*|randomInt|randomUUID|getRandomValues)\b|Math\.random/)),
+    [],
+  );
+});
+
+test("house: files are touched by the JSON-file store and at the start only", () => {
+  assert.deepEqual(beside([FILES, /^src\/kit\/version\.ts$/], loads(/^node:fs/)), []);
+});
+
+test("house: sockets are opened by the listener, the sender and the receiver only", () => {
+  assert.deepEqual(beside([SOCKETS], loads(/^node:(http|https|http2|tls|dgram)$/)), []);
+});
+
+test("house: no any, no assertion of a type outside kit/schema, no non-null assertion", () => {
+  assert.deepEqual(beside([], uses(/[:<|&(]\s*any\b(?!\w)/)), []);
+  const asserts = (file: SourceFile) => /\sas\s(?!const\b)/.test(withoutNames(file.code));
+  assert.deepEqual(beside([/^src\/kit\/schema\.ts$/], asserts), []);
+  assert.deepEqual(beside([], uses(/[\w)\]]!(?=[.;,)\]\s[])(?!=)/)), []);
+});
+
+/** `import * as x` and `import { a as b }` rename, they assert nothing. */
+const withoutNames = (code: string): string =>
+  code.replace(/\*\s+as\s+\w+/g, " ").replace(/(?:^|\n)(?:import|export)\s[^;]*;/g, " ");
+
+test("house: nothing is left to do, commented out, printed on the way or swallowed", () => {
+  assert.deepEqual(
+    src.filter(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text)).map(({ path }) => path),
+    [],
+  );
+  assert.deepEqual(beside([/^src\/(main|ready|kit\/log)\.ts$/], uses(/\bconsole\.\w/)), []);
+  assert.deepEqual(beside([], uses(/catch\s*(\(\w*\))?\s*\{\s*\}/)), []);
+});
+
+test("house: each file says first what it is for", () => {
+  for (const { path, text } of src) assert.match(text.replace(/^#!.*\n/, ""), /^\/\/ \S/, path);
+});
+
+/** The ids in calls such as clause("6.signature", …), also where the id stands on the next line. */
+const named = (call: string): readonly string[] =>
+  tests.flatMap(({ text }) =>
+    [...text.matchAll(new RegExp(`\\b${call}\\(\\s*"(\\d\\.[\\w.-]+)`, "g"))].map(([, id]) => id ?? ""),
+  );
+
+const holds = (ids: readonly string[], id: string): boolean =>
+  ids.some((each) => each === id || each.startsWith(`${id}.`));
+
+test("house: every clause of the specification has a test, and each test its own clause", () => {
+  const clauses = named("clause");
+  assert.deepEqual(
+    Object.keys(SPEC_CLAUSES).filter((id) => !clauses.includes(id)),
+    [],
+    "without a test",
+  );
+  assert.deepEqual(
+    clauses.filter((id, at) => clauses.indexOf(id) !== at),
+    [],
+    "twice",
+  );
+  assert.deepEqual(
+    clauses.filter(
+      (id) =>
+        !holds(
+          clauses.filter((each) => each in SPEC_CLAUSES),
+          id,
+        ) && !partOfOne(id),
+    ),
+    [],
+    "not in the list",
+  );
+});
+
+/** 4.create-app.json is a further test of the clause 4.create-app. */
+const partOfOne = (id: string): boolean => Object.keys(SPEC_CLAUSES).some((known) => id.startsWith(`${known}.`));
+
+test("house: a decision's id names its part, and its reason is a sentence", async () => {
+  await import("../src/main.ts");
+  for (const { id, open, why } of decisions()) {
+    assert.match(id, /^[1-9]\.[a-z0-9-]+$/);
+    assert.ok(open.length > 10 && why.length > 10, id);
+  }
+});
