@@ -32,10 +32,27 @@ export async function run(load: Load): Promise<Measured> {
   const note = (ms: number) => {
     latencies[answered++] = ms;
   };
+  const stay = stayAwake();
   const started = performance.now();
   await Promise.all(Array.from({ length: load.connections }, () => new Line(load, next, note).done));
   const seconds = (performance.now() - started) / 1_000;
+  stay.end();
   return { seconds, latencies: latencies.sort() };
+}
+
+/**
+ * Keeps this process from sleeping between answers. Waking a sleeper is billed to the one that writes: a server that is
+ * slower than the load would pay for it with every answer (7 of 35 us measured), a faster one never.
+ */
+function stayAwake(): { end: () => void } {
+  let going = true;
+  const turn = () => void (going && setImmediate(turn));
+  turn();
+  return {
+    end() {
+      going = false;
+    },
+  };
 }
 
 export const percentile = ({ latencies }: Measured, p: number): number =>
