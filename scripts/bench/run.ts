@@ -1,0 +1,27 @@
+// npm run bench [-- part …]: measures this server against what people would use instead and prints a Markdown table.
+// Not a test: figures depend on the machine, which the table names.
+import { http } from "./http.ts";
+import { describeMachine, pinLoad } from "./machine.ts";
+import { type Line, markdown } from "./table.ts";
+
+const parts: Readonly<Record<string, () => Promise<Line[]>>> = { http };
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => parts[name] === undefined);
+if (unknown.length > 0) {
+  process.stderr.write(`There is no part ${unknown.join(", ")}; the parts are ${Object.keys(parts).join(", ")}.\n`);
+  process.exit(2);
+}
+
+pinLoad();
+const lines: Line[] = [];
+for (const [name, part] of Object.entries(parts)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  process.stderr.write(`${name} …\n`);
+  const found = await part();
+  process.stderr.write(`${markdown(found)}\n`);
+  lines.push(...found);
+}
+const command = ["npm run bench", ...(asked.length > 0 ? ["--", ...asked] : [])].join(" ");
+const date = new Date().toISOString().slice(0, 10);
+process.stdout.write(`${markdown(lines)}\n\n\`${command}\` on ${describeMachine()}, ${date}.\n`);
