@@ -16,7 +16,7 @@ export const policyOf = ({ webhookPolicy, host }: Settings): WebhookPolicy =>
   webhookPolicy ?? (isLoopbackHost(host) ? "local" : "strict");
 
 export function webhookOutbox(
-  { store, clock }: UnitParts,
+  { store, clock }: Pick<UnitParts, "store" | "clock">,
   settings: Settings,
   onError: (error: unknown, during: string) => void,
 ): Outbox {
