@@ -116,10 +116,8 @@ choice("1.stop", "an idle connection does not hold it up, and a second signal en
   raw.write("POST /v1/apps HTTP/1.1\r\nhost: x\r\n");
   busy.server.kill("SIGTERM");
   await acceptsNothing(str(busy.ready.auth_url));
-  const asked = performance.now();
   busy.server.kill("SIGTERM");
-  assert.equal(typeof (await busy.server.ended).code, "number");
-  assert.ok(performance.now() - asked < 5_000, "sooner than the ten seconds that the first one grants");
+  assert.notEqual((await busy.server.ended).code, 0, "the first one alone would end in good order, ten seconds later");
   raw.destroy();
   busy.api.close();
 });

@@ -207,6 +207,6 @@ choice(
     assert.equal((await api.get("/apps")).json.total, 0);
     const began = performance.now();
     await service.close();
-    assert.ok(performance.now() - began < 1_000, "no socket was left to wait for");
+    assert.ok(performance.now() - began < 5_000, "a socket that is left would be waited for ten seconds");
   },
 );

@@ -98,7 +98,8 @@ export interface ClientParts {
   readonly observe?: Observer | undefined;
 }
 
-const PATIENCE_MS = 5_000;
+/** Only a hang takes as long, even on a busy machine. */
+const PATIENCE_MS = 15_000;
 
 export class Client {
   readonly baseUrl: string;
