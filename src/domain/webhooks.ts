@@ -22,17 +22,17 @@ import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
-const URL_LENGTH_MAX = decide("2.webhook-fields.url", 2_048, {
+const URL_LENGTH_MAX = decide("2.webhook-url-length", 2_048, {
   open: "Size limits of fields",
   why: "longer addresses are not carried reliably by what lies between",
 });
 
-const SECRET_BYTES = decide("2.webhook-fields.secret", 32, {
+const SECRET_BYTES = decide("2.webhook-secret", 32, {
   open: "Whether a secret is required, and how long it is",
   why: "who brings none gets one of 256 random bits, shown once; any text from 1 to 255 characters is taken",
 });
 
-const ACTIVE = decide("2.webhook-fields.active", true, {
+const ACTIVE = decide("2.webhook-active-default", true, {
   open: "Whether active is required on create",
   why: "a webhook is registered to receive something",
 });

@@ -61,6 +61,10 @@ export const SPEC_CLAUSES: { readonly [id: string]: string } = {
   "5.refresh-failure.expired": "an expired refresh token",
   "5.refresh-failure.credentials": "invalid client credentials",
   "5.refresh-failure.revoked": "revoked access",
+  "5.scope.read-apps": "reading apps",
+  "5.scope.write-apps": "creating and changing apps",
+  "5.scope.delete-apps": "deleting apps",
+  "5.scope.read-data": "reading data sources",
   "5.scope.admin": "admin is full access",
 
   "6.types.app-created": "a new app",
@@ -74,6 +78,9 @@ export const SPEC_CLAUSES: { readonly [id: string]: string } = {
   "6.envelope.account-absent": "not in user.interaction",
   "6.data.app-deployed": "app id, title, deployment",
   "6.data.user-interaction": "app, user, type, chart, data point",
+  "6.delivery.post": "a POST with a JSON body",
+  "6.delivery.subscribed": "to each active webhook that names the type",
+  "6.success.2xx": "a 2xx within 30 seconds is a success",
   "6.signature": "X-Service-Signature: sha256= and the lower-case hexadecimal HMAC-SHA256 of the raw body",
 
   "7.401": "the causes of 401",
