@@ -90,6 +90,8 @@ choice("2.custom-domain", "takes host names of RFC 1123 and null, and nothing el
     ...NOT_TEXT.filter((value) => value !== null),
   ];
   assert.equal(longest.length, 253);
+  // Within the length as it is written, beyond it in the ASCII form.
+  bad.push(`${`${"ü".repeat(45)}.`.repeat(5)}example`);
   await fieldRule(api, path, { name: "R" }, { field: "custom_domain", good, bad });
 });
 

@@ -50,6 +50,10 @@ choice("4.idempotency", "with another body or path it is refused", async ({ api 
   problem(await once(api, key, "/api-keys", { name: "Once" }), 422, "idempotency_key_reused");
   problem(await once(api, key, `/apps/${first.id}/deploy`, { name: "R" }), 422, "idempotency_key_reused");
   assert.equal((await once(api, key)).text, first.text, "the first answer is still kept");
+  const [body, other] = [{ name: "R" }, await api.create("/apps", { title: "Other" })];
+  const deployed = fresh();
+  assert.equal((await once(api, deployed, `/apps/${first.id}/deploy`, body)).status, 201);
+  problem(await once(api, deployed, `/apps/${other.id}/deploy`, body), 422, "idempotency_key_reused");
 });
 
 choice("4.idempotency", "belongs to the credential that sent it", async ({ api }) => {

@@ -210,3 +210,37 @@ choice("6.same-commit", "many changes at once leave exactly one event each", asy
   const last = objectOf(members(found.at(-1)));
   assert.deepEqual((await api.get(`/apps/${app.id}`)).json, last, "the last event tells the final state");
 });
+
+/** How many deliveries the webhook has in its log. */
+const deliveriesOf = async (api: Client, id: string) => (await api.get(`/webhooks/${id}/deliveries`)).json.total;
+
+clause(
+  "6.delivery.active",
+  "an event goes to active webhooks that name its type, and to no others",
+  async ({ api }) => {
+    // Port 9 refuses at once; that a delivery was meant to be sent is all that counts here.
+    const hook = { url: "http://127.0.0.1:9/", events: ["app.created"] };
+    const active = await api.create("/webhooks", hook);
+    const inactive = await api.create("/webhooks", { ...hook, active: false });
+    const other = await api.create("/webhooks", { ...hook, events: ["app.deleted", "data.processed"] });
+    await newApp(api);
+    const found = [
+      await deliveriesOf(api, active.id),
+      await deliveriesOf(api, inactive.id),
+      await deliveriesOf(api, other.id),
+    ];
+    assert.deepEqual(found, [1, 0, 0]);
+    for (const { id } of [active, inactive, other]) await api.delete(`/webhooks/${id}`);
+  },
+);
+
+choice("6.delivery.switched", "a webhook that is switched on again gets what happens from then on", async ({ api }) => {
+  const hook = { url: "http://127.0.0.1:9/", events: ["app.created"], active: false };
+  const { id } = await api.create("/webhooks", hook);
+  await newApp(api);
+  await api.patch(`/webhooks/${id}`, { active: true });
+  assert.equal(await deliveriesOf(api, id), 0);
+  await newApp(api);
+  assert.equal(await deliveriesOf(api, id), 1);
+  await api.delete(`/webhooks/${id}`);
+});

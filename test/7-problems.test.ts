@@ -106,6 +106,12 @@ choice(
   },
 );
 
+choice("7.error-codes", "a byte order mark is called by its name", async ({ api }) => {
+  const body = Buffer.from('\ufeff{"title":"T"}');
+  const { detail } = problem(await api.send("POST", "/apps", { headers: JSON_TYPE, body }), 400, "invalid_json");
+  assert.match(String(detail), /byte order mark/);
+});
+
 choice("7.error-codes", "a request that needs a body and has none is refused", async ({ api }) => {
   problem(await api.send("POST", "/apps", { headers: JSON_TYPE }), 400, "invalid_json");
   problem(await api.send("POST", "/apps"), 415, "unsupported_media_type");
