@@ -1,10 +1,12 @@
 // The machine-readable description (the specification has none): what it says is held against the answers by every other
 // test, here it is held against itself.
 import assert from "node:assert/strict";
+import { decisions } from "../src/kit/decisions.ts";
 import { choice } from "./support/clauses.ts";
 import { isMembers, type Members, members } from "./support/client.ts";
 import { breaches, resolve } from "./support/json-schema.ts";
 import type { ApiDocument } from "./support/openapi.ts";
+import { SPEC_CLAUSES } from "./support/spec-clauses.ts";
 
 const OWN = { needs: "embedded" } as const;
 

@@ -155,6 +155,18 @@ test("house: every clause of the specification has a test, and each test its own
 /** 4.create-app.json is a further test of the clause 4.create-app. */
 const partOfOne = (id: string): boolean => Object.keys(SPEC_CLAUSES).some((known) => id.startsWith(`${known}.`));
 
+test("house: every decision has a test that bears its id", async () => {
+  await import("../src/main.ts");
+  await import("../src/index.ts");
+  const held = [...named("choice"), ...named("test")];
+  assert.deepEqual(
+    decisions()
+      .map(({ id }) => id)
+      .filter((id) => !holds(held, id)),
+    [],
+  );
+});
+
 test("house: a decision's id names its part, and its reason is a sentence", async () => {
   await import("../src/main.ts");
   for (const { id, open, why } of decisions()) {
