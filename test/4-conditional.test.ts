@@ -52,6 +52,13 @@ choice("4.if-match", "a change goes through only where the tag is the present on
   assert.equal((await api.patch(path, { title: "Any" }, { "if-match": "*" })).status, 200);
 });
 
+choice("4.if-match", "holds for a read as well", async ({ api }) => {
+  const { id } = await api.create("/apps", { title: "Guarded" });
+  problem(await api.get(`/apps/${id}`, { "if-match": OTHER }), 412, "precondition_failed");
+  const tag = (await api.get(`/apps/${id}`)).header("etag");
+  assert.equal((await api.get(`/apps/${id}`, { "if-match": tag })).status, 200);
+});
+
 choice("4.if-match", "guards a delete as well", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Guarded" });
   const path = `/apps/${id}`;

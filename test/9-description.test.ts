@@ -62,6 +62,20 @@ choice(
 
 choice(
   "9.description",
+  "each origin is a clause of the specification or a decision of ours",
+  OWN,
+  async ({ document }) => {
+    const known = new Set(decisions().map(({ id }) => id));
+    for (const { method, path, value } of document.api) {
+      const [clause, decision] = [value["x-spec"], value["x-decision"]];
+      const there = typeof clause === "string" ? clause in SPEC_CLAUSES : known.has(String(decision));
+      assert.ok(there, `${method} ${path}: ${clause ?? decision}`);
+    }
+  },
+);
+
+choice(
+  "9.description",
   "each operation declares 401, 403 and 500, each error as a problem",
   OWN,
   async ({ document }) => {

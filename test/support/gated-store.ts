@@ -1,0 +1,40 @@
+// A memory store whose writes can be made to fail or to wait: for what happens when storage refuses, and for two requests
+// that have to be under way at the same moment. Reads always go through.
+import { memoryStore, type Store, type Tx } from "../../src/index.ts";
+
+export class Gate {
+  readonly store: Store;
+  /** What the next writes reject with; undefined lets them through. */
+  fault: Error | undefined;
+  #waiting: Promise<void> = Promise.resolve();
+  #begun: () => void = () => {};
+
+  constructor() {
+    const real = memoryStore();
+    const transact = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+      this.#begun();
+      await this.#waiting;
+      if (this.fault) throw this.fault;
+      return real.transact(work);
+    };
+    this.store = new Proxy(real, {
+      get(target, name) {
+        if (name === "transact") return transact;
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+  }
+
+  /** Makes writes wait. `begun` resolves when the first one does; `release` lets all of them go on. */
+  hold(): { readonly begun: Promise<void>; readonly release: () => void } {
+    let release = () => {};
+    this.#waiting = new Promise((resolve) => {
+      release = resolve;
+    });
+    const begun = new Promise<void>((resolve) => {
+      this.#begun = resolve;
+    });
+    return { begun, release };
+  }
+}
