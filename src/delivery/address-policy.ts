@@ -3,6 +3,7 @@
 // judge answers is the rule that refuses, in words for the one who sent the URL.
 import { BlockList, isIP } from "node:net";
 import { decide } from "../kit/decisions.ts";
+import { memo } from "../kit/memo.ts";
 
 export type WebhookPolicy = "local" | "strict";
 export const WEBHOOK_POLICIES: readonly WebhookPolicy[] = decide("6.webhook-policies", ["local", "strict"], {
@@ -54,7 +55,7 @@ function named(family: "ipv4" | "ipv6", table: typeof FORBIDDEN_V4): readonly (r
 }
 
 /** "loopback", "public", or the name of the forbidden range that the address lies in. */
-function kindOf(address: string): string {
+const kindOf = memo(1_000, (address) => {
   const bare = address.replace(/%.*$/, "");
   const version = isIP(bare);
   if (version !== 4 && version !== 6) return "unreadable";
@@ -62,7 +63,7 @@ function kindOf(address: string): string {
   if (LOOPBACK[version].check(bare, family)) return "loopback";
   for (const [name, list] of FORBIDDEN[version]) if (list.check(bare, family)) return name;
   return version === 6 && !GLOBAL_V6.check(bare, family) ? "reserved" : "public";
-}
+});
 
 /** Why a connection to this address is refused; undefined where it is allowed. `secure`: over TLS. */
 export function judgeAddress(address: string, policy: WebhookPolicy, secure: boolean): string | undefined {

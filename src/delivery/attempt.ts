@@ -1,7 +1,7 @@
 // One attempt of a delivery from its rows to its outcome (spec part 6, receiving endpoint and signature; contract, part
 // 6): everything about the webhook is read again, the stored bytes are signed and sent. What came of it is only answered
 // here; writing it down is `recordAttempt`'s.
-import { cancelled, settle, turnOf } from "../domain/deliveries.ts";
+import { cancelled, settle, succeeded, turnOf } from "../domain/deliveries.ts";
 import {
   type Attempt,
   type DeliveryRecord,
@@ -101,10 +101,18 @@ function conclude(
     response_body: outcome.body,
     error: outcome.error,
   };
-  const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  const fraction = jitterOf(delivery.id, scheduled);
-  const failure = { attempt: scheduled, now, fraction, status: outcome.status, retryAfter: outcome.retryAfter };
-  const next = nextAttempt(failure, retryWaits_ms);
-  const retryAt = next === undefined ? null : iso(next);
+  const retryAt = succeeded(attempt) ? null : whenNext(delivery, outcome, now, retryWaits_ms);
   return { deliveryId: delivery.id, url: post.url, post, attempt, retryAt };
+}
+
+function whenNext(
+  delivery: DeliveryRecord,
+  { status, retryAfter }: Outcome,
+  now: Instant,
+  waits_ms: readonly number[],
+) {
+  const attempt = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
+  const fraction = jitterOf(delivery.id, attempt);
+  const next = nextAttempt({ attempt, now, fraction, status, retryAfter }, waits_ms);
+  return next === undefined ? null : iso(next);
 }

@@ -7,8 +7,10 @@ import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import { rootCertificates } from "node:tls";
+import { urlToHttpOptions } from "node:url";
 import type { AttemptError } from "../domain/model.ts";
 import { decide } from "../kit/decisions.ts";
+import { memo } from "../kit/memo.ts";
 import { judgeAddress, judgeUrl, type WebhookPolicy } from "./address-policy.ts";
 import { type Resolve, systemResolver } from "./resolver.ts";
 
@@ -77,6 +79,8 @@ export class HttpSender implements Sender {
   readonly #http: HttpAgent;
   readonly #https: HttpsAgent;
   readonly #open = new Set<ClientRequest>();
+  /** How a URL is requested; null where the policy refuses it. */
+  readonly #target = memo(1_000, (url) => (judgeUrl(url, this.#policy) === undefined ? this.#optionsOf(url) : null));
 
   constructor({ policy, timeout_ms, ca, resolve = systemResolver(), judge = judgeAddress }: SenderOptions) {
     this.#policy = policy;
@@ -90,12 +94,11 @@ export class HttpSender implements Sender {
   }
 
   send(post: Post): Promise<Outcome> {
-    if (judgeUrl(post.url, this.#policy) !== undefined) return Promise.resolve(unanswered("blocked_address"));
-    const secure = /^https:/i.test(post.url);
-    const options = { method: "POST", headers: post.headers, maxHeaderSize: HEADER_BYTES_MAX };
-    const request = secure
-      ? httpsRequest(post.url, { ...options, agent: this.#https })
-      : httpRequest(post.url, { ...options, agent: this.#http });
+    const target = this.#target(post.url);
+    if (target === null) return Promise.resolve(unanswered("blocked_address"));
+    const { secure } = target;
+    const options = { ...target.options, headers: post.headers };
+    const request = secure ? httpsRequest(options) : httpRequest(options);
     this.#open.add(request);
     request.once("close", () => this.#open.delete(request));
     const judge = (address: string) => this.#judge(address, this.#policy, secure);
@@ -106,6 +109,14 @@ export class HttpSender implements Sender {
     for (const request of this.#open) request.destroy();
     this.#http.destroy();
     this.#https.destroy();
+  }
+
+  #optionsOf(text: string) {
+    const url = new URL(text);
+    const secure = url.protocol === "https:";
+    const agent = secure ? this.#https : this.#http;
+    const options = { ...urlToHttpOptions(url), method: "POST", maxHeaderSize: HEADER_BYTES_MAX, agent };
+    return { secure, options };
   }
 
   /** Judges every address of the name; the connection then goes to one of exactly these. */
@@ -214,7 +225,7 @@ class Answer {
     return {
       status,
       // Decoding as a stream drops a character that the cut has split.
-      body: new TextDecoder().decode(kept, { stream: true }),
+      body: kept.length === 0 ? "" : new TextDecoder().decode(kept, { stream: true }),
       error: status >= 200 && status < 300 ? error : "status",
       retryAfter: this.#response.headers["retry-after"] ?? null,
     };

@@ -69,7 +69,7 @@ async function ourRate(url: string): Promise<number> {
   const unitParts = { store, clock, ids: new TimeOrderedIds(clock, systemRandom), onDue: () => {} };
   const unit = new Unit(unitParts);
   const outbox = webhookOutbox(
-    { store, clock },
+    unitParts,
     readSettings({}, (name) => name),
     (error) => {
       throw error;
