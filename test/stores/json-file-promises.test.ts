@@ -208,6 +208,19 @@ test("promise 4: while one store has the file a second is refused and told which
   assert.deepEqual(await idsIn((await openStore(t, file)).store), ["a"]);
 });
 
+test("promise 2: a damaged line feed before the last line is not taken for a torn line", async (t) => {
+  const folder = folderFor(t);
+  const file = join(folder, "data.json");
+  const { store } = await openStore(t, file);
+  for (const id of ["a", "b", "c"]) await write(store, note(id));
+  const copy = crashed(file, join(folder, "copy.json"));
+  const [first, second, third] = textOf(`${copy}.journal`).split("\n");
+  const damaged = `${first}\n${second}\v${third}\n`;
+  writeFileSync(`${copy}.journal`, damaged);
+  await refused(opening(copy), /copy\.json\.journal line 2 has run together/);
+  assert.equal(textOf(`${copy}.journal`), damaged);
+});
+
 for (const [what, lock] of [
   ["of a process that is no more", '{"pid":4194304,"started":"x"}\n'],
   ["whose number another process has by now", `{"pid":${process.pid},"started":"another boot/1"}\n`],

@@ -8,6 +8,7 @@ import { hex } from "./snapshot.ts";
 
 /** `{"crc":"0123abcd",` - of fixed length, so that the rest can be checked before anything is parsed. */
 const HEAD_BYTES = 18;
+const START = '{"crc":"';
 const HEAD = /^\{"crc":"([0-9a-f]{8})",$/;
 
 export type Write = readonly ["put", collection: string, record: object] | readonly ["remove", string, id: string];
@@ -31,6 +32,18 @@ export function batchOf(line: Buffer): Batch | undefined {
   if (crc !== hex(crc32(body))) return undefined;
   // The CRC holds, so this is what `lineOf` wrote.
   return JSON.parse(`{${body.toString("utf8")}`);
+}
+
+/**
+ * Whether a bad line is two that have run together because the line feed between them is damaged. A write that was torn
+ * never looks so: it is one line, and nothing was written after it.
+ */
+export function isTwoLines(line: Buffer): boolean {
+  for (let at = line.indexOf(START, 1); at > 0; at = line.indexOf(START, at + 1)) {
+    const first = Buffer.concat([line.subarray(0, at - 1), Buffer.from("\n")]);
+    if (batchOf(first) !== undefined || batchOf(line.subarray(at)) !== undefined) return true;
+  }
+  return false;
 }
 
 export class Journal {

@@ -27,7 +27,7 @@ export interface Loaded {
 export function loadSnapshot(file: string, rules: Rules): Loaded {
   const own = new OwnLayout(file, rules);
   for (const line of readLines(file)) if (!own.take(line)) return loadDocument(file, rules, line.number);
-  return own.finish() ?? loadDocument(file, rules, undefined);
+  return own.finish() ?? loadDocument(file, rules, own.lines);
 }
 
 type Add = (record: unknown, line: () => string) => void;
@@ -44,11 +44,11 @@ class Filler {
     this.tables = new Tables(rules);
   }
 
-  list(name: string): Add {
+  list(name: string, where: string): Add {
     const rule = this.#rules.get(name);
     if (rule === undefined)
       throw new StoreRefusal(
-        `${this.#file} has a collection "${name}" that this version does not know. Start the version that wrote it.`,
+        `${this.#file} ${where}: this version knows no collection "${name}". Start the version that wrote it, or put a good copy in its place.`,
       );
     const add = this.tables.adder(rule);
     return (record, where) => {
@@ -78,6 +78,11 @@ class OwnLayout {
     this.#filler = new Filler(file, rules);
   }
 
+  /** How many lines it was given. */
+  get lines(): number {
+    return this.#number;
+  }
+
   /** False when the line is none that this program writes at this place. */
   take(line: Line): boolean {
     this.#number = line.number;
@@ -99,9 +104,9 @@ class OwnLayout {
   }
 
   finish(): Loaded | undefined {
-    if (this.#tail === undefined) return undefined;
-    const { checksums } = JSON.parse(`{${this.#tail.slice(2)}`);
-    refuseDamage(this.#file, this.#checksums.finish(), checksums);
+    const checksums = parsed(`{${this.#tail?.slice(2)}`);
+    if (checksums === undefined) return undefined;
+    refuseDamage(this.#file, this.#checksums.finish(), trusted<{ checksums: unknown[] }>(checksums).checksums);
     return { tables: this.#filler.tables, journal: this.#journal, asWritten: true };
   }
 
@@ -113,20 +118,26 @@ class OwnLayout {
 
   #open(text: string): boolean {
     if (!LIST.test(text)) return false;
-    this.#add = this.#filler.list(JSON.parse(text.slice(0, -3)));
+    const name = parsed(text.slice(0, -3));
+    if (typeof name !== "string") return false;
+    this.#add = this.#filler.list(name, this.#where());
     return true;
   }
 
   #record(add: Add, line: Line): boolean {
-    let record: unknown;
-    try {
-      record = JSON.parse(line.text(line.byteFromEnd(2) === COMMA ? 2 : 1));
-    } catch {
-      // Not as written: what it is instead is found out when the file is read as a whole.
-      return false;
-    }
+    const record = parsed(line.text(line.byteFromEnd(2) === COMMA ? 2 : 1));
+    if (record === undefined) return false;
     add(record, this.#where);
     return true;
+  }
+}
+
+/** Undefined where the text is no JSON: what it is instead is found out when the file is read as a whole. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 
@@ -169,35 +180,47 @@ class Checksums {
 }
 
 /** Reads a file of any layout. `oddLine` is the first that does not stand as this program writes it. */
-function loadDocument(file: string, rules: Rules, oddLine: number | undefined): Loaded {
-  const document = parseDocument(file, oddLine);
-  const { journal, checksums, collections } = shapeOf(file, document);
+function loadDocument(file: string, rules: Rules, oddLine: number): Loaded {
+  const text = textOf(file, oddLine);
+  const { journal, checksums, collections } = shapeOf(file, text, parseDocument(file, text, oddLine));
   const filler = new Filler(file, rules);
   const lists = Object.entries(collections);
   for (const [name, records] of lists) {
-    const add = filler.list(name);
+    const add = filler.list(name, `line ${lineWith(text, JSON.stringify(name))}`);
     if (!Array.isArray(records)) throw new StoreRefusal(`${file}: "${name}" is not an array of records`);
     for (const [at, record] of records.entries()) add(record, () => `${name}[${at}]`);
   }
   // Written differently, the same content still has the same checksums.
   if (checksums !== undefined) {
     const blocks = [...encode(journal ?? 0, trusted<[string, unknown[]][]>(lists))].slice(0, -1);
-    refuseDamage(
-      file,
-      blocks.map((block) => hex(crc32(block))),
-      checksums,
-    );
+    const found = blocks.map((block) => hex(crc32(block)));
+    refuseDamage(file, found, checksums);
   }
   return { tables: filler.tables, journal, asWritten: false };
 }
 
-function parseDocument(file: string, oddLine: number | undefined): unknown {
-  const where = oddLine === undefined ? file : `${file} line ${oddLine}`;
+function textOf(file: string, oddLine: number): string {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file)));
+    return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
   } catch (error) {
-    throw new StoreRefusal(`${where}: not a whole JSON document (${messageOf(error)}). Put a good copy in its place.`);
+    throw notWhole(file, oddLine, error);
   }
+}
+
+function parseDocument(file: string, text: string, oddLine: number): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw notWhole(file, oddLine, error);
+  }
+}
+
+function notWhole(file: string, oddLine: number, error: unknown): StoreRefusal {
+  // The parser quotes the text around the fault, line feeds and all.
+  const what = messageOf(error).replaceAll("\n", " ");
+  return new StoreRefusal(
+    `${file} line ${oddLine}: not a whole JSON document (${what}). Put a good copy in its place.`,
+  );
 }
 
 interface Shape {
@@ -207,20 +230,27 @@ interface Shape {
 }
 
 /** The members of the document; others than these may be misspelt ones and are not passed over. */
-function shapeOf(file: string, document: unknown): Shape {
+function shapeOf(file: string, text: string, document: unknown): Shape {
+  const refusal = (member: string, what: string) =>
+    new StoreRefusal(`${file} line ${lineWith(text, JSON.stringify(member))}: ${what}`);
   if (typeof document !== "object" || document === null || Array.isArray(document))
     throw new StoreRefusal(`${file}: not a JSON object with "format" and "collections"`);
   const { format, collections, journal, checksums, ...others }: Record<string, unknown> = { ...document };
   if (typeof format === "number" && format > 1)
-    throw new StoreRefusal(`${file}: format ${format} was written by a newer version; this one knows format 1`);
+    throw refusal("format", `format ${format} was written by a newer version; this one knows format 1`);
   const [other] = Object.keys(others);
-  if (other !== undefined) throw new StoreRefusal(`${file}: unknown member ${JSON.stringify(other)}`);
-  if (format !== 1) throw new StoreRefusal(`${file}: "format" is not 1`);
-  if (typeof collections !== "object" || collections === null) throw new StoreRefusal(`${file}: no "collections"`);
+  if (other !== undefined) throw refusal(other, `unknown member ${JSON.stringify(other)}`);
+  if (format !== 1) throw refusal("format", '"format" is not 1');
+  if (typeof collections !== "object" || collections === null) throw refusal("collections", 'no "collections"');
   if (journal !== undefined && !(Number.isSafeInteger(journal) && Number(journal) >= 0))
-    throw new StoreRefusal(`${file}: "journal" is not a line number`);
-  if (checksums !== undefined && !Array.isArray(checksums)) throw new StoreRefusal(`${file}: "checksums" is no array`);
+    throw refusal("journal", '"journal" is not the number of a line');
+  if (checksums !== undefined && !Array.isArray(checksums)) throw refusal("checksums", '"checksums" is not an array');
   return { collections, ...(journal !== undefined && { journal: Number(journal) }), ...(checksums && { checksums }) };
+}
+
+/** The number of the line that has the text; the first where none has. */
+function lineWith(document: string, text: string): number {
+  return document.slice(0, Math.max(0, document.indexOf(text))).split("\n").length;
 }
 
 function refuseDamage(file: string, found: readonly string[], written: readonly unknown[]): void {

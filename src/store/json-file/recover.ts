@@ -7,7 +7,7 @@ import { trusted } from "../../kit/schema.ts";
 import type { Fields, Rules } from "../rules.ts";
 import { Tables } from "../tables.ts";
 import * as disk from "./disk.ts";
-import { type Batch, batchOf } from "./journal.ts";
+import { type Batch, batchOf, isTwoLines } from "./journal.ts";
 import { loadSnapshot } from "./load.ts";
 
 export interface Recovered {
@@ -87,6 +87,8 @@ class Replay {
 
   /** A journal that ends before FILE was written has nothing that FILE does not have: all of it can go. */
   finish(): { readonly seq: number; readonly length: number; readonly torn: Torn | undefined } {
+    if (this.#bad !== undefined && isTwoLines(this.#bad.bytes))
+      throw this.#refusal(this.#bad.number, "has run together with the next one (its line feed is damaged)");
     const isContained = (this.#last ?? 0) < this.#seq;
     return { seq: this.#seq, length: isContained ? 0 : this.#length, torn: this.#bad };
   }

@@ -1,0 +1,38 @@
+// `npm run torture [name…]`: the long form of what a slice of runs in `npm test`. One line each says what was tried; what
+// was lost or wrong is listed, and makes it fail.
+import { damage } from "./damage.ts";
+import { faults, shortWrites } from "./faults.ts";
+import { fullDisk } from "./full-disk.ts";
+import { kill } from "./kill.ts";
+import { type Finding, Lab } from "./lab.ts";
+import { twoProcesses } from "./two-processes.ts";
+
+const tortures: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
+  kill: (lab) => kill(lab, 5000),
+  faults: (lab) => faults(lab, 1),
+  "short-writes": (lab) => shortWrites(lab, 200),
+  damage: (lab) => damage(lab, 10_000),
+  "full-disk": (lab) => fullDisk(lab, 50),
+  "two-processes": (lab) => twoProcesses(lab, 100, 20),
+};
+
+const SHOWN_MAX = 20;
+
+const asked = process.argv.slice(2);
+const unknown = asked.find((name) => !Object.hasOwn(tortures, name));
+if (unknown !== undefined) {
+  console.error(`There is no torture "${unknown}". Choose from: ${Object.keys(tortures).join(", ")}.`);
+  process.exit(2);
+}
+for (const [name, torture] of Object.entries(tortures)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  const lab = new Lab();
+  try {
+    const { tried, wrong } = await torture(lab);
+    const shown = wrong.length === 0 ? ["nothing lost"] : [`${wrong.length} WRONG`, ...wrong.slice(0, SHOWN_MAX)];
+    console.log(`${tried}\n  ${shown.join("\n  ")}`);
+    if (wrong.length > 0) process.exitCode = 1;
+  } finally {
+    lab.remove();
+  }
+}

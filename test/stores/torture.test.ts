@@ -1,0 +1,36 @@
+// A slice of `npm run torture`: the same tortures of the JSON-file store with fewer runs. What cannot be run here (no
+// strace, no right to mount) is told as skipped.
+import assert from "node:assert/strict";
+import { after, before, type TestContext, test } from "node:test";
+import { damage } from "../../scripts/torture/damage.ts";
+import { faults, shortWrites } from "../../scripts/torture/faults.ts";
+import { fullDisk } from "../../scripts/torture/full-disk.ts";
+import { kill } from "../../scripts/torture/kill.ts";
+import { type Finding, Lab } from "../../scripts/torture/lab.ts";
+import { twoProcesses } from "../../scripts/torture/two-processes.ts";
+
+let lab: Lab;
+before(() => {
+  lab = new Lab();
+});
+after(() => lab.remove());
+
+function judge(t: TestContext, { tried, wrong }: Finding): void {
+  t.diagnostic(tried);
+  assert.deepEqual(wrong, []);
+  if (tried.includes("SKIPPED")) t.skip(tried);
+}
+
+test("promise 1: 300 stores that were killed keep what was acknowledged", async (t) => judge(t, await kill(lab, 300)));
+
+test("promise 2: cut and damaged files are refused, harmless or told", async (t) => judge(t, await damage(lab, 500)));
+
+test("promise 3: a fault in a system call leaves the old state or the new", async (t) =>
+  judge(t, await faults(lab, 0.06)));
+
+test("promise 4: a second process is refused at once; a dead one's lock is taken over, by one", async (t) =>
+  judge(t, await twoProcesses(lab, 100, 1)));
+
+test("promise 5: a full disk refuses writes until there is room", async (t) => judge(t, await fullDisk(lab, 3)));
+
+test("promise 5: a write that comes back short is none", async (t) => judge(t, await shortWrites(lab, 5)));
