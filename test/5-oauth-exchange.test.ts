@@ -78,6 +78,7 @@ choice("5.access-token-format", "is at+jwt of RFC 9068, with its claims", OWN, a
   assert.equal(published?.kid, kid);
   const { jti, ...claims } = claimsOf(access);
   assert.ok(typeof jti === "string" && jti !== "");
+  assert.match(`${who.id} ${app.client_id}`, /^usr_\w+ cli_\w+$/);
   const [iat, exp] = [1_767_225_600, 1_767_229_200]; // the manual clock's start, and an hour later
   assert.deepEqual(claims, {
     iss: authUrl,
