@@ -98,6 +98,23 @@ choice(
   },
 );
 
+choice(
+  "5.access-token-format",
+  "a signing key that is gone from the store takes its tokens along",
+  OWN,
+  async (own) => {
+    const { store } = own.service;
+    const { tokens, holder } = await scene(own.api);
+    assert.equal((await holder.get("/apps")).status, 200);
+    const data = await store.snapshot();
+    await store.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
+    await refused(holder.get("/apps"), /not signed by this service/);
+    const next = await refresh(own.api, tokens.refresh);
+    assert.notEqual(headerOf(str(next.json.access_token)).kid, headerOf(tokens.access).kid);
+    assert.equal((await own.api.as(str(next.json.access_token)).get("/apps")).status, 200);
+  },
+);
+
 choice("5.revocation-reach", "revoking is felt at the next call", OWN, async ({ api }) => {
   const { app, tokens, holder } = await scene(api);
   assert.equal((await holder.get("/apps")).status, 200);

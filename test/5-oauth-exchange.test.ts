@@ -1,6 +1,7 @@
 // Spec part 5, OAuth step 2: a code becomes tokens, once; what the answer holds; who the client must prove to be.
 import assert from "node:assert/strict";
-import { choice, clause, type OwnContext } from "./support/clauses.ts";
+import { memoryStore, StorageUnavailable, type Store } from "../src/index.ts";
+import { choice, clause, type OwnContext, withService } from "./support/clauses.ts";
 import type { Client } from "./support/client.ts";
 import {
   type App,
@@ -78,6 +79,7 @@ choice("5.access-token-format", "is at+jwt of RFC 9068, with its claims", OWN, a
   assert.equal(published?.kid, kid);
   const { jti, ...claims } = claimsOf(access);
   assert.ok(typeof jti === "string" && jti !== "");
+  assert.match(`${who.id} ${app.client_id}`, /^usr_\w+ cli_\w+$/);
   const [iat, exp] = [1_767_225_600, 1_767_229_200]; // the manual clock's start, and an hour later
   assert.deepEqual(claims, {
     iss: authUrl,
@@ -307,5 +309,36 @@ choice(
     assert.match(oauthError(await exchange(api, third.app, codes[2]), 400, "invalid_grant"), /suspended/);
     await service.setAccountState("limited");
     pair(await exchange(api, third.app, codes[2]));
+  },
+);
+
+/** A memory store whose writes fail while `broken` says so. */
+function fragile(): { readonly store: Store; broken: boolean } {
+  const inner = memoryStore();
+  const state = { broken: false, store: inner };
+  state.store = new Proxy(inner, {
+    get(target, name) {
+      if (name === "transact" && state.broken) return () => Promise.reject(new StorageUnavailable("full"));
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  return state;
+}
+
+choice(
+  "5.oauth-errors",
+  "a storage that cannot keep the change answers 503, and no code is used up",
+  { needs: "embedded" },
+  async () => {
+    const disk = fragile();
+    await withService({ store: disk.store }, async ({ api }) => {
+      const { app, code } = await scene(api);
+      const one = await code();
+      disk.broken = true;
+      oauthError(await exchange(api, app, one), 503, "temporarily_unavailable");
+      disk.broken = false;
+      pair(await exchange(api, app, one));
+    });
   },
 );

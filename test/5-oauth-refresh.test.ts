@@ -74,6 +74,7 @@ choice("5.refresh-token-memory", "an expired token is told so for 30 days more",
 choice("5.refresh-token-format", "starts with ahr_ and holds 256 random bits", OWN, async ({ api }) => {
   const { tokens } = await scene(api);
   assert.match(tokens.refresh, /^ahr_[A-Za-z0-9_-]{43}$/);
+  oauthError(await refresh(api, tokens.access), 400, "invalid_grant");
 });
 
 choice(

@@ -53,12 +53,14 @@ const NEEDED = new Map(
 
 /** One call of each operation, with ids of things that never were and without a body: what is let through does nothing. */
 async function eachOperation({ document }: OwnContext, ids: Ids, run: (call: Call) => Promise<void>): Promise<void> {
-  for (const { method, path } of document.api) {
-    const name = `${method} ${path}`;
-    const needed = NEEDED.get(name);
-    assert.ok(needed, `${name} is in no row of the contract's table`);
-    await run({ name, method, needed, send: (client) => client.send(method, fill(path, ids)) });
-  }
+  await Promise.all(
+    document.api.map(({ method, path }) => {
+      const name = `${method} ${path}`;
+      const needed = NEEDED.get(name);
+      assert.ok(needed, `${name} is in no row of the contract's table`);
+      return run({ name, method, needed, send: (client) => client.send(method, fill(path, ids)) });
+    }),
+  );
 }
 
 interface Call {
@@ -129,10 +131,12 @@ choice(
   async (own) => {
     const ids = nowhere(await makeWorld(own.api));
     const holder = own.api.as((await own.service.signIn({ scopes: ["admin"] })).access_token);
-    await eachOperation(own, ids, async ({ name, method, send }) => {
-      await own.service.setAccountState("suspended");
+    await own.service.setAccountState("suspended");
+    await eachOperation(own, ids, async ({ send }) => {
       for (const client of [own.api, holder]) problem(await send(client), 403, "account_suspended");
-      await own.service.setAccountState("limited");
+    });
+    await own.service.setAccountState("limited");
+    await eachOperation(own, ids, async ({ name, method, send }) => {
       for (const client of [own.api, holder]) {
         const answer = await send(client);
         if (method === "GET") passed(answer, `${name} in a limited account`);

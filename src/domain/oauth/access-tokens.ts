@@ -37,7 +37,8 @@ export interface TokenFacts {
   readonly exp: number;
 }
 
-export interface Usable extends Standing {
+export interface Usable {
+  readonly standing: Standing;
   readonly facts: TokenFacts;
   /** What the token opens at this moment. */
   readonly effective: readonly Scope[];
@@ -82,7 +83,8 @@ export class AccessTokens {
   readonly check = async (token: string): Promise<Caller | Refusal> => {
     const usable = await this.use(token);
     if (usable instanceof Refusal) return usable;
-    return { account: usable.account, scopes: new Set(usable.effective), credential: usable.grant.id };
+    const { account, grant } = usable.standing;
+    return { account, scopes: new Set(usable.effective), credential: grant.id };
   };
 
   /** What the token opens now, and for whom; or why it opens nothing. */
@@ -93,7 +95,7 @@ export class AccessTokens {
     if (!(await keys.stands(facts.kid))) return UNUSABLE.untrusted;
     const standing = await standingGrant(store, facts.grantId);
     if (typeof standing === "string") return refuse({ code: "invalid_credential", detail: standing });
-    return { ...standing, facts, effective: cut(facts.scopes, standing.user.permissions) };
+    return { standing, facts, effective: cut(facts.scopes, standing.user.permissions) };
   }
 
   /** What a token of ours says, if it has not expired. */

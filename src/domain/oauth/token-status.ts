@@ -55,8 +55,8 @@ export class TokenStatus {
   async introspect(client: OAuthClientRecord, token: string): Promise<Introspection> {
     const access = await this.#parts.accessTokens.use(token);
     if (!(access instanceof Refusal)) {
-      const { facts, effective } = access;
-      return this.#seen(client, access, effective, {
+      const { facts, effective, standing } = access;
+      return this.#seen(client, standing, effective, {
         token_type: "Bearer",
         jti: facts.jti,
         iat: facts.iat,
