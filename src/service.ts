@@ -147,10 +147,13 @@ export class Service implements AsyncDisposable {
       services,
       presenter: new Presenter(this.#links),
     });
+    const { visits } = this.#oauth;
+    const web = pages({ unit: this.#unit, visits, services, limiter: this.#limiter, bell: this.#bell });
     const doors = [
+      web.first,
       api((call) => router.handle(call)),
       ...this.#oauth.doors,
-      ...pages({ unit: this.#unit, visits: this.#oauth.visits, services, bell: this.#bell }),
+      ...web.doors,
       health(this.#links),
       openApiDoor(routes, this.#links),
       home(this.#links),

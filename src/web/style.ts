@@ -139,6 +139,36 @@ th, td { text-align: left; vertical-align: top; padding: .5rem 1rem .5rem 0; bor
 tbody tr:last-child > * { border-bottom: 0; }
 th { font-size: .875rem; color: var(--soft); font-weight: 600; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
+.chart h2 { margin: 0 0 .25rem; }
+.chart > .soft { margin: 0 0 .75rem; }
+.plot { display: flex; }
+.plot svg { flex: none; overflow: visible; }
+.plot .canvas { flex: 1; min-width: 0; width: auto; }
+.plot text { fill: var(--soft); font-size: 12px; }
+.plot .grid { stroke: var(--line); }
+.plot .zero { stroke: var(--soft); }
+.s0 { --s: light-dark(#1f5fbf, #7db0ff); }
+.s1 { --s: light-dark(#b4530a, #f5a35c); }
+.s2 { --s: light-dark(#1a7f64, #5fd3b0); }
+.s3 { --s: light-dark(#8a3fa0, #d79aea); }
+.s4 { --s: light-dark(#a8324a, #ff8fa3); }
+.s5 { --s: light-dark(#5b6b00, #c4d64a); }
+.s6 { --s: light-dark(#0b7285, #66d0e3); }
+.s7 { --s: light-dark(#6b5b4b, #cbb8a4); }
+rect[class] { fill: var(--s); }
+polyline { fill: none; stroke: var(--s); stroke-width: 2; }
+foreignObject { overflow: visible; }
+.dot { width: 24px; height: 24px; transform: translate(-12px, -12px); }
+.point { display: block; width: 100%; height: 100%; padding: 0; border: 0; background: none; position: static; }
+.dot .point { border-radius: 50%; background: radial-gradient(circle, var(--s) 4.5px, transparent 5.5px); }
+.line .dot .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
+.plot .dot .point:hover, .plot .dot .point[aria-current] { background: radial-gradient(circle, var(--s) 7px, transparent 8px); }
+.point:hover { filter: none; }
+rect:has(+ * > .point:hover), rect:has(+ * > .point[aria-current]) { stroke: var(--ink); stroke-width: 2; }
+.point:focus-visible { outline-offset: 0; }
+.said { margin: .25rem 0 .75rem; min-height: 1.5em; }
+.legend { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; font-size: .875rem; }
+.legend li::before { content: ""; display: inline-block; width: .75em; height: .75em; border-radius: 2px; background: var(--s); margin-right: .375rem; }
 @media (max-width: 30rem) {
   .top { gap: .25rem .75rem; }
   .top .soft { display: none; }

@@ -32,7 +32,7 @@ async function sourcesPage(view: View): Promise<Reply> {
     title: "Data sources",
     ...SECTION,
     body: html`${head("Data sources", sources.total > 0 && add)}
-${sources.total === 0 ? nothingYet("No data yet", html`A data source is a table, as CSV or JSON. An app that it is given to draws it. ${!add && "Uploading takes the permission admin."}`, add) : list(sources.items.map((source) => sourceRow(source)))}
+${sources.total === 0 ? nothingYet("No data yet", html`A data source is a table, written in CSV or JSON. An app that it is given to draws it. ${!add && "Uploading takes the permission admin."}`, add) : list(sources.items.map((source) => sourceRow(source)))}
 ${pager(sources, PATH)}`,
   });
 }
