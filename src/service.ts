@@ -2,7 +2,7 @@
 // listens, and takes everything down again in the opposite order.
 import { type AuthorizationServer, authorizationServer, type SignInOptions } from "./authorization-server.ts";
 import { judgeUrl } from "./delivery/address-policy.ts";
-import type { Outbox } from "./delivery/outbox.ts";
+import type { Outbox, OutboxParts } from "./delivery/outbox.ts";
 import { Access } from "./domain/access.ts";
 import { setAccountState } from "./domain/account.ts";
 import { processDataSource, unprocessed } from "./domain/data-processing.ts";
@@ -25,10 +25,12 @@ import { Router } from "./http/router.ts";
 import { routes } from "./http/routes.ts";
 import { Presenter } from "./http/view.ts";
 import { Background } from "./kit/background.ts";
+import { Bell } from "./kit/bell.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Log, logTo } from "./kit/log.ts";
 import { type GivenSettings, readSettings, type Settings } from "./options.ts";
+import { pages } from "./pages.ts";
 import { begin, type Start } from "./start.ts";
 import { memoryStore } from "./store/memory.ts";
 import { policyOf, textOf, webhookOutbox } from "./webhook-delivery.ts";
@@ -93,6 +95,7 @@ export class Service implements AsyncDisposable {
   readonly #outbox: Outbox;
   readonly #expiry: Expiry;
   readonly #sweeper: Sweeper;
+  readonly #bell = new Bell();
   #links = new ServiceLinks("http://localhost");
   #start: Start | undefined;
   #oauth: AuthorizationServer | undefined;
@@ -117,7 +120,8 @@ export class Service implements AsyncDisposable {
       onError: (error) => log.error(error, "noting the use of an API key"),
     });
     const onError = (error: unknown, during: string) => log.error(error, during);
-    this.#outbox = webhookOutbox(this.#unit, settings, onError);
+    const onAttempt: OutboxParts["onAttempt"] = (_sent, delivery) => this.#bell.ring(delivery?.webhook_id ?? "");
+    this.#outbox = webhookOutbox(this.#unit, settings, { onError, onAttempt });
     this.#expiry = new Expiry({ store, clock, lists: EXPIRING, onError });
     this.#sweeper = new Sweeper(store, this.#background);
     this.#listener = new Listener(tlsOf(settings));
@@ -143,9 +147,13 @@ export class Service implements AsyncDisposable {
       services,
       presenter: new Presenter(this.#links),
     });
+    const { visits } = this.#oauth;
+    const web = pages({ unit: this.#unit, visits, services, limiter: this.#limiter, bell: this.#bell });
     const doors = [
+      web.first,
       api((call) => router.handle(call)),
       ...this.#oauth.doors,
+      ...web.doors,
       health(this.#links),
       openApiDoor(routes, this.#links),
       home(this.#links),
@@ -224,6 +232,7 @@ export class Service implements AsyncDisposable {
 
   #onDue(due: Due): void {
     this.#outbox.notify(due.webhooks);
+    for (const id of due.webhooks) this.#bell.ring(id);
     for (const id of due.dataSources) this.#process(id);
     this.#sweeper.notify(due.sweeps);
   }

@@ -1,7 +1,7 @@
 // Puts the delivery of webhooks together: the sender under the policy in force, and the outbox that feeds it (spec part 6).
 import { readFileSync } from "node:fs";
 import type { WebhookPolicy } from "./delivery/address-policy.ts";
-import { Outbox } from "./delivery/outbox.ts";
+import { Outbox, type OutboxParts } from "./delivery/outbox.ts";
 import { HttpSender } from "./delivery/sender.ts";
 import type { UnitParts } from "./domain/work.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
@@ -18,7 +18,7 @@ export const policyOf = ({ webhookPolicy, host }: Settings): WebhookPolicy =>
 export function webhookOutbox(
   { store, clock }: Pick<UnitParts, "store" | "clock">,
   settings: Settings,
-  onError: (error: unknown, during: string) => void,
+  told: Pick<OutboxParts, "onError" | "onAttempt">,
 ): Outbox {
   const { webhookTimeout: timeout_ms, webhookCa } = settings;
   const ca = webhookCa === null ? {} : { ca: textOf("webhook-ca", webhookCa) };
@@ -30,7 +30,7 @@ export function webhookOutbox(
     userAgent: `AppHostingService/${VERSION}`,
     concurrency: settings.webhookConcurrency,
     lease_ms: timeout_ms + LEASE_SPARE_MS,
-    onError,
+    ...told,
   });
 }
 

@@ -5,7 +5,7 @@ import { changesOf, flag, type Infer, object, text, withDefault } from "../kit/s
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { everyPage, type Page, pageOf } from "./lists.ts";
-import { type AppRecord, apps, dataSources, deployments, domains } from "./model.ts";
+import { type AppRecord, apps, dataSources, deployments, domains, goneDeployments } from "./model.ts";
 import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
@@ -106,6 +106,7 @@ export const removeApp = (unit: Unit, caller: Caller, id: string, expect: Expect
     const held = await everyPage((span) => w.tx.page(deployments, "app", [id], span));
     for (const deployment of held) {
       await w.tx.remove(deployments, deployment.id);
+      await w.tx.put(goneDeployments, { id: deployment.id });
       if (deployment.live_domain !== null) await w.tx.remove(domains, deployment.live_domain);
     }
     for (const source of await everyPage((span) => w.tx.page(dataSources, "app", [id], span)))

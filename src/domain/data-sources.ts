@@ -60,6 +60,10 @@ export async function getDataSource(reader: Reader, caller: Caller, id: string):
 export const listDataSources = (reader: Reader, caller: Caller, span: Span): Promise<Page<DataSourceRecord>> =>
   pageOf(reader, dataSources, "account", [caller.account.id], span);
 
+/** Those that an app shows. */
+export const listDataSourcesOf = (reader: Reader, appId: string, span: Span): Promise<Page<DataSourceRecord>> =>
+  pageOf(reader, dataSources, "app", [appId], span);
+
 /** Removes it with its rows, or with what is still to be processed. */
 export const removeDataSource = (unit: Unit, caller: Caller, id: string, expect: Expect<DataSourceRecord>) =>
   unit.transact<null>(async (w) => {

@@ -76,3 +76,14 @@ export async function getEvent(reader: Reader, caller: Caller, id: string): Prom
   const event = await reader.get(events, id);
   return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
 }
+
+/** The events that one request caused. */
+export const eventsOfRequest = (reader: Reader, caller: Caller, requestId: string, span: Span) =>
+  pageOf(reader, events, "request", [requestId], span).then((page) => ({
+    ...page,
+    items: page.items.filter((event) => event.account_id === caller.account.id && event.sample_of === null),
+  }));
+
+/** What was sent of an event, or is to be. */
+export const deliveriesOf = (reader: Reader, event: EventRecord, span: Span) =>
+  pageOf(reader, deliveries, "event", [event.id], span);

@@ -71,6 +71,9 @@ export const deployments = collection<DeploymentRecord>()({
   unique: { live: ["app_id", "live_in"] },
 });
 
+/** A deployment that went with its app: nothing is left but that its address once led somewhere. */
+export const goneDeployments = collection<{ readonly id: string }>()({ name: "gone_deployments" });
+
 /** Which app holds a custom domain; the id is the host name. */
 export interface DomainRecord {
   readonly id: string;
@@ -303,6 +306,7 @@ export const collections: readonly AnyCollection[] = [
   accounts,
   apps,
   deployments,
+  goneDeployments,
   domains,
   dataSources,
   dataContents,

@@ -3,8 +3,11 @@
 import type { EventType } from "./model.ts";
 import type { Work } from "./work.ts";
 
+/** What a sample is made with. */
+export type SampleParts = Pick<Work, "ids" | "at">;
+
 /** `data.object` of a sample event of the type. */
-export function sampleObject(w: Work, type: EventType): object {
+export function sampleObject(w: SampleParts, type: EventType): object {
   switch (type) {
     case "app.created":
     case "app.updated":
@@ -19,7 +22,7 @@ export function sampleObject(w: Work, type: EventType): object {
   }
 }
 
-const sampleApp = (w: Work) => ({
+const sampleApp = (w: SampleParts) => ({
   id: w.ids.next("app_"),
   title: "Sales overview",
   description: "Revenue by region and month",
@@ -29,14 +32,14 @@ const sampleApp = (w: Work) => ({
   updated_at: w.at,
 });
 
-function sampleDeployment(w: Work) {
+function sampleDeployment(w: SampleParts) {
   const { id, title } = sampleApp(w);
   const deploymentId = w.ids.next("dep_");
   const url = `https://sales.example.com/sites/${deploymentId}/`;
   return { id, title, deployment: { id: deploymentId, url, status: "live", deployed_at: w.at } };
 }
 
-const sampleDataSource = (w: Work) => ({
+const sampleDataSource = (w: SampleParts) => ({
   id: w.ids.next("ds_"),
   name: "Orders",
   type: "csv",
@@ -53,7 +56,7 @@ const sampleDataSource = (w: Work) => ({
   updated_at: w.at,
 });
 
-const sampleInteraction = (w: Work) => ({
+const sampleInteraction = (w: SampleParts) => ({
   app_id: w.ids.next("app_"),
   user_id: w.ids.next("usr_"),
   interaction_type: "chart_click",

@@ -26,7 +26,12 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: string | Buffer;
+  /** Makes the answer go on after `body`, until the client leaves or the server stops. */
+  readonly live?: Live;
 }
+
+/** Called once the headers are out; what it answers is called when the connection is over. */
+export type Live = (send: (text: string) => void) => () => void;
 
 export type Handler = (call: Call) => Promise<Reply>;
 

@@ -8,7 +8,7 @@ import { StorageUnavailable } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import type { Ids } from "../kit/ids.ts";
 import { readBody } from "./body.ts";
-import type { Call, Handler, Reply } from "./call.ts";
+import type { Call, Handler, Live, Reply } from "./call.ts";
 import { internalError, type ProblemLinks, problem } from "./problem.ts";
 
 export const LIMITS = decide(
@@ -31,6 +31,8 @@ export type Limits = { readonly [N in keyof typeof LIMITS]: number };
 const TIMEOUT_CHECK_MS = 1_000;
 /** Node must read past our own limits, so that we can say which of them was exceeded. */
 const PARSER_BYTES = LIMITS.url_bytes + LIMITS.header_bytes + 8_192;
+/** How much may wait for the reader of an answer that goes on. */
+const BEHIND_BYTES = 65_536;
 /** How long requests in flight may take when the server stops. */
 const STOP_MS = 10_000;
 
@@ -52,6 +54,8 @@ export class Listener {
   readonly #server: Server;
   /** The answers that are not finished, by connection: more than one where requests are pipelined. */
   readonly #open = new WeakMap<Duplex, readonly ServerResponse[]>();
+  /** The answers that go on until the server stops. */
+  readonly #live = new Set<ServerResponse>();
   #parts: ListenerParts | undefined;
   #stopping = false;
 
@@ -98,6 +102,7 @@ export class Listener {
   async stop(): Promise<void> {
     this.#stopping = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const response of this.#live) response.end();
     this.#server.closeIdleConnections();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), STOP_MS);
     await closed;
@@ -142,12 +147,32 @@ export class Listener {
     }
     const linger = wouldHang(request, response);
     if (this.#stopping || linger) headers.push("connection", "close");
+    if (reply.live && request.method !== "HEAD") {
+      this.#goOn(response, reply.status, headers, reply.live);
+      return;
+    }
     if (reply.status !== 204 && reply.status !== 304)
       headers.push("content-length", String(Buffer.byteLength(reply.body)));
     response.writeHead(reply.status, headers);
     const body = request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body;
     if (linger) lingeringEnd(request, response, body);
     else response.end(body);
+  }
+
+  /** An answer without an end of its own. A reader that falls behind is let go; it may come again. */
+  #goOn(response: ServerResponse, status: number, headers: string[], live: Live): void {
+    response.writeHead(status, headers);
+    response.flushHeaders();
+    this.#live.add(response);
+    if (this.#stopping) response.end();
+    const end = live((text) => {
+      response.write(text);
+      if (response.writableLength > BEHIND_BYTES) response.destroy();
+    });
+    response.once("close", () => {
+      this.#live.delete(response);
+      end();
+    });
   }
 
   /**

@@ -67,6 +67,9 @@ const DETAILS: { readonly [C in Code]?: string } = {
   storage_unavailable: "The change was not kept, because the storage refused it. Nothing was changed; try again later.",
 };
 
+/** The refusal for people: what pages show instead of the problem's JSON. */
+export const explain = ({ reason }: Refusal) => ({ ...PROBLEMS[reason.code], detail: detailOf(reason) });
+
 function detailOf(reason: Reason): string {
   if ("detail" in reason) return reason.detail;
   switch (reason.code) {

@@ -1,6 +1,7 @@
 // The few files that pages load. Each address carries a hash of its content, so a browser may keep it for good.
 import { createHash } from "node:crypto";
 import type { Call, Reply } from "../http/call.ts";
+import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
 
 interface Asset {
@@ -10,6 +11,7 @@ interface Asset {
 
 const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["/assets/style.css", { type: "text/css; charset=utf-8", text: STYLE }],
+  ["/assets/script.js", { type: "text/javascript; charset=utf-8", text: SCRIPT }],
   ["/assets/icon.svg", { type: "image/svg+xml", text: ICON }],
 ]);
 
@@ -17,6 +19,7 @@ const versioned = (path: string, text: string): string =>
   `${path}?v=${createHash("sha256").update(text).digest("hex").slice(0, 12)}`;
 
 export const STYLE_PATH = versioned("/assets/style.css", STYLE);
+export const SCRIPT_PATH = versioned("/assets/script.js", SCRIPT);
 export const ICON_PATH = versioned("/assets/icon.svg", ICON);
 
 const YEAR_S = 31_536_000;

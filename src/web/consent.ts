@@ -1,13 +1,13 @@
 // The user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in
 // which account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
 
-import type { Scope } from "../domain/model.ts";
 import type { Authorization, AuthorizationRequest, Consent, Ended } from "../domain/oauth/authorize.ts";
 import type { Reply } from "../http/call.ts";
 import { decide } from "../kit/decisions.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
+import { IN_WORDS } from "./scopes.ts";
 import { signInFirst, whoIsIn } from "./sign-in.ts";
 import type { Visit, Visits } from "./visit.ts";
 
@@ -59,14 +59,6 @@ async function putBefore(authorization: Authorization, { signedIn }: Visit, quer
 
 const ended = (end: Ended): Reply =>
   "redirect" in end ? redirect(end.redirect) : messagePage(400, "This request cannot go on", end.page);
-
-const IN_WORDS: { readonly [S in Scope]: string } = {
-  "read:apps": "See the apps and their deployments",
-  "write:apps": "Create, change and deploy apps",
-  "delete:apps": "Delete apps",
-  "read:data": "See data sources and the data in them",
-  admin: "Do everything in the account: apps, data, users, webhooks and keys",
-};
 
 function consentPage(
   visit: Visit,

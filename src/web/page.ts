@@ -1,14 +1,14 @@
 // The frame of every page, and the headers that keep it to itself: nothing inline, nothing from elsewhere, never framed,
 // never cached (contract, part 5; issue of the pages).
 import type { Reply } from "../http/call.ts";
-import { ICON_PATH, STYLE_PATH } from "./assets.ts";
+import { ICON_PATH, SCRIPT_PATH, STYLE_PATH } from "./assets.ts";
 import { type Html, html, type Shown } from "./html.ts";
 
 export interface PageRules {
   /** Where forms may lead, redirects after them included; the own origin by default. */
   readonly formAction?: string;
-  /** Further directives, for pages that need a script. */
-  readonly csp?: string;
+  /** The page works without its script; with it, it is quicker. */
+  readonly scripted?: boolean;
 }
 
 export interface Page extends PageRules {
@@ -20,22 +20,27 @@ export interface Page extends PageRules {
   readonly headers?: Reply["headers"];
   /** A narrow page has one thing to say or to ask. */
   readonly narrow?: boolean;
+  /** A deployed app is its owner's page, not ours: without our name above it, in the theme that it was given. */
+  readonly site?: { readonly theme: "light" | "dark" | null };
 }
 
-export function page({ title, body, status = 200, header, headers, narrow, ...rules }: Page): Reply {
+const NAME = "Application Hosting Service";
+
+export function page({ title, body, status = 200, header, headers, narrow, site, ...rules }: Page): Reply {
   const whole = html`<!doctype html>
-<html lang="en">
+<html lang="en"${site?.theme && html` data-theme="${site.theme}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} – Application Hosting Service</title>
+<meta name="color-scheme" content="${site?.theme ?? "light dark"}">
+<title>${title}${!site && ` – ${NAME}`}</title>
 <link rel="icon" href="${ICON_PATH}">
 <link rel="stylesheet" href="${STYLE_PATH}">
+${rules.scripted && html`<script type="module" src="${SCRIPT_PATH}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<header class="top"><a class="brand" href="/dashboard">Application Hosting Service</a>${header}</header>
+${!site && html`<header class="top"><a class="brand" href="/dashboard">${NAME}</a>${header}</header>`}
 <main id="main"${narrow ? html` class="narrow"` : ""}>
 ${body}
 </main>
@@ -49,12 +54,14 @@ ${body}
   };
 }
 
+const SCRIPTED = "; script-src 'self'; connect-src 'self'";
+
 /**
  * Referrer-Policy is same-origin and not no-referrer, because the latter makes a form send `Origin: null`, which the
  * check of the origin then refuses.
  */
-export const pageHeaders = ({ formAction = "'self'", csp = "" }: PageRules = {}): Record<string, string> => ({
-  "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'${csp && `; ${csp}`}`,
+export const pageHeaders = ({ formAction = "'self'", scripted = false }: PageRules = {}): Record<string, string> => ({
+  "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'${scripted ? SCRIPTED : ""}`,
   "cache-control": "no-store",
   "referrer-policy": "same-origin",
   "x-content-type-options": "nosniff",

@@ -10,6 +10,7 @@ import type { Clock } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
 import { fieldsOf } from "../kit/form.ts";
 import type { Ids } from "../kit/ids.ts";
+import { multipartFields } from "../kit/multipart.ts";
 import { type Html, html } from "./html.ts";
 import { messagePage } from "./page.ts";
 
@@ -76,15 +77,21 @@ export class Visits {
     return { "set-cookie": `${this.#name}=; Max-Age=0; ${this.#attributes}` };
   }
 
-  /** What a form carries that was posted from one of our own pages; otherwise the page that says why it is not taken. */
-  async form({ call, secret }: Visit): Promise<Posted> {
+  /**
+   * What a form carries that was posted from one of our own pages, `limit_bytes` at most; otherwise the page that says
+   * why it is not taken.
+   */
+  async form({ call, secret }: Visit, limit_bytes = FORM_BYTES): Promise<Posted> {
     const origins = call.values("origin");
     const own = origins.length === 0 ? NO_ORIGIN === "taken" : origins.every((origin) => this.#own(origin, call));
     if (!own) return { refused: FOREIGN };
-    if (!FORM_TYPE.test(call.values("content-type")[0] ?? "")) return { refused: NO_FORM };
-    const body = await call.body(FORM_BYTES);
+    const [type = ""] = call.values("content-type");
+    if (!FORM_TYPE.test(type)) return { refused: NO_FORM };
+    const body = await call.body(limit_bytes);
     if (body instanceof Refusal) return { refused: TOO_LARGE };
-    const { values, repeated } = fieldsOf(body.toString("utf8"));
+    const fields = URL_ENCODED.test(type) ? fieldsOf(body.toString("utf8")) : multipartFields(body, type);
+    if (typeof fields === "string") return { refused: messagePage(400, "This form cannot be read", fields) };
+    const { values, repeated } = fields;
     const ours = repeated.size === 0 && sha256(values.get("csrf") ?? "") === sha256(csrfToken(secret));
     return ours ? { fields: values } : { refused: STALE };
   }
@@ -96,7 +103,8 @@ export class Visits {
   }
 }
 
-const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i;
+const URL_ENCODED = /^application\/x-www-form-urlencoded *(;|$)/i;
+const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data) *(;|$)/i;
 
 const NO_FORM = messagePage(415, "That was no form", "This page takes what its own form sends.");
 const TOO_LARGE = messagePage(413, "That was too much", "The form is larger than this page takes.");

@@ -71,8 +71,10 @@ async function ourRate(url: string): Promise<number> {
   const outbox = webhookOutbox(
     unitParts,
     readSettings({}, (name) => name),
-    (error) => {
-      throw error;
+    {
+      onError(error) {
+        throw error;
+      },
     },
   );
   const account = { id: "acc_1", name: "Bench" };

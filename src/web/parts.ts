@@ -1,0 +1,63 @@
+// The few pieces that pages are put together from. Each is plain HTML that works by itself; what the script adds hangs on
+// data attributes.
+import { type Html, html, type Shown } from "./html.ts";
+
+export type Tone = "good" | "bad" | "warn" | "plain";
+
+export const badge = (text: string, tone: Tone = "plain"): Html => html`<span class="badge ${tone}">${text}</span>`;
+
+/** To the second, in UTC, as the log of a server has it. */
+export const time = (iso: string): Html =>
+  html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
+
+/** The name of a page, what can be done there beside it. */
+export const head = (title: Shown, actions: Shown = null): Html =>
+  html`<div class="head"><h1>${title}</h1>${actions && html`<div class="row">${actions}</div>`}</div>`;
+
+/** Names and values of one thing. */
+export const facts = (rows: readonly (readonly [name: string, value: Shown])[]): Html =>
+  html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+
+export const list = (rows: readonly Html[]): Html => html`<ul class="list card">${rows}</ul>`;
+
+/** A row of a list: what it is called and a line below, what stands at its right. */
+export const row = (main: Shown, below: Shown, right: Shown = null): Html =>
+  html`<li><div><div class="title">${main}</div><div class="soft">${below}</div></div>${right && html`<div class="right">${right}</div>`}</li>`;
+
+/** Says that there is nothing yet, and what to do about it. */
+export const nothingYet = (title: string, advice: Shown, action: Shown = null): Html =>
+  html`<div class="card empty"><p class="title">${title}</p><p class="soft">${advice}</p>${action}</div>`;
+
+export const notice = (tone: "good" | "bad" | "plain", text: Shown): Html =>
+  html`<div class="card notice ${tone}" role="${tone === "bad" ? "alert" : "status"}">${text}</div>`;
+
+/** What is shown this once: the value, and a button to copy it where the script runs. */
+export const shownOnce = (title: string, value: string, advice: Shown): Html =>
+  notice(
+    "good",
+    html`<p class="title">${title}</p><div class="row"><code class="secret" id="secret">${value}</code>${copyButton("secret")}</div><p class="soft">${advice}</p>`,
+  );
+
+export const copyButton = (of: string): Html =>
+  html`<button type="button" class="quiet small" data-copy="${of}" hidden>Copy</button>`;
+
+/** Something that cannot be undone: one has to open it first, and read what follows from it. */
+export const danger = (summary: string, action: string, csrf: Html, consequence: Shown, button: string): Html =>
+  html`<details class="danger"><summary>${summary}</summary><p>${consequence}</p>
+<form method="post" action="${action}">${csrf}<button class="bad">${button}</button></form></details>`;
+
+export interface Span {
+  readonly skip: number;
+  readonly limit: number;
+  readonly total: number;
+}
+
+/** Newer and older; nothing where one page holds all. `address` carries what else the query says. */
+export function pager({ skip, limit, total }: Span, address: string): Shown {
+  if (total <= limit && skip === 0) return null;
+  const to = (at: number) => `${address}${address.includes("?") ? "&" : "?"}skip=${at}`;
+  const last = Math.min(skip + limit, total);
+  return html`<nav class="row pager" aria-label="Pages"><span class="soft">${total === 0 ? 0 : Math.min(skip + 1, last)} to ${last} of ${total}, the newest first</span>
+${skip > 0 && html`<a class="button quiet small" rel="prev" href="${to(Math.max(skip - limit, 0))}">Newer</a>`}
+${last < total && html`<a class="button quiet small" rel="next" href="${to(last)}">Older</a>`}</nav>`;
+}

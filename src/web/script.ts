@@ -1,0 +1,104 @@
+// The one script, as text, because nothing is built. No page needs it: it adds a copy button, a delivery log that follows
+// by itself, and charts in which the arrow keys move and a click is sent without loading the page again. It never makes
+// HTML of its own: what it puts into a page comes from the server, escaped there.
+
+export const SCRIPT = `
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const source = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(source);
+      button.textContent = "Selected: press Ctrl+C";
+    }
+  });
+}
+
+const live = document.querySelector("[data-live]");
+if (live) follow(live);
+
+function follow(sign) {
+  const known = new Map();
+  const region = () => document.querySelector("[data-follow]");
+  for (const row of region().querySelectorAll("li[id]")) known.set(row.id, row.outerHTML);
+  let source, reading = false, again = false;
+
+  async function read() {
+    again = reading;
+    if (reading) return;
+    reading = true;
+    try {
+      const answer = await fetch(location.href, { credentials: "same-origin" });
+      if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    } catch {
+      sign.textContent = "Not connected";
+    }
+    reading = false;
+    if (again) read();
+  }
+
+  function show(page) {
+    const old = region(), fresh = page.querySelector("[data-follow]");
+    if (!fresh) return;
+    const focused = document.activeElement?.id;
+    for (const row of fresh.querySelectorAll("li[id]")) {
+      const before = document.getElementById(row.id), text = row.outerHTML;
+      if (before && known.get(row.id) === text) row.replaceWith(before);
+      else if (before?.querySelector("details")?.open) row.querySelector("details").open = true;
+      known.set(row.id, text);
+    }
+    old.replaceWith(fresh);
+    if (focused) document.getElementById(focused)?.focus();
+  }
+
+  function open() {
+    source ??= new EventSource(sign.dataset.live);
+    source.onopen = () => { sign.textContent = "Live"; read(); };
+    source.onerror = () => { sign.textContent = "Not connected"; };
+    source.addEventListener("changed", read);
+  }
+  function close() {
+    source?.close();
+    source = undefined;
+  }
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  addEventListener("pagehide", close);
+  open();
+}
+
+for (const chart of document.querySelectorAll("form[data-chart]")) {
+  const points = [...chart.querySelectorAll("button.point")];
+  const said = chart.querySelector("output");
+  const reach = (at) => points.forEach((point, each) => { point.tabIndex = each === at ? 0 : -1; });
+  reach(0);
+  points.forEach((point, at) => {
+    point.addEventListener("focus", () => { reach(at); said.textContent = point.title; });
+    point.addEventListener("pointerenter", () => { said.textContent = point.title; });
+  });
+  chart.addEventListener("keydown", (event) => {
+    const at = points.indexOf(event.target);
+    if (at < 0) return;
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: points.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    points[Math.min(Math.max(to, 0), points.length - 1)].focus();
+  });
+  chart.addEventListener("submit", async (event) => {
+    const point = event.submitter;
+    if (!point?.matches("button.point")) return;
+    event.preventDefault();
+    for (const each of points) each.removeAttribute("aria-current");
+    point.setAttribute("aria-current", "true");
+    said.textContent = point.title;
+    try {
+      const answer = await fetch(chart.action, { method: "POST", body: new URLSearchParams(new FormData(chart, point)), redirect: "manual" });
+      if (answer.type !== "opaqueredirect") said.textContent = "This could not be sent. Load the page again and try once more.";
+    } catch {
+      said.textContent = "This could not be sent: there is no connection to the server.";
+    }
+  });
+}
+`.trimStart();

@@ -1,0 +1,200 @@
+// Deployed apps (contract, part 1): at /sites/{dep_id}/, and at / under their custom domain, which the Host header names.
+// A page reports what its reader clicks as user.interaction (spec part 6), from data of its own: what the form says is only
+// which chart and which row.
+import { type Caller, sha256, standing } from "../../domain/access.ts";
+import { getDataSource, listDataSourcesOf, rowsPage } from "../../domain/data-sources.ts";
+import { interact, interaction } from "../../domain/interactions.ts";
+import type { RateLimiter } from "../../domain/limits.ts";
+import { LIMIT_MAX } from "../../domain/lists.ts";
+import type { AppRecord, DataSourceRecord } from "../../domain/model.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { type FormerSite, mayView, type Site, siteAt, siteOf } from "../../domain/sites.ts";
+import { Unit, type UnitParts } from "../../domain/work.ts";
+import type { Call, Reply } from "../../http/call.ts";
+import { decide } from "../../kit/decisions.ts";
+import { fieldsOf } from "../../kit/form.ts";
+import { assets } from "../assets.ts";
+import { checked } from "../form.ts";
+import { html, type Shown } from "../html.ts";
+import { page, redirect } from "../page.ts";
+import { signInFirst, whoIsIn } from "../sign-in.ts";
+import type { Visit, Visits } from "../visit.ts";
+import { chartOf, POINTS_MAX } from "./chart.ts";
+import { type Shelf, sitePage } from "./site-page.ts";
+
+export interface SitesParts {
+  readonly visits: Visits;
+  readonly unit: UnitParts;
+  readonly limiter: RateLimiter;
+  /** Where deployed apps are reached; the server's own host name. */
+  readonly links: { site(deploymentId: string): string; host(): string };
+}
+
+const SITE = /^\/sites\/(dep_[0-9A-Za-z]+)(\/.*)?$/;
+
+export class Sites {
+  readonly #parts: SitesParts;
+
+  constructor(parts: SitesParts) {
+    this.#parts = parts;
+  }
+
+  /** Everything under a custom domain that is live; undefined where the Host names none. */
+  domainDoor = (call: Call): Promise<Reply | undefined> | undefined =>
+    call.host.includes(".") && call.host !== this.#parts.links.host() ? this.#underDomain(call) : undefined;
+
+  async #underDomain(call: Call): Promise<Reply | undefined> {
+    const site = await siteAt(this.#parts.unit.store, call.host.replace(/\.$/, ""));
+    if (site === undefined) return undefined;
+    return assets(call) ?? this.#within(call, site, call.path, ON_DOMAIN === "redirect" && !site.app.public);
+  }
+
+  /** What lies under /sites. */
+  door = (call: Call): Promise<Reply> | undefined =>
+    call.path === "/sites" || call.path.startsWith("/sites/") ? this.#underSites(call) : undefined;
+
+  async #underSites(call: Call): Promise<Reply> {
+    const [, id = "", rest = ""] = SITE.exec(call.path) ?? [];
+    const site = id === "" ? undefined : await siteOf(this.#parts.unit.store, id);
+    if (site === undefined) return messageOf(404, "There is no app here", "Is the address complete?");
+    if ("gone" in site) return this.#former(site);
+    return rest === "" ? redirect(`/sites/${id}/`) : this.#within(call, site, rest, false);
+  }
+
+  /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
+  #former({ successor }: FormerSite): Reply {
+    const next = successor?.app.public
+      ? html` <a href="${this.#parts.links.site(successor.deployment.id)}">To the one that took its place</a>`
+      : "";
+    return messageOf(
+      GONE,
+      "This deployment is over",
+      html`It was replaced by a newer one, or its app was deleted.${next}`,
+    );
+  }
+
+  async #within(call: Call, site: Site, path: string, elsewhere: boolean): Promise<Reply> {
+    const methods = METHODS[path];
+    if (methods === undefined) return messageOf(404, "There is no such page", "This app has one page only.");
+    const method = call.method === "HEAD" ? "GET" : call.method;
+    if (method !== methods)
+      return messageOf(405, "This does not work that way", `This address answers ${methods}.`, { allow: methods });
+    const unfit = standing(site.account, method);
+    if (unfit) return messageOf(403, "This app is not available", "Its account is suspended or limited at the moment.");
+    if (elsewhere) return redirect(this.#parts.links.site(site.deployment.id));
+    const visit = await this.#parts.visits.of(call);
+    return refusedView(site, visit) ?? (method === "POST" ? this.#interact(visit, site) : this.#show(visit, site));
+  }
+
+  async #show(visit: Visit, { app, account }: Site): Promise<Reply> {
+    const { store } = this.#parts.unit;
+    const { items } = await listDataSourcesOf(store, app.id, { offset: 0, limit: LIMIT_MAX });
+    const ready = items.filter(({ status }) => status === "ready");
+    const shelves = await Promise.all(ready.map((source) => this.#shelf(source, callerOf(account))));
+    const { values } = fieldsOf(visit.call.query);
+    const row = Number(/^\d{1,9}$/.exec(values.get("point") ?? "")?.[0] ?? -1);
+    return sitePage(visit, app, shelves, { source: values.get("chart") ?? "", row });
+  }
+
+  async #shelf(source: DataSourceRecord, caller: Caller): Promise<Shelf> {
+    const page = await rowsPage(this.#parts.unit.store, caller, source.id, { offset: 0, limit: POINTS_MAX });
+    return { source, rows: page instanceof Refusal ? [] : page.items };
+  }
+
+  async #interact(visit: Visit, site: Site): Promise<Reply> {
+    const { visits, limiter } = this.#parts;
+    const posted = await visits.form(visit);
+    if ("refused" in posted) return posted.refused;
+    if (limiter.count(`site ${site.deployment.id}`)?.exceeded)
+      return messageOf(403, "Too much at once", "This app is used a great deal at the moment. Try again in a minute.");
+    const chart = posted.fields.get("chart") ?? "";
+    const row = Number(/^\d{1,9}$/.exec(posted.fields.get("point") ?? "")?.[0] ?? -1);
+    const done = await this.#record(visit, site, chart, row);
+    if (done instanceof Refusal)
+      return messageOf(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
+    return redirect(`./?${new URLSearchParams({ chart, point: String(row) })}#${chart}`);
+  }
+
+  async #record(visit: Visit, { app, account }: Site, chart: string, row: number): Promise<object | Refusal> {
+    const caller = callerOf(account);
+    const source = await this.#sourceOf(app, caller, chart);
+    if (source instanceof Refusal) return source;
+    const { rows } = await this.#shelf(source, caller);
+    const point = chartOf(source.columns ?? [], rows)?.points.find((each) => each.row === row);
+    const { x, y, category } = point ?? {};
+    const done = checked(interaction, {
+      user_id: visitorOf(visit),
+      interaction_type: "chart_click",
+      chart_id: source.id,
+      data_point: point === undefined ? "none" : { x, y, category },
+    });
+    return done instanceof Refusal ? done : interact(new Unit(this.#parts.unit, visit.call.id), caller, app.id, done);
+  }
+
+  async #sourceOf(app: AppRecord, caller: Caller, id: string): Promise<DataSourceRecord | Refusal> {
+    const source = await getDataSource(this.#parts.unit.store, caller, id);
+    if (source instanceof Refusal || source.app_id === app.id) return source;
+    return getDataSource(this.#parts.unit.store, caller, "");
+  }
+}
+
+/** What the two addresses of a site answer. */
+const METHODS: { readonly [path: string]: "GET" | "POST" } = Object.assign(Object.create(null), {
+  "/": "GET",
+  "/interactions": "POST",
+});
+
+const GONE = decide("3.retired-site", 410, {
+  open: "what the address of a deployment answers that is no longer live, or whose app was deleted",
+  why: "that is what the status means (RFC 9110 15.5.11): it was here, and it will not be again",
+});
+
+const ON_DOMAIN = decide("2.private-app-on-custom-domain", "redirect", {
+  open: "how a private app is seen under its custom domain",
+  why: "a browser is signed in with this server's own host only, so it is led to the app's address there",
+});
+
+/** The app acts for its own account. */
+const callerOf = (account: Site["account"]): Caller => ({ account, scopes: new Set(), credential: "site" });
+
+const VISITOR_LENGTH = 20;
+
+/** The user where one is signed in to the app's account; otherwise a name that stays the same for this browser. */
+const visitorOf = ({ signedIn, secret }: Visit): string =>
+  signedIn?.user.id ?? decidedVisitor.prefix + sha256(`visitor ${secret}`).slice(0, VISITOR_LENGTH);
+
+const decidedVisitor = decide(
+  "6.interaction-user",
+  { prefix: "visitor_" },
+  {
+    open: "the user_id of somebody who uses a public app without having signed in",
+    why: "made from the browser's cookie by a one-way hash: the same person stays the same, and nobody is named",
+  },
+);
+
+function refusedView(site: Site, visit: Visit): Reply | undefined {
+  switch (mayView(site, visit.signedIn)) {
+    case "yes":
+      return undefined;
+    case "sign in":
+      return signInFirst(visit.call.method === "GET" ? visit.call.path : `/sites/${site.deployment.id}/`);
+    case "not yours":
+      return notForYou(visit, 404, "There is no app here", "Not for you, at least: it may belong to another account.");
+    case "no":
+      return notForYou(visit, 403, "This app is private", "Seeing it takes the permission read:apps.");
+  }
+}
+
+const notForYou = (visit: Visit, status: number, title: string, why: string): Reply =>
+  messageOf(status, title, html`${why}${whoIsIn(visit)}`, visit.setCookie);
+
+/** One thing said, without our own name above it. */
+const messageOf = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
+  page({
+    title,
+    status,
+    headers,
+    narrow: true,
+    site: { theme: null },
+    body: html`<h1>${title}</h1><div>${message}</div>`,
+  });
