@@ -1,6 +1,6 @@
 // Who calls and what they may do (spec part 5; contract part 5, API keys). A key is found by its SHA-256; the key itself
 // is kept nowhere. How an access token is verified is the business of domain/oauth, handed in as `TokenCheck`.
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash as digest, timingSafeEqual } from "node:crypto";
 import { type Clock, instant, iso } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
 import { type AccountRecord, type ApiKeyRecord, accounts, apiKeys, SCOPES, type Scope } from "./model.ts";
@@ -24,7 +24,7 @@ export const KEY_PREFIX = decide("5.api-key-format", "ahs_", {
 
 export const KEY_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
 
-export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+export const sha256 = (text: string): string => digest("sha256", text, "hex");
 
 /** `admin` contains the other scopes (spec part 5: full account access). */
 export const allows = (scopes: ReadonlySet<Scope>, scope: Scope): boolean => scopes.has(scope) || scopes.has("admin");
