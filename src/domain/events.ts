@@ -4,8 +4,8 @@ import { decide } from "../kit/decisions.ts";
 import { object, optional } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { newDelivery } from "./deliveries.ts";
-import { pageOf, spanParameters } from "./lists.ts";
-import type { AccountRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
+import { everyPage, pageOf, spanParameters } from "./lists.ts";
+import type { AccountRecord, EventRecord, EventType } from "./model.ts";
 import { deliveries, events, eventType, webhooks } from "./model.ts";
 import { notFound, type Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
@@ -29,7 +29,7 @@ const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(
 export async function recordEvent(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
   const event: EventRecord = { ...envelope(w, account, type, object), listed_in: account.id };
   await w.tx.put(events, event);
-  for await (const webhook of webhooksOf(w.tx, account.id)) {
+  for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span))) {
     if (!webhook.active || !webhook.events.includes(type)) continue;
     await w.tx.put(deliveries, newDelivery(w, webhook, event));
     w.due.webhooks.add(webhook.id);
@@ -52,15 +52,6 @@ function envelope(w: Work, account: Owner, type: EventType, object: object): Eve
   const body = JSON.stringify({ id, type, created: w.at, data: { object }, ...owner });
   const nowhere = { listed_in: null, sample_of: null };
   return { id, type, created: w.at, body, account_id: account.id, ...nowhere, request_id: w.cause };
-}
-
-async function* webhooksOf(tx: Reader, accountId: string): AsyncGenerator<WebhookRecord> {
-  const limit = 100;
-  for (let offset = 0; ; offset += limit) {
-    const page = await tx.page(webhooks, "account", [accountId], { offset, limit });
-    yield* page;
-    if (page.length < limit) return;
-  }
 }
 
 /** The query of GET /events. */

@@ -76,8 +76,7 @@ export function text(rules: TextRules): Schema<string> {
       if (typeof value !== "string") return fail(faults, path, "must be a string");
       const unfit = unfitText(value);
       if (unfit) return fail(faults, path, unfit);
-      if (value.length < min || (value.length > max && codePoints(value) > max) || codePoints(value) < min)
-        return fail(faults, path, `must have ${range}`);
+      if (!lengthWithin(value, min, max)) return fail(faults, path, `must have ${range}`);
       if (rules.notBlank && value.trim() === "") return fail(faults, path, "must not be blank");
       if (pattern && !pattern.test(value))
         return fail(faults, path, `must be ${rules.says ?? `like ${pattern.source}`}`);
@@ -91,6 +90,13 @@ export function text(rules: TextRules): Schema<string> {
 export function unfitText(value: string): string | undefined {
   if (!value.isWellFormed()) return "must not contain a lone surrogate";
   return value.includes("\0") ? "must not contain a NUL character" : undefined;
+}
+
+/** A code point is one unit or two, so that most texts need not be counted through. */
+function lengthWithin(value: string, min: number, max: number): boolean {
+  const units = value.length;
+  if (units < min || units > 2 * max) return false;
+  return (units <= max && units >= 2 * min) || (codePoints(value) >= min && codePoints(value) <= max);
 }
 
 function codePoints(value: string): number {
