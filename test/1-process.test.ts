@@ -160,7 +160,13 @@ choice("1.wrong-flag", "each value has its bounds, and the option is named", OWN
     await startRefused({ apiKey }, /apiKey/);
   for (const rateLimit of [0, -1, "none", 1.5]) await startRefused({ rateLimit }, /rateLimit/);
   await startRefused({ log: "loud" }, /log/);
-  for (const publicUrl of ["apps.example.com", "ftp://x.example", "https://x.example/path", "https://u@x.example"])
+  for (const publicUrl of [
+    "apps.example.com",
+    "ftp://x.example",
+    "https://x.example/path",
+    "https://u@x.example",
+    "https://\u65e5.example",
+  ])
     await startRefused({ publicUrl }, /publicUrl/);
   await startRefused({ randomSeed: "x", host: "0.0.0.0" }, /randomSeed/);
   await startRefused({ tlsCert: "x.pem" }, /tlsKey/);

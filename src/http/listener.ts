@@ -116,8 +116,8 @@ export class Listener {
     );
     const call = callOf(parts.ids.next("req_"), request, response);
     const reply = await this.#reply(parts, call, request);
-    this.#write(request, response, call, reply);
-    parts.onAnswer(call, reply.status, performance.now() - started);
+    const status = this.#send(parts, request, response, call, reply);
+    parts.onAnswer(call, status, performance.now() - started);
   }
 
   /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
@@ -129,6 +129,19 @@ export class Listener {
       parts.onError(error, call.id);
       const refusal = error instanceof StorageUnavailable ? refuse({ code: "storage_unavailable" }) : internalError;
       return problem(refusal, call.id, parts.links);
+    }
+  }
+
+  /** Writes the reply; one that Node refuses to write (a line break in a header) is a fault like any other. */
+  #send(parts: ListenerParts, request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply): number {
+    try {
+      this.#write(request, response, call, reply);
+      return reply.status;
+    } catch (error) {
+      parts.onError(error, call.id);
+      const bare = problem(internalError, call.id, parts.links);
+      this.#write(request, response, call, bare);
+      return bare.status;
     }
   }
 
