@@ -14,12 +14,13 @@ export async function main(args: readonly string[]): Promise<void> {
     const given = flags(args);
     if (given.help) return print(help());
     if (given.version) return print(VERSION);
-    const settings = readSettings({ ...environment(process.env), ...given }, (_, flag) => `--${flag}`);
+    const called = (name: string, flag: string) => (name in given ? `--${flag}` : variableOf(process.env, flag));
+    const settings = readSettings({ ...environment(process.env), ...given }, called);
     const service = await run(settings, { seed: settings.seed ?? undefined });
     stopOnSignal(service);
     print(ready(service, settings));
   } catch (error) {
-    fail(error, args);
+    fail(error);
   }
 }
 
@@ -42,12 +43,18 @@ function flags(args: readonly string[]): Given {
 /** What is given for each setting, by the setting's name. */
 function settingsIn(given: (flag: string) => unknown): Given {
   const named = Object.entries(OPTIONS).map(([name, { flag }]) => [name, given(flag)] as const);
-  return Object.fromEntries(named.filter(([, value]) => value !== undefined && value !== ""));
+  return Object.fromEntries(named.filter(([, value]) => value !== undefined));
 }
 
-/** APPHOST_… for each flag, and PORT; a flag on the command line wins. */
+/** APPHOST_… for each flag, and PORT; a flag on the command line wins. An empty variable counts as not set. */
 function environment(env: NodeJS.ProcessEnv): Given {
-  return { ...(env.PORT ? { port: env.PORT } : {}), ...settingsIn((flag) => env[environmentName(flag)]) };
+  return settingsIn((flag) => env[variableOf(env, flag)] || undefined);
+}
+
+/** The variable that gives this flag. */
+function variableOf(env: NodeJS.ProcessEnv, flag: string): string {
+  const own = environmentName(flag);
+  return flag === OPTIONS.port.flag && !env[own] && env.PORT ? "PORT" : own;
 }
 
 function help(): string {
@@ -65,19 +72,24 @@ function help(): string {
   ].join("\n");
 }
 
-/** One line on stderr for what a person can mend; a stack only for what nobody foresaw. */
-function fail(error: unknown, args: readonly string[]): void {
-  process.exitCode = 1;
-  const say = (line: string) => process.stderr.write(`${line.replaceAll("\n", " ")}\n`);
-  if (error instanceof OptionError) {
-    process.exitCode = WRONG_USE;
-    say(`${error.message}. See --help.`);
-  } else if (error instanceof StoreRefusal) say(error.message);
-  else if (error instanceof Error && "code" in error && error.code === "EADDRINUSE")
-    say(`The port is in use; choose another with --port, or --port 0 for any free one.`);
-  else if (error instanceof Error && "code" in error && (error.code === "EACCES" || error.code === "EADDRNOTAVAIL"))
-    say(`Cannot listen there (${String(error.code)}); choose another --port or --host.`);
-  else say(`Cannot start with ${args.join(" ")}: ${error instanceof Error ? error.message : String(error)}`);
+/** What the system says of an address that this machine does not have, or that is none. */
+const NO_SUCH_HOST = new Set<unknown>(["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"]);
+
+/** One line on stderr for what a person can mend. The arguments are not repeated: a key may be among them. */
+function fail(error: unknown): void {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const wrongHost = NO_SUCH_HOST.has(code);
+  process.exitCode = error instanceof OptionError || wrongHost ? WRONG_USE : 1;
+  process.stderr.write(`${lineOf(error, code, wrongHost).replaceAll("\n", " ")}\n`);
+}
+
+function lineOf(error: unknown, code: unknown, wrongHost: boolean): string {
+  if (error instanceof OptionError) return `${error.message}. See --help.`;
+  if (error instanceof StoreRefusal) return error.message;
+  if (wrongHost) return `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`;
+  if (code === "EADDRINUSE") return "The port is in use; choose another with --port, or --port 0 for any free one.";
+  if (code === "EACCES") return "The port may not be used (EACCES); choose another with --port.";
+  return `Cannot start: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 /** The first signal stops in good order, a second one at once. */

@@ -63,7 +63,7 @@ const orOff =
   };
 
 const url: Read<string> = (text) =>
-  /^https?:\/\/[^/?#@]+\/?$/.test(text) && URL.canParse(text)
+  /^https?:\/\/[\w.:[\]-]+\/?$/.test(text) && URL.canParse(text)
     ? { value: text }
     : { must: "be a URL such as https://apps.example.com, without a path" };
 

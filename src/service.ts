@@ -29,7 +29,7 @@ import { Bell } from "./kit/bell.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Log, logTo } from "./kit/log.ts";
-import { type GivenSettings, readSettings, type Settings } from "./options.ts";
+import { type GivenSettings, OptionError, readSettings, type Settings } from "./options.ts";
 import { pages } from "./pages.ts";
 import { begin, type Start } from "./start.ts";
 import { memoryStore } from "./store/memory.ts";
@@ -64,8 +64,8 @@ export async function run(settings: Settings, options: ServiceOptions): Promise<
   const clock = new AdjustableClock(options.clock === "manual" ? instant(options.startAt ?? MANUAL_START) : undefined);
   const log = logTo(settings.log, clock, terminal);
   const store = options.store ?? (await storeOf(settings, log));
+  const service = new Service(settings, clock, store, log); // refuses wrong files before the store is locked
   await store.open(collections);
-  const service = new Service(settings, clock, store, log);
   try {
     await service.open(options.seed ?? settings.seed);
     return service;
@@ -124,13 +124,14 @@ export class Service implements AsyncDisposable {
     this.#outbox = webhookOutbox(this.#unit, settings, { onError, onAttempt });
     this.#expiry = new Expiry({ store, clock, lists: EXPIRING, onError });
     this.#sweeper = new Sweeper(store, this.#background);
-    this.#listener = new Listener(tlsOf(settings));
+    this.#listener = listenerOf(settings);
   }
 
   async open(seed: object | string | null): Promise<void> {
     const draft = webhookDraft((url) => judgeUrl(url, policyOf(this.#settings)));
-    this.#start = await begin(this.#unit, { seed, apiKey: this.#settings.apiKey, webhookDraft: draft, log: this.#log });
+    // The port first: where it is taken, no key may be planted that nobody would ever get to see.
     const port = await this.#listener.listen(this.#settings.port, this.#settings.host);
+    this.#start = await begin(this.#unit, { seed, apiKey: this.#settings.apiKey, webhookDraft: draft, log: this.#log });
     this.#links = new ServiceLinks(this.#settings.publicUrl ?? this.#localUrl(port));
     this.#oauth = authorizationServer({
       unit: this.#unit,
@@ -250,7 +251,13 @@ export class Service implements AsyncDisposable {
   }
 }
 
-const tlsOf = ({ tlsCert, tlsKey }: Settings) =>
-  tlsCert === null || tlsKey === null
-    ? undefined
-    : { cert: textOf("tls-cert", tlsCert), key: textOf("tls-key", tlsKey) };
+function listenerOf({ tlsCert, tlsKey }: Settings): Listener {
+  if (tlsCert === null || tlsKey === null) return new Listener();
+  const tls = { cert: textOf("tls-cert", tlsCert), key: textOf("tls-key", tlsKey) };
+  try {
+    return new Listener(tls);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new OptionError(`--tls-cert and --tls-key must be a certificate and its private key (PEM): ${why}`);
+  }
+}

@@ -1,4 +1,5 @@
 // Puts the delivery of webhooks together: the sender under the policy in force, and the outbox that feeds it (spec part 6).
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { WebhookPolicy } from "./delivery/address-policy.ts";
 import { Outbox, type OutboxParts } from "./delivery/outbox.ts";
@@ -21,7 +22,7 @@ export function webhookOutbox(
   told: Pick<OutboxParts, "onError" | "onAttempt">,
 ): Outbox {
   const { webhookTimeout: timeout_ms, webhookCa } = settings;
-  const ca = webhookCa === null ? {} : { ca: textOf("webhook-ca", webhookCa) };
+  const ca = webhookCa === null ? {} : { ca: certificates(webhookCa) };
   return new Outbox({
     store,
     clock,
@@ -32,6 +33,17 @@ export function webhookOutbox(
     lease_ms: timeout_ms + LEASE_SPARE_MS,
     ...told,
   });
+}
+
+/** TLS would pass over a file without a certificate, and every delivery fail later. */
+function certificates(file: string): string {
+  const pem = textOf("webhook-ca", file);
+  try {
+    new X509Certificate(pem);
+    return pem;
+  } catch {
+    throw new OptionError(`--webhook-ca ${file} must hold certificates (PEM)`);
+  }
 }
 
 /** The text of a file that a flag names. */

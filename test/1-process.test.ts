@@ -128,7 +128,13 @@ choice("1.port-in-use", "is one line that names --port, exit 1", OWN, async () =
   const address = other.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   refused(await runToEnd(["--port", String(port)]), 1, /--port/);
+  const data = join(folder, "in-use.json");
+  refused(await runToEnd(["--port", String(port), "--data", data]), 1, /--port/);
   other.close();
+  const { server, ready, api } = await started("--data", data);
+  assert.match(str(ready.api_key), /^ahs_/, "no key may have been made that nobody got to see");
+  api.close();
+  await stopped(server);
 });
 
 /** As processes only what the command line itself has to find; the values are held below, without a process each. */
@@ -138,6 +144,10 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["stray"], /stray/],
   [["--api-key", "short"], /--api-key/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
+  [["--retry-schedule", ""], /--retry-schedule/],
+  [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
+  [["--tls-cert", "package.json", "--tls-key", "package.json"], /--tls-cert.*--tls-key/],
+  [["--webhook-ca", "package.json"], /--webhook-ca/],
 ];
 
 choice("1.wrong-flag", "is one line that names it, exit 2", OWN, async () => {
@@ -160,7 +170,13 @@ choice("1.wrong-flag", "each value has its bounds, and the option is named", OWN
     await startRefused({ apiKey }, /apiKey/);
   for (const rateLimit of [0, -1, "none", 1.5]) await startRefused({ rateLimit }, /rateLimit/);
   await startRefused({ log: "loud" }, /log/);
-  for (const publicUrl of ["apps.example.com", "ftp://x.example", "https://x.example/path", "https://u@x.example"])
+  for (const publicUrl of [
+    "apps.example.com",
+    "ftp://x.example",
+    "https://x.example/path",
+    "https://u@x.example",
+    "https://\u65e5.example",
+  ])
     await startRefused({ publicUrl }, /publicUrl/);
   await startRefused({ randomSeed: "x", host: "0.0.0.0" }, /randomSeed/);
   await startRefused({ tlsCert: "x.pem" }, /tlsKey/);
@@ -170,7 +186,8 @@ choice("1.wrong-flag", "each value has its bounds, and the option is named", OWN
 
 choice("1.environment", "each flag is also a variable, PORT too, and the flag wins", OWN, async () => {
   const variables = { APPHOST_RATE_LIMIT: "never" };
-  refused(await runToEnd(["--port", "0"], variables), 2, /rate-limit|RATE_LIMIT/);
+  refused(await runToEnd(["--port", "0"], variables), 2, /^APPHOST_RATE_LIMIT /);
+  refused(await runToEnd([], { PORT: "http" }), 2, /^PORT /);
   const server = new ServerProcess(["--log", "json"], {
     PORT: "0",
     APPHOST_API_KEY: "from-environment",

@@ -80,6 +80,12 @@ choice(
       "https://c.example.com/#f",
       "https://c.example.com/#",
       "app:/cb",
+      "https:c.example.com/cb",
+      "https://c.example.com/c b",
+      "https://c.example.com/\r\nx: y",
+      " https://c.example.com/",
+      "https://c.example.com/\u65e5",
+      "https://\u65e5.example.com/",
       null,
       5,
     ];

@@ -13,9 +13,13 @@ const REDIRECTS_MAX = 20;
 
 export const redirectUri: Schema<string> = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
 
+/** The characters of RFC 3986 behind the scheme. The text goes into Location as it stands, so nothing is repaired here. */
+const WRITTEN_AS_URI = /^https?:\/\/[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
+
 /** RFC 9700 2.1, 4.1: an exact URL; https, or http to this machine; never a fragment. */
 function unfitRedirect(uri: string): string | undefined {
-  if (!URL.canParse(uri)) return "must be an absolute URL";
+  if (!WRITTEN_AS_URI.test(uri) || !URL.canParse(uri))
+    return "must be an absolute https:// or http:// URL, in ASCII, without spaces";
   const url = new URL(uri);
   if (uri.includes("#")) return "must not have a fragment";
   if (url.username !== "" || url.password !== "") return "must not carry a user name or password";

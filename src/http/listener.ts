@@ -56,6 +56,8 @@ export class Listener {
   readonly #open = new WeakMap<Duplex, readonly ServerResponse[]>();
   /** The answers that go on until the server stops. */
   readonly #live = new Set<ServerResponse>();
+  /** Requests that came between `listen` and `serve`. */
+  readonly #early: (readonly [IncomingMessage, ServerResponse])[] = [];
   #parts: ListenerParts | undefined;
   #stopping = false;
 
@@ -73,6 +75,9 @@ export class Listener {
     this.#server = tls ? createTlsServer({ ...options, ...tls }) : createServer(options);
     this.#server.maxConnections = limits.connections;
     this.#server.maxHeadersCount = 0;
+    for (const asked of ["request", "checkContinue", "checkExpectation"])
+      this.#server.on(asked, (request: IncomingMessage, response: ServerResponse) => this.#take(request, response));
+    this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
   }
 
   /** Listens; the port is free to be 0. Rejects with the system's error (EADDRINUSE, EACCES). */
@@ -88,14 +93,15 @@ export class Listener {
     return typeof address === "object" && address ? address.port : port;
   }
 
-  /** Starts answering. Between `listen` and this, connections wait. */
+  /** Starts answering, what came before first. */
   serve(parts: ListenerParts): void {
     this.#parts = parts;
-    const answer = (request: IncomingMessage, response: ServerResponse) => void this.#answer(parts, request, response);
-    this.#server.on("request", answer);
-    this.#server.on("checkContinue", answer);
-    this.#server.on("checkExpectation", answer);
-    this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
+    for (const [request, response] of this.#early.splice(0)) this.#take(request, response);
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#parts === undefined) this.#early.push([request, response]);
+    else void this.#answer(this.#parts, request, response);
   }
 
   /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */
@@ -121,8 +127,8 @@ export class Listener {
     );
     const call = callOf(parts.ids.next("req_"), request, response);
     const reply = await this.#reply(parts, call, request);
-    this.#write(request, response, call, reply);
-    parts.onAnswer(call, reply.status, performance.now() - started);
+    const status = this.#send(parts, request, response, call, reply);
+    parts.onAnswer(call, status, performance.now() - started);
   }
 
   /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
@@ -134,6 +140,19 @@ export class Listener {
       parts.onError(error, call.id);
       const refusal = error instanceof StorageUnavailable ? refuse({ code: "storage_unavailable" }) : internalError;
       return problem(refusal, call.id, parts.links);
+    }
+  }
+
+  /** Writes the reply; one that Node refuses to write (a line break in a header) is a fault like any other. */
+  #send(parts: ListenerParts, request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply): number {
+    try {
+      this.#write(request, response, call, reply);
+      return reply.status;
+    } catch (error) {
+      parts.onError(error, call.id);
+      const bare = problem(internalError, call.id, parts.links);
+      this.#write(request, response, call, bare);
+      return bare.status;
     }
   }
 

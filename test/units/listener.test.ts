@@ -5,29 +5,33 @@ import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { empty } from "../../src/http/call.ts";
 import { ServiceLinks } from "../../src/http/links.ts";
-import { LIMITS, type Limits, Listener } from "../../src/http/listener.ts";
+import { LIMITS, type Limits, Listener, type ListenerParts } from "../../src/http/listener.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { problem } from "../support/problem.ts";
-import { RawConnection } from "../support/raw.ts";
+import { RawConnection, rawAnswer } from "../support/raw.ts";
 
 /** Between two looks whether the socket is free; a look costs a connection. */
 const POLL_MS = 25;
 const SHORT: Limits = { ...LIMITS, headers_ms: 60, request_ms: 120, idle_ms: 60 };
 
-/** A listener that reads each body and answers 204. */
-async function listening(limits: Limits, use: (address: string) => Promise<void>): Promise<void> {
+/** Reads each body and answers 204; no fault is expected. */
+const PLAIN: Pick<ListenerParts, "handle" | "onError"> = {
+  onError: (error) => assert.fail(String(error)),
+  async handle(call) {
+    await call.body(1_000);
+    return empty(204);
+  },
+};
+
+async function listening(limits: Limits, use: (address: string) => Promise<void>, parts = PLAIN): Promise<void> {
   const listener = new Listener(undefined, limits);
   const port = await listener.listen(0, "127.0.0.1");
   listener.serve({
     ids: new TimeOrderedIds(new AdjustableClock(), systemRandom),
     links: new ServiceLinks("http://localhost"),
-    onError: (error) => assert.fail(String(error)),
     onAnswer: () => {},
-    async handle(call) {
-      await call.body(1_000);
-      return empty(204);
-    },
+    ...parts,
   });
   try {
     await use(`http://127.0.0.1:${port}`);
@@ -101,4 +105,34 @@ test("the decided limits", () => {
     idle_ms: 60_000,
     connections: 1_000,
   });
+});
+
+test("an answer that cannot be written is a bare 500, told to onError, and the server goes on", async () => {
+  const told: unknown[] = [];
+  const parts = {
+    onError: (error: unknown) => told.push(error),
+    handle: async () => empty(303, { location: "https://example.com/\r\nx-evil: 1" }),
+  };
+  const ask = async (address: string) => {
+    problem(await rawAnswer(address, "GET / HTTP/1.1\r\nhost: x\r\n\r\n"), 500, "internal_error");
+  };
+  await listening(LIMITS, async (address) => ask(address).then(() => ask(address)), parts);
+  assert.equal(told.length, 2);
+});
+
+test("listener: a request that comes before the service is ready waits and is answered", async () => {
+  const listener = new Listener();
+  const port = await listener.listen(0, "127.0.0.1");
+  const connection = await RawConnection.open(`http://127.0.0.1:${port}`);
+  connection.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  await pause(POLL_MS);
+  listener.serve({
+    ids: new TimeOrderedIds(new AdjustableClock(), systemRandom),
+    links: new ServiceLinks("http://localhost"),
+    onAnswer: () => {},
+    ...PLAIN,
+  });
+  assert.equal((await connection.answer()).status, 204);
+  connection.destroy();
+  await listener.stop();
 });
