@@ -101,10 +101,10 @@ export class Outbox {
       });
   }
 
-  /** Has the lane look at its queue. */
+  /** Has the lane look at its queue; one that has its hands full looks when an attempt ends. */
   #wake(lane: Lane): void {
     lane.lookAgain = true;
-    if (lane.looking || this.#stopped) return;
+    if (lane.looking || this.#stopped || lane.underWay.size >= this.#parts.concurrency) return;
     lane.looking = true;
     this.#run(() => this.#look(lane));
   }
@@ -149,25 +149,26 @@ export class Outbox {
       const { lane, row, leave } = next;
       lane.underWay.add(row.id);
       this.#run(() => this.#deliver(lane, row.id, leave));
-      if (lane.underWay.size < this.#parts.concurrency) this.#wake(lane);
+      this.#wake(lane);
     }
   }
 
   async #deliver(lane: Lane, id: string, leave: () => void): Promise<void> {
     const { store, clock, lease_ms } = this.#parts;
     const lease = `delivery ${id}`;
+    let then = () => this.#wake(lane);
     try {
       const now = clock.now();
-      if (!(await store.lease(lease, now, now + lease_ms))) return this.#pause(lane);
-      await this.#attempt(lane, id).finally(() => store.release(lease));
-      this.#wake(lane);
+      if (await store.lease(lease, now, now + lease_ms))
+        await this.#attempt(lane, id).finally(() => store.release(lease));
+      else then = () => this.#pause(lane);
     } catch (error) {
-      this.#pause(lane, error);
-    } finally {
-      lane.underWay.delete(id);
-      leave();
-      this.#fill();
+      then = () => this.#pause(lane, error);
     }
+    lane.underWay.delete(id);
+    leave();
+    then();
+    this.#fill();
   }
 
   async #attempt(lane: Lane, id: string): Promise<void> {
