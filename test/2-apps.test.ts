@@ -56,6 +56,21 @@ choice("2.ids", "20 or more letters and digits follow the prefix, and later ids 
   assert.equal(new Set(ids.map((id) => id.slice(-8))).size, ids.length, "the ends are random");
 });
 
+choice(
+  "2.ids",
+  "made in the same instant still compare in the order of creation",
+  {
+    needs: "embedded",
+    options: { clock: "manual" },
+  },
+  async ({ api }) => {
+    const ids: string[] = [];
+    for (let made = 0; made < 30; made += 1) ids.push((await api.create("/apps", { title: "Order" })).id);
+    assert.deepEqual([...ids].sort(), ids);
+    assert.equal(new Set(ids.map((id) => id.slice(-11))).size, ids.length);
+  },
+);
+
 choice("2.timestamps", "carry milliseconds and end in Z", async ({ api }) => {
   const app = await api.create("/apps", { title: "Time" });
   assert.match(String(app.created_at), ISO_TIME);

@@ -26,6 +26,14 @@ choice("5.api-key-format", "a key starts with ahs_ and holds 256 random bits", a
   assert.notEqual(one.slice(0, 12), two.slice(0, 12));
 });
 
+choice("4.api-key-endpoints.fields", "an answer with a secret in it is never cached", async ({ api }) => {
+  for (const [path, body] of [
+    ["/api-keys", { name: "K" }],
+    ["/oauth-clients", CLIENT],
+  ] as const)
+    assert.equal((await api.post(path, body)).header("cache-control"), "no-store");
+});
+
 choice("4.api-key-endpoints.name", "is required, has 1 to 200 characters and is not blank", async ({ api }) => {
   await requiredFields(api, "/api-keys", { name: "N" });
   const bad = ["", " ", "n".repeat(201), wide(201), ...NOT_TEXT];

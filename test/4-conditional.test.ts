@@ -1,6 +1,7 @@
 // ETag, If-Match and If-None-Match (RFC 9110 13); the specification has none of it, so all is ours (contract, part 4).
 import assert from "node:assert/strict";
 import { choice } from "./support/clauses.ts";
+import { freshAddress } from "./support/fresh.ts";
 import { badHeader, invalid, problem } from "./support/problem.ts";
 
 const OTHER = '"another-tag"';
@@ -78,7 +79,7 @@ choice("4.if-match", "of two changes with the same tag one wins", async ({ api }
 
 choice("4.if-match", "guards users, webhooks, keys and clients too", async ({ api }) => {
   const kinds: readonly (readonly [string, object])[] = [
-    ["/users", { email: `etag-${Date.now()}@example.com` }],
+    ["/users", { email: freshAddress() }],
     ["/webhooks", { url: "https://h.example.com/", events: ["app.created"], active: false }],
     ["/api-keys", { name: "Tag" }],
     ["/oauth-clients", { name: "Tag", redirect_uris: ["https://c.example.com/"], scopes: ["admin"] }],
@@ -88,6 +89,25 @@ choice("4.if-match", "guards users, webhooks, keys and clients too", async ({ ap
     const one = `${path}/${(await api.create(path, body)).id}`;
     problem(await api.delete(one, { "if-match": OTHER }), 412, "precondition_failed");
     assert.equal((await api.delete(one, { "if-match": "*" })).status, 204);
+  }
+});
+
+choice("4.if-match", "guards the change of a user and of a webhook", async ({ api }) => {
+  const user = await api.create("/users", { email: freshAddress() });
+  const webhook = await api.create("/webhooks", {
+    url: "https://h.example.com/",
+    events: ["app.created"],
+    active: false,
+  });
+  const changes: readonly (readonly [path: string, body: object])[] = [
+    [`/users/${user.id}`, { name: "Changed" }],
+    [`/webhooks/${webhook.id}`, { events: ["app.deleted"] }],
+  ];
+  for (const [path, body] of changes) {
+    const { text } = await api.get(path);
+    problem(await api.patch(path, body, { "if-match": OTHER }), 412, "precondition_failed");
+    assert.equal((await api.get(path)).text, text);
+    assert.equal((await api.patch(path, body, { "if-match": "*" })).status, 200);
   }
 });
 
