@@ -222,6 +222,7 @@ choice(
       { authorization: `Basic ${app.client_id}:${app.client_secret}` },
       { authorization: `Bearer ${app.client_secret}` },
       { authorization: "Basic" },
+      { authorization: [String(basic(app.client_id, String(app.client_secret)).authorization), "Basic eDp5"] },
       basic(app.client_id, "%zz"),
     ])
       oauthError(await sendForm(api, "/oauth/token", fields, headers), 401, "invalid_client");
@@ -255,6 +256,21 @@ choice(
     }
   },
 );
+
+// The challenges of 42 and of 129 times the letter a: `openssl dgst -sha256 -binary`, as base64url.
+const TOO_SHORT = "elOGB_2quSlplZKfRRVlu7gULhhEEXMiqv0rPXawGv8";
+const TOO_LONG = "wSywJKLlVRzKDgj86PHF4xRVXMP-9jKe6ZSj23UhZq4";
+
+choice("5.pkce", "a verifier has 43 to 128 characters, also where its hash would fit", OWN, async ({ api }) => {
+  const { app, code } = await scene(api);
+  for (const [code_challenge, length] of [
+    [TOO_SHORT, 42],
+    [TOO_LONG, 129],
+  ] as const) {
+    const one = await code({ ...PKCE, code_challenge });
+    oauthError(await exchange(api, app, one, { code_verifier: "a".repeat(length) }), 400, "invalid_grant");
+  }
+});
 
 choice("5.pkce", "a public client has no secret to send", OWN, async ({ api }) => {
   const { app, code } = await scene(api, { public: true });
@@ -312,13 +328,16 @@ choice(
   },
 );
 
-/** A memory store whose writes fail while `broken` says so. */
-function fragile(): { readonly store: Store; broken: boolean } {
+/** A memory store in which the n-th write from now on fails, when `failing` is set to n. */
+function fragile(): { readonly store: Store; failing: number } {
   const inner = memoryStore();
-  const state = { broken: false, store: inner };
+  const state = { failing: 0, store: inner };
   state.store = new Proxy(inner, {
     get(target, name) {
-      if (name === "transact" && state.broken) return () => Promise.reject(new StorageUnavailable("full"));
+      if (name === "transact" && state.failing > 0) {
+        state.failing -= 1;
+        if (state.failing === 0) return () => Promise.reject(new StorageUnavailable("full"));
+      }
       const member: unknown = Reflect.get(target, name);
       return typeof member === "function" ? member.bind(target) : member;
     },
@@ -331,14 +350,15 @@ choice(
   "a storage that cannot keep the change answers 503, and no code is used up",
   { needs: "embedded" },
   async () => {
-    const disk = fragile();
-    await withService({ store: disk.store }, async ({ api }) => {
-      const { app, code } = await scene(api);
-      const one = await code();
-      disk.broken = true;
-      oauthError(await exchange(api, app, one), 503, "temporarily_unavailable");
-      disk.broken = false;
-      pair(await exchange(api, app, one));
-    });
+    for (const failing of [1, 2]) {
+      const disk = fragile();
+      await withService({ store: disk.store }, async ({ api }) => {
+        const { app, code } = await scene(api);
+        const one = await code();
+        disk.failing = failing; // the first write of a server's first exchange keeps the signing key, the second uses up the code
+        oauthError(await exchange(api, app, one), 503, "temporarily_unavailable");
+        pair(await exchange(api, app, one));
+      });
+    }
   },
 );

@@ -87,6 +87,15 @@ choice("5.session-cookie", "over TLS it is Secure and __Host-", { needs: "embedd
   }
 });
 
+choice("5.session-cookie", "a new sign-in ends the session that the browser had", OWN, async ({ api, service }) => {
+  const { browser } = await person(api);
+  const before = browser.cookies.get(COOKIE) ?? "";
+  assert.equal((await browser.request("GET", service.signInUrl)).status, 303);
+  const old = new Browser(api);
+  old.cookies.set(COOKIE, before);
+  assert.equal(await signedIn(old), false);
+});
+
 choice("5.session-cookie", "the REST API does not look at it", OWN, async ({ api }) => {
   const { browser } = await person(api);
   assert.equal((await browser.request("GET", "/v1/apps")).status, 401);
@@ -104,9 +113,10 @@ choice("5.session-lifetime", "12 hours, and not after signing out or the user's 
   assert.equal(await signedIn(first.browser), false);
   await api.delete(`/users/${second.id}`);
   assert.equal(await signedIn(second.browser), false);
+  const opened = service.clock.now();
   await service.clock.advance(12 * 3_600_000 - 1);
   assert.equal(await signedIn(third.browser), true);
-  await service.clock.advance(1);
+  service.clock.set(opened + 12 * 3_600_000); // without running what falls due: nothing is swept
   assert.equal(await signedIn(third.browser), false);
 });
 
@@ -234,6 +244,9 @@ choice(
     ];
     for (const attempt of tries) assert.equal((await attempt()).status, 403, attempt.toString());
     assert.equal(await signedIn(who.browser), true);
+    const twice = `${new URLSearchParams(fields)}&decision=deny`;
+    const type = { "content-type": "application/x-www-form-urlencoded" };
+    assert.equal((await who.browser.request("POST", "/oauth/consent", type, twice)).status, 403);
     assert.ok(returned(await who.browser.post("/oauth/consent", fields, null)).code);
     assert.ok(returned(await who.browser.post("/oauth/consent", fields)).code);
     const byAddress = who.browser.origin.replace("localhost", "127.0.0.1");

@@ -86,7 +86,7 @@ export const sendForm = (
   api: Client,
   path: string,
   fields: Extra,
-  headers: Record<string, string> = {},
+  headers: Readonly<Record<string, string | readonly string[]>> = {},
 ): Promise<Answer> =>
   api.root.as(null).send("POST", path, {
     headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
