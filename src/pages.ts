@@ -3,12 +3,13 @@
 import type { RateLimiter } from "./domain/limits.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { Door } from "./http/front.ts";
-import { explain } from "./http/problem.ts";
+import { explain, PROBLEMS } from "./http/problem.ts";
 import type { Services } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
 import type { Bell } from "./kit/bell.ts";
 import { Dashboard } from "./web/dashboard/dashboard.ts";
 import { dashboardRows } from "./web/dashboard/rows.ts";
+import { docsDoor } from "./web/docs/docs.ts";
 import { Sites } from "./web/sites/sites.ts";
 import type { Visits } from "./web/visit.ts";
 
@@ -30,5 +31,6 @@ export interface Pages {
 export function pages(parts: PagesParts): Pages {
   const dashboard = new Dashboard(dashboardRows, { ...parts, operations: routes, explain });
   const sites = new Sites({ ...parts, links: parts.services.links });
-  return { first: sites.domainDoor, doors: [sites.door, dashboard.door] };
+  const docs = docsDoor({ rows: routes, problems: PROBLEMS, links: parts.services.links });
+  return { first: sites.domainDoor, doors: [sites.door, dashboard.door, docs] };
 }

@@ -132,6 +132,15 @@ dd { margin: 0; }
 .chain > li:last-child { padding-bottom: 0; }
 .chain > li::before { content: ""; position: absolute; left: -6px; top: .4rem; width: 10px; height: 10px; border-radius: 50%; background: var(--accent); }
 .chain h2 { margin: 0 0 .375rem; font-size: 1rem; }
+.entries > div { padding: .75rem 0; border-top: 1px solid var(--line); }
+.entries > div:first-child { border-top: 0; padding-top: 0; }
+.entries dt { color: inherit; margin-bottom: .125rem; }
+.entries p { margin: 0; }
+.entries details pre { margin: .5rem 0 0; }
+.entries > :target, .entry:target { background: light-dark(#eef4ff, #1d2939); box-shadow: 0 0 0 .5rem light-dark(#eef4ff, #1d2939); border-radius: 1px; }
+.entry { margin: 0 0 .5rem; }
+.entry > summary { color: inherit; font-weight: 400; }
+.method { display: inline-block; min-width: 4rem; font-size: .8125rem; font-weight: 700; color: var(--accent); }
 table { width: 100%; border-collapse: collapse; }
 .scroll { overflow-x: auto; }
 .scroll table { overflow-wrap: normal; }

@@ -115,19 +115,30 @@ export const namesOf = (points: readonly Point[]): readonly (string | number)[] 
 
 export const position = (value: string | number): number => (typeof value === "number" ? value : instant(value));
 
+const TICKS = 4;
+
 /** Round values from below the lowest to above the highest, zero among them where bars stand on it. */
 export function ticksOf({ kind, points }: Chart): readonly number[] {
   const values = points.map(({ y }) => y);
   const low = kind === "points" ? Math.min(...values) : Math.min(0, ...values);
   const high = kind === "points" ? Math.max(...values) : Math.max(0, ...values);
-  const step = roundStep((high - low || Math.abs(high) || 1) / 4);
+  const step = roundStep(high - low || Math.abs(high) || 1);
   const from = Math.floor(low / step);
-  const to = Math.max(Math.ceil(high / step), from + 1);
-  return Array.from({ length: to - from + 1 }, (_, at) => Number(((from + at) * step).toPrecision(12)));
+  return multiples(step, from, Math.max(Math.ceil(high / step), from + 1));
 }
 
-/** 1, 2, 2.5 or 5 times a power of ten. */
-function roundStep(rough: number): number {
+/** Round values that lie between the two. */
+export function roundBetween(low: number, high: number): readonly number[] {
+  const step = roundStep(high - low || 1);
+  return high === low ? [low] : multiples(step, Math.ceil(low / step), Math.floor(high / step));
+}
+
+const multiples = (step: number, from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, at) => Number(((from + at) * step).toPrecision(12)));
+
+/** 1, 2, 2.5 or 5 times a power of ten, so that about as many as wanted fit into the range. */
+function roundStep(range: number): number {
+  const rough = range / TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
   return (([1, 2, 2.5, 5] as const).find((factor) => factor * power >= rough) ?? 10) * power;
 }

@@ -3,7 +3,7 @@
 // keyboard reaches it and a click works without a script.
 import { iso } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { type Chart, horizontal, namesOf, type Point, position, ticksOf } from "./chart.ts";
+import { type Chart, horizontal, namesOf, type Point, position, roundBetween, ticksOf } from "./chart.ts";
 
 const TOP = 12;
 const BOTTOM = 232;
@@ -96,16 +96,18 @@ function named({ points }: Chart): readonly Label[] {
 const cut = (text: string): string =>
   text.length > LABEL_MAX ? `${text.slice(0, LABEL_MAX - 1).toWellFormed()}…` : text;
 
-/** Three values along a scale: near its start, its middle, its end. */
+/** A few values along a scale: round numbers, or times near its start, its middle, its end. */
 function spread({ x, points }: Chart): readonly Label[] {
   const values = points.map((point) => position(point.x));
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const days = high - low > 2 * 86_400_000;
-  const textOf = (at: number) =>
-    x.type === "number" ? brief.format(at) : days ? iso(at).slice(0, 10) : iso(at).slice(5, 16).replace("T", " ");
+  if (x.type === "number") return roundBetween(low, high).map((at): Label => [at, brief.format(at)]);
+  const days = high - low > 2 * DAY_MS;
+  const textOf = (at: number) => (days ? iso(at).slice(0, 10) : iso(at).slice(5, 16).replace("T", " "));
   const parts = high === low ? [0.5] : [0.14, 0.5, 0.86];
   return parts.map((part): Label => {
     const at = low + (high - low) * part;
-    return [x.type === "number" ? at : iso(at), textOf(at)];
+    return [iso(at), textOf(at)];
   });
 }
+
+const DAY_MS = 86_400_000;

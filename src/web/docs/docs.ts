@@ -1,0 +1,101 @@
+// /docs: everything that the author of a client asks, from the tables that the server runs on. It needs neither a sign-in nor
+// a script. Made once: nothing in it changes while the server runs.
+import type { Code } from "../../domain/refusal.ts";
+import type { Call, Reply } from "../../http/call.ts";
+import type { Row } from "../../http/route.ts";
+import { type Decision, decisions } from "../../kit/decisions.ts";
+import { type Html, html } from "../html.ts";
+import { messagePage, page } from "../page.ts";
+import { IN_WORDS } from "../scopes.ts";
+import { endpointsSection } from "./endpoints.ts";
+import { errorsSection, type Problems } from "./errors.ts";
+import { eventsSection, receiverSection } from "./events.ts";
+
+export interface DocsParts {
+  readonly rows: readonly Row[];
+  readonly problems: Problems;
+  readonly links: {
+    readonly baseUrl: string;
+    readonly authUrl: string;
+    problemType(code: Code): string;
+  };
+}
+
+const PATH = "/docs";
+
+/** Answers /docs, and undefined to any other path. */
+export function docsDoor(parts: DocsParts): (call: Call) => Promise<Reply> | undefined {
+  let made: Reply | undefined;
+  return (call) => {
+    if (call.path !== PATH) return undefined;
+    if (call.method !== "GET" && call.method !== "HEAD")
+      return Promise.resolve(
+        messagePage(405, "This does not work that way", "This page can only be read.", { allow: "GET, HEAD" }),
+      );
+    made ??= docsPage(parts);
+    return Promise.resolve(made);
+  };
+}
+
+const SECTIONS: readonly (readonly [name: string, anchor: string])[] = [
+  ["Start", "start"],
+  ["Authentication", "authentication"],
+  ["Endpoints", "endpoints"],
+  ["Errors", "errors"],
+  ["Events", "events-and-webhooks"],
+  ["Receiving", "receiver"],
+  ["Decisions", "decisions"],
+];
+
+const docsPage = ({ rows, problems, links }: DocsParts): Reply =>
+  page({
+    title: "Docs",
+    header: html`<a class="soft" href="/dashboard">Dashboard</a><nav class="sections" aria-label="Docs">${SECTIONS.map(([name, anchor]) => html`<a href="#${anchor}">${name}</a>`)}</nav>`,
+    body: html`<h1 id="start">The Application Hosting Service</h1>
+<p class="lead">Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.</p>
+${startSection(links.baseUrl)}
+${authenticationSection(links)}
+${endpointsSection(rows, links.baseUrl)}
+${errorsSection(problems, links)}
+${eventsSection()}
+${receiverSection()}
+${decisionsSection(decisions())}`,
+  });
+
+const startSection = (baseUrl: string): Html => html`<pre>${`# Settings, API Keys in the dashboard generates a key
+export API_KEY=…
+
+curl "${baseUrl}/apps" \\
+  -H "Authorization: Bearer $API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"title":"My first app"}'`}</pre>
+<p>Lists take <code>limit</code> and <code>offset</code> and answer <code>{"data", "total", "limit", "offset"}</code>, with <code>Link</code> to the next and the previous page. A single resource carries an <code>ETag</code> for <code>If-Match</code> and <code>If-None-Match</code>. Any POST may carry an <code>Idempotency-Key</code>: repeated within a day, it is answered as the first time.</p>`;
+
+const authenticationSection = ({
+  authUrl,
+}: DocsParts["links"]): Html => html`<h2 id="authentication">Authentication</h2>
+<p class="lead">Every request carries <code>Authorization: Bearer</code> and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed.</p>
+<ol>
+<li>Register the application in the dashboard, under Settings, OAuth apps.</li>
+<li>Send the user to <code>${authUrl}/oauth/authorize</code> with <code>response_type=code</code>, <code>client_id</code>, <code>redirect_uri</code>, <code>scope</code> and <code>state</code>; PKCE with S256 is supported, and required of public clients.</li>
+<li>Exchange the code within a minute: POST <code>${authUrl}/oauth/token</code> with <code>grant_type=authorization_code</code>, <code>code</code>, <code>redirect_uri</code> and the client’s credentials.</li>
+<li>Refresh with <code>grant_type=refresh_token</code>. The refresh token changes at each use; the old one must not be used again.</li>
+</ol>
+<dl class="card entries">${Object.entries(IN_WORDS).map(([scope, words]) => html`<div><dt><code>${scope}</code></dt><dd>${words}</dd></div>`)}</dl>
+<p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="/.well-known/oauth-protected-resource/v1">protected resource</a>.</p>`;
+
+const decisionsSection = (all: readonly Decision[]): Html => html`<h2 id="decisions">Decisions</h2>
+<p class="lead">The specification leaves ${all.length} points open that this server had to decide. Each choice below is the very value that the server runs on.</p>
+<dl class="card entries">${all.map(decision)}</dl>`;
+
+const decision = ({ id, open, choice, why }: Decision): Html =>
+  html`<div id="decision-${id}"><dt><code>${id}</code> ${open}</dt><dd>${chosen(choice)}<p class="soft">${why}</p></dd></div>\n`;
+
+/** As long as one looks at without being asked to. */
+const CHOICE_MAX = 160;
+
+function chosen(choice: unknown): Html {
+  const text = typeof choice === "string" ? choice : JSON.stringify(choice);
+  if (text.length <= CHOICE_MAX) return html`<p><code>${text === "" ? '""' : text}</code></p>`;
+  return html`<details><summary><code>${text.slice(0, CHOICE_MAX).toWellFormed()}…</code></summary><pre>${JSON.stringify(choice, null, 2)}</pre></details>`;
+}

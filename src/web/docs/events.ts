@@ -1,0 +1,79 @@
+// Events and how to receive them, in /docs (spec part 6). The samples are made by what makes the test deliveries.
+import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
+import { sampleObject } from "../../domain/samples.ts";
+import { AdjustableClock, iso } from "../../kit/clock.ts";
+import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
+import { type Html, html } from "../html.ts";
+
+const MEANINGS: { readonly [T in EventType]: string } = {
+  "app.created": "An app was created.",
+  "app.updated": "An app was changed. A change that changes nothing is no event.",
+  "app.deployed": "An app was deployed.",
+  "app.deleted": "An app was deleted; it is shown as it was.",
+  "data.processed": "The data of a data source were processed, or could not be: status says which.",
+  "user.interaction": "Somebody used a deployed app, or a client reported that somebody did.",
+};
+
+export const eventsSection = (): Html => html`<h2 id="events-and-webhooks">Events</h2>
+<p class="lead">An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type.</p>
+${EVENT_TYPES.map((type) => html`<h3 id="${type}"><code>${type}</code></h3><p>${MEANINGS[type]}</p><pre>${JSON.stringify(sample(type), null, 2)}</pre>`)}`;
+
+/** With ids of its own: those of the running server are not used up for a page. */
+function sample(type: EventType): object {
+  const clock = new AdjustableClock(SAMPLE_TIME);
+  const made = { ids: new TimeOrderedIds(clock, seededRandom(type)), at: iso(SAMPLE_TIME) };
+  const envelope = { id: made.ids.next("evt_"), type, created: made.at, data: { object: sampleObject(made, type) } };
+  const account = { id: made.ids.next("acc_"), name: "Example account" };
+  return type === "user.interaction" ? envelope : { ...envelope, account };
+}
+
+const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
+
+export const receiverSection = (): Html => html`<h2 id="receiver">Receiving deliveries</h2>
+<ol>
+<li><strong>Be reachable over HTTPS.</strong> On a machine of its own this server also sends to http on the same machine.</li>
+<li><strong>Check the signature first</strong>, over the raw bytes of the body, before anything reads them as JSON. Compare in constant time and answer 401 where it differs.</li>
+<li><strong>Answer 2xx within 30 seconds.</strong> Store the event and work on it afterwards.</li>
+<li><strong>Expect an event more than once.</strong> Remember the <code>id</code> of each event that you have dealt with, and answer 2xx to those that you know.</li>
+<li><strong>Do not count on the order.</strong> <code>created</code> and the event’s id put events in order.</li>
+</ol>
+<pre>${EXAMPLE}</pre>
+<p>Each delivery carries:</p>
+<dl class="card entries">${HEADERS.map(([name, meaning]) => html`<div><dt><code>${name}</code></dt><dd>${meaning}</dd></div>`)}</dl>
+<p>Anything but 2xx is tried again, after 5 seconds, 5 and 30 minutes, 2, 5, 10, 14, 20 and 24 hours, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed.</p>
+<p>The dashboard shows every attempt under <a href="/dashboard/settings/webhooks">Settings, Webhooks</a>, and sends a delivery again when you ask for it.</p>`;
+
+const HEADERS: readonly (readonly [string, string])[] = [
+  [
+    "X-Service-Signature",
+    "sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret",
+  ],
+  ["X-Service-Event", "the event’s type"],
+  ["X-Service-Delivery", "the delivery’s id, the same at every attempt"],
+  ["X-Service-Attempt", "1, then 2, …"],
+  [
+    "webhook-id, webhook-timestamp, webhook-signature",
+    "the same as Standard Webhooks has it, so its libraries verify, too",
+  ],
+];
+
+const EXAMPLE = `import { createHmac, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+
+const seen = new Set();
+
+createServer(async (request, response) => {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  const mac = createHmac("sha256", process.env.WEBHOOK_SECRET).update(body).digest("hex");
+  const expected = Buffer.from(\`sha256=\${mac}\`);
+  const sent = Buffer.from(request.headers["x-service-signature"] ?? "");
+  if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return response.writeHead(401).end();
+  const event = JSON.parse(body);
+  if (!seen.has(event.id)) {
+    seen.add(event.id);
+    console.log(event.type, event.data.object);
+  }
+  response.writeHead(204).end();
+}).listen(4700);`;
