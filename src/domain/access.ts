@@ -75,9 +75,9 @@ export class Access {
   }
 
   /** Who sends these Authorization headers. */
-  async authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
+  authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
     const token = bearerToken(headers);
-    if (token instanceof Refusal) return token;
+    if (token instanceof Refusal) return Promise.resolve(token);
     return JWT.test(token) ? this.#checkToken(token) : this.#byKey(token);
   }
 
@@ -98,7 +98,7 @@ export class Access {
   /** Asks the store at every use, so that a deleted key is refused at the next call. */
   async #recordOf(key: string): Promise<ApiKeyRecord | undefined> {
     const hash = this.#hashes.get(key);
-    if (hash !== undefined) return this.#store.find(apiKeys, "hash", [hash]);
+    if (hash !== undefined) return await this.#store.find(apiKeys, "hash", [hash]);
     const found = await keyOf(this.#store, key);
     if (found) this.#remember(key, found.hash);
     return found;

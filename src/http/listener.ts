@@ -52,8 +52,8 @@ export interface Tls {
 
 export class Listener {
   readonly #server: Server;
-  /** The answers that are not finished, by connection: more than one where requests are pipelined. */
-  readonly #open = new WeakMap<Duplex, readonly ServerResponse[]>();
+  /** The answers begun on each connection; those that are finished go when the next begins. */
+  readonly #begun = new WeakMap<Duplex, readonly ServerResponse[]>();
   /** The answers that go on until the server stops. */
   readonly #live = new Set<ServerResponse>();
   /** Requests that came between `listen` and `serve`. */
@@ -118,13 +118,7 @@ export class Listener {
   async #answer(parts: ListenerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = performance.now();
     const { socket } = request;
-    this.#open.set(socket, [...(this.#open.get(socket) ?? []), response]);
-    response.once("close", () =>
-      this.#open.set(
-        socket,
-        (this.#open.get(socket) ?? []).filter((other) => other !== response),
-      ),
-    );
+    this.#begun.set(socket, [...this.#open(socket), response]);
     const call = callOf(parts.ids.next("req_"), request, response);
     const reply = await this.#reply(parts, call, request);
     const status = this.#send(parts, request, response, call, reply);
@@ -194,13 +188,18 @@ export class Listener {
     });
   }
 
+  /** The answers that are not finished: more than one where requests are pipelined. */
+  #open(socket: Duplex): readonly ServerResponse[] {
+    return (this.#begun.get(socket) ?? []).filter((response) => !response.writableFinished);
+  }
+
   /**
    * What is no request at all (RFC 9112), or never became a whole one: answered on the bare socket, after the answers
    * to the whole requests that came before it.
    */
   #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
     const parts = this.#parts;
-    const open = this.#open.get(socket) ?? [];
+    const open = this.#open(socket);
     const before = open.findLast(({ req }) => req.complete);
     if (parts === undefined || !socket.writable || (before === undefined && open.some((each) => each.headersSent))) {
       socket.destroy();
@@ -260,7 +259,10 @@ const hostOf = (host: string): string => host.toLowerCase().replace(/:\d*$/, "")
 
 function valuesOf(raw: readonly string[], name: string): string[] {
   const values: string[] = [];
-  for (let at = 0; at < raw.length; at += 2) if (raw[at]?.toLowerCase() === name) values.push(raw[at + 1] ?? "");
+  for (let at = 0; at < raw.length; at += 2) {
+    const given = raw[at] ?? "";
+    if (given.length === name.length && given.toLowerCase() === name) values.push(raw[at + 1] ?? "");
+  }
   return values;
 }
 

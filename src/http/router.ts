@@ -62,7 +62,7 @@ export class Router {
     const rate = unfit ? limiter.peek(caller.account.id) : limiter.count(caller.account.id);
     const answer = unfit ?? exceeded(rate) ?? (await this.#route(call, caller));
     const reply = answer instanceof Refusal ? problem(answer, call.id, services.links) : answer;
-    return rate === undefined ? reply : { ...reply, headers: { ...reply.headers, ...rateHeaders(rate) } };
+    return rate === undefined ? reply : withRate(reply, rate);
   }
 
   /** The route, its method and the scope. */
@@ -74,7 +74,7 @@ export class Router {
     if (row === undefined) return refuse({ code: "method_not_allowed", allow: found.allow });
     const { scope } = row;
     if (scope !== null && !allows(caller.scopes, scope)) return refuse({ code: "insufficient_scope", scope });
-    return this.#inputs(call, caller, row, paramsOf(row, found));
+    return await this.#inputs(call, caller, row, paramsOf(row, found));
   }
 
   /** Headers and query, all their faults in one answer; then the body; then what this Idempotency-Key was answered. */
@@ -85,11 +85,11 @@ export class Router {
     const query = queryOf(call.query, faults);
     faults.push(...row.queryFaults(query));
     if (faults.length > 0) return badInput(faults);
-    const body = await readBody(call, row);
+    const body = row.body === undefined ? NO_BODY : await readBody(call, row);
     if (body instanceof Refusal) return body;
     const request: Request = { call, caller, row, params, query, conditions };
-    if (key === undefined) return this.#operate(request, new Unit(this.#parts.unit, call.id), body);
-    return this.#once(request, new Once(this.#parts.unit, caller, key, call, body.bytes), body);
+    if (key === undefined) return await this.#operate(request, new Unit(this.#parts.unit, call.id), body);
+    return await this.#once(request, new Once(this.#parts.unit, caller, key, call, body.bytes), body);
   }
 
   /** Replays what the key's first request was answered, or answers it now and keeps the answer. */
@@ -159,7 +159,6 @@ function badInput(errors: readonly FieldError[]): Refusal {
 }
 
 async function readBody(call: Call, row: Row): Promise<Body | Refusal> {
-  if (row.body === undefined) return NO_BODY;
   const bytes = await call.body(row.bodyLimit);
   if (bytes instanceof Refusal) return bytes;
   const parsed = unfitMediaType(call) ?? parseJson(bytes);
@@ -185,7 +184,12 @@ const RATE_HEADERS = decide(
   },
 );
 
-const rateHeaders = (rate: Rate): Record<string, string> => ({
-  [RATE_HEADERS.policy]: `"default";q=${rate.limit};w=${RATE_WINDOW_S}`,
-  [RATE_HEADERS.state]: `"default";r=${rate.remaining};t=${rate.reset_s}`,
+const withRate = ({ status, headers, body }: Reply, rate: Rate): Reply => ({
+  status,
+  headers: {
+    ...headers,
+    [RATE_HEADERS.policy]: `"default";q=${rate.limit};w=${RATE_WINDOW_S}`,
+    [RATE_HEADERS.state]: `"default";r=${rate.remaining};t=${rate.reset_s}`,
+  },
+  body,
 });
