@@ -91,6 +91,8 @@ export class Listener {
     this.#server.on("request", answer);
     this.#server.on("checkContinue", answer);
     this.#server.on("checkExpectation", answer);
+    // A proxy is asked for; without a listener Node would close without a word.
+    this.#server.on("connect", ({ socket }) => this.#refuseSocket(new Error("CONNECT"), socket));
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
   }
 
