@@ -31,6 +31,7 @@ const NOT_HTTP = [
   ...["GET / HTTP/1.1\r\nhost x\r\n\r\n", "GET / HTTP/1.1\r\nhost: x\r\nbad name: 1\r\n\r\n"],
   ...["GET / HTTP/1.1\r\nhost: x\r\nname : 1\r\n\r\n", "GET / HTTP/1.1\r\nhost: x\r\na: \x00\r\n\r\n"],
   ...["GET / HTTP/1.1\r\nhost: x\r\n: 1\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not for TLS\r\n\r\n"],
+  "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n",
   ...["GET /a b HTTP/1.1\r\nhost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
 ];
 

@@ -1,7 +1,7 @@
 // Spec part 8 leaves the size limits open: bodies, nesting, URLs and headers, each on both sides (contract, part 8).
 import assert from "node:assert/strict";
 import { choice, type OwnContext } from "./support/clauses.ts";
-import type { Client } from "./support/client.ts";
+import { type Client, str } from "./support/client.ts";
 import { invalid, problem } from "./support/problem.ts";
 import { RawConnection, rawAnswer } from "./support/raw.ts";
 
@@ -78,6 +78,13 @@ choice("8.json-nesting", "64 levels are read, 65 are not", async ({ api }) => {
     '{"a":'.repeat(100_000),
   ])
     problem(await send(api, "/apps", body), 400, "invalid_json");
+});
+
+choice("8.json-nesting", "is told before the body is parsed, and brackets inside strings are none", async ({ api }) => {
+  const endless = await send(api, "/apps", "[".repeat(65));
+  assert.match(str(problem(endless, 400, "invalid_json").detail), /64 levels/);
+  const title = `${"[{".repeat(40)}\\"${"[".repeat(70)}\\`;
+  assert.equal((await api.create("/apps", { title })).title, title);
 });
 
 choice("8.request-limits", "a URL has 8 KiB at most", OWN, async (context) => {

@@ -73,21 +73,32 @@ export function parseJson(bytes: Buffer): { readonly value: unknown } | Refusal 
   if (text instanceof Refusal) return text;
   if (text.trim() === "")
     return refuse({ code: "invalid_json", detail: "The body is empty; a JSON object is expected." });
+  if (nestedDeeper(bytes, NESTING_MAX))
+    return refuse({ code: "invalid_json", detail: `The body is nested deeper than ${NESTING_MAX} levels.` });
   try {
     const value: unknown = JSON.parse(text);
-    return deeperThan(value, NESTING_MAX)
-      ? refuse({ code: "invalid_json", detail: `The body is nested deeper than ${NESTING_MAX} levels.` })
-      : { value };
+    return { value };
   } catch (error) {
     const cause = error instanceof SyntaxError ? error.message : "unknown fault";
     return refuse({ code: "invalid_json", detail: `The body is not valid JSON: ${cause}` });
   }
 }
 
-function deeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (levels === 0) return true;
-  for (const member of Array.isArray(value) ? value : Object.values(value))
-    if (deeperThan(member, levels - 1)) return true;
+const [QUOTE, BACKSLASH, OPEN, CLOSE] = [0x22, 0x5c, 0x5b, 0x5d] as const;
+/** The braces differ from the brackets in this bit alone; no other byte of UTF-8 becomes a bracket by losing it. */
+const BRACE_BIT = 0x20;
+
+/** Told from the bytes, before parsing: ten MiB of brackets would hold the parser, and the server, for seconds. */
+function nestedDeeper(bytes: Buffer, levels: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE) inString = !inString;
+    else if (inString) at += byte === BACKSLASH ? 1 : 0;
+    else if ((byte & ~BRACE_BIT) === OPEN) depth += 1;
+    else if ((byte & ~BRACE_BIT) === CLOSE) depth -= 1;
+    if (depth > levels) return true;
+  }
   return false;
 }

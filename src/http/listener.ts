@@ -77,6 +77,8 @@ export class Listener {
     this.#server.maxHeadersCount = 0;
     for (const asked of ["request", "checkContinue", "checkExpectation"])
       this.#server.on(asked, (request: IncomingMessage, response: ServerResponse) => this.#take(request, response));
+    // A proxy is asked for; without a listener Node would close without a word.
+    this.#server.on("connect", ({ socket }) => this.#refuseSocket(new Error("CONNECT"), socket));
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
   }
 
