@@ -1,18 +1,30 @@
 // What an embedding test imports. Nothing else of this package is public.
+export type { SignInOptions } from "./authorization-server.ts";
 export type { AccountRecord as Account, AccountState, EventType, Scope } from "./domain/model.ts";
+export type { TokenAnswer } from "./domain/oauth/tokens.ts";
 export type { Collection, Reader, Scalar, Span, Store, StoreData, Stored, Tx } from "./domain/store.ts";
 export { StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/store.ts";
+export type { Effect, GivenChaos as ChaosRule } from "./embedding/chaos.ts";
+export type { JournalAttempt, JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
+export type { ServiceOptions } from "./embedding/options.ts";
+export type { ServiceClock } from "./embedding/service-clock.ts";
+export type { PendingDelivery, Settled } from "./embedding/settled.ts";
+export type { FaultMark, GivenFault as FaultRule } from "./http/faults.ts";
+export type { Ran } from "./kit/clock.ts";
 export { verifySignature } from "./kit/signature.ts";
+export { startService } from "./launch.ts";
 export { OptionError } from "./options.ts";
 export {
+  type EventEnvelope,
   type ReceivedAttempt,
   type ReceivedEvent,
   type Receiver,
   type ReceiverAnswer,
   type ReceiverOptions,
+  type SeenRequest,
   startReceiver,
 } from "./receiver.ts";
-export { type Service, type ServiceOptions, startService } from "./service.ts";
+export type { Service } from "./service.ts";
 export { storeContract } from "./store/contract.ts";
 export { jsonFileStore } from "./store/json-file.ts";
 export { memoryStore } from "./store/memory.ts";

@@ -2,10 +2,12 @@
 // printed once it listens, signals stop it.
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { StoreRefusal } from "./domain/store.ts";
+import { AdjustableClock } from "./kit/clock.ts";
 import { VERSION } from "./kit/version.ts";
+import { run } from "./launch.ts";
 import { environmentName, OPTIONS, OptionError, readSettings, type Settings } from "./options.ts";
 import { ready } from "./ready.ts";
-import { run, type Service } from "./service.ts";
+import type { Service } from "./service.ts";
 
 const WRONG_USE = 2;
 
@@ -16,7 +18,7 @@ export async function main(args: readonly string[]): Promise<void> {
     if (given.version) return print(VERSION);
     const called = (name: string, flag: string) => (name in given ? `--${flag}` : variableOf(process.env, flag));
     const settings = readSettings({ ...environment(process.env), ...given }, called);
-    const service = await run(settings, { seed: settings.seed ?? undefined });
+    const service = await run(settings, new AdjustableClock(), {}, settings.control);
     stopOnSignal(service);
     print(ready(service, settings));
   } catch (error) {

@@ -81,6 +81,11 @@ const answerTime: Read<number> = (text) => {
   return fits ? { value } : { must: "be a duration up to 30s, such as 500ms or 10s" };
 };
 
+const yesOrNo: Read<boolean> = (text) => {
+  if (text === "true" || text === "1") return { value: true };
+  return text === "false" || text === "0" ? { value: false } : { must: "be true or false" };
+};
+
 export const OPTIONS = {
   port: option("port", "N", 4600, whole(0, 65_535), "port to listen on; 0 for any free one"),
   host: option("host", "ADDRESS", "127.0.0.1", anyText, "address to listen on"),
@@ -134,6 +139,7 @@ export const OPTIONS = {
     anyText,
     "ids and keys repeat from run to run (loopback only)",
   ),
+  control: option("control", "", false, yesOrNo, "answer /_control: time, faults, reset, for tests in any language"),
   log: option<LogForm>("log", "FORM", "pretty", oneOf(LOG_FORMS), LOG_FORMS.join(", ")),
 } as const;
 

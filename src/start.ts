@@ -17,40 +17,44 @@ export interface Start {
   readonly account: AccountRecord;
   /** In clear; null where the store holds only its hash. */
   readonly apiKey: string | null;
-  readonly signInToken: string;
 }
 
 export interface StartRules {
   readonly seed: object | string | null;
   readonly apiKey: string | null;
+  /** Over existing data: make a start-up key where none is given, because whoever starts the service needs one. */
+  readonly needsKey: boolean;
   readonly webhookDraft: ReturnType<typeof webhookDraft>;
   readonly log: Log;
 }
 
-export async function begin(parts: UnitParts, rules: StartRules): Promise<Start> {
-  const unit = new Unit(parts);
+/** Plants a fresh store, or resumes what an existing one holds: then `fresh` is false. */
+export async function begin(parts: UnitParts, rules: StartRules): Promise<Start & { readonly fresh: boolean }> {
   const [existing] = await parts.store.page(accounts, "all", ["accounts"], { offset: 0, limit: 1 });
-  const { account, key } = existing ? await resume(unit, existing, rules) : await fresh(unit, rules);
-  return { account, apiKey: key, signInToken: await ownersSignIn(unit, account) };
+  const start = existing ? await resume(new Unit(parts), existing, rules) : await plantSeed(parts, rules);
+  return { ...start, fresh: existing === undefined };
 }
 
-async function fresh(unit: Unit, rules: StartRules): Promise<{ account: AccountRecord; key: string }> {
-  const seed = rules.seed === null ? DEFAULT_SEED : checked(await seedValue(rules.seed), rules);
-  const planted = await plant(unit, seed, rules.apiKey ?? undefined);
-  if (planted instanceof Refusal) throw new OptionError(`seed: ${faultOf(planted)}`);
-  return planted;
+export async function plantSeed(parts: UnitParts, { seed, apiKey, webhookDraft }: StartRules): Promise<Start> {
+  const planned = seed === null ? DEFAULT_SEED : checked(await seedValue(seed), webhookDraft);
+  const planted = await plant(new Unit(parts), planned, apiKey ?? undefined);
+  if (planted instanceof Refusal) throw new OptionError(`The seed is wrong: ${faultOf(planted)}`);
+  return { account: planted.account, apiKey: planted.key };
 }
 
-async function resume(
-  unit: Unit,
-  account: AccountRecord,
-  rules: StartRules,
-): Promise<{ account: AccountRecord; key: string | null }> {
+async function resume(unit: Unit, account: AccountRecord, rules: StartRules): Promise<Start> {
   if (rules.seed !== null) rules.log.warn("The seed was not used: the store already holds an account.");
-  const { apiKey } = rules;
-  if (apiKey === null || (await keyOf(unit.store, apiKey))) return { account, key: apiKey };
-  await unit.transact((w) => addApiKey(w, account.id, FIRST_KEY, apiKey));
-  return { account, key: apiKey };
+  const { apiKey, needsKey } = rules;
+  if (apiKey === null && !needsKey) return { account, apiKey };
+  return { account, apiKey: await ensureKey(unit, account, apiKey) };
+}
+
+/** The key opens the account, or a new one does where none is given; answers it. */
+export async function ensureKey(unit: Unit, account: AccountRecord, apiKey: string | null): Promise<string> {
+  if (apiKey !== null && (await keyOf(unit.store, apiKey))) return apiKey;
+  const added = await unit.transact((w) => addApiKey(w, account.id, FIRST_KEY, apiKey ?? undefined));
+  if (added instanceof Refusal) throw new Error(`The start-up key was refused: ${added.reason.code}`);
+  return added.key;
 }
 
 async function seedValue(seed: object | string): Promise<unknown> {
@@ -62,8 +66,8 @@ async function seedValue(seed: object | string): Promise<unknown> {
   }
 }
 
-function checked(value: unknown, rules: StartRules): Seed {
-  const result = parse(seedSchema(rules.webhookDraft), value);
+function checked(value: unknown, draft: StartRules["webhookDraft"]): Seed {
+  const result = parse(seedSchema(draft), value);
   if ("value" in result) return result.value;
   const [first] = result.faults;
   const more = result.faults.length > 1 ? ` (and ${result.faults.length - 1} more)` : "";
@@ -76,8 +80,8 @@ function faultOf({ reason }: Refusal): string {
   return first ? `${first.pointer} ${first.detail}` : reason.code;
 }
 
-/** A sign-in link for the account's first admin. */
-async function ownersSignIn(unit: Unit, account: AccountRecord): Promise<string> {
+/** The token of a new sign-in link for the account's first admin. */
+export async function ownersSignIn(unit: Unit, account: AccountRecord): Promise<string> {
   const token = await unit.transact<string>(async (w) => {
     const [owner] = await w.tx.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
     return owner ? newSignIn(w, owner.id) : "";

@@ -5,6 +5,7 @@ import type { WebhookPolicy } from "./delivery/address-policy.ts";
 import { Outbox, type OutboxParts } from "./delivery/outbox.ts";
 import { HttpSender } from "./delivery/sender.ts";
 import type { UnitParts } from "./domain/work.ts";
+import type { Chaos } from "./embedding/chaos.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
 import { VERSION } from "./kit/version.ts";
 import { OptionError, type Settings } from "./options.ts";
@@ -20,13 +21,16 @@ export function webhookOutbox(
   { store, clock }: Pick<UnitParts, "store" | "clock">,
   settings: Settings,
   told: Pick<OutboxParts, "onError" | "onAttempt">,
+  chaos?: Chaos,
 ): Outbox {
   const { webhookTimeout: timeout_ms, webhookCa } = settings;
   const ca = webhookCa === null ? {} : { ca: certificates(webhookCa) };
+  const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ...ca });
   return new Outbox({
     store,
     clock,
-    sender: new HttpSender({ policy: policyOf(settings), timeout_ms, ...ca }),
+    sender: chaos?.around(sender) ?? sender,
+    gate: chaos,
     retryWaits_ms: settings.retrySchedule,
     userAgent: `AppHostingService/${VERSION}`,
     concurrency: settings.webhookConcurrency,

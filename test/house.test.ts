@@ -9,8 +9,8 @@ import { SPEC_CLAUSES } from "./support/spec-clauses.ts";
 const src = sourcesIn("src");
 const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 
-/** src/kit/ids.ts lies in kit; what lies in src itself puts the layers together. */
-const layerOf = (path: string): string => /^src\/(\w+)\//.exec(path)?.[1] ?? "top";
+/** src/kit/ids.ts lies in kit; what lies in src itself puts the layers together, and embedding/ hands them to tests. */
+const layerOf = (path: string): string => /^src\/(?!embedding\/)(\w+)\//.exec(path)?.[1] ?? "top";
 
 const MAY_IMPORT: { readonly [layer: string]: readonly string[] } = {
   kit: ["kit"],

@@ -5,12 +5,23 @@ import { succeeded, turnOf } from "../domain/deliveries.ts";
 import { type DeliveryRecord, deliveries } from "../domain/model.ts";
 import { recordAttempt } from "../domain/outcomes.ts";
 import { StorageUnavailable } from "../domain/store.ts";
-import { instant, iso, type Scheduled } from "../kit/clock.ts";
+import { type Instant, instant, iso, type Scheduled } from "../kit/clock.ts";
 import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
 import { DueList } from "./due-list.ts";
 import { Lane, ReadyLanes } from "./lanes.ts";
 
+/** Who may hold deliveries back on purpose; without one, what is due goes. */
+export interface Gate {
+  /** Asked about every delivery that is about to go. */
+  admit(row: DeliveryRecord): void;
+  /** Not before then: Infinity for one that waits for something else than time. */
+  until(row: DeliveryRecord): Instant | undefined;
+  /** How many deliveries to this webhook are held back. */
+  aside(webhookId: string): number;
+}
+
 export interface OutboxParts extends AttemptParts {
+  readonly gate?: Gate | undefined;
   /** How many attempts at once for one webhook. */
   readonly concurrency: number;
   /** How long a claimed row is left to its claimer: longer than an attempt can take. */
@@ -59,21 +70,26 @@ export class Outbox {
     }
   }
 
+  get busy(): boolean {
+    return this.#running > 0;
+  }
+
   /** Resolves when nothing that is due now is left unattempted and unrecorded. */
   idle(): Promise<void> {
-    return this.#running === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+    return !this.busy ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   /** The deliveries that are due now and not attempted. */
   async pending(): Promise<readonly DeliveryRecord[]> {
     const found: DeliveryRecord[] = [];
     const limit = 100;
-    const isDue = ({ queue }: DeliveryRecord) => instant(turnOf(queue ?? "").due) <= this.#parts.clock.now();
+    const now = this.#parts.clock.now();
+    const isDue = ({ queue }: DeliveryRecord) => instant(turnOf(queue ?? "").due) <= now;
     for (const id of this.#lanes.keys())
       for (let offset = 0; ; offset += limit) {
         const rows = await this.#parts.store.page(deliveries, "queue", [id], { offset, limit });
         const due = rows.filter(isDue);
-        found.push(...due);
+        found.push(...due.filter((row) => !this.#isLate(row, now)));
         if (due.length < limit) break;
       }
     return found;
@@ -118,8 +134,10 @@ export class Outbox {
       let rows: readonly DeliveryRecord[] = [];
       while (lane.lookAgain) {
         lane.lookAgain = false;
-        const span = { offset: 0, limit: this.#parts.concurrency };
-        rows = await this.#parts.store.page(deliveries, "queue", [lane.webhookId], span);
+        const { gate, store, concurrency } = this.#parts;
+        const aside = gate?.aside(lane.webhookId) ?? 0;
+        rows = await store.page(deliveries, "queue", [lane.webhookId], { offset: 0, limit: concurrency + aside });
+        if (gate && this.#admit(lane, rows, gate) > aside) lane.lookAgain = true;
       }
       this.#place(lane, rows);
     } catch (error) {
@@ -134,12 +152,31 @@ export class Outbox {
   #place(lane: Lane, rows: readonly DeliveryRecord[]): void {
     this.#ready.remove(lane);
     this.#later.delete(lane);
-    const row = rows.find(({ id }) => !lane.busyWith(id));
     if (rows.length === 0 && lane.underWay.size === 0) this.#lanes.delete(lane.webhookId);
-    if (row === undefined || lane.underWay.size >= this.#parts.concurrency) return;
-    const { turn, due } = turnOf(row.queue ?? "");
-    if (instant(due) > this.#parts.clock.now()) this.#later.set(lane, instant(due));
-    else this.#ready.add(lane, row, turn === "retry");
+    if (lane.underWay.size >= this.#parts.concurrency) return;
+    const now = this.#parts.clock.now();
+    const free = rows.filter(({ id }) => !lane.busyWith(id)).map((row) => ({ row, at: this.#dueAt(row) }));
+    const next = free.find(({ at }) => at <= now);
+    const at = Math.min(...free.map((each) => each.at));
+    if (next) this.#ready.add(lane, next.row, turnOf(next.row.queue ?? "").turn === "retry");
+    else if (Number.isFinite(at)) this.#later.set(lane, at);
+  }
+
+  /** The gate decides about what is about to go; answers how many it holds back. */
+  #admit(lane: Lane, rows: readonly DeliveryRecord[], gate: Gate): number {
+    const now = this.#parts.clock.now();
+    for (const row of rows) if (!lane.busyWith(row.id) && this.#dueAt(row) <= now) gate.admit(row);
+    return gate.aside(lane.webhookId);
+  }
+
+  #dueAt(row: DeliveryRecord): Instant {
+    return Math.max(instant(turnOf(row.queue ?? "").due), this.#parts.gate?.until(row) ?? 0);
+  }
+
+  /** Held back until a moment that has not come: not due, then. */
+  #isLate(row: DeliveryRecord, now: Instant): boolean {
+    const until = this.#parts.gate?.until(row) ?? 0;
+    return until > now && Number.isFinite(until);
   }
 
   #fill(): void {

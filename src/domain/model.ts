@@ -301,6 +301,13 @@ export const idempotency = collection<IdempotencyRecord>()({
   indexes: { expiry: { by: ["all"], order: "expires_at" } },
 });
 
+/** The service's time when a snapshot was taken; nothing else writes here. */
+export interface ClockRecord {
+  readonly id: string;
+  readonly at: string;
+}
+export const clockRecords = collection<ClockRecord>()({ name: "clock" });
+
 /** All of them, as a store is opened with. */
 export const collections: readonly AnyCollection[] = [
   accounts,
@@ -318,5 +325,6 @@ export const collections: readonly AnyCollection[] = [
   events,
   deliveries,
   idempotency,
+  clockRecords,
   ...oauthCollections,
 ];

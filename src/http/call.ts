@@ -22,8 +22,13 @@ export interface Call {
   body(limit_bytes: number): Promise<Buffer | Refusal>;
 }
 
+/** Ends a connection without an answer: by a reset, or in good order. The status is 0 then. */
+export type Cut = "reset" | "empty";
+
 export interface Reply {
   readonly status: number;
+  /** Instead of an answer; only a test that asked for it sees this. */
+  readonly cut?: Cut;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: string | Buffer;
   /** Makes the answer go on after `body`, until the client leaves or the server stops. */
@@ -32,6 +37,9 @@ export interface Reply {
 
 /** Called once the headers are out; what it answers is called when the connection is over. */
 export type Live = (send: (text: string) => void) => () => void;
+
+/** The path segment of the version (spec part 9). */
+export const VERSION_PREFIX = "/v1";
 
 export type Handler = (call: Call) => Promise<Reply>;
 

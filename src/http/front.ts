@@ -3,9 +3,8 @@
 
 import { refuse } from "../domain/refusal.ts";
 import { decide } from "../kit/decisions.ts";
-import { type Call, empty, type Handler, jsonReply, type Reply } from "./call.ts";
+import { type Call, empty, type Handler, jsonReply, type Reply, VERSION_PREFIX } from "./call.ts";
 import { type ProblemLinks, problem } from "./problem.ts";
-import { VERSION_PREFIX } from "./router.ts";
 
 /** Answers undefined where the call is not for it. */
 export type Door = (call: Call) => Promise<Reply | undefined> | undefined;

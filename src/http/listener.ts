@@ -2,13 +2,14 @@
 // part 8). One reader, one writer, one catch. What fails before a request exists is answered here as well.
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Refusal, refuse } from "../domain/refusal.ts";
 import { StorageUnavailable } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import type { Ids } from "../kit/ids.ts";
 import { readBody } from "./body.ts";
-import type { Call, Handler, Live, Reply } from "./call.ts";
+import type { Call, Cut, Handler, Live, Reply } from "./call.ts";
 import { internalError, type ProblemLinks, problem } from "./problem.ts";
 
 export const LIMITS = decide(
@@ -41,7 +42,7 @@ export interface ListenerParts {
   readonly handle: Handler;
   readonly links: ProblemLinks;
   readonly onError: (error: unknown, requestId: string) => void;
-  /** Told after each answer: method, path, status, time taken. */
+  /** Told after each answer: method, path, status (0 for none), time taken. */
   readonly onAnswer: (call: Call, status: number, duration_ms: number) => void;
 }
 
@@ -59,6 +60,7 @@ export class Listener {
   /** Requests that came between `listen` and `serve`. */
   readonly #early: (readonly [IncomingMessage, ServerResponse])[] = [];
   #parts: ListenerParts | undefined;
+  readonly #sockets = new Set<Socket>();
   #stopping = false;
 
   /** Other limits than the decided ones are for tests, which cannot wait for these. */
@@ -80,6 +82,10 @@ export class Listener {
     // A proxy is asked for; without a listener Node would close without a word.
     this.#server.on("connect", ({ socket }) => this.#refuseSocket(new Error("CONNECT"), socket));
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
+    this.#server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
   }
 
   /** Listens; the port is free to be 0. Rejects with the system's error (EADDRINUSE, EACCES). */
@@ -112,9 +118,16 @@ export class Listener {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const response of this.#live) response.end();
     this.#server.closeIdleConnections();
+    void this.#endSilent();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), STOP_MS);
     await closed;
     clearTimeout(deadline);
+  }
+
+  /** To Node a connection on which nothing was said is not idle. What has arrived and was not read yet gets its turn. */
+  async #endSilent(): Promise<void> {
+    for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 
   async #answer(parts: ListenerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -154,6 +167,10 @@ export class Listener {
 
   #write(request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply): void {
     if (response.destroyed) return;
+    if (reply.cut !== undefined) {
+      cutOff(request, reply.cut);
+      return;
+    }
     const headers: string[] = ["x-request-id", call.id];
     for (const name in reply.headers) {
       const value = reply.headers[name];
@@ -223,6 +240,15 @@ export class Listener {
     socket.end(`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ""}\r\n${head}\r\n${reply.body.toString()}`);
     destroyLater(socket);
   }
+}
+
+/** TLS connections cannot be reset on their own; there the end comes without a word. */
+function cutOff(request: IncomingMessage, cut: Cut): void {
+  const { socket } = request;
+  request.resume();
+  if (cut === "empty") socket.destroySoon();
+  else if ("encrypted" in socket) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 function callOf(id: string, request: IncomingMessage, response: ServerResponse): Call {

@@ -7,16 +7,15 @@ import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { decide } from "../kit/decisions.ts";
 import { parseJson, unfitMediaType } from "./body.ts";
-import { type Call, empty, JSON_TYPE, type Reply } from "./call.ts";
+import { type Call, empty, JSON_TYPE, type Reply, VERSION_PREFIX } from "./call.ts";
 import { type Conditions, conditionsOf, judge } from "./conditional.ts";
+import type { Faults } from "./faults.ts";
 import { idempotencyKey, Once, RememberingUnit } from "./idempotency.ts";
 import { problem } from "./problem.ts";
 import { queryOf } from "./query.ts";
 import type { Prepared, Presented, RawQuery, Row, Services } from "./route.ts";
 import { type Found, RouteTree } from "./route-tree.ts";
 import type { Presenter } from "./view.ts";
-
-export const VERSION_PREFIX = "/v1";
 
 export interface RouterParts {
   readonly rows: readonly Row[];
@@ -25,6 +24,10 @@ export interface RouterParts {
   readonly unit: UnitParts;
   readonly services: Services;
   readonly presenter: Presenter;
+  /** Who calls, as soon as it is known: for the journal. */
+  readonly onCaller?: (call: Call, caller: Caller) => void;
+  /** Failures that a test asked for. */
+  readonly faults?: Faults;
 }
 
 /** What the steps have found out about a request that is well-formed. */
@@ -58,6 +61,7 @@ export class Router {
     const { access, services, limiter } = this.#parts;
     const caller = await access.authenticate(call.values("authorization"));
     if (caller instanceof Refusal) return problem(caller, call.id, services.links);
+    this.#parts.onCaller?.(call, caller);
     const unfit = standing(caller.account, call.method);
     const rate = unfit ? limiter.peek(caller.account.id) : limiter.count(caller.account.id);
     const answer = unfit ?? exceeded(rate) ?? (await this.#route(call, caller));
@@ -65,7 +69,7 @@ export class Router {
     return rate === undefined ? reply : withRate(reply, rate);
   }
 
-  /** The route, its method and the scope. */
+  /** The route, its method and the scope; then a fault, where one stands in the operation's place. */
   async #route(call: Call, caller: Caller): Promise<Reply | Refusal> {
     const found = this.#tree.find(call.path.slice(VERSION_PREFIX.length));
     if (found === undefined) return refuse({ code: "not_found", detail: "There is no such path." });
@@ -74,7 +78,8 @@ export class Router {
     if (row === undefined) return refuse({ code: "method_not_allowed", allow: found.allow });
     const { scope } = row;
     if (scope !== null && !allows(caller.scopes, scope)) return refuse({ code: "insufficient_scope", scope });
-    return await this.#inputs(call, caller, row, paramsOf(row, found));
+    const struck = await this.#parts.faults?.strike(call, row);
+    return struck ?? (await this.#inputs(call, caller, row, paramsOf(row, found)));
   }
 
   /** Headers and query, all their faults in one answer; then the body; then what this Idempotency-Key was answered. */

@@ -16,8 +16,12 @@ export class Background {
     this.#running.add(running);
   }
 
+  get busy(): boolean {
+    return this.#running.size > 0;
+  }
+
   /** Resolves when nothing runs any more, what was started meanwhile included. */
   async idle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running);
+    while (this.busy) await Promise.all(this.#running);
   }
 }

@@ -159,3 +159,28 @@ export class AdjustableClock implements Clock {
     void entry?.run();
   }
 }
+
+export interface Deadline {
+  readonly over: boolean;
+  readonly passed: Promise<void>;
+  cancel(): void;
+}
+
+/** A moment in real time, whatever the service's clock does: for waits on sockets. */
+export function realDeadline(after_ms: number): Deadline {
+  let over = false;
+  let timer: NodeJS.Timeout | undefined;
+  const passed = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      over = true;
+      resolve();
+    }, after_ms);
+  });
+  return {
+    get over() {
+      return over;
+    },
+    passed,
+    cancel: () => clearTimeout(timer),
+  };
+}

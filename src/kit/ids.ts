@@ -2,7 +2,7 @@
 // of count, so that ids compare as text in creation order, and eleven random ones (65 bits), so that none can be guessed.
 // The alphabet is in ASCII order, which is what makes the text comparison hold.
 import { createCipheriv, createHash, randomFillSync } from "node:crypto";
-import type { Clock } from "./clock.ts";
+import type { Clock, Instant } from "./clock.ts";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const TIME_LENGTH = 9;
@@ -20,6 +20,11 @@ export interface Ids {
   fraction(): number;
 }
 
+export interface IdMark {
+  readonly time: Instant;
+  readonly count: number;
+}
+
 /** Fills the buffer with random bytes. */
 export type RandomSource = (buffer: Buffer) => void;
 
@@ -33,7 +38,7 @@ export function seededRandom(seed: string): RandomSource {
 
 export class TimeOrderedIds implements Ids {
   readonly #clock: Clock;
-  readonly #random: RandomSource;
+  #random: RandomSource;
   readonly #pool = Buffer.alloc(POOL_BYTES);
   #used = POOL_BYTES;
   #time = 0;
@@ -43,6 +48,20 @@ export class TimeOrderedIds implements Ids {
   constructor(clock: Clock, random: RandomSource) {
     this.#clock = clock;
     this.#random = random;
+  }
+
+  /** How far the ids have come. */
+  mark(): IdMark {
+    return { time: this.#time, count: this.#count };
+  }
+
+  /** Goes on from `mark` with this randomness: at the same time the same ids come again. For repeatable tests only. */
+  restart({ time, count }: IdMark, random: RandomSource): void {
+    this.#time = time;
+    this.#timeText = base62(time, TIME_LENGTH);
+    this.#count = count;
+    this.#random = random;
+    this.#used = POOL_BYTES;
   }
 
   next(prefix: string): string {

@@ -117,6 +117,17 @@ export const number: Schema<number> = {
     typeof value === "number" && Number.isFinite(value) ? value : fail(faults, path, "must be a finite number"),
 };
 
+/** A whole number of JSON. */
+export function whole({ min, max }: { readonly min: number; readonly max: number }): Schema<number> {
+  return {
+    json: { type: "integer", minimum: min, maximum: max },
+    check: (value, path, faults) =>
+      typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max
+        ? value
+        : fail(faults, path, `must be a whole number from ${min} to ${max}`),
+  };
+}
+
 export function oneOf<const T extends string>(values: readonly T[]): Schema<T> {
   const known = new Set<unknown>(values);
   const list = values.map((value) => `"${value}"`).join(", ");

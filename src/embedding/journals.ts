@@ -1,0 +1,143 @@
+// What happened since the start or the last reset, for tests to look at (contract, part 10): what came in, what was
+// emitted, what was sent, and what led to what. Kept in memory, the newest of each; nothing that the service does depends
+// on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
+import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events } from "../domain/model.ts";
+import type { Call } from "../http/call.ts";
+import type { FaultMark } from "../http/faults.ts";
+import { type Clock, iso } from "../kit/clock.ts";
+import { decide } from "../kit/decisions.ts";
+import { trusted } from "../kit/schema.ts";
+import type { EventEnvelope } from "../receiver.ts";
+import type { Effect } from "./chaos.ts";
+import type { Written } from "./observed-store.ts";
+
+const KEPT = decide("1.journal-entries", 10_000, {
+  open: "how far back a test can look",
+  why: "as many as events are kept: more than a test makes, and a bound on the memory of a long run",
+});
+
+export interface JournalRequest {
+  readonly id: string;
+  readonly at: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  /** Null while there is no answer, and where there never is one. */
+  readonly status: number | null;
+  readonly account_id: string | null;
+  readonly fault: FaultMark | null;
+}
+
+export interface JournalAttempt extends Attempt {
+  readonly chaos: Effect | null;
+}
+
+export interface JournalDelivery
+  extends Pick<
+    DeliveryRecord,
+    "id" | "webhook_id" | "event_id" | "event_type" | "status" | "next_attempt_at" | "created_at"
+  > {
+  readonly attempts: readonly JournalAttempt[];
+}
+
+/** What a request has led to. */
+export interface Trace {
+  readonly request: JournalRequest;
+  readonly events: readonly { readonly event: EventEnvelope; readonly deliveries: readonly JournalDelivery[] }[];
+}
+
+/** The collections whose commits are the journal. */
+export const JOURNALLED: readonly string[] = [events.name, deliveries.name];
+
+export class Journals {
+  readonly #clock: Clock;
+  readonly #requests = new Map<string, JournalRequest>();
+  readonly #events = new Map<string, EventRecord>();
+  readonly #deliveries = new Map<string, DeliveryRecord>();
+  readonly #effects = new Map<string, Effect>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  arrived({ id, method, path, query }: Call): void {
+    const at = iso(this.#clock.now());
+    keep(this.#requests, { id, at, method, path, query, status: null, account_id: null, fault: null });
+  }
+
+  /** What could be refused without a look at its path was never seen to arrive. */
+  answered(call: Call, status: number): void {
+    if (!this.#requests.has(call.id)) this.arrived(call);
+    if (status > 0) this.#add(call.id, { status });
+  }
+
+  identified(call: Call, accountId: string): void {
+    this.#add(call.id, { account_id: accountId });
+  }
+
+  struck(requestId: string, fault: FaultMark): void {
+    this.#add(requestId, { fault });
+  }
+
+  disturbed(deliveryId: string, attempt: number, effect: Effect): void {
+    this.#effects.set(`${deliveryId} ${attempt}`, effect);
+  }
+
+  committed(written: readonly Written[]): void {
+    for (const { collection, record } of written) {
+      // The two collections watched hold these two kinds of records.
+      if (collection === deliveries.name) keep(this.#deliveries, trusted<DeliveryRecord>(record));
+      else if (!this.#events.has(record.id)) keep(this.#events, trusted<EventRecord>(record));
+    }
+  }
+
+  get requests(): readonly JournalRequest[] {
+    return Array.from(this.#requests.values(), (request) => ({ ...request }));
+  }
+
+  /** The sample events of test deliveries happened to nothing; only the trace of the request shows them. */
+  get events(): readonly EventEnvelope[] {
+    return [...this.#events.values()].filter(({ sample_of }) => sample_of === null).map(envelope);
+  }
+
+  get deliveries(): readonly JournalDelivery[] {
+    return Array.from(this.#deliveries.values(), (delivery) => this.#shown(delivery));
+  }
+
+  trace(requestId: string): Trace | undefined {
+    const request = this.#requests.get(requestId);
+    if (request === undefined) return undefined;
+    const caused = [...this.#events.values()].filter(({ request_id }) => request_id === requestId);
+    const sent = (eventId: string) => this.deliveries.filter(({ event_id }) => event_id === eventId);
+    return {
+      request: { ...request },
+      events: caused.map((event) => ({ event: envelope(event), deliveries: sent(event.id) })),
+    };
+  }
+
+  clear(): void {
+    for (const journal of [this.#requests, this.#events, this.#deliveries, this.#effects]) journal.clear();
+  }
+
+  #add(requestId: string, more: Partial<JournalRequest>): void {
+    const known = this.#requests.get(requestId);
+    if (known) this.#requests.set(requestId, { ...known, ...more });
+  }
+
+  #shown(delivery: DeliveryRecord): JournalDelivery {
+    const { id, webhook_id, event_id, event_type, status, next_attempt_at, created_at } = delivery;
+    const attempts = delivery.attempts.map((attempt) => {
+      return { ...attempt, chaos: this.#effects.get(`${id} ${attempt.number}`) ?? null };
+    });
+    return { id, webhook_id, event_id, event_type, status, attempts, next_attempt_at, created_at };
+  }
+}
+
+/** Adds or replaces; the oldest goes where there are too many. */
+function keep<R extends { readonly id: string }>(journal: Map<string, R>, record: R): void {
+  journal.set(record.id, record);
+  const [oldest] = journal.size > KEPT ? journal.keys() : [];
+  if (oldest !== undefined) journal.delete(oldest);
+}
+
+const envelope = ({ body }: EventRecord): EventEnvelope => JSON.parse(body);

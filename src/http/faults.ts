@@ -1,0 +1,165 @@
+// Failures on command, for tests of clients (contract, part 10). Nothing here strikes unasked.
+import { type Reason, refuse } from "../domain/refusal.ts";
+import type { Clock } from "../kit/clock.ts";
+import { decide } from "../kit/decisions.ts";
+import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
+import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "./call.ts";
+import { PROBLEM_TYPE, type ProblemLinks, problem } from "./problem.ts";
+import type { Row } from "./route.ts";
+import { RouteTree } from "./route-tree.ts";
+
+/**
+ * The request has been authenticated, counted and found allowed, so that a test of failures is not answered about
+ * something else; its headers, query and body have not been looked at.
+ */
+const PLACE = decide("1.fault-place", "instead of the operation", {
+  open: "where a failure on command strikes",
+  why: "nothing is changed or remembered, so a client that tries again, with the same Idempotency-Key too, succeeds",
+});
+
+const DELAY_MAX_MS = 86_400_000;
+const TIMES_MAX = 1_000_000;
+
+const members = object({
+  method: oneOf(["GET", "POST", "PATCH", "DELETE"]),
+  path: text({ min: 1, max: 8_192 }),
+  status: optional(whole({ min: 400, max: 599 })),
+  connection: optional(oneOf(["reset", "empty"])),
+  delayMs: withDefault(whole({ min: 0, max: DELAY_MAX_MS }), 0),
+  times: withDefault(whole({ min: 1, max: TIMES_MAX }), 1),
+});
+export type FaultRule = Infer<typeof members>;
+
+export interface GivenFault {
+  readonly method: FaultRule["method"];
+  /** A template as in the OpenAPI document behind /v1, or the path of one resource. */
+  readonly path: string;
+  /** What is answered, 400 to 599. */
+  readonly status?: number;
+  /** Instead of a status: the connection ends without an answer. */
+  readonly connection?: Cut;
+  /** How long the request waits, by the service's clock. */
+  readonly delayMs?: number;
+  /** How many requests it falls on; 1 if absent. */
+  readonly times?: number;
+}
+
+/** How a struck request is marked in the journal. */
+export interface FaultMark {
+  readonly place: typeof PLACE;
+  readonly status: number | null;
+  readonly connection: Cut | null;
+  readonly delay_ms: number;
+}
+
+export interface FaultParts {
+  readonly rows: readonly Row[];
+  readonly clock: Clock;
+  readonly links: ProblemLinks;
+  readonly onStrike: (requestId: string, mark: FaultMark) => void;
+}
+
+export class Faults {
+  /** What `add` takes: the rule's members, and an operation that exists. */
+  readonly rule: ObjectSchema<FaultRule>;
+  readonly #parts: FaultParts;
+  readonly #armed: { readonly rule: FaultRule; left: number }[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  constructor(parts: FaultParts) {
+    this.#parts = parts;
+    this.rule = ruleFor(parts.rows);
+  }
+
+  add(rule: FaultRule): void {
+    this.#armed.push({ rule, left: rule.times });
+  }
+
+  /** Forgets every rule; what a delay holds back goes on at once. */
+  clear(): void {
+    this.#armed.length = 0;
+    for (const go of [...this.#waiting]) go();
+  }
+
+  /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
+  async strike(call: Call, row: Row): Promise<Reply | undefined> {
+    const armed = this.#armed.find(({ rule }) => fits(rule, call, row));
+    if (armed === undefined) return undefined;
+    armed.left -= 1;
+    if (armed.left === 0) this.#armed.splice(this.#armed.indexOf(armed), 1);
+    const { status, connection, delayMs: delay_ms } = armed.rule;
+    const mark = { place: PLACE, status: status ?? null, connection: connection ?? null, delay_ms };
+    this.#parts.onStrike(call.id, mark);
+    if (delay_ms > 0) await this.#wait(delay_ms);
+    if (connection !== undefined) return { ...empty(0), cut: connection };
+    return status === undefined ? undefined : answerOf(status, call.id, this.#parts.links);
+  }
+
+  /** By the service's clock: a manual one has to be advanced. */
+  #wait(delay_ms: number): Promise<void> {
+    const { clock } = this.#parts;
+    return new Promise((resolve) => {
+      const go = () => {
+        scheduled.cancel();
+        this.#waiting.delete(go);
+        resolve();
+      };
+      const scheduled = clock.schedule(clock.now() + delay_ms, "delayed request", go);
+      this.#waiting.add(go);
+    });
+  }
+}
+
+const fits = ({ method, path }: FaultRule, call: Call, row: Row): boolean =>
+  method === row.method && (path === call.path || path === VERSION_PREFIX + row.path);
+
+function ruleFor(rows: readonly Row[]): ObjectSchema<FaultRule> {
+  const tree = new RouteTree(rows);
+  const exists = (method: string, path: string): boolean => {
+    if (!path.startsWith(`${VERSION_PREFIX}/`)) return false;
+    const own = path.slice(VERSION_PREFIX.length);
+    // A template is taken to the letter: with another name in braces it would be a rule that never strikes.
+    if (own.includes("{")) return rows.some((row) => row.method === method && row.path === own);
+    return tree.find(own)?.rows.has(method) ?? false;
+  };
+  return {
+    ...members,
+    check(value, path, faults) {
+      const before = faults.length;
+      const rule = members.check(value, path, faults);
+      if (faults.length > before) return rule;
+      const { status, connection, delayMs } = rule;
+      if (!exists(rule.method, rule.path))
+        faults.push({ path: [...path, "path"], detail: `${rule.method} ${rule.path} is no operation of the REST API` });
+      if (status !== undefined && connection !== undefined)
+        faults.push({ path: [...path, "connection"], detail: "leaves no answer, so there can be no status beside it" });
+      if (status === undefined && connection === undefined && delayMs === 0)
+        faults.push({ path, detail: "must have a status, a connection or a delayMs" });
+      return rule;
+    },
+  };
+}
+
+const ASKED = "A test asked for this answer.";
+
+/** The problem that the server itself would have with this status. */
+const OWN: { readonly [status: number]: Reason } = {
+  400: { code: "invalid_request", detail: ASKED },
+  401: { code: "expired_credential", detail: ASKED },
+  403: { code: "rate_limit_exceeded", retry_after_s: 1 },
+  404: { code: "not_found", detail: ASKED },
+  408: { code: "request_timeout" },
+  409: { code: "idempotency_in_progress" },
+  412: { code: "precondition_failed" },
+  415: { code: "unsupported_media_type", detail: ASKED },
+  500: { code: "internal_error" },
+  503: { code: "storage_unavailable" },
+};
+
+function answerOf(status: number, requestId: string, links: ProblemLinks): Reply {
+  const own = OWN[status];
+  if (own !== undefined) return problem(refuse(own), requestId, links);
+  const title = "A failure on command";
+  const body = { type: "about:blank", title, status, detail: ASKED, instance: requestId, code: "failure_on_command" };
+  return { status, headers: { "content-type": PROBLEM_TYPE }, body: JSON.stringify(body) };
+}

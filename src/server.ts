@@ -1,0 +1,165 @@
+// The layers put together: from the port to the store and what works behind the answers. It plants nothing and knows no
+// seed; service.ts gives it life, and may give it what tests use to look in and to disturb.
+import { type AuthorizationServer, authorizationServer } from "./authorization-server.ts";
+import { judgeUrl } from "./delivery/address-policy.ts";
+import type { OutboxParts } from "./delivery/outbox.ts";
+import { Access } from "./domain/access.ts";
+import { RateLimiter } from "./domain/limits.ts";
+import type { Store } from "./domain/store.ts";
+import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
+import type { Due, UnitParts } from "./domain/work.ts";
+import type { Chaos } from "./embedding/chaos.ts";
+import type { Journals } from "./embedding/journals.ts";
+import type { Call } from "./http/call.ts";
+import type { Faults } from "./http/faults.ts";
+import { api, type Door, front, health, home } from "./http/front.ts";
+import { ServiceLinks } from "./http/links.ts";
+import { Listener } from "./http/listener.ts";
+import { openApiDoor } from "./http/openapi.ts";
+import type { Services } from "./http/route.ts";
+import { Router } from "./http/router.ts";
+import { routes } from "./http/routes.ts";
+import { Presenter } from "./http/view.ts";
+import { Bell } from "./kit/bell.ts";
+import type { AdjustableClock } from "./kit/clock.ts";
+import type { TimeOrderedIds } from "./kit/ids.ts";
+import type { Log } from "./kit/log.ts";
+import { OptionError, type Settings } from "./options.ts";
+import { pages } from "./pages.ts";
+import { policyOf, textOf, webhookOutbox } from "./webhook-delivery.ts";
+import { Workers } from "./workers.ts";
+
+export interface ServerParts {
+  readonly settings: Settings;
+  readonly clock: AdjustableClock;
+  readonly ids: TimeOrderedIds;
+  readonly store: Store;
+  readonly log: Log;
+  readonly journals?: Journals;
+  readonly chaos?: Chaos;
+}
+
+export class Server {
+  readonly unit: UnitParts;
+  readonly access: Access;
+  readonly limiter: RateLimiter;
+  readonly workers: Workers;
+  readonly webhookDraft: ReturnType<typeof webhookDraft>;
+  readonly #parts: ServerParts;
+  readonly #listener: Listener;
+  readonly #bell = new Bell();
+  #oauth: AuthorizationServer | undefined;
+
+  constructor(parts: ServerParts) {
+    const { settings, clock, ids, store, log, chaos } = parts;
+    const onError = (error: unknown, during: string) => log.error(error, during);
+    this.#parts = parts;
+    this.unit = { store, clock, ids, onDue: (due) => this.#due(due) };
+    const onAttempt: OutboxParts["onAttempt"] = (_sent, delivery) => this.#bell.ring(delivery?.webhook_id ?? "");
+    const outbox = () => webhookOutbox(this.unit, settings, { onError, onAttempt }, chaos);
+    this.workers = new Workers(this.unit, outbox, onError);
+    this.limiter = new RateLimiter(clock, settings.rateLimit);
+    this.webhookDraft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
+    this.access = new Access({
+      store,
+      clock,
+      checkToken: (token) => this.oauth.check(token),
+      onError: (error) => onError(error, "noting the use of an API key"),
+    });
+    this.#listener = listenerOf(settings);
+  }
+
+  get oauth(): AuthorizationServer {
+    if (this.#oauth === undefined) throw new Error("The service has not started");
+    return this.#oauth;
+  }
+
+  /** Takes the port; answers under which addresses everything will be found. Requests wait for `serve`. */
+  async listen(): Promise<ServiceLinks> {
+    const { port, host, publicUrl, tlsCert } = this.#parts.settings;
+    const taken = await this.#listener.listen(port, host);
+    return new ServiceLinks(publicUrl ?? localUrl(tlsCert === null ? "http" : "https", host, taken));
+  }
+
+  /** Answers from now on. `doors` come before all others. */
+  serve(links: ServiceLinks, doors: readonly Door[], faults: Faults | undefined): void {
+    const { settings, log, journals } = this.#parts;
+    const announce = (line: string) => log.announce(line);
+    this.#oauth = authorizationServer({ unit: this.unit, links, alg: settings.tokenAlg, announce });
+    const services = { links, webhookDraft: this.webhookDraft, webhookChanges: webhookChanges(this.webhookDraft) };
+    const router = this.#router(services, faults);
+    const { visits } = this.#oauth;
+    const web = pages({ unit: this.unit, visits, services, limiter: this.limiter, bell: this.#bell });
+    const all = [
+      ...doors,
+      web.first,
+      api((call) => router.handle(call)),
+      ...this.#oauth.doors,
+      ...web.doors,
+      health(links),
+      openApiDoor(routes, links),
+      home(links),
+    ];
+    const handle = front(all, links);
+    this.#listener.serve({
+      ids: this.unit.ids,
+      handle: (call) => {
+        journals?.arrived(call);
+        return handle(call);
+      },
+      links,
+      onError: (error, id) => log.error(error, id),
+      onAnswer: (call, status, duration_ms) => this.#answered(call, status, duration_ms),
+    });
+  }
+
+  /** Finishes what is in flight, then ends: no timer and no socket is left. */
+  async stop(): Promise<void> {
+    await this.#listener.stop();
+    await this.access.settled();
+    await this.workers.stop();
+    this.#parts.clock.close();
+    await this.#parts.store.close();
+  }
+
+  #router(services: Services, faults: Faults | undefined): Router {
+    const { journals } = this.#parts;
+    return new Router({
+      rows: routes,
+      access: this.access,
+      limiter: this.limiter,
+      unit: this.unit,
+      services,
+      presenter: new Presenter(services.links),
+      ...(faults && { faults }),
+      ...(journals && { onCaller: (call, caller) => journals.identified(call, caller.account.id) }),
+    });
+  }
+
+  #answered(call: Call, status: number, duration_ms: number): void {
+    const { log, journals } = this.#parts;
+    journals?.answered(call, status);
+    log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms });
+  }
+
+  #due(due: Due): void {
+    this.workers.due(due);
+    for (const id of due.webhooks) this.#bell.ring(id);
+  }
+}
+
+function localUrl(scheme: string, host: string, port: number): string {
+  const shown = host === "127.0.0.1" || host === "0.0.0.0" || host === "::" || host === "::1" ? "localhost" : host;
+  return `${scheme}://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
+}
+
+function listenerOf({ tlsCert, tlsKey }: Settings): Listener {
+  if (tlsCert === null || tlsKey === null) return new Listener();
+  const tls = { cert: textOf("tls-cert", tlsCert), key: textOf("tls-key", tlsKey) };
+  try {
+    return new Listener(tls);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new OptionError(`--tls-cert and --tls-key must be a certificate and its private key (PEM): ${why}`);
+  }
+}

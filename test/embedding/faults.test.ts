@@ -1,0 +1,152 @@
+// Failures on command (contract, part 10): counted, for one operation, marked in the journal.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type FaultRule, OptionError } from "../../src/index.ts";
+import { choice } from "../support/clauses.ts";
+import { embedded } from "../support/embedded.ts";
+import { eventually } from "../support/wait.ts";
+
+test("a fault replaces the answer of its operation, once, and is marked in the journal", async () => {
+  await using it = await embedded();
+  const { service, api } = it;
+  service.faults.add({ method: "POST", path: "/v1/apps", status: 500 });
+  assert.equal((await api.get("/apps")).status, 200);
+  const failed = await api.post("/apps", { title: "A" });
+  assert.deepEqual([failed.status, failed.json.code], [500, "internal_error"]);
+  assert.match(failed.header("Content-Type"), /^application\/problem\+json/);
+  assert.equal(failed.json.instance, failed.header("X-Request-Id"));
+  assert.equal((await api.get("/apps")).json.total, 0);
+  assert.equal((await api.post("/apps", { title: "A" })).status, 201);
+  assert.deepEqual(
+    service.requests.map(({ status, fault }) => [status, fault?.status ?? null]),
+    [
+      [200, null],
+      [500, 500],
+      [200, null],
+      [201, null],
+    ],
+  );
+});
+
+test("times counts, rules strike in their order, clear ends them", async () => {
+  await using it = await embedded();
+  it.service.faults.add({ method: "GET", path: "/v1/apps", status: 503, times: 2 });
+  it.service.faults.add({ method: "GET", path: "/v1/apps", status: 418, times: 9 });
+  const statuses = [];
+  for (let n = 0; n < 3; n += 1) statuses.push((await it.api.get("/apps")).status);
+  it.service.faults.clear();
+  statuses.push((await it.api.get("/apps")).status);
+  assert.deepEqual(statuses, [503, 503, 418, 200]);
+});
+
+test("a path is a template or the path of one resource; HEAD is a GET", async () => {
+  await using it = await embedded();
+  const one = await it.api.create("/apps", { title: "One" });
+  const two = await it.api.create("/apps", { title: "Two" });
+  it.service.faults.add({ method: "GET", path: `/v1/apps/${one.id}`, status: 500 });
+  assert.equal((await it.api.get(`/apps/${two.id}`)).status, 200);
+  assert.equal((await it.api.get(`/apps/${one.id}`)).status, 500);
+  it.service.faults.add({ method: "GET", path: "/v1/apps/{app_id}", status: 500 });
+  assert.equal((await it.api.head(`/apps/${two.id}`)).status, 500);
+});
+
+const WRONG: readonly (readonly [object, RegExp])[] = [
+  [{ method: "GET", path: "/v1/nothing", status: 500 }, /#\/path GET \/v1\/nothing is no operation/],
+  [{ method: "PATCH", path: "/v1/apps", status: 500 }, /PATCH \/v1\/apps is no operation/],
+  [{ method: "GET", path: "/apps", status: 500 }, /GET \/apps is no operation/],
+  [{ method: "GET", path: "/v1/apps/{id}", status: 500 }, /GET \/v1\/apps\/\{id\} is no operation/],
+  [{ method: "get", path: "/v1/apps", status: 500 }, /#\/method must be one of/],
+  [{ method: "GET", path: "/v1/apps", status: 399 }, /#\/status must be a whole number from 400 to 599/],
+  [{ method: "GET", path: "/v1/apps", status: 600 }, /#\/status must be/],
+  [{ method: "GET", path: "/v1/apps", status: 500, times: 0 }, /#\/times must be/],
+  [{ method: "GET", path: "/v1/apps", status: 500, delay: 5 }, /#\/delay is not a known member/],
+  [{ method: "GET", path: "/v1/apps", status: 500, connection: "reset" }, /#\/connection leaves no answer/],
+  [{ method: "GET", path: "/v1/apps" }, /must have a status, a connection or a delayMs/],
+];
+
+test("a rule that cannot strike is refused by name", async () => {
+  await using it = await embedded();
+  const add: (rule: never) => unknown = (rule: FaultRule) => it.service.faults.add(rule);
+  for (const [rule, says] of WRONG)
+    assert.throws(
+      () => Reflect.apply(add, undefined, [rule]),
+      (error: Error) =>
+        error instanceof OptionError && error.message.startsWith("faults.add: ") && says.test(error.message),
+      JSON.stringify(rule),
+    );
+});
+
+test("the connection is reset, or ends without an answer; both are in the journal without a status", async () => {
+  await using it = await embedded();
+  it.service.faults.add({ method: "POST", path: "/v1/apps", connection: "reset" });
+  await assert.rejects(it.api.post("/apps", { title: "A" }), /ECONNRESET/);
+  it.service.faults.add({ method: "GET", path: "/v1/apps", connection: "empty" });
+  await assert.rejects(it.api.get("/apps"), /socket hang up/);
+  assert.deepEqual(
+    it.service.requests.map(({ status, fault }) => [status, fault?.connection]),
+    [
+      [null, "reset"],
+      [null, "empty"],
+    ],
+  );
+  assert.equal((await it.api.get("/apps")).json.total, 0);
+});
+
+test("a delay runs on the service's clock, and may stand alone", async () => {
+  await using it = await embedded();
+  const { service, api } = it;
+  service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 5_000 });
+  let answered = false;
+  const answer = api.get("/apps").finally(() => {
+    answered = true;
+  });
+  await eventually(async () => service.requests.find(({ fault }) => fault?.delay_ms === 5_000));
+  await service.clock.advance("4999ms");
+  await api.get("/account");
+  assert.equal(answered, false);
+  assert.deepEqual(await service.clock.advance("1ms"), [{ at: "2026-01-01T00:00:05.000Z", what: "delayed request" }]);
+  assert.equal((await answer).status, 200);
+});
+
+test("clear lets a delayed request go on", async () => {
+  await using it = await embedded();
+  it.service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 5_000, status: 503 });
+  const answer = it.api.get("/apps");
+  await eventually(async () => it.service.requests.find(({ fault }) => fault !== null));
+  it.service.faults.clear();
+  assert.equal((await answer).status, 503);
+});
+
+choice("1.fault-place", "the operation never ran: a retry with the same Idempotency-Key succeeds", async () => {
+  await using it = await embedded();
+  it.service.faults.add({ method: "POST", path: "/v1/apps", status: 503 });
+  const again = { "Idempotency-Key": "k" };
+  assert.equal((await it.api.post("/apps", { title: "A" }, again)).json.code, "storage_unavailable");
+  const created = await it.api.post("/apps", { title: "A" }, again);
+  assert.equal(created.status, 201);
+  assert.equal(created.headers["idempotency-replayed"], undefined);
+});
+
+choice("1.fault-place", "who is not let in learns that, and uses up no fault", async () => {
+  await using it = await embedded();
+  it.service.faults.add({ method: "DELETE", path: "/v1/apps/{app_id}", status: 500 });
+  const { access_token } = await it.service.signIn({ scopes: ["read:apps"] });
+  assert.equal((await it.api.as(null).delete("/apps/app_1")).status, 401);
+  assert.equal((await it.api.as(access_token).delete("/apps/app_1")).json.code, "insufficient_scope");
+  assert.equal((await it.api.delete("/apps/app_1")).status, 500);
+});
+
+test("a fault answers as the server itself would with that status", async () => {
+  await using it = await embedded();
+  for (const [status, code, header] of [
+    [401, "expired_credential", "www-authenticate"],
+    [403, "rate_limit_exceeded", "retry-after"],
+    [404, "not_found", "x-request-id"],
+    [429, "failure_on_command", "x-request-id"],
+  ] as const) {
+    it.service.faults.add({ method: "GET", path: "/v1/apps", status });
+    const answer = await it.api.get("/apps");
+    assert.deepEqual([answer.status, answer.json.status, answer.json.code], [status, status, code]);
+    assert.ok(answer.header(header));
+  }
+});

@@ -1,0 +1,150 @@
+// What came in, what was emitted, what was sent, and what led to what (contract, part 10).
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type ServiceOptions, startService } from "../../src/index.ts";
+import { choice } from "../support/clauses.ts";
+import { clientOf, embedded, subscribed } from "../support/embedded.ts";
+
+test("requests: what came in, in order, with its answer and its account", async () => {
+  await using it = await embedded();
+  const { service, api } = it;
+  await service.clock.advance("1s");
+  const created = await api.post("/apps", { title: "A" });
+  await api.as(null).get("/apps?limit=1");
+  await api.root.get("/healthz");
+  const [first, second, third] = service.requests;
+  assert.deepEqual(first, {
+    id: created.header("X-Request-Id"),
+    at: "2026-01-01T00:00:01.000Z",
+    method: "POST",
+    path: "/v1/apps",
+    query: "",
+    status: 201,
+    account_id: service.account.id,
+    fault: null,
+  });
+  assert.deepEqual(
+    [second?.path, second?.query, second?.status, second?.account_id],
+    ["/v1/apps", "limit=1", 401, null],
+  );
+  assert.deepEqual([third?.path, third?.status], ["/healthz", 200]);
+});
+
+test("events: what was emitted, as GET /events has it; a refused change has emitted nothing", async () => {
+  await using it = await embedded();
+  await it.api.create("/apps", { title: "A" });
+  assert.equal((await it.api.post("/apps", { title: "" })).status, 422);
+  assert.equal((await it.api.patch(`/apps/${(await it.api.get("/apps")).items[0]?.id}`, { title: "B" })).status, 200);
+  assert.deepEqual(it.service.events, (await it.api.get("/events")).items);
+  assert.deepEqual(
+    it.service.events.map(({ type }) => type),
+    ["app.created", "app.updated"],
+  );
+});
+
+test("deliveries: what was sent, with every attempt", async () => {
+  await using it = await embedded();
+  await using hook = await subscribed(it.api, ["app.created"], [500, 200]);
+  await it.api.create("/apps", { title: "A" });
+  await it.service.settled();
+  await it.service.clock.advance("10s");
+  const [delivery, ...none] = it.service.deliveries;
+  assert.equal(none.length, 0);
+  assert.equal(delivery?.status, "succeeded");
+  assert.equal(delivery?.event_id, hook.receiver.received[0]?.id);
+  assert.deepEqual(
+    delivery?.attempts.map(({ number, response_status, error, chaos }) => ({ number, response_status, error, chaos })),
+    [
+      { number: 1, response_status: 500, error: "status", chaos: null },
+      { number: 2, response_status: 200, error: null, chaos: null },
+    ],
+  );
+  const listed = (await it.api.get(`/webhooks/${hook.webhook.id}/deliveries`)).items[0];
+  assert.deepEqual({ ...delivery, attempts: [] }, { ...listed, attempts: [] });
+});
+
+test("trace: from the request to its events, their deliveries and attempts", async () => {
+  await using it = await embedded();
+  await using hook = await subscribed(it.api, ["app.created", "data.processed"]);
+  const first = await it.api.post("/apps", { title: "A" });
+  const data = await it.api.post("/data-sources", { name: "D", type: "json", data: [] });
+  const sample = await it.api.post(`/webhooks/${hook.webhook.id}/test`, { type: "app.deleted" });
+  await it.service.settled();
+  const trace = it.service.trace(first.header("X-Request-Id"));
+  assert.equal(trace?.request.status, 201);
+  const [caused] = trace?.events ?? [];
+  assert.deepEqual(caused?.event.data.object, first.json);
+  assert.equal(caused?.deliveries[0]?.attempts[0]?.response_status, 200);
+  const later = it.service.trace(data.header("X-Request-Id"));
+  assert.deepEqual(
+    later?.events.map(({ event }) => event.type),
+    ["data.processed"],
+  );
+  const tried = it.service.trace(sample.header("X-Request-Id"));
+  assert.deepEqual(
+    tried?.events.map(({ event, deliveries }) => [event.type, deliveries.length]),
+    [["app.deleted", 1]],
+  );
+  assert.equal(
+    it.service.events.some(({ type }) => type === "app.deleted"),
+    false,
+  );
+  assert.equal(it.service.trace("req_never"), undefined);
+});
+
+test("what is handed out cannot change what is noted", async () => {
+  await using it = await embedded();
+  await it.api.create("/apps", { title: "A" });
+  Object.assign(it.service.events[0] ?? {}, { type: "app.deleted" });
+  Object.assign(it.service.requests[0] ?? {}, { status: 500 });
+  assert.equal(it.service.events[0]?.type, "app.created");
+  assert.equal(it.service.requests[0]?.status, 201);
+});
+
+choice("1.journal-entries", "the newest 10,000 of each are kept", async () => {
+  await using it = await embedded({ rateLimit: "off" });
+  for (let n = 0; n < 10_001; n += 100)
+    await Promise.all(Array.from({ length: Math.min(100, 10_001 - n) }, () => it.api.root.as(null).get("/healthz")));
+  const newest = it.service.requests;
+  assert.equal(newest.length, 10_000);
+  await it.api.get("/account");
+  assert.equal(it.service.requests.length, 10_000);
+  assert.equal(it.service.requests.at(-1)?.path, "/v1/account");
+  assert.equal(it.service.requests[0]?.id, newest[1]?.id);
+});
+
+/** Calls of every kind, with a receiver that fails; answers the journals. */
+async function played(options: ServiceOptions): Promise<readonly string[]> {
+  const service = await startService({ clock: "manual", randomSeed: "repeat", ...options });
+  const api = clientOf(service);
+  const runs: string[] = [];
+  for (let run = 0; run < 2; run += 1) {
+    await using one = await subscribed(api, ["app.created", "data.processed"], [500, 200]);
+    await using two = await subscribed(api, ["app.created"], [200, 503]);
+    const app = await api.create("/apps", { title: "A" });
+    await api.create("/data-sources", { name: "D", type: "csv", data: "a,b\n1,2\n" });
+    await service.settled();
+    service.chaos.add({ effect: "drop" });
+    service.faults.add({ method: "POST", path: "/v1/apps", status: 503 });
+    await api.post("/apps", { title: "B" });
+    await api.create("/apps", { title: "B" });
+    await api.delete(`/apps/${app.id}`);
+    await service.clock.advance("1h");
+    const { requests, events, deliveries } = service;
+    runs.push(JSON.stringify({ requests, events, deliveries }));
+    assert.ok(one.receiver.received.length + two.receiver.received.length > 4);
+    await service.reset();
+  }
+  api.close();
+  await service.close();
+  return runs;
+}
+
+test("with a random seed and a manual clock two runs of the same calls give the same bytes, after a reset too", async () => {
+  const [first, afterReset] = await played({});
+  const [second] = await played({});
+  assert.equal(second, first);
+  assert.equal(afterReset, first);
+  const [other] = await played({ randomSeed: "another" });
+  assert.notEqual(other, first);
+});

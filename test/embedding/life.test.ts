@@ -1,0 +1,139 @@
+// Starting and ending inside a test's own process (contract, part 10): wrong options are named, services stand side by
+// side, and after close nothing of one is left.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { memoryStore, OptionError, type ServiceOptions, startService } from "../../src/index.ts";
+import { choice } from "../support/clauses.ts";
+import { clientOf, embedded, subscribed } from "../support/embedded.ts";
+import { quickest } from "../support/quickest.ts";
+import { eventually } from "../support/wait.ts";
+
+const refused = (options: object, says: RegExp) =>
+  assert.rejects(startService(options), (error: unknown) => {
+    assert.ok(error instanceof OptionError, String(error));
+    assert.match(error.message, says);
+    return true;
+  });
+
+test("options: each wrong one is refused by name", async () => {
+  await refused({ prot: 0 }, /^prot is no option; there are port, /);
+  await refused({ port: 65_536 }, /^port must be a whole number from 0 to 65535; it is 65536/);
+  await refused({ clock: "stopped" }, /^clock must be one of system, manual; it is "stopped"/);
+  await refused({ clock: "manual", startAt: "yesterday" }, /^startAt must be a time such as .*; it is "yesterday"/);
+  await refused({ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt must be a time .* with its zone/);
+  await refused({ startAt: "2026-01-01T00:00:00Z" }, /^startAt is where a manual clock starts/);
+  await refused({ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/);
+});
+
+test("a manual clock starts where startAt says, to the millisecond and in its zone", async () => {
+  await using it = await embedded({ startAt: "2030-05-06T09:08:09.123+02:00" });
+  assert.equal(it.service.clock.now(), Date.UTC(2030, 4, 6, 7, 8, 9, 123));
+  const app = await it.api.create("/apps", { title: "A" });
+  assert.equal(app.created_at, "2030-05-06T07:08:09.123Z");
+});
+
+choice("1.manual-clock-start", "a manual clock stands at the start of 2026", async () => {
+  await using it = await embedded();
+  assert.equal(it.service.clock.now(), Date.UTC(2026, 0, 1));
+});
+
+test("services stand side by side, each with its own key, data and time", async () => {
+  await using one = await embedded();
+  await using two = await embedded({ startAt: "2027-01-01T00:00:00Z" });
+  await one.api.create("/apps", { title: "Only here" });
+  assert.equal((await two.api.get("/apps")).json.total, 0);
+  assert.equal((await two.api.as(one.service.apiKey).get("/apps")).status, 401);
+  await one.service.clock.advance("1d");
+  assert.equal(two.service.clock.now(), Date.UTC(2027, 0, 1));
+});
+
+test("over data that was there before, a start-up key is made", async () => {
+  const store = memoryStore();
+  const kept = { ...store, close: async () => {} };
+  for (const name of ["get", "find", "page", "count", "groups", "transact", "lease", "release"] as const)
+    Object.assign(kept, { [name]: store[name].bind(store) });
+  let opened = false;
+  const open: typeof store.open = async (collections) => {
+    if (!opened) await store.open(collections);
+    opened = true;
+  };
+  const options = { store: { ...kept, open, snapshot: () => store.snapshot(), restore: store.restore.bind(store) } };
+  const first = await startService(options);
+  const firstKey = first.apiKey;
+  const { id } = first.account;
+  await first.close();
+  const second = await startService(options);
+  const api = clientOf(second);
+  assert.notEqual(second.apiKey, firstKey);
+  assert.equal(second.account.id, id);
+  assert.equal((await api.get("/apps")).status, 200);
+  assert.equal((await api.as(firstKey).get("/apps")).status, 200);
+  api.close();
+  await second.close();
+});
+
+test("close ends a connection on which nothing was said", async () => {
+  const service = await startService();
+  const socket = connect(Number(new URL(service.baseUrl).port), "127.0.0.1");
+  await once(socket, "connect");
+  const began = performance.now();
+  await service.close();
+  assert.ok(performance.now() - began < 2_000);
+  socket.destroy();
+});
+
+test("after close no timer and no socket is left", async () => {
+  const before = process.getActiveResourcesInfo().length;
+  const options: ServiceOptions = { clock: "system" };
+  for (let n = 0; n < 3; n += 1) {
+    const it = await embedded(options);
+    const { receiver } = await subscribed(it.api, ["app.created"], [500, "hang"]);
+    await it.api.create("/apps", { title: "A" });
+    it.service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 60_000 });
+    const waiting = it.api.get("/apps");
+    await eventually(async () => it.service.requests.find(({ fault }) => fault !== null));
+    await it.service.close();
+    assert.equal((await waiting).status, 200);
+    it.api.close();
+    await receiver.close();
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
+});
+
+test("a process that closes its service exits by itself", async () => {
+  const script = `
+    import { startService } from "./src/index.ts";
+    const service = await startService();
+    const headers = { authorization: "Bearer " + service.apiKey, "content-type": "application/json" };
+    const body = JSON.stringify({ url: "http://127.0.0.1:9/", events: ["app.created"] });
+    await fetch(service.baseUrl + "/webhooks", { method: "POST", headers, body });
+    const answer = await fetch(service.baseUrl + "/apps", { method: "POST", headers, body: '{"title":"A"}' });
+    await answer.text();
+    await service.settled();
+    await service.close();
+    process.on("exit", () => console.log(answer.status, process.getActiveResourcesInfo().length));
+  `;
+  const args = ["--import", "tsx", "--input-type=module", "--eval", script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 10_000 });
+  assert.match(stdout, /^201 /);
+});
+
+test("a start that fails leaves the port free", async () => {
+  const service = await startService();
+  const port = Number(new URL(service.baseUrl).port);
+  await assert.rejects(startService({ port }), /EADDRINUSE/);
+  await service.close();
+  await (await startService({ port })).close();
+});
+
+test("start and close take less than 5 ms at the median, after the first", async () => {
+  const median = await quickest(async () => {
+    await (await startService()).close();
+  });
+  assert.ok(median < 5, `${median} ms`);
+});
