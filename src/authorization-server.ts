@@ -29,13 +29,16 @@ export interface SignInOptions {
   readonly userId?: string | undefined;
 }
 
+/** What the service needs of it: paths to answer, tokens to check, and tokens for tests. */
 export interface AuthorizationServer {
   readonly doors: readonly Door[];
   readonly check: TokenCheck;
+  /** Who is signed in by a browser's cookie; the dashboard asks the same. */
   readonly visits: Visits;
   signIn(account: AccountRecord, options: SignInOptions): Promise<TokenAnswer>;
 }
 
+/** Everything is built once the public address is known, because every token and every metadata document names it. */
 export function authorizationServer({ unit, links, alg, announce }: AuthorizationServerParts): AuthorizationServer {
   const { store, clock, ids } = unit;
   const common = { store, clock, ids, issuer: links.authUrl, audience: links.baseUrl, authUrl: links.authUrl };

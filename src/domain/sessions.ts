@@ -61,6 +61,7 @@ export function signInWith(
   });
 }
 
+/** The session lasts from here on, however busy it is: a stolen cookie is not kept alive by its thief. */
 async function openSession(tx: Tx, userId: string, now: number, ids: Ids): Promise<string> {
   const secret = ids.secret(SECRET_BYTES);
   await tx.put(sessions, {
@@ -91,6 +92,7 @@ export async function askForLinks(w: Work, email: string): Promise<readonly Aske
   return made;
 }
 
+/** Links that are over make room at once, without waiting for the sweep. */
 async function roomForLink(w: Work, userId: string): Promise<boolean> {
   const waiting = await w.tx.page(signIns, "user", [userId], { offset: 0, limit: LINKS_MAX });
   const over = waiting.filter((link) => w.now >= instant(link.expires_at));

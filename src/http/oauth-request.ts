@@ -20,8 +20,10 @@ export interface OAuthRequest {
   readonly credentials: ClientCredentials;
 }
 
+/** Values are texts only: a number or a list where a text belongs is a mistake worth telling. */
 type Body = ReadonlyMap<string, string>;
 
+/** Where the credentials come from is settled here; whether they are right is for domain/oauth to say. */
 export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuthError> {
   const fields = await readBody(call);
   if (fields instanceof OAuthError) return fields;
@@ -50,6 +52,7 @@ async function readBody(call: Call): Promise<Body | OAuthError> {
 
 const WRONG_TYPE = invalidRequest(`The Content-Type must be ${BODY_FORMS.join(" or ")}, in UTF-8.`);
 
+/** An empty text counts as not sent, as in a form (RFC 6749 3.1). */
 function jsonFields(bytes: Buffer): Body | OAuthError {
   const parsed = parseJson(bytes);
   if (parsed instanceof Refusal) return invalidRequest("The body is not valid JSON.");
@@ -65,6 +68,7 @@ function jsonFields(bytes: Buffer): Body | OAuthError {
   return fields;
 }
 
+/** The members that must be texts; any other may be anything, since it is ignored. */
 const PARAMETERS: ReadonlySet<string> = new Set([
   "grant_type",
   "client_id",

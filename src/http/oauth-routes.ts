@@ -22,6 +22,7 @@ export interface OAuthRouteParts {
   readonly links: ServiceLinks;
 }
 
+/** Each endpoint has one method; HEAD comes with GET. */
 type Endpoint = { readonly method: "GET" | "POST"; readonly answer: (call: Call) => Promise<Reply> };
 
 /** Answers the calls to these endpoints, and undefined to any other path. */
@@ -41,6 +42,7 @@ export function oauthRoutes(parts: OAuthRouteParts): Door {
   };
 }
 
+/** A store that fails is answered here and not by the listener, whose problem details no OAuth client would read. */
 async function answer({ method, answer: run }: Endpoint, call: Call): Promise<Reply> {
   const allow = method === "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
   if (call.method === "OPTIONS") return empty(204, { allow });
@@ -81,6 +83,7 @@ const FAILURE_STATUS = decide(
   },
 );
 
+/** RFC 9110 15.5.2 wants a challenge with every 401; Basic is the scheme that clients can answer it with. */
 function failure(
   { error, description }: OAuthError,
   at: { readonly status?: number; readonly headers?: Reply["headers"] } = {},
@@ -91,6 +94,7 @@ function failure(
   return jsonReply(status, { error, error_description: description }, headers);
 }
 
+/** Credentials are judged before the code or token is looked at, so that a stranger learns nothing and uses up nothing. */
 async function token({ store, tokens }: OAuthRouteParts, request: OAuthRequest): Promise<object | OAuthError> {
   const { fields, credentials } = request;
   switch (fields.get("grant_type")) {
@@ -116,6 +120,7 @@ async function token({ store, tokens }: OAuthRouteParts, request: OAuthRequest):
   }
 }
 
+/** A request without any credentials may still name a token that belongs to no client. */
 async function revoke({ store, status }: OAuthRouteParts, request: OAuthRequest): Promise<object | OAuthError> {
   const { fields, credentials } = request;
   const anonymous = credentials.id === undefined && credentials.secret === undefined;

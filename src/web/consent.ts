@@ -24,14 +24,14 @@ const ASKS = decide("5.consent", "each time", {
   why: "nothing is granted that the user does not see; a refresh token spares the asking in daily use",
 });
 
-/** GET /oauth/authorize */
+/** GET /oauth/authorize. Nothing is granted by it, so a link or an image that leads here does no harm. */
 export async function openConsent({ authorization }: ConsentParts, visit: Visit): Promise<Reply> {
   const { query } = visit.call;
   const put = await putBefore(authorization, visit, query);
   return "status" in put ? put : consentPage(visit, put.request, put.consent, query);
 }
 
-/** The answer of the user. */
+/** The answer of the user. Only the word allow allows: a form without a button pressed is a no. */
 export async function answerConsent({ authorization, visits }: ConsentParts, visit: Visit): Promise<Reply> {
   const posted = await visits.form(visit);
   if ("refused" in posted) return posted.refused;

@@ -22,12 +22,12 @@ const TYP = decide("5.access-token-format", "at+jwt", {
   open: "what is in the JWT tokens",
   why: "RFC 9068 is the profile that resource servers and libraries know",
 });
-/** The client_id of tokens that the service hands out itself, without a client. */
+/** RFC 9068 requires a client_id: the one of tokens that the service hands out itself, without a client. */
 const NO_CLIENT = "app-hosting-service";
 /** Verified tokens kept in mind; beyond that the one noted first is forgotten and would be verified again. */
 const REMEMBERED_MAX = 10_000;
 
-/** What a well-signed token says. */
+/** What a well-signed token says. Its subject and client are the grant's, so they are not read from it again. */
 export interface TokenFacts {
   readonly kid: string;
   readonly grantId: string;
@@ -112,6 +112,7 @@ export class AccessTokens {
     return facts;
   }
 
+  /** Only tokens that this server signed get here, so strangers cannot fill the memory. */
   #remember(token: string, facts: TokenFacts): void {
     const [oldest] = this.#remembered.size < REMEMBERED_MAX ? [] : this.#remembered.keys();
     if (oldest !== undefined) this.#remembered.delete(oldest);

@@ -57,6 +57,7 @@ export class Authorization {
     this.#parts = parts;
   }
 
+  /** Whether the request may be put before a user; nobody needs to be signed in to be told that it may not. */
   async judge(query: Fields): Promise<AuthorizationRequest | Ended> {
     const returnable = await returnableTo(this.#parts.store, query);
     if (typeof returnable === "string") return { page: returnable };
@@ -94,6 +95,7 @@ export class Authorization {
     return this.#back(request, "access_denied", "The user did not allow it.");
   }
 
+  /** Every way back names the issuer (RFC 9207), so that a client of several servers cannot mix their answers up. */
   #back({ redirectUri, state }: Returnable, error: ErrorCode, error_description: string): Ended {
     const parameters = { error, error_description, state, iss: this.#parts.issuer };
     return { redirect: withParameters(redirectUri, parameters) };
@@ -117,12 +119,14 @@ async function returnableTo(reader: Reader, { values, repeated }: Fields): Promi
   const redirectUri = values.get("redirect_uri") ?? "";
   if (!registered(client.redirect_uris, redirectUri))
     return `The address to which ${client.name} wants you sent back is not registered for it.`;
+  // Of two states neither is known to be the client's own, so neither goes back.
   const state = repeated.has("state") ? null : (values.get("state") ?? null);
   return { client, redirectUri, state };
 }
 
 type Terms = Pick<AuthorizationRequest, "asked" | "challenge">;
 
+/** What the client asks for. The order of the checks is that in which a developer would want to hear of the faults. */
 function termsOf({ values, repeated }: Fields, client: OAuthClientRecord): Terms | OAuthError {
   const [twice] = repeated;
   if (twice !== undefined) return new OAuthError("invalid_request", `${printable(twice)} is given more than once.`);
@@ -144,6 +148,7 @@ export const RESPONSE_TYPE = decide("5.response-type", "code", {
   why: "the implicit flow and the password grant are gone from OAuth 2.1, and the spec shows neither",
 });
 
+/** No default: whoever asks for nothing in particular would be given more, or less, than was thought of. */
 function askedScopes(text: string | undefined, client: OAuthClientRecord): readonly Scope[] | OAuthError {
   const listed = scopesIn(text ?? "");
   if ("unknown" in listed) return new OAuthError("invalid_scope", `${printable(listed.unknown)} is not a scope.`);

@@ -11,7 +11,10 @@ export interface ClientCredentials {
   readonly secret: string | undefined;
 }
 
-/** The client whose credentials these are; one that has a secret must have sent it. */
+/**
+ * The client whose credentials these are; one that has a secret must have sent it. The answers say what is wrong in words:
+ * client ids are no secret, and a developer who mistyped one should not have to guess.
+ */
 export async function authenticated(reader: Reader, sent: ClientCredentials): Promise<OAuthClientRecord | OAuthError> {
   const client = await identified(reader, sent);
   if (client === undefined)

@@ -62,12 +62,13 @@ export async function standingGrant(reader: Reader, id: string): Promise<Standin
 
 export const getGrant = (reader: Reader, id: string): Promise<GrantRecord | undefined> => reader.get(grants, id);
 
+/** A unique key of the store finds it, which is also what keeps two codes from ever being the same. */
 export const findByCode = (reader: Reader, code: string): Promise<GrantRecord | undefined> =>
   reader.find(grants, "code", [sha256(code)]);
 
 export type NewGrant = Pick<GrantRecord, "account_id" | "user_id" | "client_id" | "scopes">;
 
-/** A grant without a code, for tokens that are handed over at once. */
+/** A grant without a code: for tokens that are handed over at once. */
 export async function openGrant(w: Writing, terms: NewGrant): Promise<GrantRecord> {
   const at = iso(w.now);
   const fixed = { code: null, code_hash: null, created_at: at, expires_at: at, all: "grants" } as const;
@@ -88,6 +89,7 @@ export async function openGrantWithCode(w: Writing, terms: NewGrant, bound: Code
   return code;
 }
 
+/** Its refresh tokens stay behind as they are: without their grant they open nothing, and they remember that they did. */
 export const revokeGrant = (tx: Tx, id: string): Promise<void> => tx.remove(grants, id);
 
 /** A new refresh token; the grant lasts as long as it does. Answers the token. */

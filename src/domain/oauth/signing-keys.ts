@@ -15,6 +15,7 @@ export const TOKEN_ALGORITHM: Algorithm = decide("5.token-algorithm", "ES256", {
 });
 
 const RSA_BITS = 2_048;
+/** There is one key an algorithm, so this is more than there can be. */
 const KEYS_MAX = 16;
 
 const makeKeyPair = promisify(generateKeyPair);
@@ -30,6 +31,7 @@ export class SigningKeys {
   readonly #alg: Algorithm;
   /** By kid, which is a hash of the key: an entry can never be out of date. */
   readonly #imported = new Map<string, Imported>();
+  /** The making that is under way: an RSA key costs 100 ms of processor, and 50 first requests need one. */
   #making: Promise<SigningKeyRecord> | undefined;
 
   constructor(parts: { readonly store: Store; readonly clock: Clock; readonly alg: Algorithm }) {
@@ -83,6 +85,7 @@ export class SigningKeys {
     });
   }
 
+  /** Reading PEM costs as much as a signature, so it is done once for each key. */
   #import({ id: kid, alg, private_key }: SigningKeyRecord): Imported {
     const known = this.#imported.get(kid);
     if (known) return known;

@@ -38,7 +38,11 @@ export class TokenStatus {
     this.#parts = parts;
   }
 
-  /** A token that is not known, or over already, is no error: what was asked for is so (RFC 7009 2.2). */
+  /**
+   * Revokes the grant of the token. A token that is not known, or over already, is no error: what was asked for is so (RFC 7009 2.2).
+   * Without a client only a token that belongs to none can be revoked, one of `signIn`; about any other such a request is
+   * told nothing, not even whether the token exists.
+   */
   async revoke(client: OAuthClientRecord | null, token: string): Promise<OAuthError | undefined> {
     const { store } = this.#parts;
     const grantId = await this.#grantOf(token);
@@ -52,6 +56,7 @@ export class TokenStatus {
     return undefined;
   }
 
+  /** One answer for everything that opens nothing, so that it tells nobody why. */
   async introspect(client: OAuthClientRecord, token: string): Promise<Introspection> {
     const access = await this.#parts.accessTokens.use(token);
     if (!(access instanceof Refusal)) {
@@ -71,6 +76,7 @@ export class TokenStatus {
     return this.#seen(client, standing, cut(standing.grant.scopes, standing.user.permissions), times);
   }
 
+  /** The scopes are those in force now, not those that were granted: that is what a resource server wants to know. */
   #seen(
     client: OAuthClientRecord,
     { user, account, grant }: Standing,
@@ -84,6 +90,7 @@ export class TokenStatus {
     return { active: true, scope, client_id: client.id, username: user.email, sub: user.id, iss, aud, ...times };
   }
 
+  /** An expired access token leads nowhere: it has nothing left to revoke, and its refresh token does. */
   async #grantOf(token: string): Promise<string | undefined> {
     const facts = await this.#parts.accessTokens.facts(token);
     return facts instanceof Refusal ? (await findRefreshToken(this.#parts.store, token))?.grant_id : facts.grantId;

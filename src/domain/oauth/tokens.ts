@@ -16,7 +16,6 @@ import {
   markUsed,
   openGrant,
   revokeGrant,
-  type Standing,
   standingGrant,
   type Writing,
 } from "./grants.ts";
@@ -70,7 +69,11 @@ export class Tokens {
     this.#parts = parts;
   }
 
-  /** A code becomes tokens. `client` has been authenticated; what fails here, save a second use, leaves the code usable. */
+  /**
+   * A code becomes tokens. `client` has been authenticated. What fails here, save a second use, leaves the code usable: a
+   * stranger who has seen a code must not be able to spoil it, and a client may correct its mistake. A second use is judged
+   * before expiry and binding, so that it is noticed however the code comes back.
+   */
   exchange(client: OAuthClientRecord, sent: CodeExchange): Promise<TokenAnswer | OAuthError> {
     return this.#settle(async (w) => {
       const grant = await findByCode(w.tx, sent.code);
@@ -79,14 +82,18 @@ export class Tokens {
       if (grant.code.used) return endedBySecondUse(w.tx, grant.id, "code");
       const unfit = unfitExchange(grant.code, sent, w.now);
       if (unfit !== undefined) return invalidGrant(unfit);
-      const scopes = await grantedNow(w.tx, grant.id);
-      if (scopes instanceof OAuthError) return scopes;
+      const granted = await grantedNow(w.tx, grant.id);
+      if (granted instanceof OAuthError) return granted;
       const used = { ...grant, code: { ...grant.code, used: true } };
-      return { grant: used, scopes, refreshToken: await addRefreshToken(w, used) };
+      return { grant: used, scopes: granted.scopes, refreshToken: await addRefreshToken(w, used) };
     });
   }
 
-  /** A refresh token becomes the next one. `client` is null where no credentials were sent, which the spec allows. */
+  /**
+   * A refresh token becomes the next one. `client` is null where no credentials were sent, which the spec allows. The three
+   * causes of failure that the spec names are told apart here: expiry is judged before the grant is looked at, because an
+   * expired token's grant may be forgotten already and would pass for revoked.
+   */
   refresh(
     client: OAuthClientRecord | null,
     token: string,
@@ -100,12 +107,12 @@ export class Tokens {
         return invalidGrant("The refresh token was issued to another client.");
       if (grant && record.used) return endedBySecondUse(w.tx, grant.id, "refresh token");
       if (w.now >= instant(record.expires_at)) return invalidGrant("The refresh token has expired.");
-      const held = await grantedNow(w.tx, record.grant_id);
-      if (held instanceof OAuthError) return held;
-      const scopes = narrowed(scope, held);
-      if (!grant || scopes instanceof OAuthError) return scopes instanceof OAuthError ? scopes : REVOKED;
+      const granted = await grantedNow(w.tx, record.grant_id);
+      if (granted instanceof OAuthError) return granted;
+      const scopes = narrowed(scope, granted.scopes);
+      if (scopes instanceof OAuthError) return scopes;
       await markUsed(w.tx, record);
-      return { grant, scopes, refreshToken: await addRefreshToken(w, grant) };
+      return { grant: granted.grant, scopes, refreshToken: await addRefreshToken(w, granted.grant) };
     });
   }
 
@@ -119,6 +126,10 @@ export class Tokens {
     });
   }
 
+  /**
+   * Runs the work in one transaction and signs afterwards. Under contention the store runs `work` again, which then sees
+   * what the faster one did: of parallel uses exactly one finds its code or token unused.
+   */
   async #settle(work: (w: Writing) => Promise<Settled | OAuthError>): Promise<TokenAnswer | OAuthError> {
     const { store, clock, ids, keys, accessTokens } = this.#parts;
     await keys.signing(); // before anything is used up: a key that cannot be stored must not cost a code
@@ -135,27 +146,30 @@ export class Tokens {
   }
 }
 
-const REVOKED = invalidGrant("The access of this application has been revoked.");
-
+/** An error as the answer and yet a change to keep: the transaction commits, and with it the end of the grant. */
 async function endedBySecondUse(tx: Tx, grantId: string, what: string): Promise<OAuthError> {
   if (SECOND_USE === "revokes the grant") await revokeGrant(tx, grantId);
   return invalidGrant(`The ${what} has been used before, so the access that it stood for is now revoked.`);
 }
 
+/** What of the request does not fit the one that the code was issued for (RFC 6749 4.1.3, RFC 7636 4.6). */
 function unfitExchange(code: NonNullable<GrantRecord["code"]>, sent: CodeExchange, now: number): string | undefined {
   if (now >= instant(code.expires_at)) return "The code has expired.";
   if (sent.redirectUri !== code.redirect_uri) return "The redirect_uri is not the one of the authorization request.";
   return unfitVerifier(code.challenge, sent.verifier);
 }
 
-/** What of the grant can be handed out now; a suspended account gets nothing. */
-async function grantedNow(tx: Tx, grantId: string): Promise<readonly Scope[] | OAuthError> {
-  const standing: Standing | string = await standingGrant(tx, grantId);
+/**
+ * What of the grant can be handed out now; a suspended account gets nothing. Where the user holds none of it any more the
+ * token stays unused, since permissions can be given back.
+ */
+async function grantedNow(tx: Tx, grantId: string): Promise<Pick<Settled, "grant" | "scopes"> | OAuthError> {
+  const standing = await standingGrant(tx, grantId);
   if (typeof standing === "string") return invalidGrant(standing);
   if (standing.account.state === "suspended") return invalidGrant("The account is suspended.");
   const scopes = cut(standing.grant.scopes, standing.user.permissions);
   return scopes.length > 0
-    ? scopes
+    ? { grant: standing.grant, scopes }
     : invalidGrant("The user no longer holds any of the permissions that were granted, so this access is revoked.");
 }
 
