@@ -1,47 +1,23 @@
 // One receiver is silent, one drips, one sends 1 GB: the healthy one must hear of 200 events a second, 99 % of them within
 // 100 ms of the API's answer, and no attempt may outlive 30.5 s. Takes 35 s of real time.
-import { type Figure, pause, percentile, readText, SECRET, serve, type World, withServer } from "./world.ts";
+import { type Figure, pause, percentile, receiverProcess, SECRET, type World, withServer } from "./world.ts";
 
 const RATE = 200;
 const LASTS_MS = 33_000;
 
-const KINDS = {
-  silent: () => serve(() => {}),
-  dripping: () =>
-    serve((request, response) => {
-      response.writeHead(200);
-      const drip = setInterval(() => response.write("."), 100);
-      request.socket.on("close", () => clearInterval(drip));
-    }),
-  huge: () =>
-    serve((_, response) => {
-      response.writeHead(200, { "Content-Length": 2 ** 30 });
-      const pump = () => {
-        while (!response.destroyed && response.write(Buffer.alloc(65_536)));
-      };
-      response.on("drain", pump);
-      pump();
-    }),
-};
-
 export const hostile = (): Promise<Figure[]> =>
   withServer({}, async (world) => {
-    const arrived = new Map<string, number>();
-    const healthy = await serve(async (request, response) => {
-      const at = performance.now();
-      const [appId = ""] = /app_\w+/.exec(await readText(request)) ?? [];
-      arrived.set(appId, at);
-      response.end();
-    });
-    const bad = await Promise.all(Object.values(KINDS).map((make) => make()));
+    const kinds = ["healthy", "silent", "dripping", "huge"];
+    const receivers = await Promise.all(kinds.map(receiverProcess));
     const hooks: string[] = [];
-    for (const { url } of [healthy, ...bad])
+    for (const { url } of receivers)
       hooks.push((await world.post("/webhooks", { url, events: ["app.created"], secret: SECRET })).id);
     const answered = await load(world.post);
     await pause(1_000);
+    const arrived = new Map(await receivers[0]?.report());
     const waits = answered.map(({ id, at }) => (arrived.get(id) ?? Number.POSITIVE_INFINITY) - at);
     const longest_s = await longestAttempt(world, hooks);
-    for (const { close } of [healthy, ...bad]) close();
+    for (const { close } of receivers) close();
     const p99 = percentile(waits, 0.99);
     return [
       {
@@ -62,7 +38,10 @@ async function load(post: World["post"]) {
   for (let now = 0; now < LASTS_MS; now = performance.now() - began) {
     while (answered.length < (now / 1_000) * RATE)
       answered.push(
-        post("/apps", { title: `App ${answered.length}` }).then(({ id }) => ({ id, at: performance.now() })),
+        post("/apps", { title: `App ${answered.length}` }).then(({ id }) => ({
+          id,
+          at: Number(process.hrtime.bigint()) / 1e6,
+        })),
       );
     await pause(2);
   }

@@ -1,8 +1,6 @@
 // How many deliveries go out a second, signed and recorded, against a bare node:http agent with keep-alive that posts the
 // same bytes; and whether the API answers as fast when a subscribed receiver is silent. The receivers are a process of
 // their own, so that both sides of a ratio have the same one.
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { recordEvent } from "../../../src/domain/events.ts";
 import { collections } from "../../../src/domain/model.ts";
@@ -13,20 +11,14 @@ import { systemRandom, TimeOrderedIds } from "../../../src/kit/ids.ts";
 import { readSettings } from "../../../src/options.ts";
 import { memoryStore } from "../../../src/store/memory.ts";
 import { webhookOutbox } from "../../../src/webhook-delivery.ts";
-import { type Figure, percentile, SECRET, serve, times, type World, withServer } from "./world.ts";
+import { type Figure, percentile, receiverProcess, SECRET, serve, times, type World, withServer } from "./world.ts";
 
 const POSTS = 20_000;
 const AT_ONCE = 16;
 const CREATES = 3_000;
 
-async function countingReceiver() {
-  const child = fork(new URL("receiver.ts", import.meta.url), { execArgv: ["--import", "tsx"] });
-  const [url] = await once(child, "message");
-  return { url: String(url), close: () => child.kill() };
-}
-
 export async function throughput(): Promise<Figure[]> {
-  const receiver = await countingReceiver();
+  const receiver = await receiverProcess("quick");
   const rates: { bare: number; ours: number }[] = [];
   for (let round = 0; round < 3; round += 1)
     rates.push({ bare: await bareRate(receiver.url), ours: await ourRate(receiver.url) });

@@ -1,4 +1,6 @@
 // What the delivery figures share: a server of ours, a client that keeps its connections, receivers that count.
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type Service, type ServiceOptions, startService } from "../../../src/index.ts";
 
@@ -64,6 +66,17 @@ export function serve(answer: (request: IncomingMessage, response: ServerRespons
       ready({ url: `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}/`, close });
     });
   });
+}
+
+/** A receiver in a process of its own; `kind` as in receiver.ts. */
+export async function receiverProcess(kind: string) {
+  const child = fork(new URL("receiver.ts", import.meta.url), [kind], { execArgv: ["--import", "tsx"] });
+  const [url] = await once(child, "message");
+  const report = async (): Promise<readonly [appId: string, at_ms: number][]> => {
+    child.send("report");
+    return (await once(child, "message"))[0];
+  };
+  return { url: String(url), report, close: () => child.kill() };
 }
 
 export async function readText(request: IncomingMessage): Promise<string> {
