@@ -1,7 +1,9 @@
 // Spec part 2, deployment request and deployment object; the bounds are the contract's.
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { startService } from "../src/index.ts";
 import { choice, clause } from "./support/clauses.ts";
-import type { Client } from "./support/client.ts";
+import { Client } from "./support/client.ts";
 import { fieldRule, ISO_TIME, idOf, NOT_TEXT, requiredFields, wide } from "./support/fields.ts";
 import { freshHost } from "./support/fresh.ts";
 import { invalid } from "./support/problem.ts";
@@ -106,4 +108,30 @@ choice("2.custom-domain", "is kept in lower case and in its ASCII form", async (
 choice("2.unknown-members", "are refused in a deployment request", async ({ api }) => {
   const path = await deployPath(api);
   invalid(await api.post(path, { name: "R", env: "x", status: "live" }), "#/env", "#/status");
+});
+
+/** A port that is free now. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+choice("2.custom-domain", "is never the server's own host", { needs: "embedded" }, async () => {
+  const port = await freePort();
+  const service = await startService({ port, log: "off", publicUrl: "https://apps.example.net" });
+  const api = new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: service.apiKey });
+  try {
+    assert.equal(service.baseUrl, "https://apps.example.net/v1");
+    const path = await deployPath(api);
+    for (const custom_domain of ["apps.example.net", "APPS.Example.net"])
+      invalid(await api.post(path, { name: "R", custom_domain }), "#/custom_domain");
+    for (const custom_domain of ["www.apps.example.net", "example.net"])
+      assert.equal((await api.post(path, { name: "R", custom_domain })).status, 201, custom_domain);
+  } finally {
+    api.close();
+    await service.close();
+  }
 });

@@ -1,6 +1,9 @@
 // Idempotency-Key on POST: the specification has none of it, so all is ours (contract, part 4).
 import assert from "node:assert/strict";
-import { choice, type Needs } from "./support/clauses.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { choice, type Needs, withService } from "./support/clauses.ts";
 import type { Answer, Client } from "./support/client.ts";
 import { fresh } from "./support/fresh.ts";
 import { badHeader, invalid, problem } from "./support/problem.ts";
@@ -11,6 +14,7 @@ const once = (api: Client, key: string, path = "/apps", body: object = { title: 
 const total = async (api: Client, path = "/apps") => Number((await api.get(`${path}?limit=1`)).json.total);
 const REPLAYED = "idempotency-replayed";
 const DAY_MS = 24 * 3_600_000;
+const OWN = { needs: "embedded" } as const;
 const MANUAL: Needs = { needs: "embedded", options: { clock: "manual" } };
 
 /** The parts of an answer that a replay repeats. */
@@ -169,3 +173,23 @@ choice(
     assert.equal((await once(api, key)).status, 201);
   },
 );
+
+choice("4.idempotency-window", "a restart does not end it", OWN, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "apphost-"));
+  const options = { data: join(folder, "data.json"), apiKey: "idempotent-key" };
+  const key = fresh();
+  let first = "";
+  try {
+    await withService(options, async ({ api }) => {
+      first = (await once(api, key)).text;
+    });
+    await withService(options, async ({ api }) => {
+      const answer = await once(api, key);
+      assert.deepEqual([answer.header(REPLAYED), answer.text], ["true", first]);
+      problem(await once(api, key, "/apps", { title: "Other" }), 422, "idempotency_key_reused");
+      assert.equal(await total(api), 1);
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

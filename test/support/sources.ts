@@ -30,7 +30,7 @@ export function sourcesIn(folder: string): SourceFile[] {
 
 function read(path: string): SourceFile {
   const text = readFileSync(join(ROOT, path), "utf8");
-  const found = [...text.matchAll(IMPORT)].map(([, type, fixed, dynamic]) => ({
+  const found = [...statementsOf(text).matchAll(IMPORT)].map(([, type, fixed, dynamic]) => ({
     type: type !== undefined,
     name: fromRoot(path, fixed ?? dynamic ?? ""),
   }));
@@ -49,6 +49,9 @@ const QUOTED = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/;
 /** Where an expression begins, a slash begins a regular expression. */
 const REGEXP = /(?<=(?:[(=,:[!&|?{};+]|\breturn|=>)\s*)\/(?![*/])(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/;
 const TOKEN = new RegExp([COMMENT, QUOTED, REGEXP].map(({ source }) => source).join("|"), "g");
+
+/** The text with its strings, but without comments and templates, in which an import is only talked about. */
+const statementsOf = (text: string): string => text.replace(TOKEN, (found) => (/^["']/.test(found) ? found : " "));
 
 /** Comments, strings and regular expressions become spaces; template literals lose their texts, not their `${}`. */
 export const codeOf = (text: string): string =>
