@@ -11,7 +11,7 @@ const ONE_THREAD = { UV_THREADPOOL_SIZE: "1" };
 const FILE_BYTES_MAX = 6_000;
 
 const paths = (file: string) =>
-  ["", ".journal", ".new", ".journal.new", ".restored", ".lock"].flatMap((end) => ["-P", `${file}${end}`]);
+  ["", ".journal", ".new", ".journal.new", ".lock"].flatMap((end) => ["-P", `${file}${end}`]);
 
 export async function faults(lab: Lab, share: number): Promise<Finding> {
   if (!isInstalled("strace")) return { tried: "faults: SKIPPED, strace is not installed", wrong: [] };

@@ -105,8 +105,11 @@ class JsonFileStore extends Reading implements Store {
     const { commits, files, lock } = this.#parts;
     this.#parts = "closed";
     await this.#writing;
-    await files.close(commits.tables);
-    lock.release();
+    try {
+      await files.close(commits.tables);
+    } finally {
+      lock.release();
+    }
   }
 
   /** Writes batch after batch as long as commits gather. */

@@ -32,13 +32,13 @@ export async function writeAll(fd: number, bytes: Buffer, position: number): Pro
   }
 }
 
-/** Copies what `from` holds between the two offsets to the start of `to`. */
-export async function copyRange(from: number, to: number, start: number, end: number): Promise<void> {
+/** Copies what `from` holds between the two offsets to `to`, at `position`. */
+export async function copyRange(from: number, to: number, start: number, end: number, position: number): Promise<void> {
   const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - start));
   for (let at = start; at < end; ) {
     const { bytesRead } = await read(from, buffer, 0, Math.min(buffer.length, end - at), at);
     if (bytesRead === 0) throw new Error("The file is shorter than what was written to it");
-    await writeAll(to, buffer.subarray(0, bytesRead), at - start);
+    await writeAll(to, buffer.subarray(0, bytesRead), position + at - start);
     at += bytesRead;
   }
 }

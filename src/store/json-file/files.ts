@@ -10,7 +10,7 @@ import { recover, type Warn } from "./recover.ts";
 import { encode, type Lists } from "./snapshot.ts";
 
 /** So much is handed to the disk before the rest of a snapshot follows: commits must not wait for all of it at once. */
-const UNSYNCED_BYTES_MAX = 8 * 1024 * 1024;
+const UNSYNCED_BYTES_MAX = 1024 * 1024;
 
 export class Files {
   readonly #file: string;
@@ -19,7 +19,7 @@ export class Files {
   readonly #journal_bytes_max: number;
   readonly #warn: Warn;
   #lane: Promise<unknown> = Promise.resolve();
-  #compaction: Promise<void> | undefined;
+  #folding: Promise<void> | undefined;
   /** The journal is folded at this length. */
   #foldAt: number;
 
@@ -59,63 +59,67 @@ export class Files {
       } catch (error) {
         commits.lost(error);
       }
-      if (this.#journal.length > this.#foldAt) this.#compaction ??= this.#compact(commits);
+      if (this.#journal.length > this.#foldAt) this.#folding ??= this.#fold(commits.tables);
     });
   }
 
   /** Writes `tables` in the place of everything; `then` is called when they are durable, before anything else is. */
-  replace(tables: Tables, then: () => void): Promise<void> {
-    return this.#inTurn(async () => {
-      this.#journal.assertUsable();
-      const { seq, length } = this.#journal;
-      const file = `${this.#file}.restored`;
-      try {
-        await write(file, listsOf(this.#rules, tables), seq);
-        await disk.rename(file, this.#file);
-      } catch (error) {
-        await disk.remove(file).catch(() => undefined);
-        throw unavailable(error);
-      }
-      await this.#journal.afterwards(() => disk.syncFolderOf(this.#file));
-      then();
-      // From here FILE is what counts: lines of the journal that stay are known to be contained in it.
-      await this.#journal.dropBefore(length).catch((error) => this.#tell(error));
-    });
+  async replace(tables: Tables, then: () => void): Promise<void> {
+    let isDone = false;
+    while (!isDone) {
+      await this.#folding;
+      isDone = await this.#inTurn(async () => {
+        // A batch that went before may have started to fold the old tables into FILE.
+        if (this.#folding !== undefined) return false;
+        await this.#replaceNow(tables, then);
+        return true;
+      });
+    }
   }
 
   /** Folds the journal into FILE, so that a clean stop leaves one file. */
   async close(tables: Tables): Promise<void> {
-    await this.#compaction;
     await this.#lane;
+    await this.#folding;
     if (!this.#journal.isBroken && this.#journal.length > 0) await this.#fold(tables);
     await this.#journal.close();
-    if (this.#journal.length === 0) await disk.remove(`${this.#file}.journal`);
+    // One that cannot be removed is empty, and as good as none.
+    if (this.#journal.length === 0) await disk.remove(`${this.#file}.journal`).catch(() => undefined);
   }
 
-  async #compact(commits: Commits): Promise<void> {
-    const { tables } = commits;
-    await this.#fold(tables, () => commits.tables === tables);
-    this.#compaction = undefined;
-  }
-
-  /** `stands` tells at the end whether the tables are still those that count. */
-  async #fold(tables: Tables, stands = () => true): Promise<void> {
+  async #replaceNow(tables: Tables, then: () => void): Promise<void> {
+    this.#journal.assertUsable();
     const { seq, length } = this.#journal;
     const file = `${this.#file}.new`;
     try {
       await write(file, listsOf(this.#rules, tables), seq);
-      await this.#inTurn(async () => {
-        if (!stands()) return disk.remove(file);
-        await disk.rename(file, this.#file);
-        await disk.syncFolderOf(this.#file);
-        await this.#journal.dropBefore(length);
-      });
+      await disk.rename(file, this.#file);
+    } catch (error) {
+      await disk.remove(file).catch(() => undefined);
+      throw unavailable(error);
+    }
+    await this.#journal.afterwards(() => disk.syncFolderOf(this.#file));
+    then();
+    // From here FILE is what counts: lines of the journal that stay are known to be contained in it.
+    await this.#journal.dropBefore(length, (task) => task()).catch((error) => this.#tell(error));
+  }
+
+  /** Writes FILE anew from the tables as they are now, and cuts the journal, while both are in use. */
+  async #fold(tables: Tables): Promise<void> {
+    const { seq, length } = this.#journal;
+    const file = `${this.#file}.new`;
+    try {
+      await write(file, listsOf(this.#rules, tables), seq);
+      await disk.rename(file, this.#file);
+      await disk.syncFolderOf(this.#file);
+      await this.#journal.dropBefore(length, (task) => this.#inTurn(task));
     } catch (error) {
       // Nothing is lost: the journal still has it all. It is tried again when that has grown as much once more.
       this.#tell(error);
       await disk.remove(file).catch(() => undefined);
     }
     this.#foldAt = this.#journal.length + Math.max(this.#journal_bytes_max, disk.sizeOf(this.#file) ?? 0);
+    this.#folding = undefined;
   }
 
   #tell(error: unknown): void {

@@ -13,6 +13,9 @@ const HEAD = /^\{"crc":"([0-9a-f]{8})",$/;
 
 export type Write = readonly ["put", collection: string, record: object] | readonly ["remove", string, id: string];
 
+/** Runs a task when no other uses the journal. */
+export type InTurn = <T>(task: () => Promise<T>) => Promise<T>;
+
 export interface Batch {
   readonly seq: number;
   readonly commits: readonly (readonly Write[])[];
@@ -106,21 +109,31 @@ export class Journal {
     this.#seq += 1;
   }
 
-  /** Drops the first `upTo` bytes, which FILE contains by now. The rest goes to a new file that takes the name. */
-  async dropBefore(upTo: number): Promise<void> {
+  /**
+   * Drops the first `upTo` bytes, which FILE contains by now: the rest goes to a new file that takes the name. Lines may
+   * be added meanwhile; only the last step, for what came in between, is done `inTurn` with them.
+   */
+  async dropBefore(upTo: number, inTurn: InTurn): Promise<void> {
     this.assertUsable();
     const file = `${this.#file}.new`;
     const fd = await disk.open(file, "w+", disk.PRIVATE);
     try {
-      if (upTo < this.#length) await disk.copyRange(this.#fd, fd, upTo, this.#length);
-      await disk.sync(fd);
-      await disk.rename(file, this.#file);
+      const copied = this.#length;
+      await disk.copyRange(this.#fd, fd, upTo, copied, 0);
+      await disk.datasync(fd);
+      await inTurn(async () => {
+        await disk.copyRange(this.#fd, fd, copied, this.#length, copied - upTo);
+        if (copied < this.#length) await disk.datasync(fd);
+        await disk.rename(file, this.#file);
+        await this.#changeTo(fd, this.#length - upTo);
+      });
     } catch (error) {
-      await disk.close(fd);
-      await disk.remove(file);
+      if (fd !== this.#fd) {
+        await disk.close(fd);
+        await disk.remove(file);
+      }
       throw error;
     }
-    await this.#changeTo(fd, this.#length - upTo);
   }
 
   async #changeTo(fd: number, length: number): Promise<void> {

@@ -31,8 +31,13 @@ export class Lock {
     return new Lock(file, text);
   }
 
+  /** Where the disk does not let it go, it counts no more as soon as this process has ended. */
   release(): void {
-    if (read(this.#file) === this.#text) rmSync(this.#file, { force: true });
+    try {
+      if (read(this.#file) === this.#text) rmSync(this.#file, { force: true });
+    } catch (error) {
+      if (errorCode(error) === undefined) throw error;
+    }
   }
 }
 

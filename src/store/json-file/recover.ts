@@ -32,7 +32,7 @@ export function recover(file: string, rules: Rules, warn: Warn): Recovered {
     throw new StoreRefusal(
       `${file} is missing but ${journal} is there. Put ${file} back, or delete both to start afresh.`,
     );
-  for (const left of [`${file}.new`, `${file}.restored`, `${journal}.new`]) rmSync(left, { force: true });
+  for (const left of [`${file}.new`, `${journal}.new`]) rmSync(left, { force: true });
   if (size === undefined) return { tables: new Tables(rules), seq: 0, journalLength: 0, rewrite: true };
   const snapshot = loadSnapshot(file, rules);
   if (snapshot.journal === undefined && journalSize > 0)
