@@ -27,14 +27,14 @@ export function multipartFields(body: Buffer, contentType: string): Fields | str
 
 /** What stands between two delimiter lines; the last delimiter ends in two hyphens, and nothing counts after it. */
 function* partsOf(body: Buffer, delimiter: string): Generator<Buffer> {
-  let start = body.indexOf(`${delimiter}\r\n`);
-  while (start >= 0) {
-    start += delimiter.length + 2;
-    const end = body.indexOf(`\r\n${delimiter}`, start);
-    if (end < 0) return;
+  const inner = `\r\n${delimiter}\r\n`;
+  const last = body.indexOf(`\r\n${delimiter}--`);
+  let start = body.indexOf(`${delimiter}\r\n`) + delimiter.length + 2;
+  while (start < last) {
+    const next = body.indexOf(inner, start);
+    const end = next < 0 || next > last ? last : next;
     yield body.subarray(start, end);
-    start = end + 2;
-    if (body.toString("latin1", start + delimiter.length, start + delimiter.length + 2) === "--") return;
+    start = end + inner.length;
   }
 }
 

@@ -178,6 +178,10 @@ rect:has(+ * > .point:hover), rect:has(+ * > .point[aria-current]) { stroke: var
 .said { margin: .25rem 0 .75rem; min-height: 1.5em; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; font-size: .875rem; }
 .legend li::before { content: ""; display: inline-block; width: .75em; height: .75em; border-radius: 2px; background: var(--s); margin-right: .375rem; }
+@media (min-width: 48rem) {
+  .entries > div { display: grid; grid-template-columns: 18rem 1fr; gap: 0 1.5rem; align-items: baseline; }
+}
+.entries dt code { display: block; }
 @media (max-width: 30rem) {
   .top { gap: .25rem .75rem; }
   .top .soft { display: none; }

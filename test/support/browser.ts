@@ -32,7 +32,7 @@ export class Browser {
     assert.equal(origin, this.origin, `${url} leads elsewhere`);
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const sent = { ...(cookie !== "" && { cookie }), ...headers };
-    const path = url.startsWith("/") ? url : pathname + search;
+    const path = url.startsWith("/") ? url.replace(/#.*$/, "") : pathname + search;
     const answer = await this.#root.send(
       method,
       path,

@@ -8,6 +8,7 @@ import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import type { Row, Services } from "../../http/route.ts";
 import type { Bell } from "../../kit/bell.ts";
+import { decide } from "../../kit/decisions.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { html } from "../html.ts";
 import { messagePage } from "../page.ts";
@@ -26,7 +27,10 @@ export interface DashboardParts {
   readonly explain: (refusal: Refusal) => Explained;
 }
 
-const ROOT = "/dashboard";
+const ROOT = decide("1.dashboard", "/dashboard", {
+  open: "where the account dashboard is, and what a user may do in it",
+  why: "beside the API; each of its pages takes the permission of the operation of the API that it stands for",
+});
 
 export class Dashboard {
   readonly #parts: DashboardParts;

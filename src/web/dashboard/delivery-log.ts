@@ -13,6 +13,7 @@ import {
 import { Refusal } from "../../domain/refusal.ts";
 import { testRequest } from "../../domain/webhooks.ts";
 import type { Reply } from "../../http/call.ts";
+import { decide } from "../../kit/decisions.ts";
 import { checked, formOf, select } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
@@ -136,11 +137,16 @@ async function again(view: View): Promise<Reply> {
     : redirect(`${webhookPath(id)}?done=queued#log`);
 }
 
+const LIVE = decide("6.live-log", "text/event-stream", {
+  open: "how the delivery log in the dashboard comes up to date",
+  why: "loading the page again always works; server-sent events spare that, and every browser knows them",
+});
+
 /** Server-sent events without content: each only says that the log has changed, and the page is read again. */
 const live = (view: View): Promise<Reply> =>
   withWebhook(view, ({ id }) => ({
     status: 200,
-    headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-content-type-options": "nosniff" },
+    headers: { "content-type": LIVE, "cache-control": "no-store", "x-content-type-options": "nosniff" },
     body: "",
     live: (send) => {
       send(": here\n\n");

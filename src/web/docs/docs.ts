@@ -3,7 +3,7 @@
 import type { Code } from "../../domain/refusal.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import type { Row } from "../../http/route.ts";
-import { type Decision, decisions } from "../../kit/decisions.ts";
+import { type Decision, decide, decisions } from "../../kit/decisions.ts";
 import { type Html, html } from "../html.ts";
 import { messagePage, page } from "../page.ts";
 import { IN_WORDS } from "../scopes.ts";
@@ -21,7 +21,10 @@ export interface DocsParts {
   };
 }
 
-const PATH = "/docs";
+const PATH = decide("1.docs", "/docs", {
+  open: "where the interface is explained",
+  why: "beside the server that it describes and made from its tables, so that it cannot be out of date",
+});
 
 /** Answers /docs, and undefined to any other path. */
 export function docsDoor(parts: DocsParts): (call: Call) => Promise<Reply> | undefined {
@@ -89,7 +92,7 @@ const decisionsSection = (all: readonly Decision[]): Html => html`<h2 id="decisi
 <dl class="card entries">${all.map(decision)}</dl>`;
 
 const decision = ({ id, open, choice, why }: Decision): Html =>
-  html`<div id="decision-${id}"><dt><code>${id}</code> ${open}</dt><dd>${chosen(choice)}<p class="soft">${why}</p></dd></div>\n`;
+  html`<div id="decision-${id}"><dt><code>${id}</code>${open}</dt><dd>${chosen(choice)}<p class="soft">${why}</p></dd></div>\n`;
 
 /** As long as one looks at without being asked to. */
 const CHOICE_MAX = 160;

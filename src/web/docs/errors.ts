@@ -7,15 +7,15 @@ import { type Html, html } from "../html.ts";
 /** A code that is missing here does not compile. */
 const ADVICE: { readonly [C in Code]: string } = {
   invalid_json: "Send UTF-8 without a byte order mark, and one JSON value nested no deeper than 64 levels.",
-  invalid_parameter: "Look at `errors`: each names a parameter. Unknown and repeated ones are refused, too.",
-  invalid_header: "Look at `errors`: each names a header, such as Idempotency-Key or If-Match.",
+  invalid_parameter: "Look at the member errors: each names a parameter. Unknown and repeated ones are refused, too.",
+  invalid_header: "Look at the member errors: each names a header, such as Idempotency-Key or If-Match.",
   invalid_request:
     "What arrived breaks HTTP/1.1 itself, or its body ended too early. Look at the client or at a proxy.",
   missing_credential: "Send Authorization: Bearer with an API key or an access token.",
   malformed_credential: "The header must be the word Bearer, a space and one token.",
   invalid_credential: "The key was deleted, or the token is not one of this server or was revoked.",
   expired_credential: "Refresh the access token; API keys do not expire.",
-  insufficient_scope: "Ask for the scope that `detail` names, and see that the user has that permission.",
+  insufficient_scope: "Ask for the scope that the detail names, and see that the user has that permission.",
   account_suspended: "Nothing can be read or changed until the account is active again.",
   account_limited: "Reading goes on; changes are refused until the account is active again.",
   rate_limit_exceeded: "Wait as many seconds as Retry-After says. RateLimit tells beforehand how much is left.",
@@ -31,7 +31,7 @@ const ADVICE: { readonly [C in Code]: string } = {
   payload_too_large: "Send less: a body holds 1 MiB, that of a data source 10 MiB.",
   uri_too_long: "A URL holds 8 KiB.",
   unsupported_media_type: "Send Content-Type: application/json, without a content coding.",
-  validation_failed: "Look at `errors`: all faults are listed, each with a JSON pointer to its place.",
+  validation_failed: "Look at the member errors: all faults are listed, each with a JSON pointer to its place.",
   idempotency_key_reused: "Use a new key for another request.",
   headers_too_large: "The headers hold 16 KiB.",
   internal_error: "Tell whoever runs this server the request id: its log has the cause.",

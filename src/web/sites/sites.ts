@@ -1,12 +1,9 @@
 // Deployed apps (contract, part 1): at /sites/{dep_id}/, and at / under their custom domain, which the Host header names.
-// A page reports what its reader clicks as user.interaction (spec part 6), from data of its own: what the form says is only
-// which chart and which row.
-import { type Caller, sha256, standing } from "../../domain/access.ts";
-import { getDataSource, listDataSourcesOf, rowsPage } from "../../domain/data-sources.ts";
-import { interact, interaction } from "../../domain/interactions.ts";
+// What is not live any more, not public or not possible is said on a page of its own.
+import { standing } from "../../domain/access.ts";
+import { listDataSourcesOf } from "../../domain/data-sources.ts";
 import type { RateLimiter } from "../../domain/limits.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
-import type { AppRecord, DataSourceRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { type FormerSite, mayView, type Site, siteAt, siteOf } from "../../domain/sites.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
@@ -14,13 +11,12 @@ import type { Call, Reply } from "../../http/call.ts";
 import { decide } from "../../kit/decisions.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { assets } from "../assets.ts";
-import { checked } from "../form.ts";
 import { html, type Shown } from "../html.ts";
 import { page, redirect } from "../page.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
 import type { Visit, Visits } from "../visit.ts";
-import { chartOf, POINTS_MAX } from "./chart.ts";
-import { type Shelf, sitePage } from "./site-page.ts";
+import { callerOf, reportClick, shelfOf } from "./click.ts";
+import { sitePage } from "./site-page.ts";
 
 export interface SitesParts {
   readonly visits: Visits;
@@ -90,51 +86,25 @@ export class Sites {
     const { store } = this.#parts.unit;
     const { items } = await listDataSourcesOf(store, app.id, { offset: 0, limit: LIMIT_MAX });
     const ready = items.filter(({ status }) => status === "ready");
-    const shelves = await Promise.all(ready.map((source) => this.#shelf(source, callerOf(account))));
+    const shelves = await Promise.all(ready.map((source) => shelfOf(store, callerOf(account), source)));
     const { values } = fieldsOf(visit.call.query);
     const row = Number(/^\d{1,9}$/.exec(values.get("point") ?? "")?.[0] ?? -1);
     return sitePage(visit, app, shelves, { source: values.get("chart") ?? "", row });
-  }
-
-  async #shelf(source: DataSourceRecord, caller: Caller): Promise<Shelf> {
-    const page = await rowsPage(this.#parts.unit.store, caller, source.id, { offset: 0, limit: POINTS_MAX });
-    return { source, rows: page instanceof Refusal ? [] : page.items };
   }
 
   async #interact(visit: Visit, site: Site): Promise<Reply> {
     const { visits, limiter } = this.#parts;
     const posted = await visits.form(visit);
     if ("refused" in posted) return posted.refused;
-    if (limiter.count(`site ${site.deployment.id}`)?.exceeded)
+    if (limiter.count(`${COUNTED_BY} ${site.deployment.id}`)?.exceeded)
       return messageOf(403, "Too much at once", "This app is used a great deal at the moment. Try again in a minute.");
     const chart = posted.fields.get("chart") ?? "";
     const row = Number(/^\d{1,9}$/.exec(posted.fields.get("point") ?? "")?.[0] ?? -1);
-    const done = await this.#record(visit, site, chart, row);
+    const unit = new Unit(this.#parts.unit, visit.call.id);
+    const done = await reportClick(unit, visit, site, { chart, row });
     if (done instanceof Refusal)
       return messageOf(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
     return redirect(`./?${new URLSearchParams({ chart, point: String(row) })}#${chart}`);
-  }
-
-  async #record(visit: Visit, { app, account }: Site, chart: string, row: number): Promise<object | Refusal> {
-    const caller = callerOf(account);
-    const source = await this.#sourceOf(app, caller, chart);
-    if (source instanceof Refusal) return source;
-    const { rows } = await this.#shelf(source, caller);
-    const point = chartOf(source.columns ?? [], rows)?.points.find((each) => each.row === row);
-    const { x, y, category } = point ?? {};
-    const done = checked(interaction, {
-      user_id: visitorOf(visit),
-      interaction_type: "chart_click",
-      chart_id: source.id,
-      data_point: point === undefined ? "none" : { x, y, category },
-    });
-    return done instanceof Refusal ? done : interact(new Unit(this.#parts.unit, visit.call.id), caller, app.id, done);
-  }
-
-  async #sourceOf(app: AppRecord, caller: Caller, id: string): Promise<DataSourceRecord | Refusal> {
-    const source = await getDataSource(this.#parts.unit.store, caller, id);
-    if (source instanceof Refusal || source.app_id === app.id) return source;
-    return getDataSource(this.#parts.unit.store, caller, "");
   }
 }
 
@@ -154,23 +124,10 @@ const ON_DOMAIN = decide("2.private-app-on-custom-domain", "redirect", {
   why: "a browser is signed in with this server's own host only, so it is led to the app's address there",
 });
 
-/** The app acts for its own account. */
-const callerOf = (account: Site["account"]): Caller => ({ account, scopes: new Set(), credential: "site" });
-
-const VISITOR_LENGTH = 20;
-
-/** The user where one is signed in to the app's account; otherwise a name that stays the same for this browser. */
-const visitorOf = ({ signedIn, secret }: Visit): string =>
-  signedIn?.user.id ?? decidedVisitor.prefix + sha256(`visitor ${secret}`).slice(0, VISITOR_LENGTH);
-
-const decidedVisitor = decide(
-  "6.interaction-user",
-  { prefix: "visitor_" },
-  {
-    open: "the user_id of somebody who uses a public app without having signed in",
-    why: "made from the browser's cookie by a one-way hash: the same person stays the same, and nobody is named",
-  },
-);
+const COUNTED_BY = decide("8.interactions-of-visitors", "deployment", {
+  open: "whether what people do in a deployed app counts towards the rate limit",
+  why: "each deployment has a limit of the same size to itself: its visitors cannot use up the account's requests",
+});
 
 function refusedView(site: Site, visit: Visit): Reply | undefined {
   switch (mayView(site, visit.signedIn)) {

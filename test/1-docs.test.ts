@@ -1,0 +1,67 @@
+// /docs: whatever an answer of the server points to is explained there.
+import assert from "node:assert/strict";
+import { EVENT_TYPES } from "../src/domain/model.ts";
+import { PROBLEMS } from "../src/http/problem.ts";
+import { routes } from "../src/http/routes.ts";
+import { decisions } from "../src/kit/decisions.ts";
+import { choice } from "./support/clauses.ts";
+import { str } from "./support/client.ts";
+import { assertPage, textOf } from "./support/dashboard.ts";
+
+const OWN = { needs: "embedded" } as const;
+
+choice("1.docs", "needs no sign-in, keeps to itself and can only be read", OWN, async ({ api }) => {
+  const root = api.root.as(null);
+  assertPage(await root.get("/docs"));
+  assert.equal((await root.head("/docs")).text, "");
+  const wrong = await root.post("/docs", {});
+  assert.equal(wrong.status, 405);
+  assert.equal(wrong.header("allow"), "GET, HEAD");
+});
+
+choice("1.docs", "the type of every problem leads to its entry", OWN, async ({ api, authUrl }) => {
+  const { text } = await api.root.get("/docs");
+  for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
+    const entry = new RegExp(`<div id="${code}">.*?</div>`).exec(text)?.[0] ?? "";
+    assert.ok(entry.includes(String(status)) && entry.includes(title.replaceAll("'", "&#39;")), code);
+  }
+  const { type } = (await api.get("/nothing")).json;
+  assert.equal(type, `${authUrl}/docs#not_found`);
+});
+
+choice("1.docs", "shows every endpoint with its scope, its rules and a curl line", OWN, async ({ api, baseUrl }) => {
+  const { text } = await api.root.get("/docs");
+  for (const row of routes) {
+    const entry =
+      new RegExp(`<details class="card entry" id="${row.operation}">[\\s\\S]*?</details>`).exec(text)?.[0] ?? "";
+    for (const part of [row.path, row.scope ?? "Any credential", String(row.answer.status), `${baseUrl}${row.path}`])
+      assert.ok(entry.includes(part), `${row.operation}: ${part}`);
+    assert.ok(entry.includes(row.gap === null ? "specification" : `#decision-${row.gap}`), row.operation);
+  }
+  const createApp = /id="createApp">([\s\S]*?)<\/details>/.exec(text)?.[1] ?? "";
+  assert.match(createApp, /title<\/code><\/td><td>string, 1 to 200 characters <strong>required/);
+  const login = /id="createDataSource">([\s\S]*?)<\/details>/.exec(text)?.[1] ?? "";
+  assert.match(login, /app_id/);
+});
+
+choice("1.docs", "shows a sample of every event, and every decision", OWN, async ({ api }) => {
+  const page = await api.root.get("/docs");
+  for (const type of EVENT_TYPES) {
+    const sample = new RegExp(`<h3 id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`).exec(page.text)?.[1] ?? "";
+    assert.ok(sample.includes(type) && sample.includes("evt_"), type);
+  }
+  const text = textOf(page);
+  assert.ok(decisions().length > 90);
+  for (const { id, open, why } of decisions()) {
+    assert.ok(page.text.includes(`id="decision-${id}"`), id);
+    for (const said of [open, why]) assert.ok(text.includes(said), said);
+  }
+});
+
+choice("1.docs", "what it links to is there", OWN, async ({ api }) => {
+  const { text } = await api.root.get("/docs");
+  const links = [...text.matchAll(/href="([^"]*)"/g)].map(([, href]) => str(href));
+  for (const href of new Set(links))
+    if (href.startsWith("#")) assert.ok(text.includes(`id="${href.slice(1)}"`), href);
+    else assert.ok((await api.root.as(null).get(href)).status < 400, href);
+});

@@ -1,0 +1,53 @@
+// What the tests of the pages share: somebody signed in, and what every page has to be whatever it shows.
+import assert from "node:assert/strict";
+import type { Browser } from "./browser.ts";
+import type { Answer, Client } from "./client.ts";
+import { person } from "./oauth.ts";
+
+export const owner = async (api: Client): Promise<Browser> => (await person(api)).browser;
+
+/** A whole HTML page that keeps to itself: nothing inline, nothing from elsewhere, not framed, not cached. */
+export function assertPage(page: Answer, status = 200): void {
+  assert.equal(page.status, status, page.text.slice(0, 2_000));
+  assert.equal(page.header("content-type"), "text/html; charset=utf-8");
+  const csp = page.header("content-security-policy");
+  assert.match(csp, /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'/);
+  assert.match(csp, /frame-ancestors 'none'/);
+  assert.doesNotMatch(csp, /unsafe|\*|https?:/);
+  assert.equal(page.header("cache-control"), "no-store");
+  assert.equal(page.header("x-content-type-options"), "nosniff");
+  const markup = page.text.replace(/<pre>[\s\S]*?<\/pre>/g, "");
+  assert.doesNotMatch(markup, /<[a-z][^>]*\s(on\w+|style)=/i, "nothing inline");
+  assert.doesNotMatch(markup, /<style|<script(?! type="module" src="\/assets\/)/i, "no script or style of its own");
+  assert.doesNotMatch(markup, /<(?:script|link|img)\b[^>]*(?:src|href)="(?!\/assets\/)/i, "nothing from elsewhere");
+  const ids = [...markup.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+  assert.deepEqual(
+    ids.filter((id, at) => ids.indexOf(id) !== at),
+    [],
+    "each id once",
+  );
+}
+
+/** The text of a page as a reader sees it: without markup, entities resolved. */
+export const textOf = (page: Answer): string =>
+  page.text
+    .replace(/<[^>]*>/g, " ")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&")
+    .replace(/\s+/g, " ");
+
+/** A form with a file in it, as a browser sends it. */
+export function multipart(fields: Readonly<Record<string, string>>): { body: string; type: string } {
+  const boundary = "----WebKitFormBoundaryAaB03x";
+  const parts = Object.entries(fields).map(([name, value]) => {
+    const file = name === "data" ? '; filename="data.csv"\r\nContent-Type: text/csv' : "";
+    return `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
+  });
+  return { body: `${parts.join("")}--${boundary}--\r\n`, type: `multipart/form-data; boundary=${boundary}` };
+}
+
+/** The hidden field that every form carries. */
+export const csrfOf = (page: Answer): string => /name="csrf" value="([0-9a-f]{64})"/.exec(page.text)?.[1] ?? "";

@@ -1,0 +1,58 @@
+// Forms with files (kit/multipart): fields as browsers send them, and what is no such form.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Bell } from "../../src/kit/bell.ts";
+import { multipartFields } from "../../src/kit/multipart.ts";
+
+const TYPE = "multipart/form-data; boundary=B";
+const part = (head: string, value: string) => `--B\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`;
+const read = (text: string | Buffer, type = TYPE) => multipartFields(Buffer.from(text), type);
+const values = (text: string | Buffer, type = TYPE) => {
+  const fields = read(text, type);
+  return typeof fields === "string" ? fields : Object.fromEntries(fields.values);
+};
+
+test("multipart: names and values, line breaks and file names included", () => {
+  const file = 'name="data"; filename="a \\"b\\".csv"\r\nContent-Type: text/csv';
+  const body = `${part('name="a"', "1\r\n2")}${part(file, "x,y\r\n--B is not here\r\n")}${part('name="é"', "ü")}--B--\r\nafter`;
+  assert.deepEqual(values(body), { a: "1\r\n2", data: "x,y\r\n--B is not here\r\n", é: "ü" });
+  assert.deepEqual(values(body, 'multipart/form-data; charset=utf-8; boundary="B"'), values(body));
+});
+
+test("multipart: an empty value counts as not sent, a repeated name is told", () => {
+  const fields = read(`${part('name="a"', "")}${part('name="b"', "1")}${part('name="b"', "2")}--B--`);
+  assert.ok(typeof fields !== "string");
+  assert.deepEqual([[...fields.values], [...fields.repeated]], [[["b", "1"]], ["b"]]);
+});
+
+test("multipart: no boundary, no name, no UTF-8", () => {
+  assert.match(String(read("", "multipart/form-data")), /divided/);
+  assert.match(String(read(`${part("filename=x", "1")}--B--`)), /no name/);
+  assert.match(String(read("--B\r\nContent-Disposition: form-data\r\n--B--")), /no name/);
+  const latin = Buffer.concat([
+    Buffer.from('--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n'),
+    Buffer.of(0xff),
+    Buffer.from("\r\n--B--"),
+  ]);
+  assert.match(String(read(latin)), /UTF-8/);
+});
+
+test("multipart: what is cut off or empty holds nothing", () => {
+  assert.deepEqual(values(""), {});
+  assert.deepEqual(values('--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n1'), {});
+});
+
+test("bell: rings for its subject only, until the listener leaves", () => {
+  const bell = new Bell();
+  const heard: string[] = [];
+  const leave = bell.listen("a", () => heard.push("first"));
+  const stay = bell.listen("a", () => heard.push("second"));
+  bell.ring("b");
+  bell.ring("a");
+  leave();
+  leave();
+  bell.ring("a");
+  stay();
+  bell.ring("a");
+  assert.deepEqual(heard, ["first", "second", "second"]);
+});
