@@ -87,7 +87,9 @@ export class Access {
   }
 
   async #byKey(key: string): Promise<Caller | Refusal> {
-    const found = await this.#recordOf(key);
+    const hash = this.#hashes.get(key);
+    // The store is asked at every use, so that a deleted key is refused at the next call.
+    const found = hash === undefined ? await this.#firstUse(key) : await this.#store.find(apiKeys, "hash", [hash]);
     const account = found && (await this.#store.get(accounts, found.account_id));
     if (!found || !account)
       return refuse({ code: "invalid_credential", detail: "The API key is not known or was deleted." });
@@ -95,19 +97,13 @@ export class Access {
     return { account, scopes: KEY_SCOPES, credential: found.id };
   }
 
-  /** Asks the store at every use, so that a deleted key is refused at the next call. */
-  async #recordOf(key: string): Promise<ApiKeyRecord | undefined> {
-    const hash = this.#hashes.get(key);
-    if (hash !== undefined) return await this.#store.find(apiKeys, "hash", [hash]);
+  async #firstUse(key: string): Promise<ApiKeyRecord | undefined> {
     const found = await keyOf(this.#store, key);
-    if (found) this.#remember(key, found.hash);
-    return found;
-  }
-
-  #remember(key: string, hash: string): void {
+    if (found === undefined) return undefined;
     const [oldest] = this.#hashes.size < REMEMBERED_MAX ? [] : this.#hashes.keys();
     if (oldest !== undefined) this.#hashes.delete(oldest);
-    this.#hashes.set(key, hash);
+    this.#hashes.set(key, found.hash);
+    return found;
   }
 
   /** Keeps `last_used_at` to the minute, behind the answer: the request neither waits for it nor fails with it. */

@@ -10,6 +10,7 @@ export interface Conditions {
   readonly noneMatch: "*" | readonly string[] | undefined;
 }
 
+const FAILED = refuse({ code: "precondition_failed" });
 const NO_CONDITIONS: Conditions = { match: undefined, noneMatch: undefined };
 
 export function conditionsOf(call: Call, faults: FieldError[]): Conditions {
@@ -35,9 +36,8 @@ function tags(call: Call, name: string, shown: string, faults: FieldError[]): Co
 /** What the conditions say of a resource that exists with this ETag. */
 export function judge(conditions: Conditions, etag: string, reading: boolean): Refusal | "not-modified" | undefined {
   const { match, noneMatch } = conditions;
-  const failed = refuse({ code: "precondition_failed" });
-  if (match !== undefined && match !== "*" && !match.includes(etag)) return failed;
+  if (match !== undefined && match !== "*" && !match.includes(etag)) return FAILED;
   const same = noneMatch === "*" || noneMatch?.some((tag) => tag.replace(/^W\//, "") === etag);
   if (!same) return undefined;
-  return reading ? "not-modified" : failed;
+  return reading ? "not-modified" : FAILED;
 }

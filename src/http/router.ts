@@ -117,20 +117,23 @@ export class Router {
 
   /** The resource, the fields, the operation, and what the conditions say to its answer. */
   async #operate(request: Request, unit: Unit, body: Body): Promise<Reply | Refusal> {
-    const { row, conditions } = request;
+    const { call, row, conditions } = request;
     const prepared = this.#prepare(request, unit);
-    const missing = await prepared.find();
+    const missing = prepared.find && (await prepared.find());
     if (missing) return missing;
     const run = prepared.check(body.value);
     if (run instanceof Refusal) return run;
     const result = await run();
     if (result instanceof Refusal) return result;
-    const verdict = row.method === "GET" && result.etag ? judge(conditions, result.etag(), true) : undefined;
+    const presented = row.present(result, this.#parts.presenter, placeOf(call));
+    const verdict = row.method === "GET" && presented.etag ? judge(conditions, presented.etag, true) : undefined;
     if (verdict instanceof Refusal) return verdict;
-    return verdict === "not-modified" ? empty(304, { etag: result.etag?.() ?? "" }) : replyOf(row, result, result.text);
+    return verdict === "not-modified"
+      ? empty(304, { etag: presented.etag ?? "" })
+      : replyOf(row, presented, presented.text);
   }
 
-  #prepare({ call, caller, row, params, query, conditions }: Request, unit: Unit): Prepared {
+  #prepare({ caller, row, params, query, conditions }: Request, unit: Unit): Prepared {
     return row.begin({
       unit,
       caller,
@@ -138,7 +141,6 @@ export class Router {
       query,
       services: this.#parts.services,
       presenter: this.#parts.presenter,
-      place: placeOf(call),
       judge(etag) {
         const verdict = judge(conditions, etag, false);
         return verdict instanceof Refusal ? verdict : undefined;
@@ -172,7 +174,7 @@ async function readBody(call: Call, row: Row): Promise<Body | Refusal> {
 
 function replyOf(row: Row, presented: Presented, body: string): Reply {
   const headers: Record<string, string> = row.answer.shape.kind === "nothing" ? {} : { "content-type": JSON_TYPE };
-  if (presented.etag) headers.etag = presented.etag();
+  if (presented.etag) headers.etag = presented.etag;
   return { status: row.answer.status, headers: { ...headers, ...presented.headers }, body };
 }
 
