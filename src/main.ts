@@ -18,6 +18,7 @@ export async function main(args: readonly string[]): Promise<void> {
     if (given.version) return print(VERSION);
     const called = (name: string, flag: string) => (name in given ? `--${flag}` : variableOf(process.env, flag));
     const settings = readSettings({ ...environment(process.env), ...given }, called);
+    goOnUnheard();
     const service = await run(settings, new AdjustableClock(), {}, settings.control);
     stopOnSignal(service);
     print(ready(service, settings));
@@ -92,6 +93,11 @@ function lineOf(error: unknown, code: unknown, wrongHost: boolean): string {
   if (code === "EADDRINUSE") return "The port is in use; choose another with --port, or --port 0 for any free one.";
   if (code === "EACCES") return "The port may not be used (EACCES); choose another with --port.";
   return `Cannot start: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/** Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving. */
+function goOnUnheard(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 }
 
 /** The first signal stops in good order, a second one at once. */

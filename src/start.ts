@@ -80,11 +80,13 @@ function faultOf({ reason }: Refusal): string {
   return first ? `${first.pointer} ${first.detail}` : reason.code;
 }
 
-/** The token of a new sign-in link for the account's first admin. */
+/** The token of a new sign-in link for the account's first admin; its first user where a seed names no admin. */
 export async function ownersSignIn(unit: Unit, account: AccountRecord): Promise<string> {
   const token = await unit.transact<string>(async (w) => {
-    const [owner] = await w.tx.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
-    return owner ? newSignIn(w, owner.id) : "";
+    const first = { offset: 0, limit: 1 };
+    const [admin] = await w.tx.page(users, "account_admin", [account.id, true], first);
+    const [user] = admin ? [admin] : await w.tx.page(users, "account", [account.id], first);
+    return user ? newSignIn(w, user.id) : "";
   });
   return typeof token === "string" ? token : "";
 }

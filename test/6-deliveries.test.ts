@@ -286,6 +286,18 @@ choice("6.redelivery", "is one attempt by hand whose success settles the deliver
   assert.equal(received[0]?.attempts.length, 3);
 });
 
+choice("6.redelivery", "asked for of a webhook that is off, it leaves a success a success", async ({ api }) => {
+  const { url, received } = await receiver();
+  const webhook = await subscribe(api, url);
+  await newApp(api);
+  const delivery = await settled(api, webhook);
+  await api.patch(`/webhooks/${webhook.id}`, { active: false });
+  const path = `/webhooks/${webhook.id}/deliveries/${delivery.id}`;
+  assert.equal((await api.post(`${path}/redeliver`)).status, 202);
+  assert.deepEqual(await settled(api, webhook), delivery);
+  assert.equal(received[0]?.attempts.length, 1);
+});
+
 choice(
   "3.delivery-cancelled",
   "switching the webhook off cancels what waits, in the same answer",

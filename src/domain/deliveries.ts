@@ -68,7 +68,12 @@ export const GONE = decide("6.gone-status", 410, {
 
 const over = { next_attempt_at: null, manual: false, queue: null, queue_of: null } as const;
 
-export const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({ ...delivery, ...over, status: "cancelled" });
+/** What arrived once stays a success, although somebody had asked for it again. */
+export const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({
+  ...delivery,
+  ...over,
+  status: delivery.attempts.some(succeeded) ? "succeeded" : "cancelled",
+});
 
 export const succeeded = (attempt: Attempt): boolean =>
   attempt.response_status !== null && attempt.response_status >= 200 && attempt.response_status < 300;

@@ -63,7 +63,7 @@ export const seedSchema = (webhook: ReturnType<typeof webhookDraft>): Schema<See
     check(value, path, faults) {
       const before = faults.length;
       const seed = members.check(value, path, faults);
-      if (faults.length === before) faults.push(...repeats(seed));
+      if (faults.length === before) faults.push(...repeats(seed), ...unfitTogether(seed));
       return seed;
     },
   };
@@ -97,7 +97,7 @@ const WITH_IDS = ["users", "oauth_clients", "apps", "data_sources", "webhooks"] 
 function repeats(seed: Seed): Fault[] {
   const faults: Fault[] = [];
   const firstAt = new Map<string, Fault["path"]>();
-  const once = (what: "id" | "key", value: string | undefined, path: Fault["path"]) => {
+  const once = (what: "id" | "key" | "e-mail address", value: string | undefined, path: Fault["path"]) => {
     if (value === undefined) return;
     const before = firstAt.get(`${what} ${value}`);
     if (before === undefined) firstAt.set(`${what} ${value}`, path);
@@ -108,12 +108,35 @@ function repeats(seed: Seed): Fault[] {
     account.api_keys.forEach(({ key }, n) => {
       once("key", key, ["accounts", at, "api_keys", n, "key"]);
     });
+    account.users.forEach(({ email }, n) => {
+      once("e-mail address", `${at} ${email.toLowerCase()}`, ["accounts", at, "users", n, "email"]);
+    });
     for (const list of WITH_IDS)
       account[list].forEach(({ id }, n) => {
         once("id", id, ["accounts", at, list, n, "id"]);
       });
   });
   return faults;
+}
+
+/** Members that are right each by itself, but not beside the others of their account. */
+function unfitTogether(seed: Seed): Fault[] {
+  return seed.accounts.flatMap((account, at) => {
+    const apps = new Set(account.apps.map(({ id }) => id));
+    const sources = account.data_sources.map(({ draft: { app_id } }, n): Fault[] => {
+      const detail = "must be the id of one of the apps of this account, or null";
+      return app_id === null || apps.has(app_id)
+        ? []
+        : [{ path: ["accounts", at, "data_sources", n, "app_id"], detail }];
+    });
+    const clients = account.oauth_clients.map((client, n): Fault[] => {
+      const detail = "must not be given where public is true";
+      return client.public && client.client_secret !== undefined
+        ? [{ path: ["accounts", at, "oauth_clients", n, "client_secret"], detail }]
+        : [];
+    });
+    return [...sources, ...clients].flat();
+  });
 }
 
 export const DEFAULT_SEED: Seed = {

@@ -62,3 +62,29 @@ test("seed: the pinned key may stand in the first account and in no other", asyn
 
 test("seed: a misspelt member is refused by name", () =>
   refused({ accounts: [{ name: "One", aps: [] }] }, /#\/accounts\/0\/aps is not a known member/));
+
+test("seed: an e-mail address that stands twice in one account is refused by its place", async () => {
+  const users = [{ email: "A@example.com" }, { email: "a@EXAMPLE.com" }];
+  await refused({ accounts: [{ name: "One", users }] }, /#\/accounts\/0\/users\/1\/email is the same e-mail address/);
+  const accounts = users.map((user, at) => ({ name: `Account ${at}`, users: [user] }));
+  await using service = await startService({ seed: { accounts } });
+  assert.equal(service.account.name, "Account 0");
+});
+
+test("seed: an app_id that is no app of the account is refused by its place", () => {
+  const source = { name: "A", type: "json", data: [], app_id: "app_1" };
+  const accounts = [
+    { name: "One", apps: [app("app_1")] },
+    { name: "Two", data_sources: [source] },
+  ];
+  return refused({ accounts }, /#\/accounts\/1\/data_sources\/0\/app_id must be the id of one of the apps/);
+});
+
+test("seed: a public client has no secret", () => {
+  const client = { name: "C", redirect_uris: ["https://c.example.com/"], scopes: ["read:apps"] };
+  const seeded = { ...client, public: true, client_secret: "secret-1" };
+  return refused(
+    { accounts: [{ name: "One", oauth_clients: [seeded] }] },
+    /#\/accounts\/0\/oauth_clients\/0\/client_secret/,
+  );
+});

@@ -56,6 +56,11 @@ export class ServerProcess {
     }
   }
 
+  /** Nobody reads what the process prints from now on. */
+  stopReading(): void {
+    this.#child.stdout?.destroy();
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
