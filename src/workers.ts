@@ -52,6 +52,11 @@ export class Workers {
     return this.#background.busy || this.#outbox.busy;
   }
 
+  /** Finds out what expires next: asked before time is moved by hand, since a list that was empty may have grown. */
+  async look(): Promise<void> {
+    if (this.#started) await this.#expiry.look();
+  }
+
   /** Resolves when nothing that can be done now is left undone. */
   async idle(): Promise<void> {
     while (this.busy) {

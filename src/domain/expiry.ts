@@ -1,7 +1,7 @@
 // Forgets what is over its time: kept answers, sign-in links, sessions, grants, refresh tokens. Each list is ordered by
 // that time, so one timer stands for its oldest record and a sweep costs what it removes. Nothing depends on it: whether
 // something has expired is judged at each use.
-import { type Clock, type Instant, instant, type Scheduled } from "../kit/clock.ts";
+import { type Clock, instant, type Scheduled } from "../kit/clock.ts";
 import type { Collection, Store, Stored } from "./store.ts";
 
 /** A list whose records may go at the time in one of their fields; all records of the list have `all` in common. */
@@ -60,7 +60,7 @@ export class Expiry {
   async look(): Promise<void> {
     for (const list of this.#lists) {
       const [oldest] = await list.oldest(this.#store, 1);
-      this.#arm(list, oldest === undefined ? this.#clock.now() + LOOK_AGAIN_MS : instant(oldest.at));
+      this.#arm(list, oldest?.at);
     }
   }
 
@@ -69,17 +69,20 @@ export class Expiry {
     for (const timer of this.#timers.values()) timer.cancel();
   }
 
-  #arm(list: Expiring, at: Instant): void {
+  /** `next`: when the oldest record goes; without one the list is only looked at again. */
+  #arm(list: Expiring, next: string | undefined): void {
     this.#timers.get(list)?.cancel();
-    if (!this.#stopped)
-      this.#timers.set(
-        list,
-        this.#clock.schedule(at, list.what, () => this.#sweep(list)),
-      );
+    if (this.#stopped) return;
+    const at = next === undefined ? this.#clock.now() + LOOK_AGAIN_MS : instant(next);
+    const what = next === undefined ? null : list.what;
+    this.#timers.set(
+      list,
+      this.#clock.schedule(at, what, () => this.#sweep(list)),
+    );
   }
 
   async #sweep(list: Expiring): Promise<void> {
-    let next = this.#clock.now() + LOOK_AGAIN_MS;
+    let next: string | undefined;
     try {
       const oldest = await list.oldest(this.#store, CHUNK);
       const over = oldest.filter(({ at }) => instant(at) <= this.#clock.now());
@@ -89,7 +92,7 @@ export class Expiry {
           over.map(({ id }) => id),
         );
       const [following] = over.length < oldest.length ? oldest.slice(over.length) : await list.oldest(this.#store, 1);
-      if (following) next = instant(following.at);
+      next = following?.at;
     } catch (error) {
       this.#onError(error, list.what);
     }

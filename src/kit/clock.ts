@@ -13,10 +13,11 @@ export interface Ran {
 export interface Clock {
   now(): Instant;
   /**
-   * Calls `run` once `at` is reached, never inside the call itself. `what` names it in the answer of `advance`.
+   * Calls `run` once `at` is reached, never inside the call itself. `what` names it in the answer of `advance`, which passes over
+   * what is called null: a look whether there is anything to do.
    * The promise that `run` answers is awaited by `advance` before time moves on.
    */
-  schedule(at: Instant, what: string, run: () => void | Promise<void>): Scheduled;
+  schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Scheduled;
 }
 
 export interface Scheduled {
@@ -40,7 +41,7 @@ export function duration(text: string): number | undefined {
 interface Entry extends Scheduled {
   readonly at: Instant;
   readonly order: number;
-  readonly what: string;
+  readonly what: string | null;
   readonly run: () => void | Promise<void>;
   cancelled: boolean;
 }
@@ -65,7 +66,7 @@ export class AdjustableClock implements Clock {
     return this.#frozenAt ?? Date.now() + this.#offset_ms;
   }
 
-  schedule(at: Instant, what: string, run: () => void | Promise<void>): Scheduled {
+  schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Scheduled {
     const entry: Entry = { at, order: this.#scheduled++, what, run, cancelled: false, cancel: () => this.#drop(entry) };
     this.#insert(entry);
     this.#arm();
@@ -109,7 +110,7 @@ export class AdjustableClock implements Clock {
     this.freeze();
     for (let entry = this.#next(until); entry !== undefined; entry = this.#next(until)) {
       this.#frozenAt = Math.max(this.now(), entry.at);
-      ran.push({ at: iso(this.now()), what: entry.what });
+      if (entry.what !== null) ran.push({ at: iso(this.now()), what: entry.what });
       await entry.run();
     }
     this.#frozenAt = Math.max(this.now(), until);
