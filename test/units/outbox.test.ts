@@ -256,6 +256,33 @@ test("a success ends the count of failing days", async () => {
   assert.equal((await world.read(webhook)).active, true);
 });
 
+test("a new address does not answer for the failures of the old one", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver(() => 500);
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.clock.advance(119 * H);
+  kept(await changeWebhook(world.unit, world.caller, webhook.id, { url: `${receiver.url}/new` }, anything));
+  await world.clock.advance(2 * H);
+  await world.emit();
+  await world.outbox.idle();
+  assert.equal((await world.read(webhook)).active, true);
+});
+
+test("sent again by hand to a webhook that is switched off, a delivery is cancelled", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver();
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.outbox.idle();
+  kept(await changeWebhook(world.unit, world.caller, webhook.id, { active: false }, anything));
+  const [done] = await world.log(webhook);
+  kept(await redeliver(world.unit, world.caller, webhook.id, done?.id ?? ""));
+  await world.outbox.idle();
+  const [after] = await world.log(webhook);
+  assert.deepEqual([after?.status, after?.attempts.length, receiver.got.length], ["cancelled", 1, 1]);
+});
+
 test("a webhook switched off or removed in mid-retry stops", async () => {
   for (const stop of ["off", "removed"]) {
     const world = await outboxWorld();
