@@ -39,7 +39,7 @@ function read(path: string): SourceFile {
   return { path, text, code: codeOf(text), imports, loads };
 }
 
-const IMPORT = /(?:^|\n)(?:import|export)\b( type\b)?[^"';]*?from "([^"]+)"|import\("([^"]+)"\)/g;
+const IMPORT = /(?:^|\n)(?:import|export)\b( type\b)?(?:[^"';]*?from)? ?"([^"]+)"|import\("([^"]+)"\)/g;
 
 const fromRoot = (path: string, name: string): string =>
   name.startsWith(".") ? posix.join(posix.dirname(path), name) : name;
@@ -55,4 +55,4 @@ const statementsOf = (text: string): string => text.replace(TOKEN, (found) => (/
 
 /** Comments, strings and regular expressions become spaces; template literals lose their texts, not their `${}`. */
 export const codeOf = (text: string): string =>
-  text.replace(TOKEN, (found) => (found.startsWith("`") ? (found.match(/\$\{[^}]*\}/g)?.join(" ") ?? "") : " "));
+  text.replace(TOKEN, (found) => (found.startsWith("`") ? codeOf(found.match(/\$\{[^}]*\}/g)?.join(" ") ?? "") : " "));
