@@ -7,7 +7,7 @@ import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
 import { errorCode } from "../../src/store/json-file/disk.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 import type { Finding, Lab } from "./lab.ts";
-import { advance, collections, counters, examine, TOTAL } from "./model.ts";
+import { advance, collections, examine, total } from "./model.ts";
 
 const SIZE = "256k";
 
@@ -38,7 +38,7 @@ async function fill(folder: string, rounds: number): Promise<Finding> {
       const kept = await attempt(store);
       acknowledged += kept ? 1 : 0;
       refused += kept ? 0 : 1;
-      const seen = (await store.get(counters, TOTAL))?.n ?? 0;
+      const seen = await total(store);
       if (seen !== acknowledged) wrong.push(`round ${round}: ${acknowledged} acknowledged, ${seen} seen`);
     }
     rmSync(ballast);

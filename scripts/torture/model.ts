@@ -3,7 +3,7 @@
 import { collection, type Store, StoreRefusal } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 
-export const TOTAL = "total";
+const TOTAL = "total";
 const KEPT = 40;
 
 interface Counter {
@@ -18,7 +18,7 @@ interface Record {
   readonly text: string;
 }
 
-export const counters = collection<Counter>()({ name: "counters" });
+const counters = collection<Counter>()({ name: "counters" });
 const records = collection<Record>()({ name: "records", indexes: { all: { by: ["list"] } }, unique: { n: ["n"] } });
 const partners = collection<Record>()({ name: "partners", indexes: { all: { by: ["list"] } } });
 export const collections = [counters, records, partners];
@@ -38,6 +38,9 @@ export const advance = (store: Store): Promise<number> =>
     return n;
   });
 
+/** The number that the data have reached. */
+export const total = async (store: Store): Promise<number> => (await store.get(counters, TOTAL))?.n ?? 0;
+
 export interface Found {
   readonly total: number;
   readonly warnings: readonly string[];
@@ -52,13 +55,15 @@ export async function examine(file: string): Promise<Found | string> {
   } catch (error) {
     return `does not open: ${error instanceof StoreRefusal ? error.message : error}`;
   }
-  const total = (await store.get(counters, TOTAL))?.n ?? 0;
-  const expected = Array.from({ length: Math.min(total, KEPT) }, (_, at) => make(Math.max(0, total - KEPT) + at + 1));
+  const reached = await total(store);
+  const expected = Array.from({ length: Math.min(reached, KEPT) }, (_, at) =>
+    make(Math.max(0, reached - KEPT) + at + 1),
+  );
   const wrong: string[] = [];
   for (const from of [records, partners]) {
     const found = await store.page(from, "all", ["all"], { offset: 0, limit: 10 * KEPT });
-    if (JSON.stringify(found) !== JSON.stringify(expected)) wrong.push(`half a commit in ${from.name} at ${total}`);
+    if (JSON.stringify(found) !== JSON.stringify(expected)) wrong.push(`half a commit in ${from.name} at ${reached}`);
   }
   await store.close();
-  return wrong.length > 0 ? wrong.join("; ") : { total, warnings };
+  return wrong.length > 0 ? wrong.join("; ") : { total: reached, warnings };
 }

@@ -173,8 +173,7 @@ function hold(unique: KeyRule, holders: Map<Key, Row>, row: Row): void {
   if (key !== undefined) holders.set(key, row);
 }
 
-/** Only the holder frees a key: within one commit it may already have passed to another record. */
 function free(unique: KeyRule, holders: Map<Key, Row>, row: Row): void {
   const key = unique.keyOf(row.record);
-  if (key !== undefined && holders.get(key) === row) holders.delete(key);
+  if (key !== undefined) holders.delete(key);
 }

@@ -1,5 +1,6 @@
 // The numbered promises of the JSON-file store, on real files. Crashes and failing disks are in torture.test.ts.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
@@ -15,7 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { StoreRefusal } from "../../src/domain/store.ts";
+import { StorageUnavailable, StoreRefusal } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 import { folderFor, idsIn, note, notes, openStore, textOf, write } from "./fixture.ts";
 
@@ -236,6 +237,31 @@ for (const [what, lock] of [
   });
 }
 
+test("promise 5: a write for which there is no room is refused and cut off, nothing of it is seen, and writing resumes", async (t) => {
+  // A limit on the size of files makes a disk full for this process: the write comes back short, the next one fails.
+  const limit = (bytes: string) => spawnSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]).status === 0;
+  if (!limit("unlimited")) return t.skip("prlimit is not installed");
+  const folder = folderFor(t);
+  const file = join(folder, "data.json");
+  const { store, warnings } = await openStore(t, file);
+  await write(store, note("a"));
+  const before = textOf(`${file}.journal`);
+  limit(`${before.length + 30}`);
+  try {
+    for (const id of ["b", "c"]) await assert.rejects(write(store, note(id)), StorageUnavailable);
+    assert.equal(textOf(`${file}.journal`), before);
+    assert.deepEqual(await idsIn(store), ["a"]);
+    assert.equal(await store.find(notes, "text", ["text of b"]), undefined);
+    assert.deepEqual(await store.transact((tx) => tx.get(notes, "a")), note("a"));
+  } finally {
+    limit("unlimited");
+  }
+  await write(store, note("b"));
+  const copy = await openStore(t, crashed(file, join(folder, "copy.json")));
+  assert.deepEqual(await idsIn(copy.store), ["a", "b"]);
+  assert.deepEqual([...warnings, ...copy.warnings], []);
+});
+
 test("promise 6: an empty FILE is refused and left alone", async (t) => {
   const file = join(folderFor(t), "data.json");
   writeFileSync(file, "");
@@ -424,10 +450,11 @@ test("a restore among writes and foldings leaves what was written after it, and 
   const { store } = await openStore(t, file, { journal_bytes_max: 1_000 });
   const before = Array.from({ length: 200 }, (_, at) => write(store, note(`before ${at}`)));
   const restored = store.restore({ format: 1, collections: { notes: [note("restored")] } });
-  await Promise.all([...before, restored]);
+  const during = Array.from({ length: 50 }, (_, at) => write(store, note(`during ${at}`)));
+  await Promise.all([...before, restored, ...during]);
   await Promise.all(Array.from({ length: 50 }, (_, at) => write(store, note(`after ${at}`))));
   const ids = await idsIn(store);
-  assert.equal(ids.filter((id) => id.startsWith("after")).length, 50);
+  for (const name of ["during", "after"]) assert.equal(ids.filter((id) => id.startsWith(name)).length, 50);
   assert.ok(ids.includes("restored"));
   await store.close();
   assert.deepEqual(await idsIn((await openStore(t, file)).store), ids);

@@ -28,6 +28,19 @@ export const data: readonly Case[] = [
     },
   },
   {
+    title: "a snapshot and what was restored can be changed by whoever has them, without effect on the store",
+    async run(store) {
+      await put(store, item("a"));
+      const snapshot = JSON.parse(JSON.stringify(await store.snapshot()));
+      await store.restore(snapshot);
+      snapshot.collections.items[0].text = "changed";
+      const another: { collections: { items?: { text?: string }[] } } = JSON.parse(JSON.stringify(snapshot));
+      Object.assign(another, await store.snapshot());
+      Object.assign(another.collections.items?.[0] ?? {}, { text: "changed" });
+      assert.equal((await store.get(items, "a"))?.text, "");
+    },
+  },
+  {
     title: "restore puts back exactly the snapshot: records, order, lists and unique keys",
     async run(store) {
       await put(store, item("b", { slot: "s", colour: "red" }), item("a", { rank: "1" }));

@@ -163,6 +163,29 @@ export const isolation: readonly Case[] = [
       assert.equal(left.filter((one) => one?.n === 1).length, 1);
     },
   },
+  {
+    title: "of 150 that count a list, read its end and add to it, each sees one more than the one before",
+    async run(store) {
+      const add = () =>
+        store.transact(async (tx) => {
+          const count = await tx.count(items, "owner", ["ann"]);
+          const [last] = await idsOf(tx, "ann", { offset: Math.max(0, count - 1), limit: 5 });
+          assert.equal(last, count === 0 ? undefined : `item ${count - 1}`);
+          await tx.put(items, item(`item ${count}`));
+        });
+      const adds: Promise<void>[] = [];
+      for (let n = 0; n < 150; n += 1) {
+        adds.push(add());
+        // They come at different moments, some while the store is busy with those before.
+        if (n % 3 === 0) await new Promise(setImmediate);
+      }
+      await Promise.all(adds);
+      assert.deepEqual(
+        await idsOf(store),
+        Array.from({ length: 150 }, (_, n) => `item ${n}`),
+      );
+    },
+  },
   { title: "300 transfers at once between 8 accounts keep the sum at every look", run: transfers },
 ];
 
