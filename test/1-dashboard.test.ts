@@ -12,7 +12,6 @@ import { eventually } from "./support/wait.ts";
 import { fill, makeWorld } from "./support/world.ts";
 
 const OWN = { needs: "embedded" } as const;
-const ID = "1.dashboard";
 
 let made: ReturnType<typeof makeWorld> | undefined;
 /** One of everything in the account that the tests of this file share. */
@@ -21,7 +20,7 @@ function world(api: Client): ReturnType<typeof makeWorld> {
   return made;
 }
 
-choice(ID, "asks for a sign-in first and then goes on where one wanted to be", OWN, async ({ api }) => {
+choice("1.dashboard", "asks for a sign-in first and then goes on where one wanted to be", OWN, async ({ api }) => {
   const browser = new Browser(api);
   const asked = await browser.request("GET", "/dashboard/apps?skip=20");
   assert.equal(asked.status, 303);
@@ -30,7 +29,7 @@ choice(ID, "asks for a sign-in first and then goes on where one wanted to be", O
   assert.equal(posted.headers.location, "/dashboard/sign-in?next=%2Fdashboard");
 });
 
-choice(ID, "every page is whole and keeps to itself", OWN, async ({ api }) => {
+choice("1.dashboard", "every page is whole and keeps to itself", OWN, async ({ api }) => {
   const ids = await world(api);
   const browser = await owner(api);
   const pages = dashboardRows.filter(({ method, path }) => method === "GET" && !path.endsWith("/live"));
@@ -38,7 +37,7 @@ choice(ID, "every page is whole and keeps to itself", OWN, async ({ api }) => {
   assert.ok(pages.length > 20);
 });
 
-choice(ID, "nothing there says that it is missing, and what does", OWN, async ({ api }) => {
+choice("1.dashboard", "nothing there says that it is missing, and what does", OWN, async ({ api }) => {
   const browser = await owner(api);
   assertPage(await browser.open("/dashboard/nothing"), 404);
   assertPage(await browser.open("/dashboard/apps/app_00000000000000000000000"), 404);
@@ -51,7 +50,7 @@ choice(ID, "nothing there says that it is missing, and what does", OWN, async ({
 
 const EMPTY = /no apps yet|no data yet|nothing has happened yet|no webhooks yet|no oauth apps yet/i;
 
-choice(ID, "an empty account is told what to do next", { ...OWN, options: {} }, async ({ api }) => {
+choice("1.dashboard", "an empty account is told what to do next", { ...OWN, options: {} }, async ({ api }) => {
   const browser = await owner(api);
   for (const part of ["apps", "data-sources", "events", "settings/webhooks", "settings/oauth-apps"])
     assert.match(textOf(await browser.open(`/dashboard/${part}`)), EMPTY, part);
@@ -71,7 +70,7 @@ async function scopesOf(root: Client): Promise<ReadonlyMap<string, string>> {
   return found;
 }
 
-choice(ID, "each page takes the permission of the operation that it stands for", OWN, async ({ api }) => {
+choice("1.dashboard", "each page takes the permission of the operation that it stands for", OWN, async ({ api }) => {
   const ids = await world(api);
   const scopes = await scopesOf(api.root.as(null));
   for (const held of [...ALL_SCOPES, null]) {
@@ -89,7 +88,7 @@ choice(ID, "each page takes the permission of the operation that it stands for",
   }
 });
 
-choice(ID, "what a user may not do has no button", OWN, async ({ api }) => {
+choice("1.dashboard", "what a user may not do has no button", OWN, async ({ api }) => {
   const app = await api.create("/apps", { title: "Shown" });
   const { browser } = await person(api, ["read:apps"]);
   const page = await browser.open(`/dashboard/apps/${app.id}`);
@@ -102,7 +101,7 @@ choice(ID, "what a user may not do has no button", OWN, async ({ api }) => {
 const OTHER_KEY = "key-of-another-account";
 const TWO = { seed: { accounts: [{ name: "Mine" }, { name: "Other", api_keys: [{ name: "k", key: OTHER_KEY }] }] } };
 
-choice(ID, "another account's things are not there", { ...OWN, options: TWO }, async ({ api }) => {
+choice("1.dashboard", "another account's things are not there", { ...OWN, options: TWO }, async ({ api }) => {
   const ids = await makeWorld(api.as(OTHER_KEY));
   const browser = await owner(api);
   const csrf = csrfOf(await browser.open("/dashboard/apps/new"));
@@ -117,7 +116,7 @@ choice(ID, "another account's things are not there", { ...OWN, options: TWO }, a
 });
 
 choice(
-  ID,
+  "1.dashboard",
   "a limited account is shown but not changed, a suspended one not shown",
   { ...OWN, options: {} },
   async ({ api, service }) => {
@@ -137,7 +136,7 @@ choice(
   },
 );
 
-choice(ID, "a form that is not our own changes nothing", OWN, async ({ api }) => {
+choice("1.dashboard", "a form that is not our own changes nothing", OWN, async ({ api }) => {
   const ids = await world(api);
   const browser = await owner(api);
   const csrf = csrfOf(await browser.open("/dashboard/apps/new"));
@@ -152,7 +151,7 @@ choice(ID, "a form that is not our own changes nothing", OWN, async ({ api }) =>
   assert.equal((await api.get(`/apps/${ids.app_id}`)).status, 200);
 });
 
-choice(ID, "an app is made, changed, deployed and deleted", OWN, async ({ api }) => {
+choice("1.dashboard", "an app is made, changed, deployed and deleted", OWN, async ({ api }) => {
   const browser = await owner(api);
   const title = `App ${fresh()}`;
   const filled = { title, description: "One\r\ntwo", theme: "dark", public: "on" };
@@ -181,24 +180,29 @@ choice(ID, "an app is made, changed, deployed and deleted", OWN, async ({ api })
   assert.equal((await api.get(`/apps/${id}`)).status, 404);
 });
 
-choice(ID, "Settings, API Keys: a new key is shown once and works until it is revoked", OWN, async ({ api }) => {
-  const browser = await owner(api);
-  const path = "/dashboard/settings/api-keys";
-  const page = await browser.open(path);
-  const made = await browser.submit(page, path, { name: "Build server" });
-  assertPage(made, 201);
-  const key = /<code class="secret" id="secret">(ahs_[\w-]{43})<\/code>/.exec(made.text)?.[1] ?? "";
-  assert.equal((await api.as(key).get("/apps")).status, 200);
-  const later = await browser.open(path);
-  assert.ok(!later.text.includes(key), "not shown again");
-  assert.ok(later.text.includes(key.slice(-4)));
-  const { id } = (await api.get("/api-keys?limit=100")).items.find(({ name }) => name === "Build server") ?? {};
-  await browser.submit(later, `${path}/${str(id)}/revoke`, {});
-  assert.equal((await api.as(key).get("/apps")).status, 401);
-  assertPage(await browser.submit(page, path, { name: " " }), 422);
-});
+choice(
+  "1.dashboard",
+  "Settings, API Keys: a new key is shown once and works until it is revoked",
+  OWN,
+  async ({ api }) => {
+    const browser = await owner(api);
+    const path = "/dashboard/settings/api-keys";
+    const page = await browser.open(path);
+    const made = await browser.submit(page, path, { name: "Build server" });
+    assertPage(made, 201);
+    const key = /<code class="secret" id="secret">(ahs_[\w-]{43})<\/code>/.exec(made.text)?.[1] ?? "";
+    assert.equal((await api.as(key).get("/apps")).status, 200);
+    const later = await browser.open(path);
+    assert.ok(!later.text.includes(key), "not shown again");
+    assert.ok(later.text.includes(key.slice(-4)));
+    const { id } = (await api.get("/api-keys?limit=100")).items.find(({ name }) => name === "Build server") ?? {};
+    await browser.submit(later, `${path}/${str(id)}/revoke`, {});
+    assert.equal((await api.as(key).get("/apps")).status, 401);
+    assertPage(await browser.submit(page, path, { name: " " }), 422);
+  },
+);
 
-choice(ID, "users are added with a link that signs them in, changed and removed", OWN, async ({ api }) => {
+choice("1.dashboard", "users are added with a link that signs them in, changed and removed", OWN, async ({ api }) => {
   const browser = await owner(api);
   const email = `${fresh()}@example.com`;
   const page = await browser.open("/dashboard/users/new");
@@ -218,7 +222,7 @@ choice(ID, "users are added with a link that signs them in, changed and removed"
   assert.equal((await api.get(`/users/${str(user?.id)}`)).status, 404);
 });
 
-choice(ID, "the last admin stays, and is told why", { ...OWN, options: {} }, async ({ api, service }) => {
+choice("1.dashboard", "the last admin stays, and is told why", { ...OWN, options: {} }, async ({ api, service }) => {
   const browser = new Browser(api);
   await browser.request("GET", service.signInUrl);
   const id = str((await api.get("/users")).items[0]?.id);
@@ -228,75 +232,85 @@ choice(ID, "the last admin stays, and is told why", { ...OWN, options: {} }, asy
   assert.match(textOf(refused), /last user with the permission admin/);
 });
 
-choice(ID, "data are uploaded as a file or pasted, shown when they are read, or why not", OWN, async ({ api }) => {
-  const browser = await owner(api);
-  const csrf = csrfOf(await browser.open("/dashboard/data-sources/new"));
-  const upload = async (fields: Record<string, string>) => {
-    const { body, type } = multipart({ csrf, ...fields });
-    const headers = { "content-type": type, origin: browser.origin };
-    return browser.request("POST", "/dashboard/data-sources", headers, body);
-  };
-  const settled = (location: string) =>
-    eventually(async () => {
-      const page = await browser.open(location);
-      return /Still being processed/.test(page.text) ? undefined : page;
-    });
-  const csv = "town,people\r\n<Łódź>,670\r\n";
-  const made = await upload({ name: "Towns", type: "csv", app_id: "", text: "", data: csv });
-  assert.equal(made.status, 303, made.text);
-  const page = await settled(made.header("location"));
-  assertPage(page);
-  assert.match(textOf(page), /<Łódź> 670/);
-  const pasted = await upload({ name: "Pasted", type: "json", text: '[{"a":1}]', data: "" });
-  assert.match(textOf(await settled(pasted.header("location"))), /a number 1 /);
-  const failed = await upload({ name: "Broken", type: "csv", data: "a,b\r\n1\r\n" });
-  assert.match(textOf(await settled(failed.header("location"))), /could not be processed Line 2/);
-  for (const wrong of [
-    { type: "json", data: "[" },
-    { type: "csv", data: "" },
-    { type: "xml", data: "x" },
-  ]) {
-    const refused = await upload({ name: "N", ...wrong });
+choice(
+  "1.dashboard",
+  "data are uploaded as a file or pasted, shown when they are read, or why not",
+  OWN,
+  async ({ api }) => {
+    const browser = await owner(api);
+    const csrf = csrfOf(await browser.open("/dashboard/data-sources/new"));
+    const upload = async (fields: Record<string, string>) => {
+      const { body, type } = multipart({ csrf, ...fields });
+      const headers = { "content-type": type, origin: browser.origin };
+      return browser.request("POST", "/dashboard/data-sources", headers, body);
+    };
+    const settled = (location: string) =>
+      eventually(async () => {
+        const page = await browser.open(location);
+        return /Still being processed/.test(page.text) ? undefined : page;
+      });
+    const csv = "town,people\r\n<Łódź>,670\r\n";
+    const made = await upload({ name: "Towns", type: "csv", app_id: "", text: "", data: csv });
+    assert.equal(made.status, 303, made.text);
+    const page = await settled(made.header("location"));
+    assertPage(page);
+    assert.match(textOf(page), /<Łódź> 670/);
+    const pasted = await upload({ name: "Pasted", type: "json", text: '[{"a":1}]', data: "" });
+    assert.match(textOf(await settled(pasted.header("location"))), /a number 1 /);
+    const failed = await upload({ name: "Broken", type: "csv", data: "a,b\r\n1\r\n" });
+    assert.match(textOf(await settled(failed.header("location"))), /could not be processed Line 2/);
+    for (const wrong of [
+      { type: "json", data: "[" },
+      { type: "csv", data: "" },
+      { type: "xml", data: "x" },
+    ]) {
+      const refused = await upload({ name: "N", ...wrong });
+      assertPage(refused, 422);
+      assert.match(refused.text, /class="fault"/);
+    }
+    const { body, type } = multipart({ csrf, name: "Latin", type: "csv" });
+    const latin = body.replace("Latin\r\n", "Latin\r\n").replace("csv\r\n--", "\xff\r\n--");
+    const unread = await browser.request(
+      "POST",
+      "/dashboard/data-sources",
+      { "content-type": type, origin: browser.origin },
+      Buffer.from(latin, "latin1").toString("latin1"),
+    );
+    assert.ok(unread.status >= 400);
+    const where = made.header("location").replace(/\?.*/, "");
+    await browser.submit(page, `${where}/delete`, {});
+    assert.equal((await browser.open(where)).status, 404);
+  },
+);
+
+choice(
+  "1.dashboard",
+  "Settings, OAuth apps: registered with a secret that is shown once, and removed",
+  OWN,
+  async ({ api }) => {
+    const browser = await owner(api);
+    const path = "/dashboard/settings/oauth-apps";
+    const page = await browser.open(`${path}/new`);
+    const filled = {
+      name: "Mailer",
+      redirect_uris: "https://a.example/cb\r\n\r\n https://b.example/cb ",
+      "scopes.admin": "on",
+    };
+    const made = await browser.submit(page, path, filled);
+    assertPage(made, 201);
+    const id = /cli_[0-9A-Za-z]{23}/.exec(made.text)?.[0] ?? "";
+    const { redirect_uris, scopes } = (await api.get(`/oauth-clients/${id}`)).json;
+    assert.deepEqual([redirect_uris, scopes], [["https://a.example/cb", "https://b.example/cb"], ["admin"]]);
+    assert.match(made.text, /id="secret">[\w-]{43}</);
+    const refused = await browser.submit(page, path, { name: "N", redirect_uris: "ftp://x" });
     assertPage(refused, 422);
-    assert.match(refused.text, /class="fault"/);
-  }
-  const { body, type } = multipart({ csrf, name: "Latin", type: "csv" });
-  const latin = body.replace("Latin\r\n", "Latin\r\n").replace("csv\r\n--", "\xff\r\n--");
-  const unread = await browser.request(
-    "POST",
-    "/dashboard/data-sources",
-    { "content-type": type, origin: browser.origin },
-    Buffer.from(latin, "latin1").toString("latin1"),
-  );
-  assert.ok(unread.status >= 400);
-  const where = made.header("location").replace(/\?.*/, "");
-  await browser.submit(page, `${where}/delete`, {});
-  assert.equal((await browser.open(where)).status, 404);
-});
+    assert.match(textOf(refused), /It must be https/);
+    await browser.submit(await browser.open(path), `${path}/${id}/delete`, {});
+    assert.equal((await api.get(`/oauth-clients/${id}`)).status, 404);
+  },
+);
 
-choice(ID, "Settings, OAuth apps: registered with a secret that is shown once, and removed", OWN, async ({ api }) => {
-  const browser = await owner(api);
-  const path = "/dashboard/settings/oauth-apps";
-  const page = await browser.open(`${path}/new`);
-  const filled = {
-    name: "Mailer",
-    redirect_uris: "https://a.example/cb\r\n\r\n https://b.example/cb ",
-    "scopes.admin": "on",
-  };
-  const made = await browser.submit(page, path, filled);
-  assertPage(made, 201);
-  const id = /cli_[0-9A-Za-z]{23}/.exec(made.text)?.[0] ?? "";
-  const { redirect_uris, scopes } = (await api.get(`/oauth-clients/${id}`)).json;
-  assert.deepEqual([redirect_uris, scopes], [["https://a.example/cb", "https://b.example/cb"], ["admin"]]);
-  assert.match(made.text, /id="secret">[\w-]{43}</);
-  const refused = await browser.submit(page, path, { name: "N", redirect_uris: "ftp://x" });
-  assertPage(refused, 422);
-  assert.match(textOf(refused), /It must be https/);
-  await browser.submit(await browser.open(path), `${path}/${id}/delete`, {});
-  assert.equal((await api.get(`/oauth-clients/${id}`)).status, 404);
-});
-
-choice(ID, "an event leads to the request that caused it and to what was sent", OWN, async ({ api }) => {
+choice("1.dashboard", "an event leads to the request that caused it and to what was sent", OWN, async ({ api }) => {
   const browser = await owner(api);
   const hook = await api.create("/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"] });
   const made = await api.post("/apps", { title: "Caused" });
@@ -310,7 +324,7 @@ choice(ID, "an event leads to the request that caused it and to what was sent", 
   assert.doesNotMatch(list.text.replace(/<nav[\s\S]*?<\/nav>/g, ""), /app\.deployed/);
 });
 
-choice(ID, "lists begin with the newest and turn pages", { ...OWN, options: {} }, async ({ api }) => {
+choice("1.dashboard", "lists begin with the newest and turn pages", { ...OWN, options: {} }, async ({ api }) => {
   const browser = await owner(api);
   for (let n = 1; n <= 21; n += 1) await api.create("/apps", { title: `Number ${n}.` });
   const first = textOf(await browser.open("/dashboard/apps"));

@@ -57,8 +57,8 @@ const HEADERS: readonly (readonly [string, string])[] = [
   ],
 ];
 
-const EXAMPLE = `import { createHmac, timingSafeEqual } from "node:crypto";
-import { createServer } from "node:http";
+const EXAMPLE = `const { createHmac, timingSafeEqual } = require("node:crypto");
+const { createServer } = require("node:http");
 
 const seen = new Set();
 

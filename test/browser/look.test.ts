@@ -1,0 +1,156 @@
+// How the pages look, as far as a machine can tell: nothing sticks out at 380 or 1440 px, light and dark are told apart and
+// readable, and what people typed in stands there as text.
+import assert from "node:assert/strict";
+import { dashboardRows } from "../../src/web/dashboard/rows.ts";
+import { inBrowser, type Stage, sees } from "../support/chromium.ts";
+import { str } from "../support/client.ts";
+import { eventually } from "../support/wait.ts";
+import { fill, makeWorld } from "../support/world.ts";
+
+const LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk".repeat(3);
+
+async function everyPath({ api }: Stage): Promise<string[]> {
+  const ids = await makeWorld(api);
+  await api.patch(`/apps/${ids.app_id}`, { title: LONG, description: LONG, public: true });
+  await api.post("/data-sources", { name: LONG, type: "json", app_id: ids.app_id, data: [{ [LONG]: LONG, n: 1 }] });
+  const shown = dashboardRows.filter(({ method, path }) => method === "GET" && !path.endsWith("/live"));
+  const site = (await api.get(`/apps/${ids.app_id}/deployments`)).items[0];
+  return [...shown.map(({ path }) => fill(path, ids)), new URL(str(site?.url)).pathname, "/docs", "/dashboard/sign-in"];
+}
+
+inBrowser("browser: nothing sticks out at 380 and 1440 pixels", async (stage) => {
+  const { page, go } = stage;
+  const paths = await everyPath(stage);
+  for (const width of [380, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const path of paths) {
+      await go(path);
+      assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width, `${path} at ${width}`);
+    }
+  }
+});
+
+/** The least contrast of any text on the page with what lies behind it (WCAG 2, relative luminance). */
+const CONTRAST = `(() => {
+  const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgb = (colour) => { probe.clearRect(0, 0, 1, 1); probe.fillStyle = colour; probe.fillRect(0, 0, 1, 1); return probe.getImageData(0, 0, 1, 1).data; };
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const behind = (element) => { for (let at = element; at; at = at.parentElement) { const colour = rgb(getComputedStyle(at).backgroundColor); if (colour[3] === 255) return colour; } return [255, 255, 255]; };
+  let least = { ratio: 99 };
+  for (const element of document.querySelectorAll("body *")) {
+    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== "")) continue;
+    const [a, b] = [light(rgb(getComputedStyle(element).color)), light(behind(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < least.ratio) least = { ratio, what: element.outerHTML.slice(0, 120) };
+  }
+  return least;
+})()`;
+
+inBrowser("browser: light and dark follow the system, and both are readable", async (stage) => {
+  const { page, go } = stage;
+  const paths = await everyPath(stage);
+  const backgrounds = new Set<unknown>();
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const path of paths) {
+      await go(path);
+      const { ratio, what } = await page.evaluate<{ ratio: number; what: string }>(CONTRAST);
+      assert.ok(ratio >= 4.5, `${path} in ${colorScheme}: ${ratio} ${what}`);
+    }
+    await go("/dashboard");
+    backgrounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
+  }
+  assert.equal(backgrounds.size, 2);
+});
+
+const PARTS = [
+  "<script>alert(1)</script>",
+  '"><img src=x onerror=alert(1)>',
+  "'><svg onload=alert(1)>",
+  "</title><script>alert(1)</script>",
+  "</textarea><script>alert(1)</script>",
+  "</pre></code><iframe src=javascript:alert(1)>",
+  "<!--",
+  "]]>",
+  "&lt;b&gt;",
+  "&amp;#60;",
+  "javascript:alert(1)",
+  "{{7*7}}$" + "{7*7}#{7*7}",
+  "\\u003cscript>",
+  "\u2028\u2029",
+  "\u202eesrever",
+  "\ufeffmark",
+  "a\u0300\u0301",
+  "\u{1f469}\u200d\u{1f680}",
+  "onfocus=alert(1) autofocus x=",
+  "`$" + "{alert(1)}`",
+  "<a href='//evil.example'>x</a>",
+  "<base href=//evil.example>",
+  "<form action=//evil.example>",
+  "<style>*{display:none}</style>",
+  "%3Cscript%3E",
+];
+/** Each alone, doubled, and around and behind others: 500 in all. */
+const HOSTILE = PARTS.flatMap((part, at) =>
+  Array.from(
+    { length: 20 },
+    (_, n) => `${n}${"<".repeat(n % 3)}${part}${n % 2 === 0 ? part : ""}${PARTS[(at + n) % PARTS.length]}`,
+  ),
+);
+
+/** What must not have become of a string. */
+const STRAY = `document.querySelectorAll("main img, main iframe, main script, main style, main base, main [onerror], main [onload], main [onfocus], main [autofocus]").length`;
+
+inBrowser("browser: 500 hostile strings are shown as text", async ({ api, page, go }) => {
+  assert.equal(new Set(HOSTILE).size, 500);
+  for (const text of HOSTILE)
+    await api.create("/apps", { title: text, description: text, theme: text.slice(0, 64).toWellFormed() });
+  const texts = (selector: string) =>
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => each.textContent)`,
+    );
+  const shown: string[] = [];
+  for (let skip = 0; skip < HOSTILE.length; skip += 20) {
+    await go(`/dashboard/apps?skip=${skip}`);
+    shown.push(...(await texts(".list .title a")));
+    assert.equal(await page.evaluate(STRAY), 0);
+  }
+  assert.deepEqual(shown.reverse(), HOSTILE);
+  const last = (await api.get(`/apps?limit=100&offset=400`)).items;
+  for (const app of last.filter((_, at) => at % 9 === 0)) {
+    await go(`/dashboard/apps/${str(app.id)}/edit`);
+    assert.equal(await page.getByLabel("Title").inputValue(), app.title);
+    assert.equal(await page.getByLabel("Description").inputValue(), app.description);
+    assert.equal(await page.evaluate(STRAY), 0);
+  }
+});
+
+inBrowser("browser: 500 hostile strings are text in charts and tables, too", async ({ api, page, go }) => {
+  const { id } = await api.create("/apps", { title: HOSTILE[0], description: HOSTILE[1], public: true });
+  for (const [at, start] of [0, 200, 400].entries()) {
+    const rows = HOSTILE.slice(start, start + 200);
+    const data = rows.map((name, n) => ({ [PARTS[0] ?? ""]: name, [PARTS[1] ?? ""]: n }));
+    await api.create("/data-sources", { name: HOSTILE[at], type: "json", app_id: id, data });
+  }
+  await eventually(async () =>
+    (await api.get("/data-sources")).items.every(({ status }) => status === "ready") ? true : undefined,
+  );
+  const { url } = await api.create(`/apps/${id}/deploy`, { name: "R" });
+  await go(new URL(str(url)).pathname);
+  const titles = await page.evaluate<string[]>(`[...document.querySelectorAll(".point")].map((point) => point.title)`);
+  assert.deepEqual(
+    titles.map((title) => title.replace(/, \d+$/, "")),
+    HOSTILE,
+  );
+  const cells = await page.evaluate<string[]>(
+    `[...document.querySelectorAll("td:first-child")].map((cell) => cell.textContent)`,
+  );
+  assert.deepEqual(cells, HOSTILE);
+  assert.equal(await page.evaluate(STRAY), 0);
+  await page.locator(".point").first().click();
+  await page.locator("output", { hasText: ", 0" }).waitFor();
+  const event = (await api.get("/events?type=user.interaction")).items[0];
+  await go(`/dashboard/events/${str(event?.id)}`);
+  await sees(page, "chart_click");
+  assert.equal(await page.evaluate(STRAY), 0);
+});

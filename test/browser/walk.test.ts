@@ -1,0 +1,209 @@
+// What a user does, in a real browser against a real server: with the script, without it, and by keyboard alone.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { inBrowser, type Stage, sees } from "../support/chromium.ts";
+import { members, str } from "../support/client.ts";
+import { closeLater } from "../support/closing.ts";
+import { httpReceiver } from "../support/http-receiver.ts";
+import { listen } from "../support/receivers.ts";
+import { eventually } from "../support/wait.ts";
+
+const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20\n2026-02,North,30\n2026-02,South,40\n";
+
+/** A public app with data, deployed; answers where. */
+async function deployed({ api }: Stage): Promise<string> {
+  const { id } = await api.create("/apps", { title: "Sales overview", public: true });
+  const source = await api.create("/data-sources", { name: "Revenue", type: "csv", app_id: id, data: SALES });
+  await eventually(async () => ((await api.get(`/data-sources/${source.id}`)).json.row_count === 4 ? 1 : undefined));
+  const { url } = await api.create(`/apps/${id}/deploy`, { name: "R1" });
+  return new URL(str(url)).pathname;
+}
+
+const clicks = async ({ api }: Stage) =>
+  (await api.get("/events?type=user.interaction")).items.map((event) => members(members(event.data).object));
+
+inBrowser(
+  "browser: from the printed link to a delivery that is sent again",
+  async (stage) => {
+    const { api, context, page, go } = stage;
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByLabel("Name of the new key").fill("Build server");
+    await page.getByRole("button", { name: "Generate new key" }).click();
+    await page.getByRole("button", { name: "Copy" }).click();
+    await sees(page, "Copied");
+    const key = String(await page.evaluate("navigator.clipboard.readText()"));
+    assert.equal((await api.as(key).get("/apps")).status, 200, "the copied key works");
+
+    const receiver = await httpReceiver((count) => (count === 1 ? 500 : 204));
+    await page.getByRole("link", { name: "Webhooks" }).click();
+    await page.getByRole("link", { name: "New webhook" }).click();
+    await page.getByLabel("URL").fill(receiver.url);
+    await page.getByLabel("user.interaction").check();
+    await page.getByRole("button", { name: "Register" }).click();
+    await page.getByRole("link", { name: "To the webhook and its deliveries" }).click();
+    await sees(page, "No deliveries yet");
+    await sees(page, "Live");
+
+    const site = await context.newPage();
+    await go("/dashboard/apps/new", site);
+    await site.getByLabel("Title").fill("Sales overview");
+    await site.getByLabel("Public").check();
+    await site.getByRole("button", { name: "Create app" }).click();
+    await site.getByRole("link", { name: "Add data" }).click();
+    await site.getByLabel("Name").fill("Revenue");
+    await site
+      .getByLabel("File")
+      .setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
+    await site.getByRole("button", { name: "Upload" }).click();
+    await sees(site, "ready");
+    await site.locator("dd a[href*='/apps/']").click();
+    await site.getByText("Deploy", { exact: true }).first().click();
+    await site.getByLabel("Name").fill("Release 1");
+    await site.getByRole("button", { name: "Deploy" }).click();
+    await site.getByRole("link", { name: "Release 1" }).click();
+    await site.getByRole("button", { name: "2026-02, 30, North" }).click();
+    await site.locator("output", { hasText: "2026-02, 30, North" }).waitFor();
+
+    await sees(page, "1 attempt");
+    const { data } = members(JSON.parse(receiver.got[0]?.body ?? ""));
+    const { data_point, interaction_type } = members(members(data).object);
+    assert.deepEqual([interaction_type, data_point], ["chart_click", { x: "2026-02", y: 30, category: "North" }]);
+    assert.equal(new URL(site.url()).search, "", "the page was not loaded again");
+    await page.locator(".log summary").click();
+    await page.getByRole("button", { name: "Send again" }).click();
+    await sees(page, "succeeded");
+    await page.locator(".log summary").click();
+    await sees(page, "by hand");
+    assert.equal(receiver.got.length, 2);
+    assert.deepEqual((await clicks(stage)).length, 1);
+  },
+  { service: { clock: "manual" } },
+);
+
+inBrowser("browser: an open row stays open while the log follows", async ({ api, page, go }) => {
+  const receiver = await httpReceiver();
+  const { id } = await api.create("/webhooks", { url: receiver.url, events: ["app.created"] });
+  await api.create("/apps", { title: "First" });
+  await go(`/dashboard/settings/webhooks/${id}`);
+  await sees(page, "succeeded");
+  await page.locator(".log summary").click();
+  await page.locator(".log button").focus();
+  const focused = await page.evaluate("document.activeElement.id");
+  await api.create("/apps", { title: "Second" });
+  await page.locator(".log > li").nth(1).waitFor();
+  await page.locator(".log > li", { hasText: "succeeded" }).nth(1).waitFor();
+  assert.deepEqual(await page.evaluate("[...document.querySelectorAll('.log details')].map((each) => each.open)"), [
+    false,
+    true,
+  ]);
+  assert.equal(await page.evaluate("document.activeElement.id"), focused);
+});
+
+inBrowser("browser: by keyboard alone a point is found and sent", async (stage) => {
+  const { page, go } = stage;
+  await go(await deployed(stage));
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate("document.activeElement.className"), "skip");
+  const current = () => page.evaluate("document.activeElement.title");
+  await page.keyboard.press("Tab");
+  assert.equal(await current(), "2026-01, 10, North", "a chart is one stop");
+  for (const [key, title] of [
+    ["ArrowRight", "2026-01, 20, South"],
+    ["End", "2026-02, 40, South"],
+    ["ArrowRight", "2026-02, 40, South"],
+    ["ArrowLeft", "2026-02, 30, North"],
+    ["Home", "2026-01, 10, North"],
+    ["ArrowLeft", "2026-01, 10, North"],
+    ["ArrowDown", "2026-01, 20, South"],
+  ] as const) {
+    await page.keyboard.press(key);
+    assert.equal(await current(), title, key);
+  }
+  const sent = page.waitForResponse((response) => response.request().method() === "POST");
+  await page.keyboard.press("Enter");
+  await sent;
+  assert.deepEqual(
+    (await clicks(stage)).map(({ data_point }) => data_point),
+    [{ x: "2026-01", y: 20, category: "South" }],
+  );
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate("document.activeElement.localName"), "summary", "and one stop only");
+});
+
+inBrowser("browser: by keyboard alone an app is made and deleted", async ({ api, page, go }) => {
+  await go("/dashboard/apps/new");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  const next = async (label: string) => {
+    for (let tabs = 0; tabs < 20; tabs += 1) {
+      await page.keyboard.press("Tab");
+      if (
+        (await page.evaluate("(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()")) ===
+        label
+      )
+        return;
+    }
+    assert.fail(`${label} is not reached`);
+  };
+  await next("Title");
+  await page.keyboard.type("By hand");
+  await page.keyboard.press("Enter");
+  await sees(page, "Created.");
+  assert.equal((await api.get("/apps")).items[0]?.title, "By hand");
+  await next("Delete this app");
+  await page.keyboard.press("Enter");
+  await next("Delete for good");
+  await page.keyboard.press("Enter");
+  await sees(page, "Deleted.");
+  assert.equal((await api.get("/apps")).json.total, 0);
+});
+
+inBrowser(
+  "browser: everything works without the script",
+  async (stage) => {
+    const { api, page, go } = stage;
+    const receiver = await httpReceiver();
+    const { id } = await api.create("/webhooks", { url: receiver.url, events: ["user.interaction"] });
+    await go("/dashboard/settings/api-keys");
+    await page.getByLabel("Name of the new key").fill("Plain");
+    await page.getByRole("button", { name: "Generate new key" }).click();
+    assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
+    assert.match(String(await page.locator("code.secret").textContent()), /^ahs_/);
+    await go(await deployed(stage));
+    await page.getByRole("button", { name: "2026-02, 40, South" }).click();
+    await page.locator("output", { hasText: "2026-02, 40, South" }).waitFor();
+    await page.getByText("The same as a table").click();
+    await page.getByRole("cell", { name: "South" }).first().waitFor();
+    assert.deepEqual(
+      (await clicks(stage)).map(({ data_point }) => data_point),
+      [{ x: "2026-02", y: 40, category: "South" }],
+    );
+    await eventually(async () => receiver.got[0]);
+    await go(`/dashboard/settings/webhooks/${id}`);
+    await page.getByRole("button", { name: "Send again" }).click();
+    await sees(page, "Queued.");
+    await eventually(async () => receiver.got[1]);
+  },
+  { browser: { javaScriptEnabled: false } },
+);
+
+inBrowser("browser: an OAuth app is allowed, and denied", async ({ api, page, go, hosts }) => {
+  const server = createServer((_request, response) => response.end("back"));
+  closeLater(() => server.close());
+  const back = `http://127.0.0.1:${await listen(server)}/callback`;
+  hosts.add(new URL(back).host);
+  const client = await api.create("/oauth-clients", { name: "Mailer", redirect_uris: [back], scopes: ["read:apps"] });
+  const query = { client_id: client.id, redirect_uri: back, response_type: "code", scope: "read:apps", state: "s" };
+  for (const [button, found] of [
+    ["Deny", "access_denied"],
+    ["Allow", null],
+  ] as const) {
+    await go(`/oauth/authorize?${new URLSearchParams(query)}`);
+    await page.getByRole("button", { name: button }).click();
+    await page.waitForURL(`${back}*`);
+    const { searchParams } = new URL(page.url());
+    assert.deepEqual([searchParams.get("error"), searchParams.get("state")], [found, "s"]);
+    assert.equal(searchParams.has("code"), found === null);
+  }
+});

@@ -1,0 +1,105 @@
+// A real browser for the tests of the pages: Debian's Chromium or whichever is found. Where there is none the tests say that
+// they are skipped, and why; APPHOST_REQUIRE_BROWSER=1 makes that a failure. Whatever a test does, it also fails on a
+// message in the console, on a breach of the content security policy, and on a request to another host.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Service, type ServiceOptions, startService } from "../../src/index.ts";
+import { Client } from "./client.ts";
+import { closeLater } from "./closing.ts";
+
+const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const FOUND = [process.env.APPHOST_CHROMIUM, ...PLACES].find((path) => path !== undefined && existsSync(path));
+const REQUIRED = process.env.APPHOST_REQUIRE_BROWSER === "1";
+const QUIET = [
+  "no-sandbox",
+  "disable-gpu",
+  "disable-quic",
+  "no-first-run",
+  "disable-background-networking",
+  "disable-component-update",
+  "disable-sync",
+];
+
+export interface Stage {
+  readonly service: Service;
+  readonly api: Client;
+  readonly context: BrowserContext;
+  /** A page on which the owner is signed in. */
+  readonly page: Page;
+  /** Opens a path of the server under test. */
+  go(path: string, page?: Page): Promise<void>;
+  /** Statuses from 400 that the test expects; the console tells of every one of them. */
+  readonly expected: Set<number>;
+  /** Other hosts that the test itself leads to. */
+  readonly hosts: Set<string>;
+}
+
+let shared: Promise<Browser> | undefined;
+function browser(): Promise<Browser> {
+  shared ??= chromium.launch({ executablePath: FOUND ?? "", args: QUIET.map((flag) => `--${flag}`) });
+  return shared;
+}
+closeLater(async () => (await shared)?.close());
+
+export interface Staging {
+  readonly service?: ServiceOptions;
+  readonly browser?: BrowserContextOptions;
+}
+
+/** A test in the browser, with a server and a browser profile of its own. */
+export function inBrowser(name: string, run: (stage: Stage) => Promise<void>, staging: Staging = {}): void {
+  const skip = FOUND === undefined && !REQUIRED && `no Chromium was found (looked at ${PLACES.join(", ")})`;
+  test(name, { skip, timeout: 60_000 }, async () => {
+    assert.ok(FOUND !== undefined, "APPHOST_REQUIRE_BROWSER=1, but no Chromium was found: apt-get install chromium");
+    const service = await startService({ port: 0, log: "off", ...staging.service });
+    const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
+    const context = await (await browser()).newContext({ viewport: { width: 1440, height: 900 }, ...staging.browser });
+    try {
+      await staged(service, api, context, run);
+    } finally {
+      await context.close();
+      api.close();
+      await service.close();
+    }
+  });
+}
+
+const TELL = `addEventListener("securitypolicyviolation", (event) => {
+  console.error("policy: " + event.violatedDirective + " " + event.blockedURI);
+});`;
+
+async function staged(
+  service: Service,
+  api: Client,
+  context: BrowserContext,
+  run: (stage: Stage) => Promise<void>,
+): Promise<void> {
+  const expected = new Set<number>();
+  const hosts = new Set([new URL(service.authUrl).host]);
+  const faults: string[] = [];
+  await context.addInitScript(TELL);
+  context.on("request", (request) => {
+    const { host } = new URL(request.url());
+    if (!hosts.has(host)) faults.push(`a request to ${host}`);
+  });
+  context.on("console", (message) => {
+    const status = Number(/status of (\d+)/.exec(message.text())?.[1] ?? 0);
+    if (!expected.has(status)) faults.push(`${message.type()}: ${message.text()}`);
+  });
+  context.on("weberror", (error) => faults.push(String(error.error())));
+  context.on("dialog", (dialog) => {
+    faults.push(`a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  const page = await context.newPage();
+  const go = async (path: string, on = page) => void (await on.goto(service.authUrl + path));
+  await page.goto(service.signInUrl);
+  await run({ service, api, context, page, go, expected, hosts });
+  assert.deepEqual(faults, []);
+}
+
+/** Resolves as soon as the page holds the text, without loading it again. */
+export const sees = (page: Page, text: string | RegExp): Promise<void> =>
+  page.getByText(text).first().waitFor({ timeout: 10_000 });
