@@ -10,6 +10,8 @@ export interface Side {
   readonly name: string;
   readonly server: Server;
   readonly load: Omit<Load, "port">;
+  /** Goes before each run and is not measured. */
+  readonly prepare?: () => Promise<void>;
 }
 
 export interface Figures {
@@ -34,7 +36,8 @@ export interface Spread {
   readonly max: number;
 }
 
-export async function measure({ server, load }: Side): Promise<Figures> {
+export async function measure({ server, load, prepare }: Side): Promise<Figures> {
+  await prepare?.();
   const before = await server.usage();
   const measured = await run({ ...load, port: server.port });
   const after = await server.usage();

@@ -1,7 +1,8 @@
 // The REST API with everything on, against servers that do the least (issue figures: CPU per request).
+import { fileURLToPath } from "node:url";
 import { compare, type Result, type Side } from "./compare.ts";
 import { createApps, draft, get, type Load, post } from "./load.ts";
-import { Server, startService } from "./machine.ts";
+import { ours, Server, startService } from "./machine.ts";
 import { bare, installedPeers } from "./peers.ts";
 import { cpuLine, type Line } from "./table.ts";
 
@@ -48,9 +49,28 @@ export async function http(): Promise<Line[]> {
       const sides = servers.map((server): Side => ({ name: server.name, server, load: load(ids.get(server) ?? []) }));
       lines.push(...against(what, goal, await compare(sides)));
     }
-    return lines;
+    return [...lines, await withToken()];
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
+  }
+}
+
+/** The same server with an access token and with a key. */
+async function withToken(): Promise<Line> {
+  const [module = "", ...loader] = ours("index").toReversed();
+  const embedded = fileURLToPath(new URL("servers/embedded.mjs", import.meta.url));
+  const server = await Server.start({ name: "an API key", args: [...loader.toReversed(), embedded, module] });
+  try {
+    const ids = await createApps(server.port, APPS);
+    const token = await server.token();
+    const [key, jwt] = await compare([
+      { name: "an API key", server, load: load((n) => get(`/v1/apps/${ids[n % APPS]}`)) },
+      { name: "a token", server, load: load((n) => get(`/v1/apps/${ids[n % APPS]}`, token)) },
+    ]);
+    if (key === undefined || jwt === undefined) throw new Error("nothing was measured");
+    return cpuLine("GET one app with an access token (ES256)", jwt, key, "<= 1.05");
+  } finally {
+    await server.stop();
   }
 }
 

@@ -3,8 +3,10 @@
 // microsecond, where a file under /proc counts in hundredths of a second.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { cpus, totalmem } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const SERVER_CORE = "0";
@@ -67,13 +69,17 @@ export class Server {
   }
 
   async usage(): Promise<Usage> {
-    this.#child.send("usage");
-    const [usage] = await once(this.#child, "message");
+    const usage: Usage = await this.#ask("usage");
     return usage;
   }
 
-  /** Sends it something else over IPC and waits for the answer. */
-  async ask(question: object): Promise<unknown> {
+  /** An access token, where the server is `servers/embedded.mjs`. */
+  async token(): Promise<string> {
+    const token: string = await this.#ask("token");
+    return token;
+  }
+
+  async #ask(question: string) {
     this.#child.send(question);
     const [answer] = await once(this.#child, "message");
     return answer;
@@ -96,7 +102,7 @@ export class Server {
   }
 }
 
-function spawnPinned(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+export function spawnPinned(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
   const [command, ...before] = canPin ? ["taskset", "-c", SERVER_CORE, process.execPath] : [process.execPath];
   return spawn(command ?? process.execPath, [...before, ...args], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -108,14 +114,18 @@ function spawnPinned(args: readonly string[], env: Readonly<Record<string, strin
 export async function startService(flags: readonly string[] = [], name = "this server"): Promise<Server> {
   const port = await freePort();
   const common = ["--port", String(port), "--api-key", KEY, "--log", "off", "--rate-limit", RATE_LIMIT];
-  return Server.start({ name, args: [...entry(), ...common, ...flags] }, port);
+  return Server.start({ name, args: [...ours("bin"), ...common, ...flags] }, port);
 }
 
-/** The built command where there is one, as a user runs it. */
-export function entry(): readonly string[] {
-  const built = process.env.BENCH_ENTRY;
-  return built ? [built] : ["--import", "tsx", fileURLToPath(new URL("../../src/bin.ts", import.meta.url))];
-}
+/** What `npm run build` makes, as a user runs it; without it the sources, through tsx. */
+const DIST = process.env.BENCH_DIST ?? fileURLToPath(new URL("../../dist", import.meta.url));
+export const isBuilt = existsSync(join(DIST, "bin.js"));
+
+/** The arguments of node that run a module of this package. */
+export const ours = (module: "bin" | "index"): readonly string[] =>
+  isBuilt
+    ? [join(DIST, `${module}.js`)]
+    : ["--import", "tsx", fileURLToPath(new URL(`../../src/${module}.ts`, import.meta.url))];
 
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

@@ -1,10 +1,14 @@
 // npm run bench [-- part …]: measures this server against what people would use instead and prints a Markdown table.
 // Not a test: figures depend on the machine, which the table names.
+import { file } from "./file.ts";
+import { growth } from "./growth.ts";
 import { http } from "./http.ts";
 import { describeMachine, pinLoad } from "./machine.ts";
+import { memory } from "./memory.ts";
+import { start } from "./start.ts";
 import { type Line, markdown } from "./table.ts";
 
-const parts: Readonly<Record<string, () => Promise<Line[]>>> = { http };
+const parts: Readonly<Record<string, () => Promise<Line[]>>> = { http, growth, start, memory, file };
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => parts[name] === undefined);
