@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { choice, type Needs, withService } from "./support/clauses.ts";
 import type { Answer, Client } from "./support/client.ts";
 import { fresh } from "./support/fresh.ts";
-import { badHeader, invalid, problem } from "./support/problem.ts";
+import { badHeader, errorsOf, invalid, problem } from "./support/problem.ts";
 import { RawConnection } from "./support/raw.ts";
 
 const once = (api: Client, key: string, path = "/apps", body: object = { title: "Once" }) =>
@@ -50,7 +50,11 @@ choice("4.idempotency", "the first answer comes even when the resource has chang
 choice("4.idempotency", "with another body or path it is refused", async ({ api }) => {
   const key = fresh();
   const first = await once(api, key);
-  problem(await once(api, key, "/apps", { title: "Twice" }), 422, "idempotency_key_reused");
+  const reused = problem(await once(api, key, "/apps", { title: "Twice" }), 422, "idempotency_key_reused");
+  assert.deepEqual(
+    errorsOf(reused).map(({ header }) => header),
+    ["Idempotency-Key"],
+  );
   problem(await once(api, key, "/api-keys", { name: "Once" }), 422, "idempotency_key_reused");
   problem(await once(api, key, `/apps/${first.id}/deploy`, { name: "R" }), 422, "idempotency_key_reused");
   assert.equal((await once(api, key)).text, first.text, "the first answer is still kept");

@@ -99,8 +99,9 @@ choice(
   async ({ api }) => {
     const before = (await api.get("/apps")).json.total;
     for (const body of NO_JSON) {
-      const { detail } = problem(await api.send("POST", "/apps", { headers: JSON_TYPE, body }), 400, "invalid_json");
-      assert.doesNotMatch(String(detail), /node:|\.ts|\bat .*:\d+/);
+      const wrong = problem(await api.send("POST", "/apps", { headers: JSON_TYPE, body }), 400, "invalid_json");
+      assert.doesNotMatch(String(wrong.detail), /node:|\.ts|\bat .*:\d+/);
+      assert.deepEqual(errorsOf(wrong), [{ pointer: "#", detail: wrong.detail }]);
     }
     assert.equal((await api.get("/apps")).json.total, before);
   },

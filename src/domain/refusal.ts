@@ -29,10 +29,10 @@ export type Reason =
   | { readonly code: "request_timeout" }
   | { readonly code: "domain_taken"; readonly domain: string }
   | { readonly code: "email_taken"; readonly email: string }
-  | { readonly code: "last_admin" | "idempotency_in_progress" | "idempotency_key_reused" | "precondition_failed" }
+  | { readonly code: "last_admin" | "idempotency_in_progress" | "precondition_failed" }
   | { readonly code: "payload_too_large" | "uri_too_long" | "headers_too_large"; readonly limit_bytes: number }
   | { readonly code: "unsupported_media_type"; readonly detail: string }
-  | { readonly code: "validation_failed"; readonly errors: readonly FieldError[] }
+  | { readonly code: "validation_failed" | "idempotency_key_reused"; readonly errors: readonly FieldError[] }
   | { readonly code: "internal_error" | "storage_unavailable" };
 
 export type Code = Reason["code"];

@@ -43,6 +43,10 @@ export function readBody(request: IncomingMessage, limit_bytes: number, begin: (
   });
 }
 
+/** The fault lies in the body as a whole. */
+const notJson = (detail: string): Refusal =>
+  refuse({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
+
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Media type application/json, with no charset but UTF-8 and no content coding. */
@@ -60,27 +64,25 @@ export function unfitMediaType(call: Call): Refusal | undefined {
 /** The body as text: UTF-8 without fault or byte order mark. */
 export function utf8(bytes: Buffer): string | Refusal {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
-    return refuse({ code: "invalid_json", detail: "The body starts with a byte order mark." });
+    return notJson("The body starts with a byte order mark.");
   try {
     return strictUtf8.decode(bytes);
   } catch {
-    return refuse({ code: "invalid_json", detail: "The body is not valid UTF-8." });
+    return notJson("The body is not valid UTF-8.");
   }
 }
 
 export function parseJson(bytes: Buffer): { readonly value: unknown } | Refusal {
   const text = utf8(bytes);
   if (text instanceof Refusal) return text;
-  if (text.trim() === "")
-    return refuse({ code: "invalid_json", detail: "The body is empty; a JSON object is expected." });
-  if (nestedDeeper(bytes, NESTING_MAX))
-    return refuse({ code: "invalid_json", detail: `The body is nested deeper than ${NESTING_MAX} levels.` });
+  if (text.trim() === "") return notJson("The body is empty; a JSON object is expected.");
+  if (nestedDeeper(bytes, NESTING_MAX)) return notJson(`The body is nested deeper than ${NESTING_MAX} levels.`);
   try {
     const value: unknown = JSON.parse(text);
     return { value };
   } catch (error) {
     const cause = error instanceof SyntaxError ? error.message : "unknown fault";
-    return refuse({ code: "invalid_json", detail: `The body is not valid JSON: ${cause}` });
+    return notJson(`The body is not valid JSON: ${cause}`);
   }
 }
 

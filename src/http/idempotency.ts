@@ -19,6 +19,8 @@ export const KEY_MAX = 255;
 /** Longer than any request may take; a crashed holder must not block the key for good. */
 const LEASE_MS = 60_000;
 
+const REUSED: readonly FieldError[] = [{ header: "Idempotency-Key", detail: "was used for another request" }];
+
 /** The key of a POST, or undefined; a malformed one is added to the faults. */
 export function idempotencyKey(call: Call, faults: FieldError[]): string | undefined {
   if (call.method !== "POST") return undefined;
@@ -64,7 +66,7 @@ export class Once {
     const kept = await this.#store.get(idempotency, this.#id);
     if (kept === undefined || instant(kept.expires_at) <= now) return undefined;
     await this.end();
-    if (kept.fingerprint !== this.#fingerprint) return refuse({ code: "idempotency_key_reused" });
+    if (kept.fingerprint !== this.#fingerprint) return refuse({ code: "idempotency_key_reused", errors: REUSED });
     return { status: kept.status, headers: { ...kept.headers, "idempotency-replayed": "true" }, body: kept.body };
   }
 

@@ -74,7 +74,9 @@ export class Listener {
       requireHostHeader: false,
       noDelay: true,
     };
-    this.#server = tls ? createTlsServer({ ...options, ...tls }) : createServer(options);
+    this.#server = tls
+      ? createTlsServer({ ...options, ...tls, handshakeTimeout: limits.headers_ms })
+      : createServer(options);
     this.#server.maxConnections = limits.connections;
     this.#server.maxHeadersCount = 0;
     for (const asked of ["request", "checkContinue", "checkExpectation"])

@@ -5,11 +5,12 @@ import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { empty } from "../../src/http/call.ts";
 import { ServiceLinks } from "../../src/http/links.ts";
-import { LIMITS, type Limits, Listener, type ListenerParts } from "../../src/http/listener.ts";
+import { LIMITS, type Limits, Listener, type ListenerParts, type Tls } from "../../src/http/listener.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { problem } from "../support/problem.ts";
 import { RawConnection, rawAnswer } from "../support/raw.ts";
+import { SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
 /** Between two looks whether the socket is free; a look costs a connection. */
 const POLL_MS = 25;
@@ -24,8 +25,13 @@ const PLAIN: Pick<ListenerParts, "handle" | "onError"> = {
   },
 };
 
-async function listening(limits: Limits, use: (address: string) => Promise<void>, parts = PLAIN): Promise<void> {
-  const listener = new Listener(undefined, limits);
+async function listening(
+  limits: Limits,
+  use: (address: string) => Promise<void>,
+  parts = PLAIN,
+  tls?: Tls,
+): Promise<void> {
+  const listener = new Listener(tls, limits);
   const port = await listener.listen(0, "127.0.0.1");
   listener.serve({
     ids: new TimeOrderedIds(new AdjustableClock(), systemRandom),
@@ -48,6 +54,14 @@ test("headers that take too long are 408, and the connection is closed", () =>
       assert.equal(await connection.untilClosed(), "end");
     }
   }));
+
+test("a TLS handshake has the time that headers have", () => {
+  const use = async (address: string) => {
+    const connection = await RawConnection.open(address);
+    await connection.write("\x16").untilClosed();
+  };
+  return listening(SHORT, use, PLAIN, { cert: SERVER_CERT, key: SERVER_KEY });
+});
 
 test("a body that takes too long is 408, and the connection is closed", () =>
   listening(SHORT, async (address) => {
