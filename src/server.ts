@@ -11,8 +11,9 @@ import type { Due, UnitParts } from "./domain/work.ts";
 import type { Chaos } from "./embedding/chaos.ts";
 import type { Journals } from "./embedding/journals.ts";
 import type { Call } from "./http/call.ts";
+import { type ControlDoorParts, controlDoor } from "./http/control-door.ts";
 import type { Faults } from "./http/faults.ts";
-import { api, type Door, front, health, home } from "./http/front.ts";
+import { api, front, health, home } from "./http/front.ts";
 import { ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { openApiDoor } from "./http/openapi.ts";
@@ -81,8 +82,8 @@ export class Server {
     return new ServiceLinks(publicUrl ?? localUrl(tlsCert === null ? "http" : "https", host, taken));
   }
 
-  /** Answers from now on. `doors` come before all others. */
-  serve(links: ServiceLinks, doors: readonly Door[], faults: Faults | undefined): void {
+  /** Answers from now on; `controls` are switched on where there are any. */
+  serve(links: ServiceLinks, faults: Faults, controls?: Omit<ControlDoorParts, "links">): void {
     const { settings, log, journals } = this.#parts;
     const announce = (line: string) => log.announce(line);
     this.#oauth = authorizationServer({ unit: this.unit, links, alg: settings.tokenAlg, announce });
@@ -91,13 +92,13 @@ export class Server {
     const { visits } = this.#oauth;
     const web = pages({ unit: this.unit, visits, services, limiter: this.limiter, bell: this.#bell });
     const all = [
-      ...doors,
+      ...(controls ? [controlDoor({ ...controls, links })] : []),
       web.first,
       api((call) => router.handle(call)),
       ...this.#oauth.doors,
       ...web.doors,
       health(links),
-      openApiDoor(routes, links),
+      openApiDoor(routes, links, controls?.rows),
       home(links),
     ];
     const handle = front(all, links);
@@ -122,7 +123,7 @@ export class Server {
     await this.#parts.store.close();
   }
 
-  #router(services: Services, faults: Faults | undefined): Router {
+  #router(services: Services, faults: Faults): Router {
     const { journals } = this.#parts;
     return new Router({
       rows: routes,
@@ -131,7 +132,7 @@ export class Server {
       unit: this.unit,
       services,
       presenter: new Presenter(services.links),
-      ...(faults && { faults }),
+      faults,
       ...(journals && { onCaller: (call, caller) => journals.identified(call, caller.account.id) }),
     });
   }

@@ -9,12 +9,14 @@ import { Refusal } from "./domain/refusal.ts";
 import type { Store, StoreData } from "./domain/store.ts";
 import { Unit } from "./domain/work.ts";
 import { Chaos, type ChaosRule, chaosRule, type GivenChaos } from "./embedding/chaos.ts";
+import { controlsOf } from "./embedding/controls.ts";
 import { JOURNALLED, type JournalDelivery, type JournalRequest, Journals, type Trace } from "./embedding/journals.ts";
 import { observed } from "./embedding/observed-store.ts";
 import { Rules } from "./embedding/rules.ts";
 import { ServiceClock } from "./embedding/service-clock.ts";
 import { type Settled, settle } from "./embedding/settled.ts";
 import { type Standing, States } from "./embedding/states.ts";
+import { controlRows } from "./http/control-table.ts";
 import { type FaultMark, type FaultRule, Faults, type GivenFault } from "./http/faults.ts";
 import { ServiceLinks } from "./http/links.ts";
 import { routes } from "./http/routes.ts";
@@ -46,6 +48,7 @@ export class Service implements AsyncDisposable {
   readonly #states: States;
   readonly #turns = new Turns();
   readonly #clock: AdjustableClock;
+  readonly #control: boolean;
   #faults: Rules<GivenFault, FaultRule> | undefined;
   #links = new ServiceLinks("http://localhost");
   #standing: Standing | undefined;
@@ -53,6 +56,7 @@ export class Service implements AsyncDisposable {
 
   constructor({ settings, clock, store: kept, log, watched }: ServiceParts, seed: object | string | null) {
     this.#clock = clock;
+    this.#control = settings.control;
     this.store = kept;
     this.#journals = new Journals(clock);
     const chaos = new Chaos({
@@ -82,7 +86,8 @@ export class Service implements AsyncDisposable {
     const onStrike = (id: string, mark: FaultMark) => this.#journals.struck(id, mark);
     const faults = new Faults({ rows: routes, clock: this.#clock, links, onStrike });
     this.#faults = new Rules("faults", faults.rule, faults);
-    this.#server.serve(links, [], faults);
+    const control = { rows: this.#control ? controlRows(controlsOf(this)) : [], key: () => this.apiKey };
+    this.#server.serve(links, faults, this.#control ? control : undefined);
     await this.#server.workers.start();
   }
 

@@ -21,7 +21,7 @@ export type Reason =
       readonly detail: string;
       readonly scheme?: "bearer" | "other";
     }
-  | { readonly code: "insufficient_scope"; readonly scope: Scope }
+  | { readonly code: "insufficient_scope"; readonly scope: Scope; readonly detail?: string }
   | { readonly code: "account_suspended" | "account_limited" }
   | { readonly code: "rate_limit_exceeded"; readonly retry_after_s: number }
   | { readonly code: "not_found"; readonly detail: string }

@@ -3,6 +3,7 @@
 // on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
 import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events } from "../domain/model.ts";
 import type { Call } from "../http/call.ts";
+import { CONTROL_PREFIX } from "../http/control-table.ts";
 import type { FaultMark } from "../http/faults.ts";
 import { type Clock, iso } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
@@ -60,7 +61,9 @@ export class Journals {
     this.#clock = clock;
   }
 
+  /** What a test asks of the controls is no part of what it tests. */
   arrived({ id, method, path, query }: Call): void {
+    if (path.startsWith(`${CONTROL_PREFIX}/`)) return;
     const at = iso(this.#clock.now());
     keep(this.#requests, { id, at, method, path, query, status: null, account_id: null, fault: null });
   }

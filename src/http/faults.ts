@@ -71,6 +71,10 @@ export class Faults {
     this.rule = ruleFor(parts.rows);
   }
 
+  get armed(): boolean {
+    return this.#armed.length > 0;
+  }
+
   add(rule: FaultRule): void {
     this.#armed.push({ rule, left: rule.times });
   }

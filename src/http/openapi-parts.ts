@@ -60,6 +60,8 @@ function schemasOf(rows: readonly Row[]): Record<string, JsonSchema> {
 
 export const SCHEMAS = schemasOf(routes);
 
+export const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });
+
 const header = (description: string): JsonSchema => ({ description, schema: text });
 
 export const HEADERS: Record<string, JsonSchema> = {

@@ -6,9 +6,11 @@ import { decide } from "../kit/decisions.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { VERSION } from "../kit/version.ts";
 import { JSON_TYPE, jsonReply } from "./call.ts";
+import type { ControlRow } from "./control-table.ts";
 import { type Door, document } from "./front.ts";
 import type { ServiceLinks } from "./links.ts";
-import { HEADERS, parameters, requestBody, SCHEMAS, security } from "./openapi-parts.ts";
+import { CONTROL_TAG, controlPaths } from "./openapi-control.ts";
+import { HEADERS, parameters, ref, requestBody, SCHEMAS, security } from "./openapi-parts.ts";
 import { PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
 import type { AnswerShape, Row } from "./route.ts";
 
@@ -17,16 +19,17 @@ const OPENAPI = decide("9.description", "3.1.1", {
   why: "clients and mocks are generated from it; its version is the package's",
 });
 
-export function openApiDoor(rows: readonly Row[], links: ServiceLinks): Door {
+/** `controls`: the test controls, where they are switched on. */
+export function openApiDoor(rows: readonly Row[], links: ServiceLinks, controls: readonly ControlRow[] = []): Door {
   let reply: ReturnType<typeof jsonReply> | undefined;
   return document("/openapi.json", links, () => {
-    reply ??= jsonReply(200, openApi(rows, links));
+    reply ??= jsonReply(200, openApi(rows, links, controls));
     return reply;
   });
 }
 
-export function openApi(rows: readonly Row[], links: ServiceLinks): JsonSchema {
-  const paths: Record<string, Record<string, JsonSchema>> = {};
+function openApi(rows: readonly Row[], links: ServiceLinks, controls: readonly ControlRow[]): JsonSchema {
+  const paths: Record<string, Record<string, unknown>> = controlPaths(controls, links.authUrl);
   for (const row of rows) {
     const item = paths[row.path] ?? {};
     item[row.method.toLowerCase()] = operation(row);
@@ -44,7 +47,7 @@ export function openApi(rows: readonly Row[], links: ServiceLinks): JsonSchema {
     },
     servers: [{ url: new URL(links.baseUrl).pathname, description: "The server that this document came from" }],
     security: security([]),
-    tags: tagsOf(rows),
+    tags: [...tagsOf(rows), ...(controls.length > 0 ? [CONTROL_TAG] : [])],
     paths,
     webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, webhook(type)])),
     components: {
@@ -133,8 +136,6 @@ const notModified = (row: Row): Record<string, JsonSchema> =>
   row.answer.shape.kind === "one"
     ? { "304": { description: "It has not changed since If-None-Match.", headers: common } }
     : {};
-
-const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });
 
 const common = {
   "X-Request-Id": ref("headers", "XRequestId"),

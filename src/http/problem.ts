@@ -71,7 +71,7 @@ const DETAILS: { readonly [C in Code]?: string } = {
 export const explain = ({ reason }: Refusal) => ({ ...PROBLEMS[reason.code], detail: detailOf(reason) });
 
 function detailOf(reason: Reason): string {
-  if ("detail" in reason) return reason.detail;
+  if ("detail" in reason && reason.detail !== undefined) return reason.detail;
   switch (reason.code) {
     case "insufficient_scope":
       return `This needs the scope ${reason.scope}.`;

@@ -66,7 +66,7 @@ export class Router {
     const rate = unfit ? limiter.peek(caller.account.id) : limiter.count(caller.account.id);
     const answer = unfit ?? exceeded(rate) ?? (await this.#route(call, caller));
     const reply = answer instanceof Refusal ? problem(answer, call.id, services.links) : answer;
-    return rate === undefined ? reply : withRate(reply, rate);
+    return rate === undefined || reply.cut ? reply : withRate(reply, rate);
   }
 
   /** The route, its method and the scope; then a fault, where one stands in the operation's place. */
@@ -78,7 +78,8 @@ export class Router {
     if (row === undefined) return refuse({ code: "method_not_allowed", allow: found.allow });
     const { scope } = row;
     if (scope !== null && !allows(caller.scopes, scope)) return refuse({ code: "insufficient_scope", scope });
-    const struck = await this.#parts.faults?.strike(call, row);
+    const { faults } = this.#parts;
+    const struck = faults?.armed ? await faults.strike(call, row) : undefined;
     return struck ?? (await this.#inputs(call, caller, row, paramsOf(row, found)));
   }
 

@@ -172,10 +172,13 @@ export function realDeadline(after_ms: number): Deadline {
   let over = false;
   let timer: NodeJS.Timeout | undefined;
   const passed = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
-      over = true;
-      resolve();
-    }, after_ms);
+    timer = setTimeout(
+      () => {
+        over = true;
+        resolve();
+      },
+      Math.min(after_ms, LONGEST_TIMER_MS),
+    );
   });
   return {
     get over() {

@@ -130,6 +130,7 @@ export class Client {
   delete = (path: string, headers: SentHeaders = {}) => this.send("DELETE", path, { headers });
   post = (path: string, value?: unknown, headers: SentHeaders = {}) =>
     this.send("POST", path, withBody(value, headers));
+  put = (path: string, value: unknown) => this.send("PUT", path, withBody(value, {}));
   patch = (path: string, value: unknown, headers: SentHeaders = {}) =>
     this.send("PATCH", path, withBody(value, headers));
 

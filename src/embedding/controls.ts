@@ -1,0 +1,38 @@
+// The embedding handle as the control routes see it: what the handle throws at a caller in its own process, a caller over
+// HTTP is told as a refusal.
+
+import { invalidField, type Refusal } from "../domain/refusal.ts";
+import { type StoreData, StoreRefusal } from "../domain/store.ts";
+import type { Controls } from "../http/control-table.ts";
+import { trusted } from "../kit/schema.ts";
+import { OptionError } from "../options.ts";
+import type { Service } from "../service.ts";
+
+export const controlsOf = (service: Service): Controls => ({
+  reset: () => service.reset(),
+  now: () => service.clock.now(),
+  advance: (by_ms) => refusedAt("#/advance", () => service.clock.advance(by_ms)),
+  freeze: () => service.clock.freeze(),
+  resume: () => service.clock.resume(),
+  settled: (timeoutMs) => service.settled(timeoutMs === undefined ? {} : { timeoutMs }),
+  // The routes add only what the schema of the same rules has let pass.
+  faults: trusted<Controls["faults"]>(service.faults),
+  chaos: trusted<Controls["chaos"]>(service.chaos),
+  requests: () => service.requests,
+  events: () => service.events,
+  deliveries: () => service.deliveries,
+  trace: (requestId) => service.trace(requestId),
+  snapshot: () => service.snapshot(),
+  // Checked by `restore` itself.
+  restore: (snapshot) => refusedAt("#", () => service.restore(trusted<StoreData>(snapshot)).then(() => null)),
+  setAccountState: (state) => service.setAccountState(state),
+});
+
+async function refusedAt<T>(pointer: string, work: () => Promise<T>): Promise<T | Refusal> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof OptionError || error instanceof StoreRefusal) return invalidField(pointer, error.message);
+    throw error;
+  }
+}

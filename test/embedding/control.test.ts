@@ -1,0 +1,177 @@
+// The test controls over HTTP (contract, part 10): off unless asked for, open to the start-up key alone, and able to do
+// what the embedding handle can. Every answer is held against the OpenAPI document.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { choice } from "../support/clauses.ts";
+import { Client, members, str } from "../support/client.ts";
+import { embedded, subscribed, titles } from "../support/embedded.ts";
+import { ApiDocument } from "../support/openapi.ts";
+import { eventually } from "../support/wait.ts";
+
+async function controlled() {
+  const { service, api, ...rest } = await embedded({ control: true });
+  const document = new ApiDocument((await api.root.get("/openapi.json")).json);
+  const observe = document.check.bind(document);
+  const control = new Client({ baseUrl: `${service.authUrl}/_control`, key: service.apiKey, observe });
+  const end = async () => {
+    control.close();
+    await rest[Symbol.asyncDispose]();
+  };
+  return { service, api, control, document, [Symbol.asyncDispose]: end };
+}
+
+choice("1.test-controls", "there are none where nobody asked for them", async () => {
+  await using it = await embedded();
+  assert.equal((await it.api.root.get("/_control/requests")).status, 404);
+  assert.equal((await it.api.root.post("/_control/reset")).json.code, "not_found");
+  assert.doesNotMatch((await it.api.root.get("/openapi.json")).text, /_control/);
+});
+
+test("control: each of the contract's routes is in the OpenAPI document, under a tag of its own", async () => {
+  await using it = await controlled();
+  const found = it.document.operations.filter(({ path }) => path.startsWith("/_control"));
+  assert.deepEqual(found.map(({ method, path }) => `${method} ${path.slice("/_control".length)}`).toSorted(), [
+    "DELETE /chaos",
+    "DELETE /faults",
+    "GET /deliveries",
+    "GET /events",
+    "GET /requests",
+    "GET /snapshot",
+    "GET /trace/{request_id}",
+    "PATCH /account",
+    "POST /chaos",
+    "POST /clock",
+    "POST /faults",
+    "POST /reset",
+    "POST /settled",
+    "PUT /snapshot",
+  ]);
+  for (const { value } of found) assert.deepEqual([value.tags, value.security], [["control"], [{ apiKey: [] }]]);
+  assert.equal(it.document.api.length > 30, true);
+});
+
+test("control: it opens to the start-up key and to nothing else", async () => {
+  await using it = await controlled();
+  const { access_token } = await it.service.signIn({ scopes: ["admin"] });
+  const other = str((await it.api.create("/api-keys", { name: "Another" })).key);
+  assert.equal((await it.control.as(null).get("/requests")).status, 401);
+  for (const key of [other, access_token, "no-key-at-all"]) {
+    const answer = await it.control.as(key).get("/requests");
+    assert.deepEqual([answer.status, answer.json.code], [403, "insufficient_scope"]);
+    assert.match(str(answer.json.detail), /start-up API key/);
+  }
+  const [own] = (await it.api.get("/api-keys")).items;
+  assert.equal((await it.api.delete(`/api-keys/${str(own?.id)}`)).status, 204);
+  assert.equal((await it.control.post("/reset")).status, 204);
+  assert.equal((await it.api.get("/apps")).status, 200);
+});
+
+test("control: unknown paths, methods, parameters and members are refused by name", async () => {
+  await using it = await controlled();
+  assert.equal((await it.control.get("/nothing")).status, 404);
+  assert.equal((await it.control.get("/trace/")).status, 404);
+  const wrong = await it.control.get("/reset");
+  assert.deepEqual([wrong.status, wrong.header("Allow")], [405, "POST"]);
+  assert.equal((await it.control.post("/settled?timeout=soon")).json.code, "invalid_parameter");
+  assert.equal((await it.control.post("/settled?patience=5s")).status, 400);
+  assert.equal((await it.control.post("/clock", { advanced: "5m" })).status, 422);
+  assert.equal((await it.control.post("/clock", {})).status, 422);
+  assert.equal((await it.control.post("/clock", { freeze: true, resume: true })).status, 422);
+  assert.equal((await it.control.post("/clock", { advance: "9999999d" })).status, 422);
+  assert.equal((await it.control.send("POST", "/clock", { body: "{}" })).status, 415);
+  assert.equal((await it.control.patch("/account", { state: "closed" })).status, 422);
+  const fault = await it.control.post("/faults", { method: "GET", path: "/v1/nothing", status: 500 });
+  assert.deepEqual(fault.json.errors, [
+    { pointer: "#/path", detail: "GET /v1/nothing is no operation of the REST API" },
+  ]);
+});
+
+test("control: the clock stands, is advanced and goes on", async () => {
+  await using it = await controlled();
+  await using hook = await subscribed(it.api, ["app.created"], [500, 200]);
+  await it.api.create("/apps", { title: "A" });
+  assert.deepEqual((await it.control.post("/settled?timeout=5s")).json, { settled: true, pending: [] });
+  const advanced = (await it.control.post("/clock", { advance: "1m" })).json;
+  assert.equal(advanced.now, "2026-01-01T00:01:00.000Z");
+  assert.equal(JSON.stringify(advanced.ran).match(/webhook deliveries/g)?.length, 1);
+  assert.equal(hook.receiver.received[0]?.attempts.length, 2);
+  await it.control.post("/clock", { resume: true });
+  await eventually(async () => it.service.clock.now() > Date.UTC(2026, 0, 1, 0, 1) || undefined);
+  await it.control.post("/clock", { freeze: true });
+  const { now } = (await it.control.post("/clock", { advance: "0s" })).json;
+  assert.equal((await it.control.post("/clock", { advance: "0s" })).json.now, now);
+});
+
+test("control: settled names what is pending when the time is over", async () => {
+  await using it = await controlled();
+  await using _hook = await subscribed(it.api, ["app.created"]);
+  assert.equal((await it.control.post("/chaos", { effect: "reorder" })).status, 201);
+  await it.api.create("/apps", { title: "A" });
+  const answer = await it.control.post("/settled?timeout=20ms");
+  assert.equal(answer.status, 200);
+  assert.equal(answer.json.settled, false);
+  assert.match(answer.text, /"pending":\[\{"id":"dlv_/);
+  assert.equal((await it.control.delete("/chaos")).status, 204);
+  assert.equal((await it.control.post("/settled")).json.settled, true);
+});
+
+test("control: faults come and go", async () => {
+  await using it = await controlled();
+  const rule = { method: "GET", path: "/v1/apps", status: 500, times: 3 };
+  const added = await it.control.post("/faults", rule);
+  assert.deepEqual([added.status, added.json], [201, { ...rule, delayMs: 0 }]);
+  assert.equal((await it.api.get("/apps")).status, 500);
+  assert.equal((await it.control.delete("/faults")).status, 204);
+  assert.equal((await it.api.get("/apps")).status, 200);
+});
+
+test("control: the journals and the trace are the handle's; the controls themselves are not in them", async () => {
+  await using it = await controlled();
+  await it.control.post("/reset");
+  await using _hook = await subscribed(it.api, ["app.created"]);
+  const created = await it.api.post("/apps", { title: "A" });
+  await it.control.post("/settled");
+  for (const name of ["requests", "events", "deliveries"] as const)
+    assert.deepEqual((await it.control.get(`/${name}`)).json, {
+      data: JSON.parse(JSON.stringify(it.service[name])),
+      total: it.service[name].length,
+    });
+  assert.equal(it.service.requests.length, 2);
+  const id = created.header("X-Request-Id");
+  assert.deepEqual((await it.control.get(`/trace/${id}`)).json, JSON.parse(JSON.stringify(it.service.trace(id))));
+  assert.equal((await it.control.get("/trace/req_never")).status, 404);
+});
+
+test("control: a snapshot goes out and comes back; what is none is refused", async () => {
+  await using it = await controlled();
+  await it.api.create("/apps", { title: "Kept" });
+  const snapshot = (await it.control.get("/snapshot")).json;
+  await it.control.post("/reset");
+  assert.equal((await it.api.get("/apps")).json.total, 0);
+  assert.equal((await it.control.put("/snapshot", snapshot)).status, 204);
+  assert.equal((await it.api.get("/apps")).items[0]?.title, "Kept");
+  const refused = await it.control.put("/snapshot", { ...snapshot, format: 2 });
+  assert.deepEqual([refused.status, refused.json.code], [422, "validation_failed"]);
+  const strange = { format: 1, collections: { ...members(snapshot.collections), strange: [] } };
+  assert.equal((await it.control.put("/snapshot", strange)).status, 422);
+});
+
+test("control: the account's state is switched, also while it is suspended", async () => {
+  await using it = await controlled();
+  const { id, name } = it.service.account;
+  assert.deepEqual((await it.control.patch("/account", { state: "suspended" })).json, { id, name, state: "suspended" });
+  assert.equal((await it.api.get("/apps")).json.code, "account_suspended");
+  assert.equal((await it.control.patch("/account", { state: "active" })).status, 200);
+  assert.equal((await it.api.get("/apps")).status, 200);
+});
+
+test("control: chaos reaches the receiver", async () => {
+  await using it = await controlled();
+  await using hook = await subscribed(it.api, ["app.created"]);
+  await it.control.post("/chaos", { effect: "delay", delayMs: 1_000, webhookId: hook.webhook.id, type: "app.created" });
+  await it.api.create("/apps", { title: "Late" });
+  await it.control.post("/settled");
+  assert.deepEqual(titles(hook.receiver), []);
+  await it.control.post("/clock", { advance: "1s" });
+  assert.deepEqual(titles(hook.receiver), ["Late"]);
+});

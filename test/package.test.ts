@@ -1,0 +1,102 @@
+// The package as its users get it: built, packed, installed in an empty folder, without a network (contract, part 10).
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+
+const BYTES_MAX = 200_000;
+const run = promisify(execFile);
+const folder = await mkdtemp(join(tmpdir(), "package-"));
+after(() => rm(folder, { recursive: true }));
+
+/** Installed once for all tests; the name of the tarball. */
+const installed = (async () => {
+  await run("npm", ["run", "build", "--silent"], { timeout: 60_000 });
+  const packed = await run("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder]);
+  const tarball = join(folder, packed.stdout.trim());
+  await writeFile(join(folder, "package.json"), '{"name":"user","private":true}');
+  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", "--silent", tarball], { cwd: folder });
+  return tarball;
+})();
+
+const inFolder = async (file: string, script: string, ...flags: readonly string[]) => {
+  await installed;
+  await writeFile(join(folder, file), script);
+  return run(process.execPath, [...flags, file], { cwd: folder, timeout: 20_000 });
+};
+
+const USE = `
+  const service = await startService({ clock: "manual" });
+  const answer = await fetch(service.baseUrl + "/apps", { headers: { authorization: "Bearer " + service.apiKey } });
+  console.log(answer.status, (await answer.json()).total);
+  await service.close();
+`;
+
+test("package: the tarball is small, brings nothing along and holds no source", async () => {
+  const tarball = await installed;
+  const { size } = await stat(tarball);
+  assert.ok(size < BYTES_MAX, `${size} bytes`);
+  const listed = await run("npm", ["ls", "--all", "--parseable"], { cwd: folder });
+  assert.equal(listed.stdout.trim().split("\n").length, 2);
+  const { stdout } = await run("tar", ["-tzf", tarball]);
+  assert.doesNotMatch(stdout, /package\/(src|test|scripts)\//);
+});
+
+test("package: import works", async () => {
+  const { stdout } = await inFolder("use.mjs", `import { startService } from "app-hosting-service";\n${USE}`);
+  assert.equal(stdout, "200 0\n");
+});
+
+test("package: require works where Node allows it", async () => {
+  const script = `const { startService } = require("app-hosting-service");\n(async () => {${USE}})();`;
+  assert.equal((await inFolder("use.cjs", script)).stdout, "200 0\n");
+});
+
+test("package: require says what to do where it cannot work", async () => {
+  const script = 'require("app-hosting-service");';
+  await assert.rejects(inFolder("old.cjs", script, "--no-experimental-require-module"), (error: Error) =>
+    /is an ES module, and require\(\) cannot load it here .* await import\("app-hosting-service"\)/.test(error.message),
+  );
+});
+
+test("package: its types say what there is, and what there is not", async () => {
+  await installed;
+  const script = `
+    import { startService, startReceiver, type Service, type Trace } from "app-hosting-service";
+    const service: Service = await startService({ clock: "manual", seed: { accounts: [] } });
+    const trace: Trace | undefined = service.trace("req_1");
+    service.faults.add({ method: "POST", path: "/v1/apps", status: 500, times: 1 });
+    // @ts-expect-error: there is no such effect
+    service.chaos.add({ effect: "lose" });
+    // @ts-expect-error: there is no such option
+    await startService({ prot: 1 });
+    await using receiver = await startReceiver({ secret: "s", answers: [500, "hang", 200] });
+    export const seen: readonly string[] = [receiver.url, String(trace?.events.length)];
+  `;
+  await writeFile(join(folder, "use.mts"), script);
+  const types = join(process.cwd(), "node_modules/@types");
+  const flags = ["--strict", "--module", "nodenext", "--target", "es2023", "--lib", "es2023,esnext.disposable"];
+  const tsc = [join(process.cwd(), "node_modules/typescript/bin/tsc"), "--noEmit", "--types", "node"];
+  await run(process.execPath, [...tsc, "--typeRoots", types, ...flags, "use.mts"], { cwd: folder }).catch((error) =>
+    assert.fail(String(error.stdout)),
+  );
+});
+
+test("package: the command starts, answers and stops", async () => {
+  await installed;
+  const bin = join(folder, "node_modules/.bin/app-hosting-service");
+  const version = JSON.parse(await readFile("package.json", "utf8")).version;
+  assert.equal((await run(bin, ["--version"])).stdout, `${version}\n`);
+  const server = spawn(bin, ["--port", "0", "--log", "json", "--control"], { cwd: folder });
+  const [line] = await once(server.stdout, "data");
+  const { base_url, auth_url, api_key } = JSON.parse(String(line).split("\n")[0] ?? "");
+  const headers = { authorization: `Bearer ${api_key}` };
+  assert.equal((await fetch(`${base_url}/apps`, { headers })).status, 200);
+  assert.equal((await fetch(`${auth_url}/_control/reset`, { method: "POST", headers })).status, 204);
+  server.kill("SIGTERM");
+  assert.deepEqual(await once(server, "exit"), [0, null]);
+});
