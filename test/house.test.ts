@@ -118,11 +118,13 @@ test("house: each file says first what it is for", () => {
   for (const { path, text } of src) assert.match(text.replace(/^#!.*\n/, ""), /^\/\/ \S/, path);
 });
 
-/** The ids in calls such as clause("6.signature", …), also where the id stands on the next line. */
+/** The ids in calls such as clause("6.signature", …), also where a constant of the file holds the id. */
 const named = (call: string): readonly string[] =>
-  tests.flatMap(({ text }) =>
-    [...text.matchAll(new RegExp(`\\b${call}\\(\\s*"(\\d\\.[\\w.-]+)`, "g"))].map(([, id]) => id ?? ""),
-  );
+  tests.flatMap(({ text }) => {
+    const constants = new Map([...text.matchAll(/\bconst (\w+) = "(\d\.[\w.-]+)"/g)].map(([, name, id]) => [name, id]));
+    const calls = text.matchAll(new RegExp(`\\b${call}\\(\\s*(?:"(\\d\\.[\\w.-]+)|(\\w+),)`, "g"));
+    return [...calls].map(([, id, name]) => id ?? constants.get(name) ?? "").filter((id) => id !== "");
+  });
 
 const holds = (ids: readonly string[], id: string): boolean =>
   ids.some((each) => each === id || each.startsWith(`${id}.`));
