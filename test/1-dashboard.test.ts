@@ -304,7 +304,7 @@ choice(
     assert.match(made.text, /id="secret">[\w-]{43}</);
     const refused = await browser.submit(page, path, { name: "N", redirect_uris: "ftp://x" });
     assertPage(refused, 422);
-    assert.match(textOf(refused), /It must be https/);
+    assert.match(textOf(refused), /It must be (an absolute )?https/);
     await browser.submit(await browser.open(path), `${path}/${id}/delete`, {});
     assert.equal((await api.get(`/oauth-clients/${id}`)).status, 404);
   },
@@ -334,4 +334,18 @@ choice("1.dashboard", "lists begin with the newest and turn pages", { ...OWN, op
   assert.match(last, /Number 1\. .*21 to 21 of 21/);
   for (const skip of ["999", "-1", "x", "99999999999999999999"])
     assertPage(await browser.open(`/dashboard/apps?skip=${skip}`));
+});
+
+const FIRST_PAGE_BYTES = 30_000;
+
+choice("1.dashboard", "the first page is under 30 kB in all", OWN, async ({ api }) => {
+  await world(api);
+  const browser = await owner(api);
+  for (const path of ["/dashboard", "/dashboard/sign-in"]) {
+    const page = await browser.request("GET", path);
+    let bytes = page.bytes.length;
+    for (const [, asset] of page.text.matchAll(/(?:href|src)="(\/assets\/[^"]*)"/g))
+      bytes += (await browser.request("GET", str(asset))).bytes.length;
+    assert.ok(bytes < FIRST_PAGE_BYTES, `${path}: ${bytes}`);
+  }
 });

@@ -53,7 +53,7 @@ pre { overflow-x: auto; padding: .75rem; background: var(--card); border: 1px so
 .notice { border-left: 4px solid var(--accent); padding: .875rem 1.25rem; }
 .notice.bad { border-left-color: var(--bad); }
 .notice.good { border-left-color: var(--good); }
-.notice p { margin: 0 0 .5rem; }
+.notice p, .notice .row { margin: 0 0 .5rem; }
 .secret { font-size: 1rem; padding: .375rem .625rem; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; }
 .empty { text-align: center; padding: 2.5rem 1.25rem; border-style: dashed; background: transparent; }
 .empty p { margin: 0 auto .75rem; max-width: 32rem; }
@@ -114,6 +114,8 @@ details.card { padding: .875rem 1.25rem; }
 .danger[open] { padding: .75rem 1rem; border: 1px solid var(--bad); border-radius: var(--round); max-width: 32rem; }
 .danger p { margin: .5rem 0 .75rem; }
 .list .danger > summary { font-weight: 400; font-size: .875rem; }
+.log td:not(:last-child) { white-space: nowrap; }
+.log td:last-child { min-width: 10rem; }
 .response { max-height: 8rem; margin: .375rem 0 0; white-space: pre-wrap; }
 .badge { font-size: .8125rem; line-height: 1.4; padding: .0625rem .5rem; border: 1px solid currentColor; border-radius: 99px; color: var(--soft); white-space: nowrap; }
 .badge.good { color: var(--good); }
@@ -123,7 +125,7 @@ details.card { padding: .875rem 1.25rem; }
 dt { font-size: .875rem; color: var(--soft); }
 dd { margin: 0; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(9.5rem, 45%), 1fr)); gap: .75rem; }
-.tile { display: grid; margin: 0; padding: 1rem 1.25rem; color: inherit; text-decoration: none; }
+.tile { display: grid; align-content: start; margin: 0; padding: 1rem 1.25rem; color: inherit; text-decoration: none; }
 .tile:hover { border-color: var(--accent); }
 .tile strong { font-size: 1.5rem; line-height: 1.3; }
 .tile .next { color: var(--accent); font-size: .875rem; }
@@ -185,7 +187,8 @@ rect:has(+ * > .point:hover), rect:has(+ * > .point[aria-current]) { stroke: var
 @media (max-width: 30rem) {
   .top { gap: .25rem .75rem; }
   .top .soft { display: none; }
-  .sections { font-size: .875rem; gap: .25rem; justify-content: space-between; }
+  .brand { font-size: .9375rem; }
+  .sections { font-size: .8125rem; gap: .25rem; justify-content: space-between; }
   .log > li { position: relative; }
   .log > li > form { position: absolute; right: 1rem; top: .75rem; }
   .inline { grid-template-columns: 1fr; }
@@ -196,7 +199,13 @@ rect:has(+ * > .point:hover), rect:has(+ * > .point[aria-current]) { stroke: var
   .log summary::before { float: left; }
   .log summary { display: block; }
   .log summary > * { display: block; margin-left: 1.25rem; }
-  .log summary .right { display: flex; }
+  .log summary > .soft { margin-top: .5rem; }
+  .log thead { display: none; }
+  .log tr, .log td:last-child { display: block; }
+  .log td { display: inline-block; border: 0; padding: 0 .75rem .25rem 0; }
+  .log td:first-child::before { content: "Attempt "; }
+  .log tr + tr { border-top: 1px solid var(--line); padding-top: .5rem; }
+  .log summary > .right { display: flex; margin-left: 1.25rem; }
 }
 .list.card, .log.card { padding: 0; }
 `.trimStart();

@@ -32,13 +32,27 @@ const ROOT = decide("1.dashboard", "/dashboard", {
   why: "beside the API; each of its pages takes the permission of the operation of the API that it stands for",
 });
 
+/** A row with what its operation takes. */
+interface Compiled extends DashboardRow {
+  readonly pattern: RegExp;
+  readonly scope: Scope | null;
+  readonly bodyBytes: number;
+}
+
+/** What a form carries beside the data that an operation takes. */
+const FRAME_BYTES = 65_536;
+
 export class Dashboard {
   readonly #parts: DashboardParts;
-  readonly #rows: readonly (DashboardRow & { readonly pattern: RegExp; readonly scope: Scope | null })[];
+  readonly #rows: readonly Compiled[];
 
   constructor(rows: readonly DashboardRow[], parts: DashboardParts) {
     this.#parts = parts;
-    this.#rows = rows.map((row) => ({ ...row, pattern: patternOf(row.path), scope: this.#scopeOf(row.operation) }));
+    this.#rows = rows.map((row) => {
+      const operation = row.operation === null ? undefined : this.#operation(row.operation);
+      const limits = { scope: operation?.scope ?? null, bodyBytes: operation?.bodyLimit ?? 0 };
+      return { ...row, pattern: patternOf(row.path), ...limits };
+    });
   }
 
   /** Answers what lies under /dashboard, and undefined to any other path. */
@@ -67,16 +81,16 @@ export class Dashboard {
   }
 
   /** The account's standing and the user's permission. */
-  #refused(view: View, { scope }: { readonly scope: Scope | null }, method: string): Reply | undefined {
+  #refused(view: View, { scope }: Compiled, method: string): Reply | undefined {
     const unfit = standing(view.account, method);
     if (unfit?.reason.code === "account_suspended") return suspendedPage(view);
     if (unfit) return refusedPage(view, unfit);
     return scope === null || allows(view.caller.scopes, scope) ? undefined : forbiddenPage(view, scope);
   }
 
-  async #run(view: View, row: DashboardRow): Promise<Reply> {
+  async #run(view: View, row: Compiled): Promise<Reply> {
     if (row.method === "GET") return row.run(view);
-    const posted = await this.#parts.visits.form(view.visit, row.formBytes);
+    const posted = await this.#parts.visits.form(view.visit, row.bodyBytes + FRAME_BYTES);
     return "refused" in posted ? posted.refused : row.run({ ...view, fields: posted.fields });
   }
 
@@ -97,18 +111,17 @@ export class Dashboard {
       param: (name) => params[name] ?? "",
       query: (name) => values.get(name),
       may: (operation) => {
-        const scope = this.#scopeOf(operation);
+        const { scope } = this.#operation(operation);
         return scope === null || allows(caller.scopes, scope);
       },
       explain,
     };
   }
 
-  #scopeOf(operation: string | null): Scope | null {
-    if (operation === null) return null;
-    const row = this.#parts.operations.find((each) => each.operation === operation);
-    if (row === undefined) throw new Error(`The route table has no operation ${operation}`);
-    return row.scope;
+  #operation(name: string): Row {
+    const row = this.#parts.operations.find((each) => each.operation === name);
+    if (row === undefined) throw new Error(`The route table has no operation ${name}`);
+    return row;
   }
 }
 

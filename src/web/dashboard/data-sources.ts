@@ -22,7 +22,6 @@ import { type DashboardRow, newest, type View, whatever } from "./view.ts";
 
 const PATH = "/dashboard/data-sources";
 const SECTION = { section: "Data sources" } as const;
-const FILE_BYTES = 10_485_760;
 
 async function sourcesPage(view: View): Promise<Reply> {
   const sources = await newest(view, (span) => listDataSources(view.unit.store, view.caller, span));
@@ -156,7 +155,7 @@ function previewOf(source: DataSourceRecord, rows: readonly Row[]): Shown {
 }
 
 const table = (columns: readonly (readonly [name: string, type: string])[], rows: readonly Row[]): Html =>
-  html`<div class="scroll card"><table><thead><tr>${columns.map(([name, type]) => html`<th>${name} <span class="soft">${type}</span></th>`)}</tr></thead>
+  html`<div class="scroll card"><table><thead><tr>${columns.map(([name, type]) => html`<th${type === "number" && html` class="number"`}>${name} <span class="soft">${type}</span></th>`)}</tr></thead>
 <tbody>${rows.map((cells) => html`<tr>${columns.map(([name, type]) => html`<td${type === "number" && html` class="number"`}>${shownCell(cells[name])}</td>`)}</tr>`)}</tbody></table></div>`;
 
 const shownCell = (cell: Row[string] | undefined): Shown =>
@@ -172,7 +171,7 @@ const first = (view: View): Form => formOf({ type: "csv", app_id: view.query("ap
 export const dataSourceRows: readonly DashboardRow[] = [
   { method: "GET", path: PATH, operation: "listDataSources", run: sourcesPage },
   { method: "GET", path: `${PATH}/new`, operation: "createDataSource", run: (view) => uploadPage(view, first(view)) },
-  { method: "POST", path: PATH, operation: "createDataSource", formBytes: FILE_BYTES, run: upload },
+  { method: "POST", path: PATH, operation: "createDataSource", run: upload },
   { method: "GET", path: `${PATH}/{data_source_id}`, operation: "getDataSource", run: sourcePage },
   { method: "POST", path: `${PATH}/{data_source_id}/delete`, operation: "deleteDataSource", run: remove },
 ];

@@ -39,7 +39,7 @@ const PARTS: readonly (readonly [name: string, path: string, operation: string, 
     "/dashboard/data-sources",
     "listDataSources",
     ({ unit, caller }) => listDataSources(unit.store, caller, ONE),
-    "Upload the data it shows",
+    "Upload data",
   ],
   [
     "Webhooks",

@@ -46,8 +46,6 @@ export interface DashboardRow {
   readonly path: string;
   /** The operation of the REST API that it stands for; null where any user may. */
   readonly operation: string | null;
-  /** How much a form may carry, where it is more than usual. */
-  readonly formBytes?: number;
   readonly run: (view: View) => Promise<Reply>;
 }
 

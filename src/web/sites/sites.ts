@@ -60,12 +60,12 @@ export class Sites {
   /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
   #former({ successor }: FormerSite): Reply {
     const next = successor?.app.public
-      ? html` <a href="${this.#parts.links.site(successor.deployment.id)}">To the one that took its place</a>`
+      ? html`<p><a href="${this.#parts.links.site(successor.deployment.id)}">To the one that took its place</a></p>`
       : "";
     return messageOf(
       GONE,
       "This deployment is over",
-      html`It was replaced by a newer one, or its app was deleted.${next}`,
+      html`<p>It was replaced by a newer one, or its app was deleted.</p>${next}`,
     );
   }
 
