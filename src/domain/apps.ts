@@ -122,10 +122,15 @@ const APP_GONE = decide("4.data-of-a-deleted-app", null, {
 });
 
 /** The app as it stands in an answer and in an event. */
-export function appFields(app: AppRecord) {
-  const { account_id: _, ...fields } = app;
-  return fields;
-}
+export const appFields = ({ id, title, description, theme, public: shared, created_at, updated_at }: AppRecord) => ({
+  id,
+  title,
+  description,
+  theme,
+  public: shared,
+  created_at,
+  updated_at,
+});
 
 const sameApp = (a: AppRecord, b: AppRecord): boolean =>
   a.title === b.title && a.description === b.description && a.theme === b.theme && a.public === b.public;
