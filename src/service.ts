@@ -194,6 +194,7 @@ export class Service implements AsyncDisposable {
 
   #advance(by_ms: number): Promise<Ran[]> {
     return this.#turns.run(async () => {
+      await this.#server.workers.idle();
       await this.#server.workers.look();
       const ran = await this.#clock.advance(by_ms);
       await this.#server.workers.idle();
