@@ -12,7 +12,7 @@ import { type Line, markdown } from "./table.ts";
 const SQLITE = "12.4.1";
 const ROUNDS = 5;
 const SIDE = fileURLToPath(new URL("store-side.ts", import.meta.url));
-const NODE_FLAGS = ["--max-old-space-size=8192"];
+const NODE_FLAGS = ["--max-old-space-size=8192", "--expose-gc"];
 
 const peer = join(tmpdir(), `bench-peers-better-sqlite3-${SQLITE}`);
 
