@@ -162,7 +162,8 @@ export class Listener {
     } catch (error) {
       parts.onError(error, call.id);
       const bare = problem(internalError, call.id, parts.links);
-      this.#write(request, response, call, bare);
+      if (response.headersSent) response.destroy();
+      else this.#write(request, response, call, bare);
       return bare.status;
     }
   }
