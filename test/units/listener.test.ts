@@ -167,3 +167,13 @@ test("one that fails after its headers ends with the connection, and the server 
   await listening(LIMITS, async (address) => ask(address).then(() => ask(address)), parts);
   assert.equal(told.length, 2);
 });
+
+test("a CONNECT whose client is gone harms nobody", () =>
+  listening(LIMITS, async (address) => {
+    for (let made = 0; made < 50; made += 1) {
+      const connection = await RawConnection.open(address);
+      connection.write(`CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n${"y".repeat(100_000)}`).abort();
+      await connection.closed;
+    }
+    assert.equal((await rawAnswer(address, "GET / HTTP/1.1\r\nhost: x\r\n\r\n")).status, 204);
+  }));
