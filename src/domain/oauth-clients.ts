@@ -19,7 +19,7 @@ const WRITTEN_AS_URI = /^https?:\/\/[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
 /** RFC 9700 2.1, 4.1: an exact URL; https, or http to this machine; never a fragment. */
 function unfitRedirect(uri: string): string | undefined {
   if (!WRITTEN_AS_URI.test(uri) || !URL.canParse(uri))
-    return "must be an absolute https:// or http:// URL, in ASCII, without spaces";
+    return "must be https, or http to a loopback address: an absolute URL in ASCII, without spaces";
   const url = new URL(uri);
   if (uri.includes("#")) return "must not have a fragment";
   if (url.username !== "" || url.password !== "") return "must not carry a user name or password";

@@ -81,8 +81,12 @@ export class Listener {
     this.#server.maxHeadersCount = 0;
     for (const asked of ["request", "checkContinue", "checkExpectation"])
       this.#server.on(asked, (request: IncomingMessage, response: ServerResponse) => this.#take(request, response));
-    // A proxy is asked for; without a listener Node would close without a word.
-    this.#server.on("connect", ({ socket }) => this.#refuseSocket(new Error("CONNECT"), socket));
+    // A proxy is asked for; without a listener Node would close without a word. Node leaves the socket to us with all
+    // that can happen to it: a client that is gone is an error which nobody else hears.
+    this.#server.on("connect", ({ socket }) => {
+      socket.on("error", () => socket.destroy());
+      this.#refuseSocket(new Error("CONNECT"), socket);
+    });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
@@ -162,7 +166,8 @@ export class Listener {
     } catch (error) {
       parts.onError(error, call.id);
       const bare = problem(internalError, call.id, parts.links);
-      this.#write(request, response, call, bare);
+      if (response.headersSent) response.destroy();
+      else this.#write(request, response, call, bare);
       return bare.status;
     }
   }
