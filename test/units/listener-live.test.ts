@@ -11,6 +11,8 @@ import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { RawConnection } from "../support/raw.ts";
 
 const SHORT_MS = 60;
+/** Less than what requests in flight are given. */
+const PATIENCE_MS = 5_000;
 const GET = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
 async function serving(live: Live, use: (port: number, listener: Listener) => Promise<void>): Promise<void> {
@@ -92,7 +94,9 @@ test("live: ends when the server stops", async () => {
     const connection = await RawConnection.open(`http://127.0.0.1:${port}`);
     connection.write(GET);
     await pause(SHORT_MS);
+    const began = performance.now();
     await Promise.all([listener.stop(), left]);
+    assert.ok(performance.now() - began < PATIENCE_MS, "its reader is not waited for");
     assert.equal(await connection.untilClosed(), "end");
   });
 });
