@@ -1,0 +1,82 @@
+// What people run beside the server: the walk through the specification, and the conformance report.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createServer } from "node:http";
+import { test } from "node:test";
+import { Guide } from "../scripts/demo/guide.ts";
+import { startService } from "../src/index.ts";
+
+/** Runs a script to its end; answers its exit code and what it printed. */
+const ran = (script: string, ...args: readonly string[]) =>
+  new Promise<{ readonly code: number; readonly out: string; readonly err: string }>((resolve) => {
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const command = ["--import", "tsx", `scripts/${script}`, ...args];
+    const child = execFile(process.execPath, command, { env, timeout: 60_000 }, (_error, out, err) =>
+      resolve({ code: child.exitCode ?? -1, out, err }),
+    );
+  });
+
+test("demo: it walks through all nine parts, each step as it must be, in under 10 s", async () => {
+  const { code, out, err } = await ran("demo.ts");
+  assert.deepEqual([code, err], [0, ""]);
+  for (let part = 1; part <= 9; part += 1)
+    assert.match(out, new RegExp(`^ {2}${part} |^${part}\\b|^\\d and ${part}\\b`, "m"));
+  assert.match(out, /the receiver answered 500, 503, 204/);
+  const [, took] = /all as they must be, in (\d+) ms\.\n$/.exec(out) ?? [];
+  assert.ok(Number(took) < 10_000, out.slice(-200));
+});
+
+test("demo: an answer that is not as it must be ends the walk", async () => {
+  await using service = await startService();
+  const guide = new Guide(service.baseUrl, service.authUrl, service.apiKey ?? "");
+  const step = { shows: "8 the default", request: "GET /apps", status: 200 };
+  await guide.step({ ...step, answer: { limit: 20 } });
+  await assert.rejects(guide.step({ ...step, answer: { limit: 21 } }), /8 the default: limit/);
+  await assert.rejects(guide.step({ ...step, status: 201 }), /8 the default: GET \/apps answered/);
+  assert.throws(() => guide.seen("6 signed", "nothing", false), /6 signed/);
+});
+
+const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", "a-key-for-tests"];
+
+test("conformance: an implementation that follows the specification gets a line for each clause, and exit code 0", async () => {
+  await using service = await startService({ apiKey: "a-key-for-tests" });
+  const { code, out } = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "9");
+  assert.equal(code, 0, out);
+  assert.match(out, /^shown +9\.path-segment /m);
+  assert.match(out, /^skipped +9\.\S+ .*\(.+\)$/m);
+  assert.match(out, /\n[1-9]\d* shown, 0 chosen, \d+ skipped, 0 failed\n$/);
+});
+
+test("conformance: with --choices it is held to this server's choices, too", async () => {
+  await using service = await startService({ apiKey: "a-key-for-tests" });
+  const { code, out } = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "9", "--choices");
+  assert.equal(code, 0, out);
+  assert.match(out, /^chosen +9\.deprecation /m);
+});
+
+test("conformance: one that does not is told which clause it breaks, on every line, with exit code 1", async () => {
+  const other = createServer((_request, response) => response.writeHead(418).end("{}"));
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const address = other.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const { code, out } = await ran("conformance.ts", ...AT(`http://127.0.0.1:${port}/v1`), "--only", "9");
+  other.closeAllConnections();
+  other.close();
+  assert.equal(code, 1);
+  const failing = out.split("\n").filter((line) => /^(failed|\s{8})/.test(line));
+  assert.ok(failing.length > 1, out);
+  for (const line of failing) assert.match(line, /9\.path-segment/);
+});
+
+test("conformance: wrong use is exit code 2, and says how it is used", async () => {
+  for (const args of [
+    [],
+    ["--base-url", "nowhere", "--api-key", "k"],
+    [...AT("http://x/v1"), "--only", "*"],
+    ["--all"],
+  ]) {
+    const { code, err } = await ran("conformance.ts", ...args);
+    assert.equal(code, 2, args.join(" "));
+    assert.match(err, /Usage: npm run conformance/);
+  }
+});
