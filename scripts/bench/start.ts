@@ -94,6 +94,7 @@ async function bareLife(): Promise<void> {
 
 function line(what: string, against: string, { own, base }: Times, goal: string): Line {
   const ratios: Spread = spread(own.map((ms, round) => ms / (base[round] ?? Number.NaN)));
-  const beside = `${median(own).toFixed(1)} ms against ${median(base).toFixed(1)} ms`;
+  const least = [own, base].map((times) => Math.min(...times).toFixed(1));
+  const beside = `${median(own).toFixed(1)} ms against ${median(base).toFixed(1)} ms, the fastest ${least.join(" ms against ")} ms`;
   return { what, against, figure: "time", spread: ratios, goal, beside };
 }
