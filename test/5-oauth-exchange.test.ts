@@ -112,6 +112,17 @@ choice("5.code-lifetime", "a minute, to the millisecond", OWN, async ({ api, ser
   assert.match(oauthError(await exchange(api, app, late), 400, "invalid_grant"), /expired/);
 });
 
+choice("5.code-memory", "ten minutes more, an expired code is told from one that never was", OWN, async (context) => {
+  const { app, code } = await scene(context.api);
+  const [first, second] = [await code(), await code()];
+  const says = async (late: string) => oauthError(await exchange(context.api, app, late), 400, "invalid_grant");
+  await context.service.clock.advance("1m");
+  await context.service.clock.advance(10 * 60_000 - 1);
+  assert.match(await says(first), /expired/);
+  await context.service.clock.advance(1);
+  assert.match(await says(second), /not known/);
+});
+
 choice("5.token-body", "a form is taken like JSON, unknown parameters are ignored", OWN, async ({ api }) => {
   const { app, code } = await scene(api);
   const fields = { grant_type: "authorization_code", ...app, redirect_uri: REDIRECT, resource: "x" };

@@ -19,6 +19,10 @@ export const CODE_MS = decide("5.code-lifetime", 60_000, {
   open: "how long an authorization code can be exchanged",
   why: "a client exchanges it at once; RFC 6749 recommends ten minutes at most, a minute gives a thief less",
 });
+const CODE_REMEMBERED_MS = decide("5.code-memory", 10 * 60_000, {
+  open: "how long an expired authorization code is told from one that never was",
+  why: "a client that comes too late learns that it was late; a sweep at the very second would hide it",
+});
 export const REFRESH_MS = decide("5.refresh-token-lifetime", 30 * 86_400_000, {
   open: "the lifetime of refresh tokens",
   why: "an application used once a month stays signed in, and rotation makes a stolen token show itself",
@@ -84,8 +88,8 @@ export async function openGrantWithCode(w: Writing, terms: NewGrant, bound: Code
   const code = w.ids.secret(SECRET_BYTES);
   const grant = await openGrant(w, terms);
   const expires_at = iso(w.now + CODE_MS);
-  const kept = { code: { ...bound, expires_at, used: false }, code_hash: sha256(code), expires_at };
-  await w.tx.put(grants, { ...grant, ...kept });
+  const kept = { code: { ...bound, expires_at, used: false }, code_hash: sha256(code) };
+  await w.tx.put(grants, { ...grant, ...kept, expires_at: iso(w.now + CODE_MS + CODE_REMEMBERED_MS) });
   return code;
 }
 
