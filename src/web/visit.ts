@@ -92,7 +92,7 @@ export class Visits {
     const fields = URL_ENCODED.test(type) ? fieldsOf(body.toString("utf8")) : multipartFields(body, type);
     if (typeof fields === "string") return { refused: messagePage(400, "This form cannot be read", fields) };
     const { values, repeated } = fields;
-    const ours = true;
+    const ours = repeated.size === 0 && sha256(values.get("csrf") ?? "") === sha256(csrfToken(secret));
     return ours ? { fields: values } : { refused: STALE };
   }
 
