@@ -29,6 +29,16 @@ export const sha256 = (text: string): string => digest("sha256", text, "hex");
 /** `admin` contains the other scopes (spec part 5: full account access). */
 export const allows = (scopes: ReadonlySet<Scope>, scope: Scope): boolean => scopes.has(scope) || scopes.has("admin");
 
+const SCHEME = decide("5.scheme-case", "bearer", {
+  open: "whether Bearer may be written in another case",
+  why: "it is compared in lower case, since RFC 9110 11.1 has scheme names in any",
+});
+
+const HEADERS_MAX = decide("5.one-credential", 1, {
+  open: "what several Authorization headers mean, or a token in another place",
+  why: "two credentials are two callers; one in the query would end up in logs, so it is none",
+});
+
 const CREDENTIAL = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/;
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
@@ -42,10 +52,9 @@ export function bearerToken(headers: readonly string[]): string | Refusal {
     });
   const malformed = (scheme: "bearer" | "other", detail: string) =>
     refuse({ code: "malformed_credential", detail, scheme });
-  if (headers.length > 1) return malformed("bearer", "There is more than one Authorization header.");
+  if (headers.length > HEADERS_MAX) return malformed("bearer", "There is more than one Authorization header.");
   const [, scheme, token] = CREDENTIAL.exec(header) ?? [];
-  if (scheme?.toLowerCase() !== "bearer")
-    return malformed("other", "The Authorization header's scheme must be Bearer.");
+  if (scheme?.toLowerCase() !== SCHEME) return malformed("other", "The Authorization header's scheme must be Bearer.");
   if (token === undefined || token === "") return malformed("bearer", "After Bearer the token is missing.");
   return TOKEN.test(token)
     ? token
@@ -54,6 +63,11 @@ export function bearerToken(headers: readonly string[]): string | Refusal {
 
 /** A signed token starts with a JSON object in base64url and has three parts; a pinned key may have dots, too. */
 const JWT = /^eyJ[^.]*\.[^.]*\.[^.]*$/;
+
+const NOTED_MS = decide("5.api-key-last-used", 60_000, {
+  open: "whether the use of a key can be seen",
+  why: "whoever rotates keys wants to know which are still in use; to the minute, so that a read seldom causes a write",
+});
 
 /** Keys kept in mind with their hashes; beyond that the one noted first is forgotten and would be hashed again. */
 const REMEMBERED_MAX = 1_000;
@@ -106,11 +120,11 @@ export class Access {
     return found;
   }
 
-  /** Keeps `last_used_at` to the minute, behind the answer: the request neither waits for it nor fails with it. */
+  /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
   #note(key: ApiKeyRecord): void {
     const now = this.#clock.now();
-    if (key.last_used_at !== null && now < instant(key.last_used_at) + 60_000) return;
-    const minute = iso(Math.floor(now / 60_000) * 60_000);
+    if (key.last_used_at !== null && now < instant(key.last_used_at) + NOTED_MS) return;
+    const minute = iso(Math.floor(now / NOTED_MS) * NOTED_MS);
     this.#touches = this.#touches.then(() => this.#touch(key.id, minute)).catch(this.#onError);
   }
 
@@ -129,11 +143,16 @@ export async function keyOf(store: Reader, key: string): Promise<ApiKeyRecord | 
   return found && timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash)) ? found : undefined;
 }
 
-const WORDS_FOR_READS = new Set(["GET", "HEAD", "OPTIONS"]);
+const WHILE_LIMITED: ReadonlySet<string> = new Set(
+  decide("3.account-limited", ["GET", "HEAD", "OPTIONS"], {
+    open: "what a limited account may still do, and what a suspended one",
+    why: "limited stops growth and not the reading of what is there; suspended stops everything",
+  }),
+);
 
 /** What the account's state forbids (spec part 5: suspended or limited account). */
 export function standing(account: AccountRecord, method: string): Refusal | undefined {
   if (account.state === "suspended") return refuse({ code: "account_suspended" });
-  if (account.state === "limited" && !WORDS_FOR_READS.has(method)) return refuse({ code: "account_limited" });
+  if (account.state === "limited" && !WHILE_LIMITED.has(method)) return refuse({ code: "account_limited" });
   return undefined;
 }

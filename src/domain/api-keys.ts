@@ -2,7 +2,7 @@
 import { type Infer, object, text } from "../kit/schema.ts";
 import { type Caller, KEY_PREFIX, sha256 } from "./access.ts";
 import { type Page, pageOf } from "./lists.ts";
-import { type ApiKeyRecord, apiKeys } from "./model.ts";
+import { type ApiKeyRecord, apiKeys, PREFIX } from "./model.ts";
 import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
@@ -31,7 +31,7 @@ export const createApiKey = (unit: Unit, caller: Caller, draft: Infer<typeof api
 export async function addApiKey(w: Work, accountId: string, name: string, pinned?: string): Promise<NewApiKey> {
   const key = pinned ?? KEY_PREFIX + w.ids.secret(KEY_BYTES);
   const record: ApiKeyRecord = {
-    id: w.ids.next("key_"),
+    id: w.ids.next(PREFIX.apiKey),
     name,
     last_four: key.slice(-4),
     created_at: w.at,

@@ -10,14 +10,23 @@ import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
+const RULES = decide(
+  "2.app-fields",
+  { title: { min: 1, max: 200, notBlank: true }, description: { max: 5_000 }, theme: { min: 1, max: 64 } },
+  {
+    open: "which fields of an app are required, and how long they may be",
+    why: "only the title, which is what people know an app by; lengths count code points, as people count",
+  },
+);
+
 export const appDraft = object({
-  title: text({ min: 1, max: 200, notBlank: true }),
+  title: text(RULES.title),
   description: withDefault(
-    text({ max: 5_000 }),
+    text(RULES.description),
     decide("2.app-description-default", "", { open: "whether a description is required", why: "many apps need none" }),
   ),
   theme: withDefault(
-    text({ min: 1, max: 64 }),
+    text(RULES.theme),
     decide("2.app-theme-default", "light", {
       open: "the allowed themes and whether one is required",
       why: "any name is kept, since the values are not shown; light is what most pages are",

@@ -73,22 +73,29 @@ export const csvText: Schema<string> = {
   },
 };
 
-const ID_MAX = 64;
+const RULES = decide(
+  "2.data-source-request",
+  { name: { min: 1, max: 200, notBlank: true }, app_id: { min: 1, max: 64 }, json: ["json"], csv: ["csv"] },
+  {
+    open: "the body of POST /data-sources",
+    why: "a name, and data in one of the two forms that every tool can write: an array of flat objects, or CSV as text",
+  },
+);
 const common = {
-  name: text({ min: 1, max: 200, notBlank: true }),
+  name: text(RULES.name),
   app_id: withDefault(
-    nullable(text({ min: 1, max: ID_MAX })),
+    nullable(text(RULES.app_id)),
     decide("2.data-source-app", null, {
       open: "whether a data source belongs to an app",
       why: "several apps may show the same data, so a data source can stand alone",
     }),
   ),
 };
-const jsonDraft = object({ ...common, type: oneOf(["json"]), data: flatRows });
-const csvDraft = object({ ...common, type: oneOf(["csv"]), data: csvText });
+const jsonDraft = object({ ...common, type: oneOf(RULES.json), data: flatRows });
+const csvDraft = object({ ...common, type: oneOf(RULES.csv), data: csvText });
 
 /** Where the type is not known, `data` is not judged. */
-const untyped = object({ ...common, type: oneOf(["json", "csv"]), data: { json: {}, check: () => "" } });
+const untyped = object({ ...common, type: oneOf([...RULES.json, ...RULES.csv]), data: { json: {}, check: () => "" } });
 
 export type DataSourceDraft = Infer<typeof jsonDraft> | Infer<typeof csvDraft>;
 

@@ -5,7 +5,7 @@ import type { Caller } from "./access.ts";
 import { type Row, rowObject } from "./columns.ts";
 import type { DataSourceDraft } from "./data-input.ts";
 import { type Page, pageOf } from "./lists.ts";
-import { apps, type DataSourceRecord, dataContents, dataSources } from "./model.ts";
+import { apps, type DataSourceRecord, dataContents, dataSources, PREFIX } from "./model.ts";
 import { type Expect, invalidField, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
@@ -32,9 +32,9 @@ export async function addDataSource(
   id?: string,
 ): Promise<DataSourceRecord | Refusal> {
   if (app_id !== null && (await w.tx.get(apps, app_id))?.account_id !== accountId)
-    return invalidField("#/app_id", "must be the id of one of your apps, or null");
+    return invalidField("#/app_id", NOT_YOUR_APP);
   const source: DataSourceRecord = {
-    id: id ?? w.ids.next("ds_"),
+    id: id ?? w.ids.next(PREFIX.dataSource),
     name,
     type,
     app_id,
@@ -51,6 +51,11 @@ export async function addDataSource(
   w.due.dataSources.add(source.id);
   return source;
 }
+
+const NOT_YOUR_APP = decide("4.foreign-app-id", "must be the id of one of your apps, or null", {
+  open: "what an app_id in a body means that is another account's or nobody's",
+  why: "a field of the body is wrong, which is a 422; the words are the same for both, so that nothing is told of others",
+});
 
 export async function getDataSource(reader: Reader, caller: Caller, id: string): Promise<DataSourceRecord | Refusal> {
   const source = await reader.get(dataSources, id);

@@ -2,7 +2,7 @@
 // in its webhook's queue. Nothing is sent here and nothing waits here.
 import { decide } from "../kit/decisions.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
-import { deliveries, events } from "./model.ts";
+import { deliveries, events, PREFIX } from "./model.ts";
 import type { Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
@@ -23,7 +23,7 @@ export const turnOf = (queue: string): { readonly turn: Turn; readonly due: stri
 /** The delivery of an event, to be attempted at once. */
 export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord): DeliveryRecord {
   return {
-    id: w.ids.next("dlv_"),
+    id: w.ids.next(PREFIX.delivery),
     webhook_id: webhook.id,
     event_id: event.id,
     event_type: event.type,
@@ -72,7 +72,12 @@ const over = { next_attempt_at: null, manual: false, queue: null, queue_of: null
 export const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({
   ...delivery,
   ...over,
-  status: delivery.attempts.some(succeeded) ? "succeeded" : "cancelled",
+  status: delivery.attempts.some(succeeded) ? "succeeded" : UNWANTED,
+});
+
+const UNWANTED = decide("3.delivery-cancelled", "cancelled", {
+  open: "what becomes of deliveries that wait when their webhook is deleted or switched off",
+  why: "nobody wants them any more; they end at once and say so, instead of failing or waiting for a switch",
 });
 
 export const succeeded = (attempt: Attempt): boolean =>

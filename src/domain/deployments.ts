@@ -12,14 +12,22 @@ import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
+const RULES = decide(
+  "2.deploy-request",
+  { name: { min: 1, max: 100 }, environment: { min: 1, max: 63, slug: "^[a-z0-9][a-z0-9-]{0,62}$" } },
+  {
+    open: "which fields of a deploy are required, and what they may hold",
+    why: "the name says which release it is and is required; an environment is a slug, so that it can stand in a URL",
+  },
+);
+
 export const deployRequest = object({
-  name: text({ min: 1, max: 100 }),
+  name: text(RULES.name),
   custom_domain: withDefault(nullable(hostName), null),
   environment: withDefault(
     text({
-      min: 1,
-      max: 63,
-      pattern: /^[a-z0-9][a-z0-9-]{0,62}$/,
+      ...RULES.environment,
+      pattern: new RegExp(RULES.environment.slug),
       says: "lower-case letters, digits and hyphens, not starting with a hyphen",
     }),
     decide("2.default-environment", "production", {
@@ -38,7 +46,7 @@ export const deploy = (unit: Unit, caller: Caller, appId: string, request: Infer
     if (domain !== null && domain === links.host())
       return invalidField("#/custom_domain", "must not be this server's own host");
     const holder = domain === null ? undefined : await w.tx.get(domains, domain);
-    if (domain !== null && holder && holder.app_id !== appId) return refuse({ code: "domain_taken", domain });
+    if (domain !== null && holder && holder.app_id !== appId) return refuse({ code: HELD_ELSEWHERE, domain });
     const before = await w.tx.find(deployments, "live", [appId, environment]);
     if (before) await retire(w, before);
     const deployment: DeploymentRecord = {
@@ -60,6 +68,11 @@ export const deploy = (unit: Unit, caller: Caller, appId: string, request: Infer
     await recordEvent(w, caller.account, "app.deployed", { id: app.id, title: app.title, deployment: shown });
     return deployment;
   });
+
+const HELD_ELSEWHERE = decide("3.custom-domain", "domain_taken", {
+  open: "what happens when two apps ask for one custom domain",
+  why: "a host name leads to one place: it belongs to one app of all accounts until no live deployment holds it",
+});
 
 /** Where deployed apps are reached; the server's own host name, in lower case. */
 export interface Links {

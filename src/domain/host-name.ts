@@ -6,15 +6,17 @@ import { decide } from "../kit/decisions.ts";
 import type { Schema } from "../kit/schema.ts";
 import { text } from "../kit/schema.ts";
 
-const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
-const LENGTH_MAX = 253;
+const RULES = decide(
+  "2.custom-domain",
+  { labels_min: 2, length_max: 253, label: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" },
+  {
+    open: "which host names are allowed as custom_domain",
+    why: "RFC 1123; a single label is a machine of somebody's own network, never a domain that can be pointed here",
+  },
+);
+const LABEL = new RegExp(RULES.label);
 
-const LABELS_MIN = decide("2.custom-domain-labels", 2, {
-  open: "which host names are allowed as custom_domain",
-  why: "a single label is a machine of somebody's own network, never a domain that can be pointed here",
-});
-
-const written = text({ min: 1, max: LENGTH_MAX });
+const written = text({ min: 1, max: RULES.length_max });
 
 /** Answers the name in its one spelling. */
 export const hostName: Schema<string> = {
@@ -27,7 +29,7 @@ export const hostName: Schema<string> = {
     if (name === undefined)
       faults.push({
         path,
-        detail: `must be a host name of ${LABELS_MIN} or more labels, without scheme, port or path, and no IP address`,
+        detail: `must be a host name of ${RULES.labels_min} or more labels, without scheme, port or path, and no IP address`,
       });
     return name ?? given;
   },
@@ -37,8 +39,8 @@ export function canonicalHost(given: string): string | undefined {
   if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
   const name = domainToASCII(given).toLowerCase();
   const labels = name.split(".");
-  const wellFormed = labels.length >= LABELS_MIN && labels.every((label) => LABEL.test(label));
-  return wellFormed && name.length <= LENGTH_MAX && isIP(name) === 0 && !/^\d+$/.test(labels.at(-1) ?? "")
+  const wellFormed = labels.length >= RULES.labels_min && labels.every((label) => LABEL.test(label));
+  return wellFormed && name.length <= RULES.length_max && isIP(name) === 0 && !/^\d+$/.test(labels.at(-1) ?? "")
     ? name
     : undefined;
 }

@@ -4,7 +4,7 @@ import { isLoopbackHost } from "../kit/loopback.ts";
 import { flag, type Infer, list, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import { type Caller, sha256 } from "./access.ts";
 import { type Page, pageOf } from "./lists.ts";
-import { type OAuthClientRecord, oauthClients, SCOPES, scope } from "./model.ts";
+import { type OAuthClientRecord, oauthClients, PREFIX, SCOPES, scope } from "./model.ts";
 import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
@@ -56,7 +56,7 @@ export async function addOAuthClient(
 ): Promise<NewOAuthClient> {
   const secret = isPublic ? null : (given.secret ?? w.ids.secret(SECRET_BYTES));
   const record: OAuthClientRecord = {
-    id: given.id ?? w.ids.next("cli_"),
+    id: given.id ?? w.ids.next(PREFIX.oauthClient),
     name,
     redirect_uris,
     scopes,

@@ -1,6 +1,6 @@
 // Realistic payloads for test deliveries (contract, part 6): one for each event type, in exactly the form that a real
 // event has. Their ids are new and belong to nothing.
-import type { EventType } from "./model.ts";
+import { type EventType, PREFIX } from "./model.ts";
 import type { Work } from "./work.ts";
 
 /** What a sample is made with. */
@@ -40,7 +40,7 @@ function sampleDeployment(w: SampleParts) {
 }
 
 const sampleDataSource = (w: SampleParts) => ({
-  id: w.ids.next("ds_"),
+  id: w.ids.next(PREFIX.dataSource),
   name: "Orders",
   type: "csv",
   app_id: null,
@@ -58,7 +58,7 @@ const sampleDataSource = (w: SampleParts) => ({
 
 const sampleInteraction = (w: SampleParts) => ({
   app_id: w.ids.next("app_"),
-  user_id: w.ids.next("usr_"),
+  user_id: w.ids.next(PREFIX.user),
   interaction_type: "chart_click",
   chart_id: "revenue-by-month",
   data_point: { x: "2026-03", y: 48_250, category: "North" },

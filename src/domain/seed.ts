@@ -18,7 +18,7 @@ import { addAccount, OWNER_EMAIL } from "./account.ts";
 import { addApiKey, apiKeyDraft, pinnedKey } from "./api-keys.ts";
 import { addApp, appDraft } from "./apps.ts";
 import { addDataSource, type DataSourceDraft, dataSourceDraft } from "./data-sources.ts";
-import { ACCOUNT_STATES, type AccountRecord } from "./model.ts";
+import { ACCOUNT_STATES, type AccountRecord, PREFIX } from "./model.ts";
 import { addOAuthClient, oauthClientDraft } from "./oauth-clients.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { addUser, userDraft } from "./users.ts";
@@ -37,8 +37,8 @@ const idWith = (prefix: string) =>
     text({
       min: 1,
       max: 64,
-      pattern: new RegExp(`^${prefix}_[0-9A-Za-z]+$`),
-      says: `${prefix}_ and letters or digits`,
+      pattern: new RegExp(`^${prefix}[0-9A-Za-z]+$`),
+      says: `${prefix} and letters or digits`,
     }),
   );
 
@@ -48,7 +48,7 @@ const dataSourceSeed: Schema<{ readonly id: string | undefined; readonly draft: 
   check(value, path, faults) {
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     const { id, ...draft } = isObject ? { id: undefined, ...value } : { id: undefined };
-    const given = id === undefined ? undefined : idWith("ds").check(id, [...path, "id"], faults);
+    const given = id === undefined ? undefined : idWith(PREFIX.dataSource).check(id, [...path, "id"], faults);
     return { id: given, draft: dataSourceDraft.check(isObject ? draft : value, path, faults) };
   },
 };
@@ -73,17 +73,17 @@ const seedMembers = (webhook: ReturnType<typeof webhookDraft>) =>
   object({
     accounts: list(
       object({
-        id: idWith("acc"),
+        id: idWith("acc_"),
         name: text({ min: 1, max: 200, notBlank: true }),
         state: withDefault(oneOf(ACCOUNT_STATES), "active"),
         api_keys: many(object({ name: apiKeyDraft.members.name, key: pinnedKey })),
-        users: many(object({ id: idWith("usr"), ...userDraft.members })),
+        users: many(object({ id: idWith(PREFIX.user), ...userDraft.members })),
         oauth_clients: many(
-          object({ id: idWith("cli"), client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
+          object({ id: idWith(PREFIX.oauthClient), client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
         ),
-        apps: many(object({ id: idWith("app"), ...appDraft.members })),
+        apps: many(object({ id: idWith("app_"), ...appDraft.members })),
         data_sources: many(dataSourceSeed),
-        webhooks: many(object({ id: idWith("wh"), ...webhook.members })),
+        webhooks: many(object({ id: idWith(PREFIX.webhook), ...webhook.members })),
       }),
       { min: 1, max: ITEMS_MAX },
     ),
@@ -91,7 +91,10 @@ const seedMembers = (webhook: ReturnType<typeof webhookDraft>) =>
 export type Seed = Infer<ReturnType<typeof seedMembers>>;
 type AccountSeed = Seed["accounts"][number];
 
-const WITH_IDS = ["users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
+const WITH_IDS = decide("1.seed", ["users", "oauth_clients", "apps", "data_sources", "webhooks"], {
+  open: "how a server starts with something in it, and what of that may bring its own id",
+  why: "the members are those of the create bodies; with ids of its own a test can name what it will find",
+});
 
 /** What may stand once in the whole seed and stands there again: an id would replace the record before it. */
 function repeats(seed: Seed): Fault[] {

@@ -4,7 +4,7 @@ import { decide } from "../kit/decisions.ts";
 import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { type Page, pageOf } from "./lists.ts";
-import { SCOPES, scope, type UserRecord, users } from "./model.ts";
+import { PREFIX, SCOPES, scope, type UserRecord, users } from "./model.ts";
 import { type Expect, notFound, Refusal, refuse } from "./refusal.ts";
 import { newSignIn } from "./sign-in.ts";
 import type { Reader, Span, Tx } from "./store.ts";
@@ -49,7 +49,7 @@ export async function addUser(
   const taken = await emailTaken(w.tx, accountId, email);
   if (taken) return taken;
   const record: UserRecord = {
-    id: id ?? w.ids.next("usr_"),
+    id: id ?? w.ids.next(PREFIX.user),
     email,
     name,
     permissions,

@@ -17,7 +17,7 @@ import {
 import type { Caller } from "./access.ts";
 import { cancelPending } from "./deliveries.ts";
 import { type Page, pageOf } from "./lists.ts";
-import { EVENT_TYPES, type EventType, eventType, type WebhookRecord, webhooks } from "./model.ts";
+import { EVENT_TYPES, type EventType, eventType, PREFIX, type WebhookRecord, webhooks } from "./model.ts";
 import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
@@ -26,6 +26,15 @@ const URL_LENGTH_MAX = decide("2.webhook-url-length", 2_048, {
   open: "Size limits of fields",
   why: "longer addresses are not carried reliably by what lies between",
 });
+
+const EVENTS = decide(
+  "2.webhook-events",
+  { min: 1, max: EVENT_TYPES.length, distinct: true },
+  {
+    open: "how many event types a webhook may name",
+    why: "one that names none would never be sent anything, and naming one twice is a mistake",
+  },
+);
 
 const SECRET_BYTES = decide("2.webhook-secret", 32, {
   open: "Whether a secret is required, and how long it is",
@@ -52,7 +61,7 @@ export type UrlRule = (url: string) => string | undefined;
 export const webhookDraft = (urlRule: UrlRule) =>
   object({
     url: text({ min: 1, max: URL_LENGTH_MAX, format: "uri", rule: urlRule }),
-    events: list(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
+    events: list(eventType, EVENTS),
     secret: optional(text({ min: 1, max: 255 })),
     active: withDefault(flag, ACTIVE),
   });
@@ -71,7 +80,7 @@ export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft) =
 /** `id` is given by a seed. */
 export async function addWebhook(w: Work, accountId: string, draft: WebhookDraft, id?: string): Promise<WebhookRecord> {
   const webhook: WebhookRecord = {
-    id: id ?? w.ids.next("wh_"),
+    id: id ?? w.ids.next(PREFIX.webhook),
     url: draft.url,
     events: draft.events,
     active: draft.active,

@@ -7,7 +7,16 @@ import { type Expect, type FieldError, Refusal, refuse } from "../domain/refusal
 import type { WebhookChanges, WebhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { decide } from "../kit/decisions.ts";
-import { type Fault, type ObjectSchema, object, parse, pointer, type Schema, trusted } from "../kit/schema.ts";
+import {
+  type Fault,
+  type ObjectSchema,
+  object,
+  parse,
+  pointer,
+  type Schema,
+  trusted,
+  UNKNOWN_MEMBER,
+} from "../kit/schema.ts";
 import { BODY_BYTES } from "./body.ts";
 import type { ServiceLinks } from "./links.ts";
 import type { Presenter, View } from "./view.ts";
@@ -213,5 +222,5 @@ function prepare<P extends string, R, Q, B, T extends object>(spec: RowSpec<P, Q
 const bodyError = ({ path, detail }: Fault): FieldError => ({ pointer: pointer(path), detail });
 const parameterError = ({ path, detail }: Fault): FieldError => ({
   parameter: String(path[0]),
-  detail: detail === "is not a known member" ? "is not a parameter of this operation" : detail,
+  detail: detail === UNKNOWN_MEMBER ? "is not a parameter of this operation" : detail,
 });

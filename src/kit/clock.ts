@@ -2,6 +2,8 @@
 // It can be frozen, advanced and let run again, so that a test never sleeps. Sockets keep real time: their deadlines
 // belong to the sender and the listener, not to this file.
 
+import { decide } from "./decisions.ts";
+
 /** Milliseconds since 1970, UTC. */
 export type Instant = number;
 
@@ -25,7 +27,12 @@ export interface Scheduled {
 }
 
 /** ISO 8601 UTC with milliseconds, ending in Z: the one form of a timestamp on the wire and in the store. */
-export const iso = (at: Instant): string => new Date(at).toISOString();
+export const iso = (at: Instant): string => new Date(at)[TIMESTAMP]();
+
+const TIMESTAMP = decide("2.timestamps", "toISOString", {
+  open: "how exact a timestamp is, and which of the forms of ISO 8601 it has",
+  why: "always milliseconds and Z: all have one length and compare as text in the order of time",
+});
 
 export const instant = (text: string): Instant => Date.parse(text);
 

@@ -3,11 +3,26 @@
 // The alphabet is in ASCII order, which is what makes the text comparison hold.
 import { createCipheriv, createHash, randomFillSync } from "node:crypto";
 import type { Clock, Instant } from "./clock.ts";
+import { decide } from "./decisions.ts";
 
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const TIME_LENGTH = 9;
-const COUNT_LENGTH = 3;
-const RANDOM_LENGTH = 11;
+const {
+  alphabet: ALPHABET,
+  time_length: TIME_LENGTH,
+  count_length: COUNT_LENGTH,
+  random_length: RANDOM_LENGTH,
+} = decide(
+  "2.ids",
+  {
+    alphabet: "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+    time_length: 9,
+    count_length: 3,
+    random_length: 11,
+  },
+  {
+    open: "what follows the prefix of an id",
+    why: "time and count first, so that ids compare as text in the order of creation; then 65 random bits, so that nobody guesses one",
+  },
+);
 const COUNT_MAX = 62 ** COUNT_LENGTH;
 const POOL_BYTES = 4096;
 

@@ -3,6 +3,8 @@
 // This file is the only one that may assert a type (`as`): what is asserted here was checked on the line above, or is
 // guaranteed by the rule that `trusted` names.
 
+import { decide } from "./decisions.ts";
+
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** A fault in a value: where (path of member names and positions) and which rule it breaks. */
@@ -86,10 +88,19 @@ export function text(rules: TextRules): Schema<string> {
   };
 }
 
+const UNFIT = decide(
+  "2.text",
+  { ill_formed: "must not contain a lone surrogate", nul: "must not contain a NUL character" },
+  {
+    open: "which characters a string may hold",
+    why: "any Unicode text comes back as it was sent; these two cannot be kept by every store and every client",
+  },
+);
+
 /** Why a string cannot be kept and given back as it came, or undefined. */
 export function unfitText(value: string): string | undefined {
-  if (!value.isWellFormed()) return "must not contain a lone surrogate";
-  return value.includes("\0") ? "must not contain a NUL character" : undefined;
+  if (!value.isWellFormed()) return UNFIT.ill_formed;
+  return value.includes("\0") ? UNFIT.nul : undefined;
 }
 
 /** A code point is one unit or two, so that most texts need not be counted through. */
@@ -199,7 +210,13 @@ export interface ObjectSchema<T, M extends Members = Members> extends Schema<T> 
   readonly members: M;
 }
 
-/** An object with these members and no others (a misspelt member is a fault, not silence). */
+/** The fault of a member that the schema does not have. */
+export const UNKNOWN_MEMBER = decide("2.unknown-members", "is not a known member", {
+  open: "what becomes of members of a body that the operation does not know",
+  why: "they are refused by name, so that a misspelt member never passes in silence",
+});
+
+/** An object with these members and no others. */
 export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M> {
   const names = Object.keys(members);
   const required = names.filter((name) => members[name]?.absent === undefined);
@@ -215,7 +232,7 @@ export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M>
       if (typeof value !== "object" || value === null || Array.isArray(value))
         return fail(faults, path, "must be an object");
       for (const name of Object.keys(value))
-        if (!Object.hasOwn(members, name)) fail(faults, [...path, name], "is not a known member");
+        if (!Object.hasOwn(members, name)) fail(faults, [...path, name], UNKNOWN_MEMBER);
       const accepted: Record<string, unknown> = {};
       for (const name of names) {
         const schema = members[name];
