@@ -3,13 +3,21 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { StoreRefusal } from "./domain/store.ts";
 import { AdjustableClock } from "./kit/clock.ts";
+import { decide } from "./kit/decisions.ts";
 import { VERSION } from "./kit/version.ts";
 import { run } from "./launch.ts";
 import { environmentName, OPTIONS, OptionError, readSettings, type Settings } from "./options.ts";
 import { ready } from "./ready.ts";
 import type { Service } from "./service.ts";
 
-const WRONG_USE = 2;
+const EXIT = decide(
+  "1.exit-codes",
+  { stopped: 0, failed: 1, wrong_use: 2 },
+  {
+    open: "how the process ends",
+    why: "a script tells a wrong flag from a port in use without reading; both say in one line what to do",
+  },
+);
 
 export async function main(args: readonly string[]): Promise<void> {
   try {
@@ -82,7 +90,7 @@ const NO_SUCH_HOST = new Set<unknown>(["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"
 function fail(error: unknown): void {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const wrongHost = NO_SUCH_HOST.has(code);
-  process.exitCode = error instanceof OptionError || wrongHost ? WRONG_USE : 1;
+  process.exitCode = error instanceof OptionError || wrongHost ? EXIT.wrong_use : EXIT.failed;
   process.stderr.write(`${lineOf(error, code, wrongHost).replaceAll("\n", " ")}\n`);
 }
 
@@ -104,13 +112,13 @@ function goOnUnheard(): void {
 function stopOnSignal(service: Service): void {
   let stopping = false;
   const stop = () => {
-    if (stopping) process.exit(1);
+    if (stopping) process.exit(EXIT.failed);
     stopping = true;
     service.close().then(
-      () => process.exit(0),
+      () => process.exit(EXIT.stopped),
       (error: unknown) => {
         process.stderr.write(`The stop failed: ${String(error)}\n`);
-        process.exit(1);
+        process.exit(EXIT.failed);
       },
     );
   };

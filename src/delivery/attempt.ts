@@ -15,6 +15,7 @@ import type { Made } from "../domain/outcomes.ts";
 import type { Store } from "../domain/store.ts";
 import { secretsOf } from "../domain/webhooks.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
+import { decide } from "../kit/decisions.ts";
 import { serviceSignature, standardSignature } from "../kit/signature.ts";
 import { jitterOf, nextAttempt } from "./schedule.ts";
 import type { Outcome, Post, Sender } from "./sender.ts";
@@ -63,6 +64,23 @@ async function readRows(store: Store, id: string): Promise<Rows | undefined> {
   return undefined;
 }
 
+/** Beside X-Service-Signature, which the specification shows. */
+const NAMES = decide(
+  "6.delivery-headers",
+  {
+    event: "X-Service-Event",
+    delivery: "X-Service-Delivery",
+    attempt: "X-Service-Attempt",
+    id: "webhook-id",
+    timestamp: "webhook-timestamp",
+    signature: "webhook-signature",
+  },
+  {
+    open: "which further headers a delivery carries",
+    why: "a receiver can sort and count without reading the body; the last three are what libraries for Standard Webhooks verify",
+  },
+);
+
 function compose({ delivery, webhook, event }: Rows, now: Instant, userAgent: string): Post {
   const { body } = event;
   const timestamp_s = Math.floor(now / 1_000);
@@ -74,12 +92,12 @@ function compose({ delivery, webhook, event }: Rows, now: Instant, userAgent: st
       "Content-Length": String(Buffer.byteLength(body)),
       "User-Agent": userAgent,
       "X-Service-Signature": serviceSignature(body, webhook.secret),
-      "X-Service-Event": event.type,
-      "X-Service-Delivery": delivery.id,
-      "X-Service-Attempt": String(delivery.attempts.length + 1),
-      "webhook-id": event.id,
-      "webhook-timestamp": String(timestamp_s),
-      "webhook-signature": standardSignature(event.id, timestamp_s, body, secretsOf(webhook, iso(now))),
+      [NAMES.event]: event.type,
+      [NAMES.delivery]: delivery.id,
+      [NAMES.attempt]: String(delivery.attempts.length + 1),
+      [NAMES.id]: event.id,
+      [NAMES.timestamp]: String(timestamp_s),
+      [NAMES.signature]: standardSignature(event.id, timestamp_s, body, secretsOf(webhook, iso(now))),
     },
   };
 }

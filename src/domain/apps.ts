@@ -3,7 +3,7 @@
 import { decide } from "../kit/decisions.ts";
 import { changesOf, flag, type Infer, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { recordEvent } from "./events.ts";
+import { EMITS, recordEvent } from "./events.ts";
 import { everyPage, type Page, pageOf } from "./lists.ts";
 import { type AppRecord, apps, dataSources, deployments, domains, goneDeployments } from "./model.ts";
 import { type Expect, notFound, Refusal } from "./refusal.ts";
@@ -45,7 +45,7 @@ export const appChanges = changesOf(appDraft);
 export const createApp = (unit: Unit, caller: Caller, draft: Infer<typeof appDraft>) =>
   unit.transact<AppRecord>(async (w) => {
     const app = await addApp(w, caller.account.id, draft);
-    await recordEvent(w, caller.account, "app.created", appFields(app));
+    await recordEvent(w, caller.account, EMITS.createApp, appFields(app));
     return app;
   });
 
@@ -101,7 +101,7 @@ export const changeApp = (
     const changed: AppRecord = { ...app, ...changes, updated_at: w.at };
     if (sameApp(app, changed)) return app;
     await w.tx.put(apps, changed);
-    await recordEvent(w, caller.account, "app.updated", appFields(changed));
+    await recordEvent(w, caller.account, EMITS.changeApp, appFields(changed));
     return changed;
   });
 
@@ -121,7 +121,7 @@ export const removeApp = (unit: Unit, caller: Caller, id: string, expect: Expect
     for (const source of await everyPage((span) => w.tx.page(dataSources, "app", [id], span)))
       await w.tx.put(dataSources, { ...source, app_id: APP_GONE, updated_at: w.at });
     await w.tx.remove(apps, id);
-    await recordEvent(w, caller.account, "app.deleted", appFields(app));
+    await recordEvent(w, caller.account, EMITS.removeApp, appFields(app));
     return null;
   });
 

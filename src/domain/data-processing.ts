@@ -5,7 +5,7 @@ import { CsvFault, parseCsv } from "../kit/csv.ts";
 import { decide } from "../kit/decisions.ts";
 import { type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { dataSourceFields, FIRST_STATUS } from "./data-sources.ts";
-import { recordEvent } from "./events.ts";
+import { EMITS, recordEvent } from "./events.ts";
 import { everyPage } from "./lists.ts";
 import { accounts, type DataRecord, type DataSourceRecord, dataContents, dataSources } from "./model.ts";
 import type { Reader } from "./store.ts";
@@ -58,5 +58,5 @@ async function settle(w: Work, source: DataSourceRecord, content: DataRecord, ta
   if (account === undefined) throw new Error(`The data source ${source.id} belongs to no account`);
   // The trace of the request that sent the data leads to this event, although the request was answered before.
   const caused: Work = { ...w, cause: content.request_id };
-  if (ANNOUNCED.has(settled.status)) await recordEvent(caused, account, "data.processed", dataSourceFields(settled));
+  if (ANNOUNCED.has(settled.status)) await recordEvent(caused, account, EMITS.process, dataSourceFields(settled));
 }

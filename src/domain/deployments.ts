@@ -4,7 +4,7 @@ import { decide } from "../kit/decisions.ts";
 import { type Infer, nullable, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
-import { recordEvent } from "./events.ts";
+import { EMITS, recordEvent } from "./events.ts";
 import { hostName } from "./host-name.ts";
 import { type Page, pageOf } from "./lists.ts";
 import { type DeploymentRecord, deployments, domains } from "./model.ts";
@@ -65,7 +65,7 @@ export const deploy = (unit: Unit, caller: Caller, appId: string, request: Infer
     if (domain !== null) await w.tx.put(domains, { id: domain, app_id: appId });
     const { id, status, deployed_at } = deployment;
     const shown = { id, url: links.site(id), status, deployed_at };
-    await recordEvent(w, caller.account, "app.deployed", { id: app.id, title: app.title, deployment: shown });
+    await recordEvent(w, caller.account, EMITS.deploy, { id: app.id, title: app.title, deployment: shown });
     return deployment;
   });
 

@@ -25,6 +25,23 @@ const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(
   }),
 );
 
+/** Which operation tells which event. */
+export const EMITS = decide(
+  "6.emitted-by",
+  {
+    createApp: "app.created",
+    changeApp: "app.updated",
+    deploy: "app.deployed",
+    removeApp: "app.deleted",
+    process: "data.processed",
+    interact: "user.interaction",
+  },
+  {
+    open: "the operations that emit each event",
+    why: "one each, in the commit of the change, so that there is never one without the other; what changes nothing tells nothing",
+  },
+);
+
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
 export async function recordEvent(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
   const event: EventRecord = { ...envelope(w, account, type, object), listed_in: account.id };

@@ -3,7 +3,7 @@
 import { anyOf, type Infer, nullable, number, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
-import { recordEvent } from "./events.ts";
+import { EMITS, recordEvent } from "./events.ts";
 import type { EventRecord } from "./model.ts";
 import { Refusal } from "./refusal.ts";
 import type { Unit } from "./work.ts";
@@ -24,5 +24,5 @@ export const interact = (unit: Unit, caller: Caller, appId: string, done: Infer<
   unit.transact<EventRecord>(async (w) => {
     const app = await getApp(w.tx, caller, appId);
     if (app instanceof Refusal) return app;
-    return recordEvent(w, caller.account, "user.interaction", { app_id: appId, ...done });
+    return recordEvent(w, caller.account, EMITS.interact, { app_id: appId, ...done });
   });

@@ -89,19 +89,28 @@ export const LIST_SHAPE = decide(
   { items: "data", beside: ["total", "limit", "offset"] },
   {
     open: "the shape of a list's answer",
-    why: "a wrapper can grow and carries the total; the same four members for every list",
+    why: "a wrapper can grow and carries the total; the same four members for every list, in the order of creation, so that a page never shifts when something is added",
+  },
+);
+
+const RELATIONS = decide(
+  "4.link",
+  { later: "next", earlier: "prev" },
+  {
+    open: "how a client finds the next page",
+    why: "RFC 8288: it follows a link that keeps the filter, and reckons nothing",
   },
 );
 
 /** RFC 8288: where the next and the previous page are. */
 function links({ total, span }: Page<unknown>, presenter: Presenter, place: Place): string {
-  const to = (offset: number, rel: string) => {
+  const to = (offset: number, rel: (typeof RELATIONS)[keyof typeof RELATIONS]) => {
     const at = { limit: String(span.limit), offset: String(offset) };
     return `<${presenter.links.baseUrl}${place.path}?${withParameters(place.query, at)}>; rel="${rel}"`;
   };
   const found: string[] = [];
-  if (span.offset + span.limit < total) found.push(to(span.offset + span.limit, "next"));
-  if (span.offset > 0) found.push(to(Math.max(span.offset - span.limit, 0), "prev"));
+  if (span.offset + span.limit < total) found.push(to(span.offset + span.limit, RELATIONS.later));
+  if (span.offset > 0) found.push(to(Math.max(span.offset - span.limit, 0), RELATIONS.earlier));
   return found.join(", ");
 }
 

@@ -4,6 +4,7 @@
 import { refuse } from "../domain/refusal.ts";
 import { decide } from "../kit/decisions.ts";
 import { type Call, empty, type Handler, jsonReply, type Reply, VERSION_PREFIX } from "./call.ts";
+import { ADDRESSES } from "./links.ts";
 import { type ProblemLinks, problem } from "./problem.ts";
 
 /** Answers undefined where the call is not for it. */
@@ -43,6 +44,7 @@ export const document =
   };
 
 export const health = (links: ProblemLinks): Door =>
-  document("/healthz", links, () => jsonReply(200, { status: "ok" }, { "cache-control": "no-store" }));
+  document(ADDRESSES.health, links, () => jsonReply(200, { status: "ok" }, { "cache-control": "no-store" }));
 
-export const home = (links: ProblemLinks): Door => document("/", links, () => empty(302, { location: "/dashboard" }));
+export const home = (links: ProblemLinks): Door =>
+  document(ADDRESSES.home, links, () => empty(302, { location: ADDRESSES.dashboard }));

@@ -11,11 +11,17 @@ import { type Clock, instant, iso } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
 import type { Call, Reply } from "./call.ts";
 
-export const KEEP_MS = decide("4.idempotency-window", 24 * 3_600_000, {
-  open: "how a create can be repeated safely",
-  why: "a day outlasts the retries of any client; a key is at most 255 characters, as others have it",
-});
-export const KEY_MAX = 255;
+const { keep_ms: KEEP_MS, key_length_max: KEY_MAX } = decide(
+  "4.idempotency",
+  { keep_ms: 24 * 3_600_000, key_length_max: 255 },
+  {
+    open: "how a create can be repeated safely",
+    why: "a day outlasts the retries of any client; a key is at most 255 characters, as others have it",
+  },
+);
+
+export { KEY_MAX };
+
 /** Longer than any request may take; a crashed holder must not block the key for good. */
 const LEASE_MS = 60_000;
 

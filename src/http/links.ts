@@ -1,7 +1,28 @@
 // Every absolute address that the service hands out, from the one public URL (contract, part 1).
 import type { Links } from "../domain/deployments.ts";
 import type { Code } from "../domain/refusal.ts";
+import { decide } from "../kit/decisions.ts";
+import { VERSION_PREFIX } from "./call.ts";
 import type { ProblemLinks } from "./problem.ts";
+
+export const ADDRESSES = decide(
+  "1.addresses",
+  {
+    api: VERSION_PREFIX,
+    home: "/",
+    dashboard: "/dashboard",
+    sign_in: "/dashboard/sign-in",
+    sites: "/sites",
+    docs: "/docs",
+    openapi: "/openapi.json",
+    health: "/healthz",
+    resource_metadata: `/.well-known/oauth-protected-resource${VERSION_PREFIX}`,
+  },
+  {
+    open: "where the parts of the service are, beside the paths that the specification shows",
+    why: "one server on one port; base URL and authorization server are one origin, so a person needs to know one address",
+  },
+);
 
 export class ServiceLinks implements Links, ProblemLinks {
   /** `{auth_url}`, without a slash at its end. */
@@ -13,8 +34,8 @@ export class ServiceLinks implements Links, ProblemLinks {
 
   constructor(publicUrl: string) {
     this.authUrl = publicUrl.replace(/\/+$/, "");
-    this.baseUrl = `${this.authUrl}/v1`;
-    this.resourceMetadata = `${this.authUrl}/.well-known/oauth-protected-resource/v1`;
+    this.baseUrl = `${this.authUrl}${ADDRESSES.api}`;
+    this.resourceMetadata = `${this.authUrl}${ADDRESSES.resource_metadata}`;
     this.#host = new URL(publicUrl).hostname.toLowerCase();
   }
 
@@ -23,14 +44,14 @@ export class ServiceLinks implements Links, ProblemLinks {
   }
 
   site(deploymentId: string): string {
-    return `${this.authUrl}/sites/${deploymentId}/`;
+    return `${this.authUrl}${ADDRESSES.sites}/${deploymentId}/`;
   }
 
   signIn(token: string): string {
-    return `${this.authUrl}/dashboard/sign-in?token=${token}`;
+    return `${this.authUrl}${ADDRESSES.sign_in}?token=${token}`;
   }
 
   problemType(code: Code): string {
-    return `${this.authUrl}/docs#${code}`;
+    return `${this.authUrl}${ADDRESSES.docs}#${code}`;
   }
 }

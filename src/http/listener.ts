@@ -35,7 +35,29 @@ const PARSER_BYTES = LIMITS.url_bytes + LIMITS.header_bytes + 8_192;
 /** How much may wait for the reader of an answer that goes on. */
 const BEHIND_BYTES = 65_536;
 /** How long requests in flight may take when the server stops. */
-const STOP_MS = 10_000;
+const STOP_MS = decide("1.stop", 10_000, {
+  open: "what happens to requests in flight when the server is stopped",
+  why: "they are finished, but ten seconds is when those who stop servers lose patience",
+});
+
+const REQUEST_ID = decide(
+  "7.request-id",
+  { header: "x-request-id", prefix: "req_" },
+  {
+    open: "how one request is found again among many",
+    why: "an id on every answer and in the log; it is always ours, so that no client can make two look like one",
+  },
+);
+
+const HTTP_MAJOR = decide("7.http", 1, {
+  open: "which versions of HTTP are spoken, and how strictly",
+  why: "HTTP/1.1 and 1.0 as RFC 9112 has them, with pipelining and kept connections; what is in doubt is refused",
+});
+
+const EXPECTATION = decide("7.expect", "100-continue", {
+  open: "what is done with a request that expects something",
+  why: "RFC 9110 10.1.1 knows this one: a client may wait to be told that its body is wanted",
+});
 
 export interface ListenerParts {
   readonly ids: Ids;
@@ -140,7 +162,7 @@ export class Listener {
     const started = performance.now();
     const { socket } = request;
     this.#begun.set(socket, [...this.#open(socket), response]);
-    const call = callOf(parts.ids.next("req_"), request, response);
+    const call = callOf(parts.ids.next(REQUEST_ID.prefix), request, response);
     const reply = await this.#reply(parts, call, request);
     const status = this.#send(parts, request, response, call, reply);
     parts.onAnswer(call, status, performance.now() - started);
@@ -178,7 +200,7 @@ export class Listener {
       cutOff(request, reply.cut);
       return;
     }
-    const headers: string[] = ["x-request-id", call.id];
+    const headers: string[] = [REQUEST_ID.header, call.id];
     for (const name in reply.headers) {
       const value = reply.headers[name];
       if (typeof value === "string") headers.push(name, value);
@@ -235,11 +257,11 @@ export class Listener {
       before.once("close", () => this.#refuseSocket(error, socket));
       return;
     }
-    const id = parts.ids.next("req_");
+    const id = parts.ids.next(REQUEST_ID.prefix);
     const reply = problem(socketRefusal(error), id, parts.links);
     const lines = Object.entries({
       ...reply.headers,
-      "x-request-id": id,
+      [REQUEST_ID.header]: id,
       connection: "close",
       "content-length": String(Buffer.byteLength(reply.body)),
     });
@@ -278,7 +300,7 @@ function callOf(id: string, request: IncomingMessage, response: ServerResponse):
 const continued = new WeakSet<ServerResponse>();
 
 function continueIfAsked(request: IncomingMessage, response: ServerResponse): void {
-  if (request.headers.expect?.toLowerCase() !== "100-continue") return;
+  if (request.headers.expect?.toLowerCase() !== EXPECTATION) return;
   continued.add(response);
   response.writeContinue();
 }
@@ -304,7 +326,7 @@ function valuesOf(raw: readonly string[], name: string): string[] {
 function unfitRequest(request: IncomingMessage): Refusal | undefined {
   if ((request.url?.length ?? 0) > LIMITS.url_bytes)
     return refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes });
-  if (request.httpVersionMajor !== 1) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
+  if (request.httpVersionMajor !== HTTP_MAJOR) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
   let bytes = 0;
   let hosts = 0;
   for (let at = 0; at < request.rawHeaders.length; at += 2) {
@@ -316,7 +338,7 @@ function unfitRequest(request: IncomingMessage): Refusal | undefined {
   if (hosts > 1) return notHttp("There is more than one Host header.");
   if (hosts === 0 && request.httpVersion === "1.1") return notHttp("The Host header is missing.");
   const expected = request.headers.expect;
-  return expected === undefined || expected.toLowerCase() === "100-continue"
+  return expected === undefined || expected.toLowerCase() === EXPECTATION
     ? undefined
     : notHttp("The expectation is not known.");
 }

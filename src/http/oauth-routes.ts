@@ -10,7 +10,7 @@ import { StorageUnavailable, type Store } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
 import type { Door } from "./front.ts";
-import type { ServiceLinks } from "./links.ts";
+import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { authorizationServerMetadata, protectedResourceMetadata } from "./oauth-metadata.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
 
@@ -34,7 +34,7 @@ export function oauthRoutes(parts: OAuthRouteParts): Door {
     ["/oauth/introspect", posted((request) => introspect(store, status, request))],
     ["/oauth/jwks", got(async () => ({ keys: await keys.published() }))],
     ["/.well-known/oauth-authorization-server", got(async () => authorizationServerMetadata(links))],
-    ["/.well-known/oauth-protected-resource/v1", got(async () => protectedResourceMetadata(links))],
+    [ADDRESSES.resource_metadata, got(async () => protectedResourceMetadata(links))],
   ]);
   return (call) => {
     const endpoint = endpoints.get(call.path);

@@ -1,14 +1,14 @@
 // The OpenAPI 3.1 document, folded from the route table, the views and the table of problems: it cannot say anything that
 // the server does not run on. `x-spec` names the clause of the specification that shows an operation, `x-decision` the
 // choice that added it.
-import { EVENT_TYPES } from "../domain/model.ts";
+import { EVENT_TYPES, type EventType } from "../domain/model.ts";
 import { decide } from "../kit/decisions.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { VERSION } from "../kit/version.ts";
 import { JSON_TYPE, jsonReply } from "./call.ts";
 import type { ControlRow } from "./control-table.ts";
 import { type Door, document } from "./front.ts";
-import type { ServiceLinks } from "./links.ts";
+import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { CONTROL_TAG, controlPaths } from "./openapi-control.ts";
 import { HEADERS, parameters, ref, requestBody, SCHEMAS, security } from "./openapi-parts.ts";
 import { PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
@@ -22,7 +22,7 @@ const OPENAPI = decide("9.description", "3.1.1", {
 /** `controls`: the test controls, where they are switched on. */
 export function openApiDoor(rows: readonly Row[], links: ServiceLinks, controls: readonly ControlRow[] = []): Door {
   let reply: ReturnType<typeof jsonReply> | undefined;
-  return document("/openapi.json", links, () => {
+  return document(ADDRESSES.openapi, links, () => {
     reply ??= jsonReply(200, openApi(rows, links, controls));
     return reply;
   });
@@ -41,8 +41,8 @@ function openApi(rows: readonly Row[], links: ServiceLinks, controls: readonly C
       title: "Application Hosting Service",
       version: VERSION,
       summary: "Create, deploy and manage data apps; be told of events by webhook.",
-      description: `Errors are explained at ${links.authUrl}/docs.`,
-      contact: { name: "Documentation of this server", url: `${links.authUrl}/docs` },
+      description: `Errors are explained at ${links.authUrl}${ADDRESSES.docs}.`,
+      contact: { name: "Documentation of this server", url: `${links.authUrl}${ADDRESSES.docs}` },
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: new URL(links.baseUrl).pathname, description: "The server that this document came from" }],
@@ -177,8 +177,24 @@ function problemResponse(status: number): JsonSchema {
 
 const challenge = (status: number) => (status === 401 ? { "WWW-Authenticate": ref("headers", "WwwAuthenticate") } : {});
 
+/** The schema of `data.object` where the specification does not show it. */
+const OBJECTS: { readonly [type in EventType]?: string } = decide(
+  "6.event-objects",
+  { "app.created": "App", "app.updated": "App", "app.deleted": "App", "data.processed": "DataSource" },
+  {
+    open: "data.object of the events whose contents are not shown",
+    why: "the resource as it stands in an answer: a receiver needs no further request, and not even for what is gone",
+  },
+);
+
+function eventOf(type: EventType): JsonSchema {
+  const name = OBJECTS[type];
+  const object = name === undefined ? {} : { data: { properties: { object: ref("schemas", name) } } };
+  return { allOf: [ref("schemas", "Event"), { properties: { type: { const: type }, ...object } }] };
+}
+
 /** What a receiver gets for one event type (spec part 6). */
-function webhook(type: (typeof EVENT_TYPES)[number]): JsonSchema {
+function webhook(type: EventType): JsonSchema {
   return {
     post: {
       operationId: `on-${type}`,
@@ -194,9 +210,7 @@ function webhook(type: (typeof EVENT_TYPES)[number]): JsonSchema {
       })),
       requestBody: {
         required: true,
-        content: {
-          [JSON_TYPE]: { schema: { allOf: [ref("schemas", "Event"), { properties: { type: { const: type } } }] } },
-        },
+        content: { [JSON_TYPE]: { schema: eventOf(type) } },
       },
       responses: { "2XX": { description: "Received; anything else is tried again." } },
     },

@@ -8,7 +8,7 @@ import { Unit, type UnitParts } from "../domain/work.ts";
 import { decide } from "../kit/decisions.ts";
 import { parseJson, unfitMediaType } from "./body.ts";
 import { type Call, empty, JSON_TYPE, type Reply, VERSION_PREFIX } from "./call.ts";
-import { type Conditions, conditionsOf, judge } from "./conditional.ts";
+import { type Conditions, conditionsOf, judge, UNCHANGED } from "./conditional.ts";
 import type { Faults } from "./faults.ts";
 import { idempotencyKey, Once, RememberingUnit } from "./idempotency.ts";
 import { problem } from "./problem.ts";
@@ -73,8 +73,8 @@ export class Router {
   async #route(call: Call, caller: Caller): Promise<Reply | Refusal> {
     const found = this.#tree.find(call.path.slice(VERSION_PREFIX.length));
     if (found === undefined) return refuse({ code: "not_found", detail: "There is no such path." });
-    if (call.method === "OPTIONS") return empty(204, { allow: found.allow.join(", ") });
-    const row = found.rows.get(call.method === "HEAD" ? "GET" : call.method);
+    if (call.method === "OPTIONS") return empty(OPTIONS_STATUS, { allow: found.allow.join(", ") });
+    const row = found.rows.get(call.method === "HEAD" ? HEAD_AS : call.method);
     if (row === undefined) return refuse({ code: "method_not_allowed", allow: found.allow });
     const { scope } = row;
     if (scope !== null && !allows(caller.scopes, scope)) return refuse({ code: "insufficient_scope", scope });
@@ -130,7 +130,7 @@ export class Router {
     const verdict = row.method === "GET" && presented.etag ? judge(conditions, presented.etag, true) : undefined;
     if (verdict instanceof Refusal) return verdict;
     return verdict === "not-modified"
-      ? empty(304, { etag: presented.etag ?? "" })
+      ? empty(UNCHANGED, { etag: presented.etag ?? "" })
       : replyOf(row, presented, presented.text);
   }
 
@@ -182,6 +182,16 @@ function replyOf(row: Row, presented: Presented, body: string): Reply {
 function exceeded(rate: Rate | undefined): Refusal | undefined {
   return rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
 }
+
+const OPTIONS_STATUS = decide("4.options", 204, {
+  open: "what OPTIONS answers",
+  why: "the methods of the path in Allow, as for a 405, and nothing else: browsers call no API with a secret key",
+});
+
+const HEAD_AS = decide("4.head", "GET", {
+  open: "whether HEAD is answered",
+  why: "RFC 9110 9.3.2: wherever GET is, with the same headers and without the body",
+});
 
 const RATE_HEADERS = decide(
   "8.rate-headers",

@@ -1,6 +1,7 @@
 // How records go out. A view names the fields of a resource that clients see; the presenter makes the JSON text of a
 // record once and remembers it with its ETag as long as the record lives, so that a list is a join of texts.
 import { hash } from "node:crypto";
+import { decide } from "../kit/decisions.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import type { ServiceLinks } from "./links.ts";
 
@@ -19,7 +20,10 @@ interface Shown {
 }
 
 /** 120 bits of the hash in base64url. */
-const ETAG_CHARACTERS = 20;
+const ETAG_CHARACTERS = decide("4.etag", 20, {
+  open: "how a client tells that a resource has changed",
+  why: "a strong ETag on every single resource, from the bytes of its text: equal tags are equal bytes, also after a restart",
+});
 
 export class Presenter {
   readonly links: ServiceLinks;

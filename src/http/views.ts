@@ -19,6 +19,7 @@ import {
   type UserRecord,
   type WebhookRecord,
 } from "../domain/model.ts";
+import { decide } from "../kit/decisions.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import type { View } from "./view.ts";
 
@@ -64,16 +65,25 @@ export const appView: View<AppRecord> = {
 
 export const deploymentView: View<DeploymentRecord> = {
   name: "Deployment",
-  json: shape({
-    id: id("dep"),
-    app_id: id("app"),
-    name: text(100),
-    environment: string,
-    custom_domain: orNull(string),
-    url,
-    status: enumOf(["live", "retired"]),
-    deployed_at: time,
-  }),
+  json: shape(
+    decide(
+      "2.deployment-fields",
+      {
+        id: id("dep"),
+        app_id: id("app"),
+        name: text(100),
+        environment: string,
+        custom_domain: orNull(string),
+        url,
+        status: enumOf(["live", "retired"]),
+        deployed_at: time,
+      },
+      {
+        open: "the body of the answer to a deploy",
+        why: "the deployment with what was asked for beside the four fields that the events show",
+      },
+    ),
+  ),
   fields: ({ id, app_id, name, environment, custom_domain, status, deployed_at }, links) => ({
     id,
     app_id,
@@ -88,45 +98,69 @@ export const deploymentView: View<DeploymentRecord> = {
 
 export const dataSourceView: View<DataSourceRecord> = {
   name: "DataSource",
-  json: shape({
-    id: id("ds"),
-    name: text(200),
-    type: enumOf(["json", "csv"]),
-    app_id: orNull(id("app")),
-    status: enumOf(["processing", "ready", "failed"]),
-    columns: orNull(listOf(shape({ name: string, type: enumOf(COLUMN_TYPES) }))),
-    row_count: orNull(count),
-    error: orNull(string),
-    created_at: time,
-    updated_at: time,
-  }),
+  json: shape(
+    decide(
+      "2.data-source-fields",
+      {
+        id: id("ds"),
+        name: text(200),
+        type: enumOf(["json", "csv"]),
+        app_id: orNull(id("app")),
+        status: enumOf(["processing", "ready", "failed"]),
+        columns: orNull(listOf(shape({ name: string, type: enumOf(COLUMN_TYPES) }))),
+        row_count: orNull(count),
+        error: orNull(string),
+        created_at: time,
+        updated_at: time,
+      },
+      {
+        open: "the fields of a data source",
+        why: "what it is, how far its processing has come, and what was found in it; the rows are read a page at a time",
+      },
+    ),
+  ),
   fields: ({ account_id: _, ...fields }) => fields,
 };
 
 export const userView: View<UserRecord> = {
   name: "User",
-  json: shape({
-    id: id("usr"),
-    email: text(254),
-    name: text(200),
-    permissions: listOf(enumOf(SCOPES)),
-    created_at: time,
-    updated_at: time,
-  }),
+  json: shape(
+    decide(
+      "2.user-fields",
+      {
+        id: id("usr"),
+        email: text(254),
+        name: text(200),
+        permissions: listOf(enumOf(SCOPES)),
+        created_at: time,
+        updated_at: time,
+      },
+      { open: "the fields of a user", why: "whom a person recognises, and what the user may do" },
+    ),
+  ),
   fields: ({ account_id: _, email_key: __, is_admin: ___, ...fields }) => fields,
 };
 
 export const webhookView: View<WebhookRecord> = {
   name: "Webhook",
-  json: shape({
-    id: id("wh"),
-    url,
-    events: { ...listOf(enumOf(EVENT_TYPES)), minItems: 1, uniqueItems: true },
-    active: boolean,
-    disabled_reason: orNull(enumOf(["gone", "failing"])),
-    created_at: time,
-    updated_at: time,
-  }),
+  json: shape(
+    decide(
+      "2.webhook-fields",
+      {
+        id: id("wh"),
+        url,
+        events: { ...listOf(enumOf(EVENT_TYPES)), minItems: 1, uniqueItems: true },
+        active: boolean,
+        disabled_reason: orNull(enumOf(["gone", "failing"])),
+        created_at: time,
+        updated_at: time,
+      },
+      {
+        open: "the fields returned for a webhook",
+        why: "what was sent on create, but never the secret again; and why it is off, where the server switched it off",
+      },
+    ),
+  ),
   fields: ({ id, url, events, active, disabled_reason, created_at, updated_at }) => ({
     id,
     url,
@@ -140,26 +174,35 @@ export const webhookView: View<WebhookRecord> = {
 
 export const deliveryView: View<DeliveryRecord> = {
   name: "Delivery",
-  json: shape({
-    id: id("dlv"),
-    webhook_id: id("wh"),
-    event_id: id("evt"),
-    event_type: enumOf(EVENT_TYPES),
-    status: enumOf(DELIVERY_STATUSES),
-    attempts: listOf(
-      shape({
-        number: { type: "integer", minimum: 1 },
-        trigger: enumOf(["schedule", "manual"]),
-        at: time,
-        duration_ms: count,
-        response_status: orNull({ type: "integer" }),
-        response_body: orNull(string),
-        error: orNull(enumOf(ATTEMPT_ERRORS)),
-      }),
+  json: shape(
+    decide(
+      "6.delivery-log",
+      {
+        id: id("dlv"),
+        webhook_id: id("wh"),
+        event_id: id("evt"),
+        event_type: enumOf(EVENT_TYPES),
+        status: enumOf(DELIVERY_STATUSES),
+        attempts: listOf(
+          shape({
+            number: { type: "integer", minimum: 1 },
+            trigger: enumOf(["schedule", "manual"]),
+            at: time,
+            duration_ms: count,
+            response_status: orNull({ type: "integer" }),
+            response_body: orNull(string),
+            error: orNull(enumOf(ATTEMPT_ERRORS)),
+          }),
+        ),
+        next_attempt_at: orNull(time),
+        created_at: time,
+      },
+      {
+        open: "what the delivery log shows of a delivery",
+        why: "status, response code and every attempt with its time and its fault: enough to mend a receiver without asking anybody",
+      },
     ),
-    next_attempt_at: orNull(time),
-    created_at: time,
-  }),
+  ),
   fields: ({ id, webhook_id, event_id, event_type, status, attempts, next_attempt_at, created_at }) => ({
     id,
     webhook_id,
