@@ -76,7 +76,7 @@ choice("1.ready-line", "may be all that is read: the server goes on when its out
   assert.equal((await stopped(server)).code, 0);
 });
 
-choice("1.ready-lines", "for people show addresses, key, sign-in link and a curl that works", OWN, async () => {
+choice("1.ready-line.people", "for people show addresses, key, sign-in link and a curl that works", OWN, async () => {
   const server = new ServerProcess(["--port", "0"]);
   await server.prints("curl ");
   await server.prints("'\n");
@@ -130,7 +130,7 @@ choice("1.stop", "an idle connection does not hold it up, and a second signal en
   busy.api.close();
 });
 
-choice("1.port-in-use", "is one line that names --port, exit 1", OWN, async () => {
+choice("1.exit-codes.port-in-use", "is one line that names --port, exit 1", OWN, async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   const address = other.address();
@@ -158,7 +158,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--webhook-ca", "package.json"], /--webhook-ca/],
 ];
 
-choice("1.wrong-flag", "is one line that names it, exit 2", OWN, async () => {
+choice("1.exit-codes.wrong-flag", "is one line that names it, exit 2", OWN, async () => {
   await Promise.all(WRONG.map(async ([args, names]) => refused(await runToEnd(["--port", "0", ...args]), 2, names)));
 });
 
@@ -172,7 +172,7 @@ async function startRefused(options: object, names: RegExp): Promise<void> {
   });
 }
 
-choice("1.wrong-flag", "each value has its bounds, and the option is named", OWN, async () => {
+choice("1.flags.bounds", "each value has its bounds, and the option is named", OWN, async () => {
   for (const port of ["http", "-1", 65_536, 1.5, ""]) await startRefused({ port }, /port/);
   for (const apiKey of ["short77", "a".repeat(201), "has spaces in it", "ümlaut-key-1", ""])
     await startRefused({ apiKey }, /apiKey/);
@@ -206,7 +206,7 @@ choice("1.environment", "each flag is also a variable, PORT too, and the flag wi
   assert.equal((await stopped(server)).code, 0);
 });
 
-choice("1.help", "fits a screen and names every flag", OWN, async () => {
+choice("1.flags.help", "fits a screen and names every flag", OWN, async () => {
   const { code, stdout, stderr } = await runToEnd(["--help"]);
   assert.deepEqual([code, stderr], [0, ""]);
   const lines = stdout.trimEnd().split("\n");
@@ -216,7 +216,7 @@ choice("1.help", "fits a screen and names every flag", OWN, async () => {
     assert.ok(stdout.includes(flag), flag);
 });
 
-choice("1.version", "prints the package's version", OWN, async () => {
+choice("1.flags.version", "prints the package's version", OWN, async () => {
   const { code, stdout } = await runToEnd(["--version"]);
   assert.equal(code, 0);
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/);

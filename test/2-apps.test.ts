@@ -136,7 +136,7 @@ choice("2.text", "what is sent comes back unchanged, byte for byte", async ({ ap
   assert.equal((await api.get(`/apps/${app.id}`)).json.title, title);
 });
 
-choice("2.bodies", "have to be objects", async ({ api }) => {
+choice("7.error-codes.no-object", "bodies have to be objects", async ({ api }) => {
   const app = await api.create("/apps", { title: "T" });
   for (const body of [[], [{ title: "T" }], "text", 5, null, true]) {
     invalid(await api.post("/apps", body), "#");
@@ -144,7 +144,7 @@ choice("2.bodies", "have to be objects", async ({ api }) => {
   }
 });
 
-choice("2.bodies", "name all their faults in one answer", async ({ api }) => {
+choice("7.error-body.all-faults", "name all their faults in one answer", async ({ api }) => {
   invalid(
     await api.post("/apps", { title: "", description: 5, theme: "", public: "yes", x: 1 }),
     "#/title",

@@ -28,37 +28,33 @@ clause("4.create-data-source", "creates a data source that apps can use", async 
   assert.equal((await api.get(`/data-sources/${source.id}`)).status, 200);
 });
 
-choice(
-  "3.data-source-first-status",
-  "ten fields come at once, the data is processed after the answer",
-  async ({ api }) => {
-    const { id, created_at, updated_at, ...rest } = await api.create("/data-sources", {
-      name: "N",
-      type: "csv",
-      data: "a\n1\n",
-    });
-    assert.match(id, idOf("ds"));
-    assert.match(String(created_at), ISO_TIME);
-    assert.equal(updated_at, created_at);
-    const open = { status: "processing", columns: null, row_count: null, error: null };
-    assert.deepEqual(rest, { name: "N", type: "csv", app_id: null, ...open });
-    const { status, columns, row_count, error } = await processed(api, id);
-    const ready = { status: "ready", columns: [{ name: "a", type: "number" }], row_count: 1, error: null };
-    assert.deepEqual({ status, columns, row_count, error }, ready);
-  },
-);
+choice("2.data-source-fields", "are ten and come at once, the data is processed after the answer", async ({ api }) => {
+  const { id, created_at, updated_at, ...rest } = await api.create("/data-sources", {
+    name: "N",
+    type: "csv",
+    data: "a\n1\n",
+  });
+  assert.match(id, idOf("ds"));
+  assert.match(String(created_at), ISO_TIME);
+  assert.equal(updated_at, created_at);
+  const open = { status: "processing", columns: null, row_count: null, error: null };
+  assert.deepEqual(rest, { name: "N", type: "csv", app_id: null, ...open });
+  const { status, columns, row_count, error } = await processed(api, id);
+  const ready = { status: "ready", columns: [{ name: "a", type: "number" }], row_count: 1, error: null };
+  assert.deepEqual({ status, columns, row_count, error }, ready);
+});
 
-choice("4.data-source-endpoints.fields", "name, type and data are required", ({ api }) =>
+choice("2.data-source-request.required", "name, type and data are required", ({ api }) =>
   requiredFields(api, "/data-sources", { name: "N", type: "json", data: ROWS }),
 );
 
-choice("4.data-source-endpoints.name", "has 1 to 200 characters", async ({ api }) => {
+choice("2.data-source-request.name", "has 1 to 200 characters", async ({ api }) => {
   const bad = ["", "n".repeat(201), wide(201), ...NOT_TEXT];
   const rest = { type: "json", data: ROWS };
   await fieldRule(api, "/data-sources", rest, { field: "name", good: ["n", "n".repeat(200), wide(200)], bad });
 });
 
-choice("4.data-source-endpoints.type", "is json or csv", async ({ api }) => {
+choice("2.data-source-request.type", "is json or csv", async ({ api }) => {
   const bad = ["", "JSON", "xml", "json ", "__proto__", ...NOT_TEXT];
   await fieldRule(api, "/data-sources", { name: "N", data: ROWS }, { field: "type", good: ["json"], bad });
   await fieldRule(api, "/data-sources", { name: "N", data: "a\n1" }, { field: "type", good: ["csv"], bad: [] });
@@ -73,7 +69,7 @@ choice("2.data-source-app", "is an app of this account or null", async ({ api })
   await fieldRule(api, "/data-sources", rest, { field: "app_id", good: [app.id, null], bad });
 });
 
-choice("2.data-source-data", "JSON has to be an array of flat objects", async ({ api }) => {
+choice("2.data-source-request.data", "JSON has to be an array of flat objects", async ({ api }) => {
   for (const data of ["text", 5, null, true, {}, [1], [null], [[]], ["a"], [{ a: {} }], [{ a: [] }], [{ a: 1 }, 2]]) {
     const answer = await api.post("/data-sources", { name: "N", type: "json", data });
     const body = problem(answer, 422, "validation_failed");
@@ -81,7 +77,7 @@ choice("2.data-source-data", "JSON has to be an array of flat objects", async ({
   }
 });
 
-choice("2.data-source-data", "CSV has to be text", async ({ api }) => {
+choice("2.data-source-request.data", "CSV has to be text", async ({ api }) => {
   for (const data of [5, null, true, {}, [], ROWS])
     invalid(await api.post("/data-sources", { name: "N", type: "csv", data }), "#/data");
 });
@@ -111,7 +107,7 @@ choice("2.csv-column-types", "columns are typed from the text", async ({ api }) 
 });
 
 choice(
-  "2.data-source-data",
+  "2.data-source-request.data",
   "CSV follows RFC 4180: quotes, doubled quotes, commas and line breaks inside",
   async ({ api }) => {
     const source = await made(api, "csv", 'a,b\r\n"x, y","say ""hi"""\r\n"two\r\nlines",\r\n');
@@ -149,7 +145,7 @@ choice("8.columns", "a data source has 100 columns at most", async ({ api }) => 
   assert.match(String(over.error), /100/);
 });
 
-choice("2.data-source-columns", "may be called like a member that every object has", async ({ api }) => {
+choice("2.csv-column-types.names", "may be called like a member that every object has", async ({ api }) => {
   const source = await made(api, "csv", "__proto__,constructor,toString\n1,2,3\n");
   assert.equal(source.status, "ready", String(source.error));
   const answer = await api.get(`/data-sources/${source.id}/rows`);

@@ -55,7 +55,7 @@ choice("2.deployment-fields", "are eight, all always present", async ({ api, aut
   assert.deepEqual(rest, { app_id, name: "R", environment: "production", custom_domain: null, status: "live" });
 });
 
-choice("2.deployment-fields.name", "is required, 1 to 100 characters", async ({ api }) => {
+choice("2.deploy-request.name", "is required, 1 to 100 characters", async ({ api }) => {
   const path = await deployPath(api);
   await requiredFields(api, path, { name: "R" });
   const bad = ["", "n".repeat(101), wide(101), ...NOT_TEXT];
@@ -66,13 +66,13 @@ choice("2.default-environment", "is production", async ({ api }) => {
   assert.equal((await api.create(await deployPath(api), { name: "R" })).environment, "production");
 });
 
-choice("2.deployment-fields.environment", "is a slug of up to 63 characters", async ({ api }) => {
+choice("2.deploy-request.environment", "is a slug of up to 63 characters", async ({ api }) => {
   const good = ["a", "0", "a".repeat(63), "my-env-2", "a-", "0-0"];
   const bad = ["", "a".repeat(64), "-a", "A", "Prod", "a_b", "a.b", "a b", " a", "a\n", "ä", ...NOT_TEXT];
   await fieldRule(api, await deployPath(api), { name: "R" }, { field: "environment", good, bad });
 });
 
-choice("2.custom-domain-labels", "a custom domain has two labels or more", async ({ api }) => {
+choice("2.custom-domain.labels", "a custom domain has two labels or more", async ({ api }) => {
   const path = await deployPath(api);
   invalid(await api.post(path, { name: "R", custom_domain: "intranet" }), "#/custom_domain");
   const host = freshHost();

@@ -7,6 +7,18 @@ import { eventually } from "./support/wait.ts";
 
 const CLIENT = { name: "Mailer", redirect_uris: ["https://c.example.com/cb"], scopes: ["read:apps"] };
 
+choice("2.id-prefixes", "say what an id belongs to", async ({ api }) => {
+  const hook = { url: "https://hooks.example.com/in", events: ["app.created"], active: false };
+  for (const [path, prefix, body] of [
+    ["/data-sources", "ds", { name: "N", type: "json", data: [] }],
+    ["/users", "usr", { email: "prefix@example.com" }],
+    ["/webhooks", "wh", hook],
+    ["/api-keys", "key", { name: "K" }],
+    ["/oauth-clients", "cli", CLIENT],
+  ] as const)
+    assert.match((await api.create(path, body)).id, idOf(prefix));
+});
+
 choice("4.api-key-endpoints.fields", "are five and, in the 201 answer only, the key", async ({ api }) => {
   const { id, created_at, key, last_four, ...rest } = await api.create("/api-keys", { name: "Build" });
   assert.match(id, idOf("key"));

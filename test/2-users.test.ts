@@ -16,7 +16,7 @@ clause("1.manage-users", "users and their permissions can be created, read, chan
   problem(await api.get(`/users/${user.id}`), 404, "not_found");
 });
 
-choice("4.user-area.fields", "are six, and only the 201 answer has sign_in_url", async ({ api, authUrl }) => {
+choice("2.user-fields", "are six, and only the 201 answer has sign_in_url", async ({ api, authUrl }) => {
   const email = freshAddress();
   const { id, created_at, updated_at, sign_in_url, ...rest } = await api.create("/users", { email });
   assert.match(id, idOf("usr"));

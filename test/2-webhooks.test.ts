@@ -35,7 +35,7 @@ clause("4.create-webhook", "takes url, events, secret and active together", asyn
   assert.deepEqual([webhook.url, webhook.events, webhook.active], [body.url, body.events, false]);
 });
 
-choice("4.webhook-endpoints.fields", "are seven and, in the 201 answer only, the secret", async ({ api }) => {
+choice("2.webhook-fields", "are seven and, in the 201 answer only, the secret", async ({ api }) => {
   const { id, created_at, updated_at, secret, ...rest } = await create(api, { secret: "once" });
   assert.match(id, idOf("wh"));
   assert.match(String(created_at), ISO_TIME);
@@ -80,7 +80,7 @@ choice("2.webhook-secret", "has 1 to 255 characters and is made where absent", a
   assert.notEqual(one.secret, two.secret);
 });
 
-choice("2.webhook-url", "takes absolute URLs without user and password", async ({ api }) => {
+choice("6.webhook-policies.written", "takes absolute URLs without user and password", async ({ api }) => {
   const good = [URL_, "https://hooks.example.com:8443/a?b=c", "https://xn--bcher-kva.example/"];
   const bad = [
     "",

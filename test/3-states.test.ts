@@ -1,7 +1,8 @@
 // Spec part 3: live is the one deployment status shown, and apps carry no state. What becomes of a deployment, of its
 // domain and of an app's remains is ours (contract, part 3).
 import assert from "node:assert/strict";
-import { choice, clause } from "./support/clauses.ts";
+import { startService } from "../src/index.ts";
+import { choice, clause, withService } from "./support/clauses.ts";
 import type { Client } from "./support/client.ts";
 import { freshHost } from "./support/fresh.ts";
 import { problem } from "./support/problem.ts";
@@ -79,7 +80,7 @@ choice("3.custom-domain", "is free when no live deployment holds it", async ({ a
   assert.equal((await deploy(api, other, { custom_domain })).status, "live");
 });
 
-choice("3.app-deleted", "an app's deployments go with it, and its domain is free", async ({ api }) => {
+choice("3.redeploy.app-deleted", "an app's deployments go with it, and its domain is free", async ({ api }) => {
   const [mine, other] = [await newApp(api), await newApp(api)];
   const custom_domain = freshHost();
   const { id } = await deploy(api, mine, { custom_domain });
@@ -105,6 +106,12 @@ clause("5.403.limited", "a limited account is refused with 403", seed("limited")
   const [kept] = (await api.get("/apps")).items;
   problem(await api.delete(`/apps/${kept?.id}`), 403, "account_limited");
   problem(await api.patch(`/apps/${kept?.id}`, { title: "T" }), 403, "account_limited");
+});
+
+choice("3.account-states", "are active, limited and suspended, and no other", { needs: "embedded" }, async () => {
+  for (const state of ["active", "limited", "suspended"])
+    await withService(seed(state).options, async ({ service }) => assert.equal(service.account.state, state));
+  await assert.rejects(startService({ ...seed("frozen").options, log: "off" }), /state must be one of/);
 });
 
 choice("3.account-limited", "a limited account still reads", seed("limited"), async ({ api }) => {

@@ -21,7 +21,7 @@ async function attempted(api: Client): Promise<{ path: string; delivery: Members
   return { path, delivery };
 }
 
-choice("4.delivery-log-endpoints", "a delivery has nine fields, an attempt seven", async ({ api }) => {
+choice("6.delivery-log.fields", "a delivery has nine fields, an attempt seven", async ({ api }) => {
   const { path, delivery } = await attempted(api);
   const { id, webhook_id, event_id, created_at, attempts, ...rest } = delivery;
   assert.match(String(id), idOf("dlv"));
@@ -35,6 +35,14 @@ choice("4.delivery-log-endpoints", "a delivery has nine fields, an attempt seven
   assert.ok(Number.isInteger(duration_ms) && duration_ms >= 0);
   const nothing = { response_status: null, response_body: null };
   assert.deepEqual(attempt, { number: 1, trigger: "manual", ...nothing, error: "refused" });
+});
+
+choice("3.delivery-statuses", "are four, and no other can be asked for", async ({ api }) => {
+  const { path } = await attempted(api);
+  for (const status of ["pending", "succeeded", "failed", "cancelled"])
+    assert.equal((await api.get(`${path}?status=${status}`)).status, 200);
+  for (const status of ["", "lost", "Failed", "live"])
+    badParameter(await api.get(`${path}?status=${status}`), "status");
 });
 
 choice("4.delivery-log-endpoints", "the log is a list like every other, by status if asked for", async ({ api }) => {

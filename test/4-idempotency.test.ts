@@ -127,7 +127,7 @@ choice("4.idempotency.secrets", "what is shown once is null in a replay", async 
 });
 
 choice(
-  "4.idempotency-window",
+  "4.idempotency.window",
   "the answer is kept for 24 hours and not a moment longer",
   MANUAL,
   async ({ api, service }) => {
@@ -178,7 +178,7 @@ choice(
   },
 );
 
-choice("4.idempotency-window", "a restart does not end it", OWN, async () => {
+choice("4.idempotency.window", "a restart does not end it", OWN, async () => {
   const folder = mkdtempSync(join(tmpdir(), "apphost-"));
   const options = { data: join(folder, "data.json"), apiKey: "idempotent-key" };
   const key = fresh();

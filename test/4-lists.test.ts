@@ -180,7 +180,7 @@ choice("4.link", "is absent where there is no further page, and keeps the filter
   assert.match(String(exact.link("prev", baseUrl)), new RegExp(`offset=${count - 2}(&|$)`));
 });
 
-choice("4.stable-pages", "a page never shifts when something is added", async ({ api }) => {
+choice("4.list-shape.stable", "a page never shifts when something is added", async ({ api }) => {
   await fillUp(api, 25);
   const before = await idsOf(api, "?limit=10&offset=5");
   await api.create("/apps", { title: "Added" });
@@ -188,7 +188,7 @@ choice("4.stable-pages", "a page never shifts when something is added", async ({
   assert.deepEqual(await idsOf(api, "?limit=10&offset=5"), before);
 });
 
-choice("4.list-order", "every list is in the order of creation", async ({ api }) => {
+choice("4.list-shape.order", "every list is in the order of creation", async ({ api }) => {
   const made = [];
   for (const name of ["b", "a", "c"]) made.push((await api.create("/api-keys", { name })).id);
   const { total } = (await api.get("/api-keys?limit=1")).json;

@@ -6,7 +6,7 @@ import type { Client } from "./support/client.ts";
 import { fresh, freshAddress, freshHost } from "./support/fresh.ts";
 import { badHeader, badParameter, invalid, problem } from "./support/problem.ts";
 
-const ID = "4.order-of-checks";
+const ID = "7.error-codes.order";
 const NO_APP = "/apps/app_00000000000000000000000";
 const JSON_TYPE = { "content-type": "application/json" };
 const TEXT_TYPE = { "content-type": "text/plain" };

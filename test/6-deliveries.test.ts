@@ -151,7 +151,7 @@ choice("6.delivery-log", "a delivery shows its attempts, and is listed by status
 });
 
 choice(
-  "6.test-delivery",
+  "4.delivery-request-response.test",
   "a sample of each type is sent, though the webhook asks for another and is off",
   async ({ api }) => {
     const { url, next, received } = await receiver();
@@ -260,43 +260,52 @@ choice("6.gone-status", "410 switches the webhook off, and it can be switched on
   assert.deepEqual([on.active, on.disabled_reason], [true, null]);
 });
 
-choice("6.redelivery", "is one attempt by hand whose success settles the delivery", MANUAL, async (context) => {
-  const { api } = context;
-  const { webhook, received, advance } = await retries(context, [500, 500, 200]);
-  const [first] = await logOf(api, webhook);
-  const path = `/webhooks/${webhook.id}/deliveries/${first?.id}`;
-  const again = async () => {
-    const answer = await api.post(`${path}/redeliver`);
-    assert.equal(answer.status, 202);
-    assert.equal(answer.json.id, first?.id);
-    return eventually(async () => {
-      const now = (await api.get(path)).json;
-      return attemptsOf(now).length > attemptsOf(answer.json).length ? now : undefined;
-    });
-  };
-  const failed = await again();
-  assert.deepEqual([failed.status, failed.next_attempt_at], ["pending", first?.next_attempt_at]);
-  const done = await again();
-  assert.deepEqual([done.status, done.next_attempt_at], ["succeeded", null]);
-  assert.deepEqual(
-    attemptsOf(done).map(({ trigger }) => trigger),
-    ["schedule", "manual", "manual"],
-  );
-  await advance(360_000_000);
-  assert.equal(received[0]?.attempts.length, 3);
-});
+choice(
+  "4.delivery-request-response.redelivery",
+  "is one attempt by hand whose success settles the delivery",
+  MANUAL,
+  async (context) => {
+    const { api } = context;
+    const { webhook, received, advance } = await retries(context, [500, 500, 200]);
+    const [first] = await logOf(api, webhook);
+    const path = `/webhooks/${webhook.id}/deliveries/${first?.id}`;
+    const again = async () => {
+      const answer = await api.post(`${path}/redeliver`);
+      assert.equal(answer.status, 202);
+      assert.equal(answer.json.id, first?.id);
+      return eventually(async () => {
+        const now = (await api.get(path)).json;
+        return attemptsOf(now).length > attemptsOf(answer.json).length ? now : undefined;
+      });
+    };
+    const failed = await again();
+    assert.deepEqual([failed.status, failed.next_attempt_at], ["pending", first?.next_attempt_at]);
+    const done = await again();
+    assert.deepEqual([done.status, done.next_attempt_at], ["succeeded", null]);
+    assert.deepEqual(
+      attemptsOf(done).map(({ trigger }) => trigger),
+      ["schedule", "manual", "manual"],
+    );
+    await advance(360_000_000);
+    assert.equal(received[0]?.attempts.length, 3);
+  },
+);
 
-choice("6.redelivery", "asked for of a webhook that is off, it leaves a success a success", async ({ api }) => {
-  const { url, received } = await receiver();
-  const webhook = await subscribe(api, url);
-  await newApp(api);
-  const delivery = await settled(api, webhook);
-  await api.patch(`/webhooks/${webhook.id}`, { active: false });
-  const path = `/webhooks/${webhook.id}/deliveries/${delivery.id}`;
-  assert.equal((await api.post(`${path}/redeliver`)).status, 202);
-  assert.deepEqual(await settled(api, webhook), delivery);
-  assert.equal(received[0]?.attempts.length, 1);
-});
+choice(
+  "4.delivery-request-response.redelivery",
+  "asked for of a webhook that is off, it leaves a success a success",
+  async ({ api }) => {
+    const { url, received } = await receiver();
+    const webhook = await subscribe(api, url);
+    await newApp(api);
+    const delivery = await settled(api, webhook);
+    await api.patch(`/webhooks/${webhook.id}`, { active: false });
+    const path = `/webhooks/${webhook.id}/deliveries/${delivery.id}`;
+    assert.equal((await api.post(`${path}/redeliver`)).status, 202);
+    assert.deepEqual(await settled(api, webhook), delivery);
+    assert.equal(received[0]?.attempts.length, 1);
+  },
+);
 
 choice(
   "3.delivery-cancelled",

@@ -158,7 +158,7 @@ choice("6.events-without-account", "only user.interaction lacks the account", as
   ]);
 });
 
-choice("6.event-ids", "are ids of their kind, and times carry milliseconds", async ({ api }) => {
+choice("2.ids.events", "are ids of their kind, and times carry milliseconds", async ({ api }) => {
   const event = await theEvent(api, () => newApp(api));
   assert.match(String(event.id), idOf("evt"));
   assert.match(String(event.created), ISO_TIME);
@@ -187,7 +187,7 @@ choice(
   },
 );
 
-choice("6.same-commit", "what is refused or changes nothing leaves no event", async ({ api }) => {
+choice("6.emitted-by.same-commit", "what is refused or changes nothing leaves no event", async ({ api }) => {
   const custom_domain = freshHost();
   const [mine, other] = [await newApp(api), await newApp(api)];
   await api.create(`/apps/${mine.id}/deploy`, { name: "R", custom_domain });
@@ -202,7 +202,7 @@ choice("6.same-commit", "what is refused or changes nothing leaves no event", as
   assert.deepEqual(found, []);
 });
 
-choice("6.same-commit", "many changes at once leave exactly one event each", async ({ api }) => {
+choice("6.emitted-by.same-commit", "many changes at once leave exactly one event each", async ({ api }) => {
   const app = await newApp(api);
   const titles = Array.from({ length: 20 }, (_, at) => `Title ${at}`);
   const found = await caused(api, () => Promise.all(titles.map((title) => api.patch(`/apps/${app.id}`, { title }))));
@@ -234,13 +234,17 @@ clause(
   },
 );
 
-choice("6.delivery.switched", "a webhook that is switched on again gets what happens from then on", async ({ api }) => {
-  const hook = { url: "http://127.0.0.1:9/", events: ["app.created"], active: false };
-  const { id } = await api.create("/webhooks", hook);
-  await newApp(api);
-  await api.patch(`/webhooks/${id}`, { active: true });
-  assert.equal(await deliveriesOf(api, id), 0);
-  await newApp(api);
-  assert.equal(await deliveriesOf(api, id), 1);
-  await api.delete(`/webhooks/${id}`);
-});
+choice(
+  "3.delivery-cancelled.switched-on",
+  "a webhook that is switched on again gets what happens from then on",
+  async ({ api }) => {
+    const hook = { url: "http://127.0.0.1:9/", events: ["app.created"], active: false };
+    const { id } = await api.create("/webhooks", hook);
+    await newApp(api);
+    await api.patch(`/webhooks/${id}`, { active: true });
+    assert.equal(await deliveriesOf(api, id), 0);
+    await newApp(api);
+    assert.equal(await deliveriesOf(api, id), 1);
+    await api.delete(`/webhooks/${id}`);
+  },
+);

@@ -50,7 +50,7 @@ const send = ({ api }: OwnContext, { method, path }: Operation, ids: Ids, body: 
 const withBodies = ({ document }: OwnContext): readonly Operation[] =>
   document.api.filter(({ value }) => value.requestBody !== undefined);
 
-choice("7.hostile", "every member of every body, in turn", OWN, async (context) => {
+choice("7.error-codes.hostile", "every member of every body, in turn", OWN, async (context) => {
   const ids = await makeWorld(context.api);
   for (const operation of withBodies(context)) {
     const body = members(exampleBody(context.document, operation));
@@ -64,7 +64,7 @@ choice("7.hostile", "every member of every body, in turn", OWN, async (context) 
   }
 });
 
-choice("7.hostile", "bodies as a whole", OWN, async (context) => {
+choice("7.error-codes.hostile", "bodies as a whole", OWN, async (context) => {
   const ids = await makeWorld(context.api);
   const texts = [...RAW, ...HOSTILE.map((value) => JSON.stringify(value))];
   for (const operation of withBodies(context)) {
@@ -79,7 +79,7 @@ choice("7.hostile", "bodies as a whole", OWN, async (context) => {
   assert.equal(Object.hasOwn(Object.prototype, "admin"), false);
 });
 
-choice("7.hostile", "every parameter of every path and query", OWN, async (context) => {
+choice("7.error-codes.hostile", "every parameter of every path and query", OWN, async (context) => {
   const ids = await makeWorld(context.api);
   const texts = HOSTILE.filter((value) => typeof value === "string" && value.length < 2_000).map((value) =>
     encodeURIComponent(String(value)),
@@ -111,7 +111,7 @@ const HEADERS = [
   "cookie",
 ];
 
-choice("7.hostile", "headers", OWN, async (context) => {
+choice("7.error-codes.hostile", "headers", OWN, async (context) => {
   const values = [
     "",
     " ",

@@ -140,7 +140,7 @@ choice("7.expect", "another expectation is refused", OWN, async (context) => {
   problem(answer, 400, "invalid_request");
 });
 
-choice("7.pipelining", "many requests sent at once are answered in their order", OWN, async (context) => {
+choice("7.http.pipelining", "many requests sent at once are answered in their order", OWN, async (context) => {
   const connection = await RawConnection.open(context.authUrl);
   const titles = ["one", "two", "three", "four"];
   const bodies = titles.map((title) => JSON.stringify({ title }));
@@ -158,15 +158,20 @@ choice("7.pipelining", "many requests sent at once are answered in their order",
   connection.destroy();
 });
 
-choice("7.pipelining", "what follows a good request and is none does not spoil its answer", OWN, async (context) => {
-  const connection = await RawConnection.open(context.authUrl);
-  connection.write(`${post(context, LENGTH) + APP}GARBAGE\r\n\r\n`);
-  assert.equal((await connection.answer()).status, 201);
-  problem(await connection.answer(), 400, "invalid_request");
-  assert.equal(await connection.untilClosed(), "end");
-});
+choice(
+  "7.http.pipelining",
+  "what follows a good request and is none does not spoil its answer",
+  OWN,
+  async (context) => {
+    const connection = await RawConnection.open(context.authUrl);
+    connection.write(`${post(context, LENGTH) + APP}GARBAGE\r\n\r\n`);
+    assert.equal((await connection.answer()).status, 201);
+    problem(await connection.answer(), 400, "invalid_request");
+    assert.equal(await connection.untilClosed(), "end");
+  },
+);
 
-choice("7.connections", "are kept where the client lets them, closed where it asks", OWN, async (context) => {
+choice("7.http.connections", "are kept where the client lets them, closed where it asks", OWN, async (context) => {
   const kept = await RawConnection.open(context.authUrl);
   for (let used = 0; used < 3; used += 1)
     assert.equal((await kept.write(head("GET /v1/account", context)).answer()).status, 200);
@@ -175,7 +180,7 @@ choice("7.connections", "are kept where the client lets them, closed where it as
   assert.equal(await kept.untilClosed(), "end");
 });
 
-choice("7.connections", "a client that stops sending still gets its answer", OWN, async (context) => {
+choice("7.http.connections", "a client that stops sending still gets its answer", OWN, async (context) => {
   const connection = await RawConnection.open(context.authUrl);
   assert.equal(
     (
@@ -190,7 +195,7 @@ choice("7.connections", "a client that stops sending still gets its answer", OWN
 });
 
 choice(
-  "7.aborted",
+  "7.http.aborted",
   "uploads that break off leave no app, no socket and nothing that keeps the server from closing",
   { needs: "embedded", options: {} },
   async (context) => {

@@ -166,7 +166,7 @@ choice("7.error-codes", "application/json may be written in any case and name UT
     );
 });
 
-choice("7.no-internals", "an answer shows no stack, no path and no product", async ({ api }) => {
+choice("7.error-codes.no-internals", "an answer shows no stack, no path and no product", async ({ api }) => {
   const answers = [
     await api.get("/apps/%zz"),
     await api.post("/apps", []),

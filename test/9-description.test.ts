@@ -108,5 +108,23 @@ choice("9.description", "has all six events as webhooks", OWN, async ({ document
   assert.deepEqual(Object.keys(members(document.document.webhooks)).sort(), types);
 });
 
+choice("6.event-objects", "the document says what each event holds", OWN, async ({ document }) => {
+  const holds = Object.entries(members(document.document.webhooks)).map(([type, item]) => {
+    const { schema } = jsonOf(members(members(members(item).post).requestBody));
+    const text = JSON.stringify(schema);
+    return `${type} ${/"object":\{"\$ref":"#\/components\/schemas\/(\w+)"/.exec(text)?.[1] ?? "its own"}`;
+  });
+  assert.deepEqual(holds.sort(), [
+    "app.created App",
+    "app.deleted App",
+    "app.deployed its own",
+    "app.updated App",
+    "data.processed DataSource",
+    "user.interaction its own",
+  ]);
+});
+
+const jsonOf = ({ content }: Members): Members => members(members(content)["application/json"]);
+
 const parametersOf = (document: ApiDocument, { parameters = [] }: Members): Members[] =>
   Array.isArray(parameters) ? parameters.map((each) => document.deref(members(each))) : [];

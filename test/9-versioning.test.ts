@@ -1,6 +1,7 @@
 // Spec part 9: the version is a segment of the path.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { announced } from "../src/http/deprecation.ts";
 import { trusted } from "../src/kit/schema.ts";
 import { choice, clause } from "./support/clauses.ts";
 import { type Members, members } from "./support/client.ts";
@@ -30,7 +31,7 @@ choice("9.other-versions", "what merely looks like one is simply not there", { n
 });
 
 choice(
-  "9.api-version",
+  "9.description.version",
   "the OpenAPI document carries the package's version",
   { needs: "embedded" },
   async ({ document }) => {
@@ -43,4 +44,11 @@ choice(
 choice("9.deprecation", "nothing is deprecated yet, and nothing says so", async ({ api }) => {
   const { headers } = await api.get("/apps");
   assert.deepEqual([headers.deprecation, headers.sunset], [undefined, undefined]);
+});
+
+choice("9.deprecation", "what is says so, and until when, in two headers", { needs: "embedded" }, async () => {
+  const end = { deprecated_at: "2026-03-01T00:00:00.000Z", gone_at: "2027-03-01T12:00:00.000Z" };
+  const headers = announced("listApps", { listApps: end });
+  assert.deepEqual(headers, { deprecation: "@1772323200", sunset: "Mon, 01 Mar 2027 12:00:00 GMT" });
+  assert.deepEqual(announced("createApp", { listApps: end }), {});
 });

@@ -2,9 +2,10 @@
 // sockets, what is not written, and that every clause and every decision has a test. A rule that fails names the file.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decisions } from "../src/kit/decisions.ts";
+import { type Decision, decisions } from "../src/kit/decisions.ts";
 import { codeOf, type SourceFile, sourcesIn } from "./support/sources.ts";
 import { SPEC_CLAUSES } from "./support/spec-clauses.ts";
+import { SPEC_GAPS } from "./support/spec-gaps.ts";
 
 const src = sourcesIn("src");
 const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
@@ -157,21 +158,52 @@ test("house: every clause of the specification has a test, and each test its own
 /** 4.create-app.json is a further test of the clause 4.create-app. */
 const partOfOne = (id: string): boolean => Object.keys(SPEC_CLAUSES).some((known) => id.startsWith(`${known}.`));
 
-test("house: every decision has a test that bears its id", async () => {
+/** Every decision that anything of the server declares. */
+async function declared(): Promise<readonly Decision[]> {
   await import("../src/main.ts");
   await import("../src/index.ts");
+  return decisions();
+}
+
+test("house: every decision has a test that bears its id", async () => {
   const held = [...named("choice"), ...named("test")];
+  const untested = (await declared()).filter(({ id }) => !holds(held, id));
   assert.deepEqual(
-    decisions()
-      .map(({ id }) => id)
-      .filter((id) => !holds(held, id)),
+    untested.map(({ id }) => id),
     [],
   );
 });
 
+test("house: every test of a choice bears the id of a decision, or of a facet of one", async () => {
+  const ids = (await declared()).map(({ id }) => id);
+  const known = (id: string) => ids.some((each) => id === each || id.startsWith(`${each}.`));
+  assert.deepEqual(
+    [...new Set([...named("choice"), ...named("test")])].filter((id) => !known(id)),
+    [],
+  );
+});
+
+test("house: the id of a choice can be read from its test", () => {
+  const calls = tests.flatMap(({ text }) => text.match(/^ *choice\(/gm) ?? []).length;
+  assert.equal(named("choice").length, calls);
+});
+
+test("house: what the specification does not show is answered by a decision", async () => {
+  const ids = new Set((await declared()).map(({ id }) => id));
+  for (const { open, answers } of SPEC_GAPS) {
+    assert.ok(answers.length > 0, open);
+    assert.deepEqual(
+      answers.filter((id) => !ids.has(id)),
+      [],
+      open,
+    );
+  }
+  const parts = new Set(SPEC_GAPS.map(({ part }) => part));
+  assert.deepEqual([...parts], [2, 3, 4, 5, 6, 7, 8, 9], "part 1 leaves nothing open");
+});
+
 test("house: a decision's id names its part, and its reason is a sentence", async () => {
-  await import("../src/main.ts");
-  for (const { id, open, why } of decisions()) {
+  for (const { id, open, why } of await declared()) {
     assert.match(id, /^[1-9]\.[a-z0-9-]+$/);
     assert.ok(open.length > 10 && why.length > 10, id);
   }

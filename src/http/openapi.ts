@@ -7,6 +7,7 @@ import type { JsonSchema } from "../kit/schema.ts";
 import { VERSION } from "../kit/version.ts";
 import { JSON_TYPE, jsonReply } from "./call.ts";
 import type { ControlRow } from "./control-table.ts";
+import { RETIREMENTS } from "./deprecation.ts";
 import { type Door, document } from "./front.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { CONTROL_TAG, controlPaths } from "./openapi-control.ts";
@@ -96,6 +97,7 @@ const tagsOf = (rows: readonly Row[]): JsonSchema[] =>
 function operation(row: Row): JsonSchema {
   return {
     operationId: row.operation,
+    ...(row.operation in RETIREMENTS && { deprecated: true }),
     summary: row.summary,
     description: described(row),
     tags: [tagOf(row)],

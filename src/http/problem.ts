@@ -49,7 +49,7 @@ export const PROBLEMS: { readonly [C in Code]: Entry } = decide(
   },
   {
     open: "error codes, and the statuses other than 401 and 403",
-    why: "one status for each kind of mistake as RFC 9110 defines it, one code for each cause",
+    why: "one status for each kind of mistake as RFC 9110 defines it, one code for each cause; of several mistakes the one is told that is checked first",
   },
 );
 

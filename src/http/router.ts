@@ -9,6 +9,7 @@ import { decide } from "../kit/decisions.ts";
 import { parseJson, unfitMediaType } from "./body.ts";
 import { type Call, empty, JSON_TYPE, type Reply, VERSION_PREFIX } from "./call.ts";
 import { type Conditions, conditionsOf, judge, UNCHANGED } from "./conditional.ts";
+import { announced } from "./deprecation.ts";
 import type { Faults } from "./faults.ts";
 import { idempotencyKey, Once, RememberingUnit } from "./idempotency.ts";
 import { problem } from "./problem.ts";
@@ -176,7 +177,11 @@ async function readBody(call: Call, row: Row): Promise<Body | Refusal> {
 function replyOf(row: Row, presented: Presented, body: string): Reply {
   const headers: Record<string, string> = row.answer.shape.kind === "nothing" ? {} : { "content-type": JSON_TYPE };
   if (presented.etag) headers.etag = presented.etag;
-  return { status: row.answer.status, headers: { ...headers, ...presented.headers }, body };
+  return {
+    status: row.answer.status,
+    headers: { ...headers, ...presented.headers, ...announced(row.operation) },
+    body,
+  };
 }
 
 function exceeded(rate: Rate | undefined): Refusal | undefined {
