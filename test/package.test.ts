@@ -100,3 +100,54 @@ test("package: the command starts, answers and stops", async () => {
   server.kill("SIGTERM");
   assert.deepEqual(await once(server, "exit"), [0, null]);
 });
+
+const blocks = [...(await readFile("README.md", "utf8")).matchAll(/^```\w+ (\S+)\n(.*?)^```$/gms)];
+
+/** A code block of the README that names its file, written into the folder of a user. */
+async function recipe(file: string): Promise<string> {
+  await installed;
+  const [, , code] = blocks.find(([, name]) => name === file) ?? [];
+  assert.ok(code !== undefined, `the README has no ${file}`);
+  await writeFile(join(folder, file), code);
+  return file;
+}
+
+const here = async (command: string, ...args: readonly string[]): Promise<boolean> =>
+  run(command, args).then(
+    () => true,
+    () => false,
+  );
+
+/** As a user would run it: not as a part of this test run. */
+function asUser(command: string, ...args: readonly string[]) {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  return run(command, args, { cwd: folder, env, timeout: 60_000 });
+}
+
+test("README: the recipe for node:test passes", async () => {
+  const { stdout } = await asUser(process.execPath, "--test", await recipe("apps.test.mjs"));
+  assert.match(stdout, /^# pass 3$/m);
+});
+
+for (const [tool, file] of [
+  ["vitest", "apps.vitest.test.mjs"],
+  ["jest", "apps.jest.test.js"],
+] as const)
+  test(`README: the recipe for ${tool} is whole`, async () => {
+    await asUser(process.execPath, "--check", await recipe(file));
+  });
+
+test("README: the recipe for Python passes", async (t) => {
+  const file = await recipe("test_apps.py");
+  if (!(await here("python3", "-c", "import requests"))) return t.skip("python3 with requests is not here");
+  const { stderr } = await asUser("python3", "-m", "unittest", file);
+  assert.match(stderr, /^Ran 2 tests .*\n\nOK$/m);
+});
+
+test("README: every recipe is run or read by a test", () => {
+  const known = ["apps.test.mjs", "apps.vitest.test.mjs", "apps.jest.test.js", "test_apps.py"];
+  assert.deepEqual(
+    blocks.map(([, name]) => name),
+    known,
+  );
+});
