@@ -30,7 +30,9 @@ export async function run(
   { seed, store: given }: Pick<ServiceOptions, "seed" | "store">,
   watched: boolean,
 ): Promise<Service> {
-  const log = logTo(settings.log, clock, terminal);
+  const asked = logTo(settings.log, clock, terminal);
+  // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
+  const log = settings.log === "off" && !watched ? { ...asked, announce: terminal.out } : asked;
   const store = given ?? (await storeOf(settings, log));
   const service = new Service({ settings, clock, store, log, watched }, seed ?? settings.seed); // refuses wrong files
   await store.open(collections);

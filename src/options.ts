@@ -29,6 +29,8 @@ interface Option<T> {
   readonly help: string;
   readonly fallback: T;
   readonly read: Read<T>;
+  /** Its value is never repeated, not even where it is wrong. */
+  readonly secret?: boolean;
 }
 
 const option = <T>(flag: string, takes: string, fallback: T, read: Read<NoInfer<T>>, help: string): Option<T> => ({
@@ -95,7 +97,10 @@ export const OPTIONS = decide(
     publicUrl: option<string | null>("public-url", "URL", null, url, "how clients reach this server"),
     data: option<string | null>("data", "FILE", null, anyText, "keep everything in this JSON file (memory otherwise)"),
     seed: option<string | null>("seed", "FILE", null, anyText, "JSON file: what a fresh server starts with"),
-    apiKey: option<string | null>("api-key", "KEY", null, key, "the first API key, instead of a random one"),
+    apiKey: {
+      ...option<string | null>("api-key", "KEY", null, key, "the first API key, instead of a random one"),
+      secret: true,
+    },
     tlsCert: option<string | null>("tls-cert", "FILE", null, anyText, "certificate (PEM): serve https"),
     tlsKey: option<string | null>("tls-key", "FILE", null, anyText, "its private key (PEM)"),
     rateLimit: option<number | null>(
@@ -165,11 +170,13 @@ export function readSettings(
   called: (name: string, flag: string) => string,
 ): Settings {
   const settings: Record<string, unknown> = {};
-  for (const [name, { flag, fallback, read }] of Object.entries<Option<unknown>>(OPTIONS)) {
+  for (const [name, { flag, fallback, read, secret }] of Object.entries<Option<unknown>>(OPTIONS)) {
     const value = given[name];
     const result = value === undefined || value === null ? { value: fallback } : read(String(value));
     if ("must" in result)
-      throw new OptionError(`${called(name, flag)} must ${result.must}; it is ${JSON.stringify(value)}`);
+      throw new OptionError(
+        `${called(name, flag)} must ${result.must}${secret ? "" : `; it is ${JSON.stringify(value)}`}`,
+      );
     settings[name] = result.value;
   }
   // Each member was read by the option of its name, so the record has the type that the table says.

@@ -92,12 +92,20 @@ export class Access {
   authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
     const token = bearerToken(headers);
     if (token instanceof Refusal) return Promise.resolve(token);
-    return JWT.test(token) ? this.#checkToken(token) : this.#byKey(token);
+    return JWT.test(token) ? this.#byToken(token) : this.#byKey(token);
   }
 
   /** Resolves when every use noted so far is stored. */
   settled(): Promise<void> {
     return this.#touches;
+  }
+
+  /** What looks like a signed token and is none of ours may still be a pinned key. */
+  async #byToken(token: string): Promise<Caller | Refusal> {
+    const caller = await this.#checkToken(token);
+    if (!(caller instanceof Refusal)) return caller;
+    const byKey = await this.#byKey(token);
+    return byKey instanceof Refusal ? caller : byKey;
   }
 
   async #byKey(key: string): Promise<Caller | Refusal> {

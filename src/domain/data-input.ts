@@ -75,7 +75,7 @@ export const csvText: Schema<string> = {
 
 const RULES = decide(
   "2.data-source-request",
-  { name: { min: 1, max: 200, notBlank: true }, app_id: { min: 1, max: 64 }, json: ["json"], csv: ["csv"] },
+  { name: { min: 1, max: 200 }, app_id: { min: 1, max: 64 }, json: ["json"], csv: ["csv"] },
   {
     open: "the body of POST /data-sources",
     why: "a name, and data in one of the two forms that every tool can write: an array of flat objects, or CSV as text",

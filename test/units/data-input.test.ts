@@ -12,9 +12,9 @@ function faultsOf(body: unknown): string[] {
 }
 
 test("every fault of the body is told, with its place", () => {
-  assert.deepEqual(faultsOf({ name: " ", type: "xml", app_id: 5, data: 1, more: 1 }), [
+  assert.deepEqual(faultsOf({ name: "", type: "xml", app_id: 5, data: 1, more: 1 }), [
     "#/more is not a known member",
-    "#/name must not be blank",
+    "#/name must have 1 to 200 characters",
     "#/app_id must be a string",
     '#/type must be one of "json", "csv"',
   ]);
