@@ -5,6 +5,7 @@ import { faults, shortWrites } from "./faults.ts";
 import { fullDisk } from "./full-disk.ts";
 import { kill } from "./kill.ts";
 import { type Finding, Lab } from "./lab.ts";
+import { restarts } from "./restarts.ts";
 import { twoProcesses } from "./two-processes.ts";
 
 const tortures: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
@@ -14,6 +15,7 @@ const tortures: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   damage: (lab) => damage(lab, 10_000),
   "full-disk": (lab) => fullDisk(lab, 50),
   "two-processes": (lab) => twoProcesses(lab, 100, 20),
+  restarts: (lab) => restarts(lab, 10_000, 20),
 };
 
 const SHOWN_MAX = 20;

@@ -7,6 +7,7 @@ import { faults, shortWrites } from "../../scripts/torture/faults.ts";
 import { fullDisk } from "../../scripts/torture/full-disk.ts";
 import { kill } from "../../scripts/torture/kill.ts";
 import { type Finding, Lab } from "../../scripts/torture/lab.ts";
+import { restarts } from "../../scripts/torture/restarts.ts";
 import { twoProcesses } from "../../scripts/torture/two-processes.ts";
 
 let lab: Lab;
@@ -34,3 +35,6 @@ test("promise 4: a second process is refused at once; a dead one's lock is taken
 test("promise 5: a full disk refuses writes until there is room", async (t) => judge(t, await fullDisk(lab, 3)));
 
 test("promise 5: a write that comes back short is none", async (t) => judge(t, await shortWrites(lab, 3)));
+
+test("a service that is killed delivers after the restart what it had acknowledged", async (t) =>
+  judge(t, await restarts(lab, 100, 1)));
