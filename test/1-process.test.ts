@@ -182,8 +182,6 @@ choice("1.flags.api-key", "may look like a signed token and still opens the acco
 
 choice("1.flags.bounds", "each value has its bounds, and the option is named", OWN, async () => {
   for (const port of ["http", "-1", 65_536, 1.5, ""]) await startRefused({ port }, /port/);
-  for (const apiKey of ["short77", "a".repeat(201), "has spaces in it", "ümlaut-key-1", ""])
-    await startRefused({ apiKey }, /apiKey/);
   for (const rateLimit of [0, -1, "none", 1.5]) await startRefused({ rateLimit }, /rateLimit/);
   await startRefused({ log: "loud" }, /log/);
   for (const publicUrl of [
@@ -196,6 +194,11 @@ choice("1.flags.bounds", "each value has its bounds, and the option is named", O
     await startRefused({ publicUrl }, /publicUrl/);
   await startRefused({ randomSeed: "x", host: "0.0.0.0" }, /randomSeed/);
   await startRefused({ tlsCert: "x.pem" }, /tlsKey/);
+});
+
+choice("1.pinned-key", "has 8 to 200 unreserved characters", OWN, async () => {
+  for (const apiKey of ["short77", "a".repeat(201), "has spaces in it", "ümlaut-key-1", ""])
+    await startRefused({ apiKey }, /apiKey/);
   for (const apiKey of ["8letters", "a".repeat(200), "-._~-._~"])
     await withService({ apiKey }, async ({ api }) => assert.equal((await api.get("/account")).status, 200));
 });

@@ -78,43 +78,36 @@ choice("4.oauth-client-endpoints.fields", "are six and, in the 201 answer only, 
   assert.equal((await api.create("/oauth-clients", { ...CLIENT, public: true })).client_secret, null);
 });
 
-choice("4.oauth-client-endpoints.fields", "name, redirect_uris and scopes are required", ({ api }) =>
+choice("2.oauth-client-request.required", "name, redirect_uris and scopes are required", ({ api }) =>
   requiredFields(api, "/oauth-clients", CLIENT),
 );
 
-choice(
-  "4.oauth-client-endpoints.redirect_uris",
-  "are https, or http to loopback, without fragment",
-  async ({ api }) => {
-    const good = [
-      ["https://c.example.com/cb?x=1"],
-      ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://[::1]/"],
-    ];
-    const bad = [[], ["https://c.example.com/", "https://c.example.com/"], null, "https://c.example.com/", {}];
-    const rule = { field: "redirect_uris", good, bad };
-    await fieldRule(api, "/oauth-clients", CLIENT, rule);
-    const uris = [
-      "",
-      "/cb",
-      "http://c.example.com/cb",
-      "https://c.example.com/#f",
-      "https://c.example.com/#",
-      "app:/cb",
-      "https:c.example.com/cb",
-      "https://c.example.com/c b",
-      "https://c.example.com/\r\nx: y",
-      " https://c.example.com/",
-      "https://c.example.com/\u65e5",
-      "https://\u65e5.example.com/",
-      null,
-      5,
-    ];
-    const one = { field: "redirect_uris", good: [], at: "#/redirect_uris/0", bad: uris.map((uri) => [uri]) };
-    await fieldRule(api, "/oauth-clients", CLIENT, one);
-  },
-);
+choice("2.oauth-client-request.redirect_uris", "are https, or http to loopback, without fragment", async ({ api }) => {
+  const good = [["https://c.example.com/cb?x=1"], ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://[::1]/"]];
+  const bad = [[], ["https://c.example.com/", "https://c.example.com/"], null, "https://c.example.com/", {}];
+  const rule = { field: "redirect_uris", good, bad };
+  await fieldRule(api, "/oauth-clients", CLIENT, rule);
+  const uris = [
+    "",
+    "/cb",
+    "http://c.example.com/cb",
+    "https://c.example.com/#f",
+    "https://c.example.com/#",
+    "app:/cb",
+    "https:c.example.com/cb",
+    "https://c.example.com/c b",
+    "https://c.example.com/\r\nx: y",
+    " https://c.example.com/",
+    "https://c.example.com/\u65e5",
+    "https://\u65e5.example.com/",
+    null,
+    5,
+  ];
+  const one = { field: "redirect_uris", good: [], at: "#/redirect_uris/0", bad: uris.map((uri) => [uri]) };
+  await fieldRule(api, "/oauth-clients", CLIENT, one);
+});
 
-choice("4.oauth-client-endpoints.scopes", "are some of the five", async ({ api }) => {
+choice("2.oauth-client-request.scopes", "are some of the five", async ({ api }) => {
   const rule = {
     field: "scopes",
     good: [["admin"], ["read:apps", "write:apps"]],

@@ -28,7 +28,7 @@ choice("2.user-fields", "are six, and only the 201 answer has sign_in_url", asyn
   assert.deepEqual(later, { id, ...rest, created_at, updated_at });
 });
 
-choice("4.user-area.email", "is required and has to be an address", async ({ api }) => {
+choice("2.user-request.email", "is required and has to be an address", async ({ api }) => {
   invalid(await api.post("/users", {}), "#/email");
   const good = [`Ada+tag.${freshAddress()}`, `o'brien.${freshAddress()}`, `UPPER.${freshAddress()}`];
   const bad = [
@@ -45,7 +45,7 @@ choice("4.user-area.email", "is required and has to be an address", async ({ api
   await fieldRule(api, "/users", {}, { field: "email", good, bad });
 });
 
-choice("4.user-area.name", "is text and may be empty", async ({ api }) => {
+choice("2.user-request.name", "is text and may be empty", async ({ api }) => {
   const user = await api.create("/users", { email: freshAddress() });
   const rule = { field: "name", good: ["", "Ada", "名", "n".repeat(200)], bad: NOT_TEXT };
   await changeRule(api, `/users/${user.id}`, rule);

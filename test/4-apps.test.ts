@@ -128,7 +128,7 @@ choice("4.interaction-response", "answers 202 with the event", async ({ api }) =
   problem(await api.post(`${NO_APP}/interactions`, body), 404, "not_found");
 });
 
-choice("4.interaction-response", "leaves out what is not sent as null", async ({ api }) => {
+choice("2.interaction-request", "leaves out what is not sent as null", async ({ api }) => {
   const app = await newApp(api);
   const send = async (body: object) => (await api.post(`/apps/${app.id}/interactions`, body)).json.data;
   const least = { user_id: "u", interaction_type: "t" };
@@ -138,7 +138,7 @@ choice("4.interaction-response", "leaves out what is not sent as null", async ({
   assert.deepEqual(await send({ ...least, data_point: {} }), { object: open });
 });
 
-choice("4.interaction-response", "bounds its fields", async ({ api }) => {
+choice("2.interaction-request", "bounds its fields", async ({ api }) => {
   const app = await newApp(api);
   const path = `/apps/${app.id}/interactions`;
   const least = { user_id: "u", interaction_type: "t" };

@@ -5,33 +5,37 @@ import { ALL_SCOPES, publishedKeys } from "./support/oauth.ts";
 
 const OWN = { needs: "embedded" } as const;
 
-choice("5.pkce", "the authorization server's metadata promise what it does", async ({ api, authUrl, baseUrl }) => {
-  const answer = await api.root.as(null).get("/.well-known/oauth-authorization-server");
-  assert.equal(answer.status, 200);
-  assert.equal(answer.headers["content-type"], "application/json");
-  assert.deepEqual(answer.json, {
-    issuer: authUrl,
-    authorization_endpoint: `${authUrl}/oauth/authorize`,
-    token_endpoint: `${authUrl}/oauth/token`,
-    revocation_endpoint: `${authUrl}/oauth/revoke`,
-    introspection_endpoint: `${authUrl}/oauth/introspect`,
-    jwks_uri: `${authUrl}/oauth/jwks`,
-    scopes_supported: ALL_SCOPES,
-    response_types_supported: ["code"],
-    response_modes_supported: ["query"],
-    grant_types_supported: ["authorization_code", "refresh_token"],
-    token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
-    revocation_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
-    introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
-    code_challenge_methods_supported: ["S256"],
-    authorization_response_iss_parameter_supported: true,
-    service_documentation: `${authUrl}/docs`,
-    protected_resources: [baseUrl],
-  });
-});
+choice(
+  "5.oauth-endpoints",
+  "the authorization server's metadata promise what it does",
+  async ({ api, authUrl, baseUrl }) => {
+    const answer = await api.root.as(null).get("/.well-known/oauth-authorization-server");
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers["content-type"], "application/json");
+    assert.deepEqual(answer.json, {
+      issuer: authUrl,
+      authorization_endpoint: `${authUrl}/oauth/authorize`,
+      token_endpoint: `${authUrl}/oauth/token`,
+      revocation_endpoint: `${authUrl}/oauth/revoke`,
+      introspection_endpoint: `${authUrl}/oauth/introspect`,
+      jwks_uri: `${authUrl}/oauth/jwks`,
+      scopes_supported: ALL_SCOPES,
+      response_types_supported: ["code"],
+      response_modes_supported: ["query"],
+      grant_types_supported: ["authorization_code", "refresh_token"],
+      token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+      revocation_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post", "none"],
+      introspection_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+      code_challenge_methods_supported: ["S256"],
+      authorization_response_iss_parameter_supported: true,
+      service_documentation: `${authUrl}/docs`,
+      protected_resources: [baseUrl],
+    });
+  },
+);
 
 choice(
-  "5.access-token-format",
+  "5.oauth-endpoints.resource",
   "the REST API's metadata lead to the authorization server",
   async ({ api, authUrl, baseUrl }) => {
     const challenge = (await api.as(null).get("/apps")).header("www-authenticate");

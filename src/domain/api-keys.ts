@@ -1,4 +1,5 @@
 // API keys (spec part 5: a key opens the whole account). The key is shown in the answer that makes it and never again.
+import { decide } from "../kit/decisions.ts";
 import { type Infer, object, text } from "../kit/schema.ts";
 import { type Caller, KEY_PREFIX, sha256 } from "./access.ts";
 import { type Page, pageOf } from "./lists.ts";
@@ -9,11 +10,19 @@ import type { Unit, Work } from "./work.ts";
 
 export const apiKeyDraft = object({ name: text({ min: 1, max: 200, notBlank: true }) });
 
-/** A key chosen by a person (flag or seed): 8-200 unreserved characters. */
+const PINNED = decide(
+  "1.pinned-key",
+  { min: 8, max: 200, form: "^[A-Za-z0-9._~-]+$" },
+  {
+    open: "which API key a person may choose for the start",
+    why: "one that a test file can name; only characters that need no quoting in a header, a URL or a shell",
+  },
+);
+
+/** A key chosen by a person (flag or seed). */
 export const pinnedKey = text({
-  min: 8,
-  max: 200,
-  pattern: /^[A-Za-z0-9._~-]+$/,
+  ...PINNED,
+  pattern: new RegExp(PINNED.form),
   says: "made of letters, digits and - . _ ~",
 });
 

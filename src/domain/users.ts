@@ -12,9 +12,18 @@ import type { Unit, Work } from "./work.ts";
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
 
+const RULES = decide(
+  "2.user-request",
+  { email: { min: 3, max: 254 }, name: { max: 200 } },
+  {
+    open: "which fields of a user are required, and how long they may be",
+    why: "the address is what a user is known and signs in by, as long as mail allows; a name is for people",
+  },
+);
+
 export const userDraft = object({
-  email: text({ min: 3, max: 254, pattern: EMAIL, says: "an e-mail address like name@example.com", format: "email" }),
-  name: withDefault(text({ max: 200 }), ""),
+  email: text({ ...RULES.email, pattern: EMAIL, says: "an e-mail address like name@example.com", format: "email" }),
+  name: withDefault(text(RULES.name), ""),
   permissions: withDefault(
     list(scope, { max: SCOPES.length, distinct: true }),
     decide("2.user-permissions", [], {

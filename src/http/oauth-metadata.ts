@@ -3,7 +3,23 @@
 import { SCOPES } from "../domain/model.ts";
 import { RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
 import { CHALLENGE_METHOD } from "../domain/oauth/pkce.ts";
-import type { ServiceLinks } from "./links.ts";
+import { decide } from "../kit/decisions.ts";
+import { ADDRESSES, type ServiceLinks } from "./links.ts";
+
+/** Beside authorize and token, which the specification shows. */
+export const ENDPOINTS = decide(
+  "5.oauth-endpoints",
+  {
+    revoke: "/oauth/revoke",
+    introspect: "/oauth/introspect",
+    keys: "/oauth/jwks",
+    metadata: "/.well-known/oauth-authorization-server",
+  },
+  {
+    open: "how access is revoked, tokens are asked about, and a client library finds all this",
+    why: "RFC 7009, RFC 7662 and RFC 8414, so that a stock library needs nothing but {auth_url}",
+  },
+);
 
 const WITH_SECRET = ["client_secret_basic", "client_secret_post"];
 
@@ -11,9 +27,9 @@ export const authorizationServerMetadata = ({ authUrl, baseUrl }: ServiceLinks) 
   issuer: authUrl,
   authorization_endpoint: `${authUrl}/oauth/authorize`,
   token_endpoint: `${authUrl}/oauth/token`,
-  revocation_endpoint: `${authUrl}/oauth/revoke`,
-  introspection_endpoint: `${authUrl}/oauth/introspect`,
-  jwks_uri: `${authUrl}/oauth/jwks`,
+  revocation_endpoint: `${authUrl}${ENDPOINTS.revoke}`,
+  introspection_endpoint: `${authUrl}${ENDPOINTS.introspect}`,
+  jwks_uri: `${authUrl}${ENDPOINTS.keys}`,
   scopes_supported: SCOPES,
   response_types_supported: [RESPONSE_TYPE],
   response_modes_supported: ["query"],
@@ -23,7 +39,7 @@ export const authorizationServerMetadata = ({ authUrl, baseUrl }: ServiceLinks) 
   introspection_endpoint_auth_methods_supported: WITH_SECRET,
   code_challenge_methods_supported: [CHALLENGE_METHOD],
   authorization_response_iss_parameter_supported: true,
-  service_documentation: `${authUrl}/docs`,
+  service_documentation: `${authUrl}${ADDRESSES.docs}`,
   protected_resources: [baseUrl],
 });
 
@@ -33,5 +49,5 @@ export const protectedResourceMetadata = ({ authUrl, baseUrl }: ServiceLinks) =>
   scopes_supported: SCOPES,
   bearer_methods_supported: ["header"],
   resource_name: "Application Hosting Service",
-  resource_documentation: `${authUrl}/docs`,
+  resource_documentation: `${authUrl}${ADDRESSES.docs}`,
 });

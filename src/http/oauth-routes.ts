@@ -11,7 +11,7 @@ import { decide } from "../kit/decisions.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
 import type { Door } from "./front.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
-import { authorizationServerMetadata, protectedResourceMetadata } from "./oauth-metadata.ts";
+import { authorizationServerMetadata, ENDPOINTS, protectedResourceMetadata } from "./oauth-metadata.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
 
 export interface OAuthRouteParts {
@@ -30,10 +30,10 @@ export function oauthRoutes(parts: OAuthRouteParts): Door {
   const { store, keys, links, status } = parts;
   const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
     ["/oauth/token", posted((request) => token(parts, request))],
-    ["/oauth/revoke", posted((request) => revoke(parts, request))],
-    ["/oauth/introspect", posted((request) => introspect(store, status, request))],
-    ["/oauth/jwks", got(async () => ({ keys: await keys.published() }))],
-    ["/.well-known/oauth-authorization-server", got(async () => authorizationServerMetadata(links))],
+    [ENDPOINTS.revoke, posted((request) => revoke(parts, request))],
+    [ENDPOINTS.introspect, posted((request) => introspect(store, status, request))],
+    [ENDPOINTS.keys, got(async () => ({ keys: await keys.published() }))],
+    [ENDPOINTS.metadata, got(async () => authorizationServerMetadata(links))],
     [ADDRESSES.resource_metadata, got(async () => protectedResourceMetadata(links))],
   ]);
   return (call) => {

@@ -36,7 +36,14 @@ const TIMESTAMP = decide("2.timestamps", "toISOString", {
 
 export const instant = (text: string): Instant => Date.parse(text);
 
-const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS = decide(
+  "1.durations",
+  { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 },
+  {
+    open: "how a flag or a test says how long something is",
+    why: "a whole number and its unit: a bare number would be taken for seconds by some and milliseconds by others",
+  },
+);
 
 /** "250ms", "30s", "5m", "2h", "1d" in milliseconds; undefined for anything else. */
 export function duration(text: string): number | undefined {

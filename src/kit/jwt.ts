@@ -2,6 +2,7 @@
 // never the token's word, every part is canonical base64url, and what is not understood is refused. No encryption, no
 // `crit`, no key taken from a token's header (jwk, jku, x5u), no shared-secret algorithm, no leeway on expiry.
 import { type KeyObject, sign, verify } from "node:crypto";
+import { decide } from "./decisions.ts";
 
 export const ALGORITHMS = ["ES256", "RS256"] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
@@ -27,7 +28,10 @@ export interface Expected {
 export type JwtFault = "malformed" | "untrusted" | "foreign" | "expired";
 export type JwtVerdict = { readonly kid: string; readonly claims: Claims } | { readonly fault: JwtFault };
 
-const TOKEN_BYTES_MAX = 8_192;
+const TOKEN_BYTES_MAX = decide("8.token-size", 8_192, {
+  open: "how long a token may be",
+  why: "ours have a tenth of it; what is longer is refused before any of it is decoded",
+});
 
 export function signJwt({ kid, alg, key }: JwtKey, typ: string, claims: Claims): string {
   const input = `${encoded({ typ, alg, kid })}.${encoded(claims)}`;
