@@ -18,6 +18,8 @@ export interface PagesParts {
   readonly visits: Visits;
   readonly services: Services;
   readonly limiter: RateLimiter;
+  /** The waits between the attempts of a delivery. */
+  readonly retryWaits_ms: readonly number[];
   /** Rings for a webhook whose delivery log has changed. */
   readonly bell: Bell;
 }
@@ -31,6 +33,6 @@ export interface Pages {
 export function pages(parts: PagesParts): Pages {
   const dashboard = new Dashboard(dashboardRows, { ...parts, operations: routes, explain });
   const sites = new Sites({ ...parts, links: parts.services.links });
-  const docs = docsDoor({ rows: routes, problems: PROBLEMS, links: parts.services.links });
+  const docs = docsDoor({ ...parts, rows: routes, problems: PROBLEMS, links: parts.services.links });
   return { first: sites.domainDoor, doors: [sites.door, dashboard.door, docs] };
 }

@@ -90,7 +90,8 @@ export class Server {
     const services = { links, webhookDraft: this.webhookDraft, webhookChanges: webhookChanges(this.webhookDraft) };
     const router = this.#router(services, faults);
     const { visits } = this.#oauth;
-    const web = pages({ unit: this.unit, visits, services, limiter: this.limiter, bell: this.#bell });
+    const told = { limiter: this.limiter, bell: this.#bell, retryWaits_ms: settings.retrySchedule };
+    const web = pages({ unit: this.unit, visits, services, ...told });
     const all = [
       ...(controls ? [controlDoor({ ...controls, links })] : []),
       web.first,

@@ -1,12 +1,15 @@
 // /docs: whatever an answer of the server points to is explained there.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { EVENT_TYPES } from "../src/domain/model.ts";
 import { PROBLEMS } from "../src/http/problem.ts";
 import { routes } from "../src/http/routes.ts";
 import { decisions } from "../src/kit/decisions.ts";
 import { choice } from "./support/clauses.ts";
-import { str } from "./support/client.ts";
-import { assertPage, textOf } from "./support/dashboard.ts";
+import { type Client, members, str } from "./support/client.ts";
+import { closeLater } from "./support/closing.ts";
+import { assertPage, decoded, textOf } from "./support/dashboard.ts";
+import { eventually } from "./support/wait.ts";
 
 const OWN = { needs: "embedded" } as const;
 
@@ -65,3 +68,39 @@ choice("1.docs", "what it links to is there", OWN, async ({ api }) => {
     if (href.startsWith("#")) assert.ok(text.includes(`id="${href.slice(1)}"`), href);
     else assert.ok((await api.root.as(null).get(href)).status < 400, href);
 });
+
+/** Runs the receiver that the page shows; answers its port. */
+async function shownReceiver(api: Client, secret: string): Promise<number> {
+  const { text } = await api.root.get("/docs");
+  const code = decoded(/<pre>(const [\s\S]*?)<\/pre>/.exec(text)?.[1] ?? "");
+  const open = code.replace("listen(4700)", "listen(0, function () { console.log(this.address().port); })");
+  assert.notEqual(open, code);
+  const child = spawn(process.execPath, ["-e", open], { env: { WEBHOOK_SECRET: secret } });
+  closeLater(() => child.kill());
+  const [first] = await child.stdout.setEncoding("utf8").take(1).toArray();
+  return Number(first);
+}
+
+choice("1.docs", "the receiver that it shows takes what this server sends, and nothing else", OWN, async ({ api }) => {
+  const port = await shownReceiver(api, "shown");
+  const answered = async (secret: string) => {
+    const url = `http://127.0.0.1:${port}/`;
+    const { id } = await api.create("/webhooks", { url, events: ["app.created"], secret });
+    await api.post(`/webhooks/${id}/test`, { type: "app.created" });
+    return eventually(async () => {
+      const { attempts } = (await api.get(`/webhooks/${id}/deliveries`)).items[0] ?? {};
+      return Array.isArray(attempts) && attempts.length > 0 ? members(attempts[0]).response_status : undefined;
+    });
+  };
+  assert.equal(await answered("shown"), 204);
+  assert.equal(await answered("other"), 401);
+});
+
+choice(
+  "1.docs",
+  "tells the waits between attempts that are in force",
+  { ...OWN, options: { retrySchedule: "90s,2h,5ms" } },
+  async ({ api }) => {
+    assert.match(textOf(await api.root.get("/docs")), /tried again, after 90 s, 2 h, 5 ms, each 20 %/);
+  },
+);

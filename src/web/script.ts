@@ -21,9 +21,7 @@ const live = document.querySelector("[data-live]");
 if (live) follow(live);
 
 function follow(sign) {
-  const known = new Map();
-  const region = () => document.querySelector("[data-follow]");
-  for (const row of region().querySelectorAll("li[id]")) known.set(row.id, row.outerHTML);
+  const region = (page) => page.querySelector("[data-follow]");
   let source, reading = false, again = false;
 
   async function read() {
@@ -41,16 +39,14 @@ function follow(sign) {
   }
 
   function show(page) {
-    const old = region(), fresh = page.querySelector("[data-follow]");
+    const fresh = region(page);
     if (!fresh) return;
     const focused = document.activeElement?.id;
     for (const row of fresh.querySelectorAll("li[id]")) {
-      const before = document.getElementById(row.id), text = row.outerHTML;
-      if (before && known.get(row.id) === text) row.replaceWith(before);
-      else if (before?.querySelector("details")?.open) row.querySelector("details").open = true;
-      known.set(row.id, text);
+      const before = document.getElementById(row.id);
+      row.querySelector("details").open = before?.querySelector("details").open ?? false;
     }
-    old.replaceWith(fresh);
+    region(document).replaceWith(fresh);
     if (focused) document.getElementById(focused)?.focus();
   }
 
@@ -66,6 +62,7 @@ function follow(sign) {
   }
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);
+  addEventListener("pageshow", open);
   open();
 }
 

@@ -176,7 +176,7 @@ foreignObject { overflow: visible; }
 .plot .dot .point:hover, .plot .dot .point[aria-current] { background: radial-gradient(circle, var(--s) 7px, transparent 8px); }
 .point:hover { filter: none; }
 rect:has(+ * > .point:hover), rect:has(+ * > .point[aria-current]) { stroke: var(--ink); stroke-width: 2; }
-.point:focus-visible { outline-offset: 0; }
+.point:focus-visible { outline-color: var(--ink); outline-offset: 0; }
 .said { margin: .25rem 0 .75rem; min-height: 1.5em; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; font-size: .875rem; }
 .legend li::before { content: ""; display: inline-block; width: .75em; height: .75em; border-radius: 2px; background: var(--s); margin-right: .375rem; }

@@ -28,16 +28,17 @@ export function assertPage(page: Answer, status = 200): void {
   );
 }
 
-/** The text of a page as a reader sees it: without markup, entities resolved. */
-export const textOf = (page: Answer): string =>
-  page.text
-    .replace(/<[^>]*>/g, " ")
+/** Text out of HTML, its entities resolved. */
+export const decoded = (text: string): string =>
+  text
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")
     .replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&")
-    .replace(/\s+/g, " ");
+    .replaceAll("&amp;", "&");
+
+/** The text of a page as a reader sees it, without markup. */
+export const textOf = (page: Answer): string => decoded(page.text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
 
 /** A form with a file in it, as a browser sends it. */
 export function multipart(fields: Readonly<Record<string, string>>): { body: string; type: string } {

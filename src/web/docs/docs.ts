@@ -14,6 +14,8 @@ import { eventsSection, receiverSection } from "./events.ts";
 export interface DocsParts {
   readonly rows: readonly Row[];
   readonly problems: Problems;
+  /** The waits between the attempts of a delivery. */
+  readonly retryWaits_ms: readonly number[];
   readonly links: {
     readonly baseUrl: string;
     readonly authUrl: string;
@@ -50,7 +52,7 @@ const SECTIONS: readonly (readonly [name: string, anchor: string])[] = [
   ["Decisions", "decisions"],
 ];
 
-const docsPage = ({ rows, problems, links }: DocsParts): Reply =>
+const docsPage = ({ rows, problems, retryWaits_ms, links }: DocsParts): Reply =>
   page({
     title: "Docs",
     header: html`<a class="soft" href="/dashboard">Dashboard</a><nav class="sections" aria-label="Docs">${SECTIONS.map(([name, anchor]) => html`<a href="#${anchor}">${name}</a>`)}</nav>`,
@@ -61,7 +63,7 @@ ${authenticationSection(links)}
 ${endpointsSection(rows, links.baseUrl)}
 ${errorsSection(problems, links)}
 ${eventsSection()}
-${receiverSection()}
+${receiverSection(retryWaits_ms)}
 ${decisionsSection(decisions())}`,
   });
 

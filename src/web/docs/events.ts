@@ -29,7 +29,9 @@ function sample(type: EventType): object {
 
 const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
 
-export const receiverSection = (): Html => html`<h2 id="receiver">Receiving deliveries</h2>
+export const receiverSection = (
+  retryWaits_ms: readonly number[],
+): Html => html`<h2 id="receiver">Receiving deliveries</h2>
 <ol>
 <li><strong>Be reachable over HTTPS.</strong> On a machine of its own this server also sends to http on the same machine.</li>
 <li><strong>Check the signature first</strong>, over the raw bytes of the body, before anything reads them as JSON. Compare in constant time and answer 401 where it differs.</li>
@@ -40,8 +42,20 @@ export const receiverSection = (): Html => html`<h2 id="receiver">Receiving deli
 <pre>${EXAMPLE}</pre>
 <p>Each delivery carries:</p>
 <dl class="card entries">${HEADERS.map(([name, meaning]) => html`<div><dt><code>${name}</code></dt><dd>${meaning}</dd></div>`)}</dl>
-<p>Anything but 2xx is tried again, after 5 seconds, 5 and 30 minutes, 2, 5, 10, 14, 20 and 24 hours, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed.</p>
+<p>Anything but 2xx is tried again, after ${retryWaits_ms.map(inWords).join(", ")}, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed.</p>
 <p>The dashboard shows every attempt under <a href="/dashboard/settings/webhooks">Settings, Webhooks</a>, and sends a delivery again when you ask for it.</p>`;
+
+const UNITS: readonly (readonly [ms: number, name: string])[] = [
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1_000, "s"],
+];
+
+/** In the largest unit that it is a whole number of. */
+function inWords(wait_ms: number): string {
+  const [ms, name] = UNITS.find(([unit_ms]) => wait_ms % unit_ms === 0) ?? [1, "ms"];
+  return `${wait_ms / ms} ${name}`;
+}
 
 const HEADERS: readonly (readonly [string, string])[] = [
   [
