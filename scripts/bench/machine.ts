@@ -35,6 +35,7 @@ export const describeMachine = (): string => {
 export interface Usage {
   readonly cpu_us: number;
   readonly rss: number;
+  readonly heap: number;
 }
 
 export interface Program {
@@ -71,6 +72,12 @@ export class Server {
   async usage(): Promise<Usage> {
     const usage: Usage = await this.#ask("usage");
     return usage;
+  }
+
+  /** The bytes that are still needed, after a collection of the rest. */
+  async heap(): Promise<number> {
+    const { heap }: Usage = await this.#ask("heap");
+    return heap;
   }
 
   /** An access token, where the server is `servers/embedded.mjs`. */
