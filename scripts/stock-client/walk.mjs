@@ -2,33 +2,29 @@
 // tokens, introspection, refresh, revocation. What the library checks itself (iss, state, content types, token_type, the
 // JWT against the published keys) is checked here by somebody else.
 import assert from "node:assert/strict";
-import * as oauth from "oauth4webapi";
-import { choice } from "./support/clauses.ts";
-import { type Client, str } from "./support/client.ts";
-import { person, REDIRECT, register, returned } from "./support/oauth.ts";
+import { choice } from "../../test/support/clauses.ts";
+import { str } from "../../test/support/client.ts";
+import { person, REDIRECT, register, returned } from "../../test/support/oauth.ts";
+
+/** Not a dependency of the project: scripts/stock-client.ts installs it and says where. */
+const oauth = await import(process.env.OAUTH_LIBRARY ?? "");
 
 const loopback = { [oauth.allowInsecureRequests]: true };
 
-async function discovered(issuer: URL): Promise<oauth.AuthorizationServer> {
+async function discovered(issuer) {
   const answer = await oauth.discoveryRequest(issuer, { ...loopback, algorithm: "oauth2" });
   return oauth.processDiscoveryResponse(issuer, answer);
 }
 
 /** The API's own metadata lead to the authorization server. */
-async function serverOf(baseUrl: string): Promise<oauth.AuthorizationServer> {
+async function serverOf(baseUrl) {
   const resource = new URL(baseUrl);
   const answer = await oauth.resourceDiscoveryRequest(resource, loopback);
   const { authorization_servers: [issuer] = [] } = await oauth.processResourceDiscoveryResponse(resource, answer);
   return discovered(new URL(issuer ?? ""));
 }
 
-interface Party {
-  readonly server: oauth.AuthorizationServer;
-  readonly client: oauth.Client;
-  readonly auth: oauth.ClientAuth;
-}
-
-async function tokensOf({ server, client, auth }: Party, api: Client): Promise<oauth.TokenEndpointResponse> {
+async function tokensOf({ server, client, auth }, api) {
   const who = await person(api);
   const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()];
   const url = new URL(server.authorization_endpoint ?? "");
@@ -56,7 +52,7 @@ async function tokensOf({ server, client, auth }: Party, api: Client): Promise<o
   return oauth.processAuthorizationCodeResponse(server, client, answer);
 }
 
-async function walk(party: Party, api: Client, baseUrl: string): Promise<void> {
+async function walk(party, api, baseUrl) {
   const { server, client, auth } = party;
   const first = await tokensOf(party, api);
   const bearer = new Request(`${baseUrl}/apps`, { headers: { authorization: `Bearer ${first.access_token}` } });
@@ -83,7 +79,7 @@ async function walk(party: Party, api: Client, baseUrl: string): Promise<void> {
 for (const [name, authentication] of [
   ["client_secret_basic", oauth.ClientSecretBasic],
   ["client_secret_post", oauth.ClientSecretPost],
-] as const)
+])
   choice(
     "5.token-body",
     `a stock library goes the whole way with ${name}`,
