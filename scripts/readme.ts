@@ -1,8 +1,8 @@
 // Writes the README's table of decisions between its two marks, from the register; with --check it only says whether the
 // table is what the register says.
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import "../src/index.ts";
-import { decisions } from "../src/kit/decisions.ts";
+import { type Decision, decisions } from "../src/kit/decisions.ts";
 
 const START = "<!-- decisions: made by npm run readme -->";
 const END = "<!-- end of decisions -->";
@@ -15,12 +15,27 @@ function choiceText(choice: unknown): string {
   return text.length > CHOICE_MAX ? `${text.slice(0, CHOICE_MAX)}…` : text;
 }
 
-const rows = decisions().map(
-  ({ id, open, choice, why }) => `| ${id} | ${cell(open)} | \`${cell(choiceText(choice))}\` | ${cell(why)} |`,
+/** The file that declares each decision, and so runs on it. */
+const declaredIn = new Map(
+  readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .flatMap((name) => {
+      const declarations = readFileSync(`src/${name}`, "utf8").matchAll(/\b(?:decide|chosen)\(\s*"([^"]+)"/g);
+      return [...declarations].map(([, id]) => [id ?? "", `src/${name.replaceAll("\\", "/")}`] as const);
+    }),
 );
-const table = ["| Id | What the specification leaves open | Choice | Why |", "| --- | --- | --- | --- |", ...rows].join(
-  "\n",
-);
+
+function row({ id, open, choice, why }: Decision): string {
+  const path = declaredIn.get(id);
+  if (path === undefined) throw new Error(`No file below src declares ${id}`);
+  return `| ${id} | ${cell(open)} | \`${cell(choiceText(choice))}\` | ${cell(why)} | [${path.slice("src/".length)}](${path}) |`;
+}
+
+const table = [
+  "| Id | What the specification leaves open | Choice | Why | Where |",
+  "| --- | --- | --- | --- | --- |",
+  ...decisions().map(row),
+].join("\n");
 
 const readme = readFileSync("README.md", "utf8");
 const [before, rest] = readme.split(START);

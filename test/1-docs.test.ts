@@ -5,6 +5,7 @@ import { EVENT_TYPES } from "../src/domain/model.ts";
 import { PROBLEMS } from "../src/http/problem.ts";
 import { routes } from "../src/http/routes.ts";
 import { decisions } from "../src/kit/decisions.ts";
+import { SPEC_GAPS } from "../src/web/docs/gaps.ts";
 import { choice } from "./support/clauses.ts";
 import { type Client, members, str } from "./support/client.ts";
 import { closeLater } from "./support/closing.ts";
@@ -59,6 +60,13 @@ choice("1.docs", "shows a sample of every event, and every decision", OWN, async
     assert.ok(page.text.includes(`id="decision-${id}"`), id);
     for (const said of [open, why]) assert.ok(text.includes(said), said);
   }
+});
+
+choice("1.docs", "leads from what the specification does not show to what was chosen", OWN, async ({ api }) => {
+  const { text } = await api.root.get("/docs");
+  const gaps = /id="gaps">([\s\S]*?)<\/dl>/.exec(text)?.[1] ?? "";
+  assert.equal(gaps.split("<dt>").length - 1, SPEC_GAPS.length);
+  for (const { answers } of SPEC_GAPS) for (const id of answers) assert.ok(gaps.includes(`href="#decision-${id}"`), id);
 });
 
 choice("1.docs", "what it links to is there", OWN, async ({ api }) => {

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Decision, decisions } from "../src/kit/decisions.ts";
+import { SPEC_GAPS } from "../src/web/docs/gaps.ts";
 import { codeOf, type SourceFile, sourcesIn } from "./support/sources.ts";
 import { SPEC_CLAUSES } from "./support/spec-clauses.ts";
-import { SPEC_GAPS } from "./support/spec-gaps.ts";
 
 const src = sourcesIn("src");
 const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));

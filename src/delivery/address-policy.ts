@@ -7,7 +7,7 @@ import { memo } from "../kit/memo.ts";
 
 export type WebhookPolicy = "local" | "strict";
 export const WEBHOOK_POLICIES: readonly WebhookPolicy[] = decide("6.webhook-policies", ["local", "strict"], {
-  open: "Which URLs a webhook may have beyond being reachable over HTTPS",
+  open: "which URLs a webhook may have beyond being reachable over HTTPS",
   why: "a developer's receiver runs on loopback without a certificate; a server that others reach allows no inside address",
 });
 

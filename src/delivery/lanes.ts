@@ -8,18 +8,18 @@ import { FairQueue } from "./fair-queue.ts";
 
 /** Attempts at once for one webhook, unless a flag says otherwise. */
 export const WEBHOOK_CONCURRENCY = decide("6.webhook-concurrency", 1, {
-  open: "Ordering guarantees between events",
+  open: "ordering guarantees between events",
   why: "one at a time keeps a webhook's first attempts in order until one fails; the event's id and created order all",
 });
 
 const AT_ONCE_MAX = decide("8.deliveries-at-once", 256, {
-  open: "How many deliveries are under way at the same time",
+  open: "how many deliveries are under way at the same time",
   why: "what waits is a row in the outbox and costs no socket",
 });
 
 /** Of these, at most so many for retries and for webhooks whose last attempt failed. */
 const DOUBTFUL_MAX = decide("8.doubtful-deliveries-at-once", 192, {
-  open: "Whether dead endpoints can take all places",
+  open: "whether dead endpoints can take all places",
   why: "each may hold one for 30 seconds, and a quarter of the places stays for those that answer",
 });
 

@@ -9,20 +9,20 @@ export const RETRY_WAITS_MS: readonly number[] = decide(
   "6.retry-schedule",
   ["5s", "5m", "30m", "2h", "5h", "10h", "14h", "20h", "24h"],
   {
-    open: "The retry schedule and number of attempts",
+    open: "the retry schedule and number of attempts",
     why: "ten attempts over three days outlast a weekend's outage, and the first retry comes while a developer watches",
   },
 ).map((wait) => duration(wait) ?? 0);
 
 const JITTER = decide("6.retry-jitter", 0.2, {
-  open: "Whether retries of many deliveries come at the same moment",
+  open: "whether retries of many deliveries come at the same moment",
   why: "a receiver that comes back is not met by all of them at once",
 });
 
 const RETRY_AFTER_MAX_MS =
   duration(
     decide("6.retry-after-max", "24h", {
-      open: "Whether Retry-After is honoured, and how far",
+      open: "whether Retry-After is honoured, and how far",
       why: "it can only lengthen a wait, and no further than the longest wait of the schedule",
     }),
   ) ?? 0;

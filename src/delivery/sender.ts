@@ -50,11 +50,11 @@ export interface SenderOptions {
 export const ANSWER_MS = 30_000;
 
 const READ_BYTES_MAX = decide("8.answer-bytes-read", 16 * 1024, {
-  open: "How much of a receiver's answer is read",
+  open: "how much of a receiver's answer is read",
   why: "the status is what counts; after so much the connection is closed, whatever the receiver would still send",
 });
 const KEPT_BYTES_MAX = decide("8.answer-bytes-kept", 1024, {
-  open: "What the delivery log keeps of a receiver's answer",
+  open: "what the delivery log keeps of a receiver's answer",
   why: "enough for an error message",
 });
 const HEADER_BYTES_MAX = 16 * 1024;

@@ -7,7 +7,7 @@ import type { Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
 const TURNS = decide("6.send-order", ["manual", "first", "retry"], {
-  open: "What is sent first when much is waiting for one webhook",
+  open: "what is sent first when much is waiting for one webhook",
   why: "a person who asks looks on; new events are not held up by old ones that failed before",
 });
 export type Turn = (typeof TURNS)[number];
@@ -62,7 +62,7 @@ export function askedAgain(delivery: DeliveryRecord, at: string): DeliveryRecord
 }
 
 export const GONE = decide("6.gone-status", 410, {
-  open: "How a receiver says that it wants nothing more",
+  open: "how a receiver says that it wants nothing more",
   why: "that is what the status means (RFC 9110 15.5.11): the webhook is switched off at once and nothing is retried",
 });
 

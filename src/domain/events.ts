@@ -14,13 +14,13 @@ import type { Work } from "./work.ts";
 type Owner = Pick<AccountRecord, "id" | "name">;
 
 export const EVENTS_KEPT = decide("6.events-kept", 10_000, {
-  open: "How long events and their deliveries are kept",
+  open: "how long events and their deliveries are kept",
   why: "an account's newest ones are what a person looks at; what is still to be sent is kept whatever its age",
 });
 
 const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(
   decide("6.events-without-account", ["user.interaction"], {
-    open: "Which events carry the account",
+    open: "which events carry the account",
     why: "the examples show it in app.deployed and leave it out of user.interaction; the rest follow app.deployed",
   }),
 );

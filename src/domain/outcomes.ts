@@ -9,7 +9,7 @@ import type { Tx } from "./store.ts";
 const FAILING_MS =
   duration(
     decide("6.failing-webhook", "5d", {
-      open: "What becomes of a webhook whose endpoint never answers with success",
+      open: "what becomes of a webhook whose endpoint never answers with success",
       why: "after five days without one it is switched off and says so, and can be switched on again",
     }),
   ) ?? 0;

@@ -23,7 +23,7 @@ import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
 const URL_LENGTH_MAX = decide("2.webhook-url-length", 2_048, {
-  open: "Size limits of fields",
+  open: "size limits of fields",
   why: "longer addresses are not carried reliably by what lies between",
 });
 
@@ -37,19 +37,19 @@ const EVENTS = decide(
 );
 
 const SECRET_BYTES = decide("2.webhook-secret", 32, {
-  open: "Whether a secret is required, and how long it is",
+  open: "whether a secret is required, and how long it is",
   why: "who brings none gets one of 256 random bits, shown once; any text from 1 to 255 characters is taken",
 });
 
 const ACTIVE = decide("2.webhook-active-default", true, {
-  open: "Whether active is required on create",
+  open: "whether active is required on create",
   why: "a webhook is registered to receive something",
 });
 
 const ROTATION_MS =
   duration(
     decide("6.secret-rotation", "24h", {
-      open: "What happens to deliveries while a secret is changed",
+      open: "what happens to deliveries while a secret is changed",
       why: "for a day webhook-signature carries both secrets, so that a receiver can change over without a gap",
     }),
   ) ?? 0;

@@ -10,6 +10,7 @@ import { IN_WORDS } from "../scopes.ts";
 import { endpointsSection } from "./endpoints.ts";
 import { errorsSection, type Problems } from "./errors.ts";
 import { eventsSection, receiverSection } from "./events.ts";
+import { gapsSection } from "./gaps.ts";
 
 export interface DocsParts {
   readonly rows: readonly Row[];
@@ -91,6 +92,8 @@ const authenticationSection = ({
 
 const decisionsSection = (all: readonly Decision[]): Html => html`<h2 id="decisions">Decisions</h2>
 <p class="lead">The specification leaves ${all.length} points open that this server had to decide. Each choice below is the very value that the server runs on.</p>
+${gapsSection()}
+<h3 id="choices">What this server chose</h3>
 <dl class="card entries">${all.map(decision)}</dl>`;
 
 const decision = ({ id, open, choice, why }: Decision): Html =>

@@ -1,8 +1,10 @@
-// What the specification says that it does not show, gap by gap, in our own words, and the decisions that answer it. The
-// number in front is the part that leaves the gap. test/house fails where an answer is no decision that the server runs
-// on.
+// What the specification says that it does not show, gap by gap, in our own words, and the decisions that answer it: for
+// readers of the specification, who know its parts and not our ids. test/house fails where an answer is no decision that
+// the server runs on.
+import { type Html, html } from "../html.ts";
 
 export interface Gap {
+  /** The part of the specification that leaves it open. */
   readonly part: number;
   readonly open: string;
   readonly answers: readonly string[];
@@ -87,3 +89,8 @@ export const SPEC_GAPS: readonly Gap[] = [
   gap(9, "how and how long before something ends", "9.deprecation"),
   gap(9, "how further versions are announced", "9.deprecation", "9.other-versions"),
 ];
+
+export const gapsSection = (): Html => html`<h3 id="gaps">What the specification does not show</h3>
+<dl class="card entries">${SPEC_GAPS.map(({ part, open, answers }) => html`<div><dt><code>part ${part}</code>${open}</dt><dd>${answers.map(link)}</dd></div>\n`)}</dl>`;
+
+const link = (id: string): Html => html`<a href="#decision-${id}">${id}</a> `;
