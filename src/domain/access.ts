@@ -77,7 +77,7 @@ export class Access {
   readonly #clock: Clock;
   readonly #checkToken: TokenCheck;
   readonly #onError: (error: unknown) => void;
-  /** The hash of each key that was right once: to hash it at every use costs a third of a whole GET (4.7 of 13 us). */
+  /** The hash of each key that was right once: hashing at every use took 2.3 of the 8.5 us between listener and answer. */
   readonly #hashes = new Map<string, string>();
   #touches: Promise<void> = Promise.resolve();
 

@@ -114,7 +114,7 @@ function links({ total, span }: Page<unknown>, presenter: Presenter, place: Plac
   return found.join(", ");
 }
 
-/** The usual list has no query; reading one would cost it 1.6 us of 23. */
+/** The usual list has no query; reading one would cost it a microsecond or two of about 23. */
 function withParameters(query: string, { limit, offset }: { readonly limit: string; readonly offset: string }): string {
   if (query === "") return `limit=${limit}&offset=${offset}`;
   const parameters = new URLSearchParams(query);

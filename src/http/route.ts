@@ -213,7 +213,7 @@ function prepare<P extends string, R, Q, B, T extends object>(spec: RowSpec<P, Q
       if ("faults" in query)
         return refuse({ code: "invalid_parameter", detail: "", errors: query.faults.map(parameterError) });
       const expect = (record: T) => target && input.judge(presenter.etag(target.view, record));
-      // Written out, since a spread here costs 2.5 us, a fifth of a whole GET.
+      // Written out: a spread here took 2.5 of the 6.5 us between listener and answer.
       return () => spec.run({ unit, caller, services, params, query: query.value, body: body.value, expect });
     },
   };
