@@ -8,9 +8,15 @@ import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
-const common = { outdir: dist, platform: "node", target: "node20.19", logLevel: "warning" } as const;
+const common = {
+  outdir: dist,
+  platform: "node",
+  target: "node20.19",
+  logLevel: "warning",
+  minifyWhitespace: true,
+} as const;
 
-/** Names stay as they are, so that a stack tells something. */
+/** White space goes, names stay: the package is small and a stack still tells something. */
 async function code(): Promise<void> {
   const entryPoints = [join(root, "src/bin.ts"), join(root, "src/index.ts")];
   await build({ ...common, entryPoints, bundle: true, splitting: true, format: "esm", chunkNames: "[name]-[hash]" });
