@@ -4,34 +4,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Refusal, refuse } from "../domain/refusal.ts";
+import { refuse } from "../domain/refusal.ts";
 import { StorageUnavailable } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import type { Ids } from "../kit/ids.ts";
-import { readBody } from "./body.ts";
-import type { Call, Cut, Handler, Live, Reply } from "./call.ts";
+import { callOf, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
+import type { Call, Handler, Live, Reply } from "./call.ts";
+import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
 import { internalError, type ProblemLinks, problem } from "./problem.ts";
 
-export const LIMITS = decide(
-  "8.request-limits",
-  {
-    url_bytes: 8_192,
-    header_bytes: 16_384,
-    headers_ms: 10_000,
-    request_ms: 30_000,
-    idle_ms: 60_000,
-    connections: 1_000,
-  },
-  {
-    open: "size limits of requests, and how long one may take",
-    why: "each is far above what an honest client sends; without them one slow or endless client holds the server",
-  },
-);
-export type Limits = { readonly [N in keyof typeof LIMITS]: number };
 /** How often Node looks for requests that are over their time. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** Node must read past our own limits, so that we can say which of them was exceeded. */
-const PARSER_BYTES = LIMITS.url_bytes + LIMITS.header_bytes + 8_192;
 /** How much may wait for the reader of an answer that goes on. */
 const BEHIND_BYTES = 65_536;
 /** How long requests in flight may take when the server stops. */
@@ -48,16 +31,6 @@ const REQUEST_ID = decide(
     why: "an id on every answer and in the log; it is always ours, so that no client can make two look like one",
   },
 );
-
-const HTTP_MAJOR = decide("7.http", 1, {
-  open: "which versions of HTTP are spoken, and how strictly",
-  why: "HTTP/1.1 and 1.0 as RFC 9112 has them, with pipelining and kept connections; what is in doubt is refused",
-});
-
-const EXPECTATION = decide("7.expect", "100-continue", {
-  open: "what is done with a request that expects something",
-  why: "RFC 9110 10.1.1 knows this one: a client may wait to be told that its body is wanted",
-});
 
 export interface ListenerParts {
   readonly ids: Ids;
@@ -259,147 +232,7 @@ export class Listener {
     }
     const id = parts.ids.next(REQUEST_ID.prefix);
     const reply = problem(socketRefusal(error), id, parts.links);
-    const lines = Object.entries({
-      ...reply.headers,
-      [REQUEST_ID.header]: id,
-      connection: "close",
-      "content-length": String(Buffer.byteLength(reply.body)),
-    });
-    const head = lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join("");
-    socket.end(`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ""}\r\n${head}\r\n${reply.body.toString()}`);
-    destroyLater(socket);
+    const words = { ...reply, headers: { ...reply.headers, [REQUEST_ID.header]: id } };
+    lastWords(socket, words, STATUS_CODES[reply.status] ?? "");
   }
-}
-
-/** TLS connections cannot be reset on their own; there the end comes without a word. */
-function cutOff(request: IncomingMessage, cut: Cut): void {
-  const { socket } = request;
-  request.resume();
-  if (cut === "empty") socket.destroySoon();
-  else if ("encrypted" in socket) socket.destroy();
-  else socket.resetAndDestroy();
-}
-
-function callOf(id: string, request: IncomingMessage, response: ServerResponse): Call {
-  const target = originForm(request.url ?? "/");
-  const mark = target.indexOf("?");
-  const { headers } = request;
-  return {
-    id,
-    method: request.method ?? "GET",
-    path: mark < 0 ? target : target.slice(0, mark),
-    query: mark < 0 ? "" : target.slice(mark + 1),
-    host: hostOf(headers.host ?? ""),
-    headers,
-    values: (name) => valuesOf(request.rawHeaders, name),
-    body: (limit) => readBody(request, limit, () => continueIfAsked(request, response)),
-  };
-}
-
-/** Requests whose client was told to go on and send the body. */
-const continued = new WeakSet<ServerResponse>();
-
-function continueIfAsked(request: IncomingMessage, response: ServerResponse): void {
-  if (request.headers.expect?.toLowerCase() !== EXPECTATION) return;
-  continued.add(response);
-  response.writeContinue();
-}
-
-/** A request target may be a whole URL (RFC 9112 3.2.2). */
-function originForm(target: string): string {
-  if (target.startsWith("/") || !URL.canParse(target)) return target;
-  const { pathname, search } = new URL(target);
-  return pathname + search;
-}
-
-const hostOf = (host: string): string => host.toLowerCase().replace(/:\d*$/, "");
-
-function valuesOf(raw: readonly string[], name: string): string[] {
-  const values: string[] = [];
-  for (let at = 0; at < raw.length; at += 2) {
-    const given = raw[at] ?? "";
-    if (given.length === name.length && given.toLowerCase() === name) values.push(raw[at + 1] ?? "");
-  }
-  return values;
-}
-
-function unfitRequest(request: IncomingMessage): Refusal | undefined {
-  if ((request.url?.length ?? 0) > LIMITS.url_bytes)
-    return refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes });
-  if (request.httpVersionMajor !== HTTP_MAJOR) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
-  let bytes = 0;
-  let hosts = 0;
-  for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    const name = request.rawHeaders[at] ?? "";
-    bytes += name.length + (request.rawHeaders[at + 1]?.length ?? 0) + 4;
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
-  }
-  if (bytes > LIMITS.header_bytes) return refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });
-  if (hosts > 1) return notHttp("There is more than one Host header.");
-  if (hosts === 0 && request.httpVersion === "1.1") return notHttp("The Host header is missing.");
-  const expected = request.headers.expect;
-  return expected === undefined || expected.toLowerCase() === EXPECTATION
-    ? undefined
-    : notHttp("The expectation is not known.");
-}
-
-const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });
-
-const isTimeout = (error: NodeJS.ErrnoException): boolean => error.code === "ERR_HTTP_REQUEST_TIMEOUT";
-
-function socketRefusal(error: NodeJS.ErrnoException): Refusal {
-  if (isTimeout(error)) return refuse({ code: "request_timeout" });
-  if (error.code === "HPE_HEADER_OVERFLOW") return overflow(error);
-  return notHttp("What arrived is not an HTTP/1.1 request.");
-}
-
-/** Where the parser gave up before the first line ended, it is the URL that was too long. */
-function overflow(error: NodeJS.ErrnoException): Refusal {
-  const packet = "rawPacket" in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : Buffer.alloc(0);
-  const inFirstLine = packet.subarray(0, PARSER_BYTES).indexOf("\r\n") < 0;
-  return inFirstLine
-    ? refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes })
-    : refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });
-}
-
-/** What is left of a body this small is read and dropped by Node, and the connection goes on. */
-const DROPPED_BYTES = 65_536;
-
-/** The answer comes before the body, and the next request could not be told from it or would wait too long. */
-function wouldHang(request: IncomingMessage, response: ServerResponse): boolean {
-  if (request.complete) return false;
-  const { expect, "content-length": length, "transfer-encoding": coding } = request.headers;
-  if (length === undefined && coding === undefined) return false;
-  return (
-    (expect !== undefined && !continued.has(response)) || Number(length ?? Number.POSITIVE_INFINITY) > DROPPED_BYTES
-  );
-}
-
-const LINGER_BYTES = 16 * 1024 * 1024;
-const LINGER_MS = 2_000;
-
-/**
- * The answer is given before the whole request was read. Node closes the connection when the answer ends, and closing it
- * while the client still sends would reset it, so that the client might never see the answer. So the answer is written
- * but not ended until the client is done; a little more is read and thrown away (RFC 9112 9.6).
- */
-function lingeringEnd(request: IncomingMessage, response: ServerResponse, body: Reply["body"] | undefined): void {
-  const { socket } = request;
-  let left = LINGER_BYTES;
-  if (body === undefined) response.flushHeaders();
-  else response.write(body);
-  destroyLater(socket);
-  request.on("data", (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) socket.destroy();
-  });
-  request.on("end", () => response.end());
-  response.once("error", () => socket.destroy());
-  request.resume();
-}
-
-/** A client that does not close its side keeps no socket of ours. */
-function destroyLater(socket: Duplex): void {
-  const end = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once("close", () => clearTimeout(end));
 }

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { LIMITS, type Limits } from "../../src/http/arriving.ts";
 import { empty } from "../../src/http/call.ts";
 import { ServiceLinks } from "../../src/http/links.ts";
-import { LIMITS, type Limits, Listener, type ListenerParts, type Tls } from "../../src/http/listener.ts";
+import { Listener, type ListenerParts, type Tls } from "../../src/http/listener.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { problem } from "../support/problem.ts";

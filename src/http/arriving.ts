@@ -1,0 +1,133 @@
+// What arrives, before it is handled: the head of a request as a Call, and what of it is refused for its size or form
+// (contract, parts 7 and 8; RFC 9112). No answer is written here.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Refusal, refuse } from "../domain/refusal.ts";
+import { decide } from "../kit/decisions.ts";
+import { readBody } from "./body.ts";
+import type { Call } from "./call.ts";
+
+export const LIMITS = decide(
+  "8.request-limits",
+  {
+    url_bytes: 8_192,
+    header_bytes: 16_384,
+    headers_ms: 10_000,
+    request_ms: 30_000,
+    idle_ms: 60_000,
+    connections: 1_000,
+  },
+  {
+    open: "size limits of requests, and how long one may take",
+    why: "each is far above what an honest client sends; without them one slow or endless client holds the server",
+  },
+);
+export type Limits = { readonly [N in keyof typeof LIMITS]: number };
+/** Node must read past our own limits, so that we can say which of them was exceeded. */
+export const PARSER_BYTES = LIMITS.url_bytes + LIMITS.header_bytes + 8_192;
+
+const HTTP_MAJOR = decide("7.http", 1, {
+  open: "which versions of HTTP are spoken, and how strictly",
+  why: "HTTP/1.1 and 1.0 as RFC 9112 has them, with pipelining and kept connections; what is in doubt is refused",
+});
+
+const EXPECTATION = decide("7.expect", "100-continue", {
+  open: "what is done with a request that expects something",
+  why: "RFC 9110 10.1.1 knows this one: a client may wait to be told that its body is wanted",
+});
+
+export function callOf(id: string, request: IncomingMessage, response: ServerResponse): Call {
+  const target = originForm(request.url ?? "/");
+  const mark = target.indexOf("?");
+  const { headers } = request;
+  return {
+    id,
+    method: request.method ?? "GET",
+    path: mark < 0 ? target : target.slice(0, mark),
+    query: mark < 0 ? "" : target.slice(mark + 1),
+    host: hostOf(headers.host ?? ""),
+    headers,
+    values: (name) => valuesOf(request.rawHeaders, name),
+    body: (limit) => readBody(request, limit, () => continueIfAsked(request, response)),
+  };
+}
+
+/** Requests whose client was told to go on and send the body. */
+const continued = new WeakSet<ServerResponse>();
+
+function continueIfAsked(request: IncomingMessage, response: ServerResponse): void {
+  if (request.headers.expect?.toLowerCase() !== EXPECTATION) return;
+  continued.add(response);
+  response.writeContinue();
+}
+
+/** A request target may be a whole URL (RFC 9112 3.2.2). */
+function originForm(target: string): string {
+  if (target.startsWith("/") || !URL.canParse(target)) return target;
+  const { pathname, search } = new URL(target);
+  return pathname + search;
+}
+
+const hostOf = (host: string): string => host.toLowerCase().replace(/:\d*$/, "");
+
+function valuesOf(raw: readonly string[], name: string): string[] {
+  const values: string[] = [];
+  for (let at = 0; at < raw.length; at += 2) {
+    const given = raw[at] ?? "";
+    if (given.length === name.length && given.toLowerCase() === name) values.push(raw[at + 1] ?? "");
+  }
+  return values;
+}
+
+export function unfitRequest(request: IncomingMessage): Refusal | undefined {
+  if ((request.url?.length ?? 0) > LIMITS.url_bytes)
+    return refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes });
+  if (request.httpVersionMajor !== HTTP_MAJOR) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
+  let bytes = 0;
+  let hosts = 0;
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    const name = request.rawHeaders[at] ?? "";
+    bytes += name.length + (request.rawHeaders[at + 1]?.length ?? 0) + 4;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  if (bytes > LIMITS.header_bytes) return refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });
+  if (hosts > 1) return notHttp("There is more than one Host header.");
+  if (hosts === 0 && request.httpVersion === "1.1") return notHttp("The Host header is missing.");
+  const expected = request.headers.expect;
+  return expected === undefined || expected.toLowerCase() === EXPECTATION
+    ? undefined
+    : notHttp("The expectation is not known.");
+}
+
+const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });
+
+/** What is left of a body this small is read and dropped by Node, and the connection goes on. */
+const DROPPED_BYTES = 65_536;
+
+/** The answer comes before the body, and the next request could not be told from it or would wait too long. */
+export function wouldHang(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.complete) return false;
+  const { expect, "content-length": length, "transfer-encoding": coding } = request.headers;
+  if (length === undefined && coding === undefined) return false;
+  return (
+    (expect !== undefined && !continued.has(response)) || Number(length ?? Number.POSITIVE_INFINITY) > DROPPED_BYTES
+  );
+}
+
+/** The request did not become a whole one in time. */
+const isTimeout = (error: NodeJS.ErrnoException): boolean => error.code === "ERR_HTTP_REQUEST_TIMEOUT";
+
+/** What is no request at all, told from Node's error. */
+export function socketRefusal(error: NodeJS.ErrnoException): Refusal {
+  if (isTimeout(error)) return refuse({ code: "request_timeout" });
+  if (error.code === "HPE_HEADER_OVERFLOW") return overflow(error);
+  return notHttp("What arrived is not an HTTP/1.1 request.");
+}
+
+/** Where the parser gave up before the first line ended, it is the URL that was too long. */
+function overflow(error: NodeJS.ErrnoException): Refusal {
+  const packet = "rawPacket" in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : Buffer.alloc(0);
+  const inFirstLine = packet.subarray(0, PARSER_BYTES).indexOf("\r\n") < 0;
+  return inFirstLine
+    ? refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes })
+    : refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });
+}

@@ -1,0 +1,58 @@
+// How connections end, other than by an answer's own end (RFC 9112 9.6): after an early answer, by a refusal where no
+// request was, or on command. The rule everywhere: whoever is still sending gets to see the answer first.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { realDeadline } from "../kit/clock.ts";
+import type { Cut, Reply } from "./call.ts";
+
+/** TLS connections cannot be reset on their own; there the end comes without a word. */
+export function cutOff(request: IncomingMessage, cut: Cut): void {
+  const { socket } = request;
+  request.resume();
+  if (cut === "empty") socket.destroySoon();
+  else if ("encrypted" in socket) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+const LINGER_BYTES = 16 * 1024 * 1024;
+const LINGER_MS = 2_000;
+
+/**
+ * The answer is given before the whole request was read. Node closes the connection when the answer ends, and closing it
+ * while the client still sends would reset it, so that the client might never see the answer. So the answer is written
+ * but not ended until the client is done; a little more is read and thrown away (RFC 9112 9.6).
+ */
+export function lingeringEnd(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: Reply["body"] | undefined,
+): void {
+  const { socket } = request;
+  let left = LINGER_BYTES;
+  if (body === undefined) response.flushHeaders();
+  else response.write(body);
+  destroyLater(socket);
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) socket.destroy();
+  });
+  request.on("end", () => response.end());
+  response.once("error", () => socket.destroy());
+  request.resume();
+}
+
+/** A client that does not close its side keeps no socket of ours. */
+function destroyLater(socket: Duplex): void {
+  const end = realDeadline(LINGER_MS);
+  socket.once("close", () => end.cancel());
+  void end.passed.then(() => socket.destroy());
+}
+
+/** The last words on a connection, where there is no request to answer. */
+export function lastWords(socket: Duplex, reply: Reply, phrase: string): void {
+  const length = String(Buffer.byteLength(reply.body));
+  const lines = Object.entries({ ...reply.headers, connection: "close", "content-length": length });
+  const head = lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join("");
+  socket.end(`HTTP/1.1 ${reply.status} ${phrase}\r\n${head}\r\n${reply.body.toString()}`);
+  destroyLater(socket);
+}
