@@ -95,18 +95,25 @@ choice("1.ready-line.people", "for people show addresses, key, sign-in link and 
   assert.equal((await stopped(server, "SIGINT")).code, 0);
 });
 
-choice("1.stop", "lets the request in flight finish, then exits 0", OWN, async () => {
-  const { server, ready, api } = await started();
-  const raw = await RawConnection.open(str(ready.auth_url));
-  const body = '{"title":"In flight"}';
+const IN_FLIGHT = '{"title":"In flight"}';
+
+/** A request whose handling has begun and waits for its body. */
+async function inFlight(address: string, key: string): Promise<RawConnection> {
+  const raw = await RawConnection.open(address);
   raw.write(
-    `POST /v1/apps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${api.key}\r\ncontent-type: application/json\r\n` +
-      `content-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`,
+    `POST /v1/apps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n` +
+      `content-length: ${IN_FLIGHT.length}\r\nexpect: 100-continue\r\n\r\n`,
   );
   assert.equal((await raw.answer()).status, 100, "the request has begun");
+  return raw;
+}
+
+choice("1.stop", "lets the request in flight finish, then exits 0", OWN, async () => {
+  const { server, ready, api } = await started();
+  const raw = await inFlight(str(ready.auth_url), str(api.key));
   server.kill("SIGTERM");
   await acceptsNothing(str(ready.auth_url));
-  const answer = await raw.write(body).answer();
+  const answer = await raw.write(IN_FLIGHT).answer();
   assert.equal(answer.status, 201);
   assert.equal(answer.headers.connection, "close");
   assert.equal((await server.ended).code, 0);
@@ -120,8 +127,7 @@ choice("1.stop", "an idle connection does not hold it up, and a second signal en
   assert.equal((await stopped(idle.server)).code, 0);
   idle.api.close();
   const busy = await started();
-  const raw = await RawConnection.open(str(busy.ready.auth_url));
-  raw.write("POST /v1/apps HTTP/1.1\r\nhost: x\r\n");
+  const raw = await inFlight(str(busy.ready.auth_url), str(busy.api.key));
   busy.server.kill("SIGTERM");
   await acceptsNothing(str(busy.ready.auth_url));
   busy.server.kill("SIGTERM");
