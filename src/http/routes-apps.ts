@@ -78,7 +78,7 @@ const shown: readonly Row[] = [
 const beyond = chosen(
   "4.app-endpoints",
   {
-    open: "operations to read or update a single app, to read deployments, to report interactions",
+    open: "whether one app can be read and changed by itself, deployments looked at, interactions reported",
     why: "what can be created can be read back, and user.interaction needs an operation that causes it",
   },
   [

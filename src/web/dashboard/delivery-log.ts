@@ -1,6 +1,5 @@
-// One webhook and its delivery log (spec part 6: delivery status, response codes and retry attempts are visible under
-// Settings, Webhooks): every attempt with its answer, what comes next, and the button that sends it again. Where the
-// script runs, the log follows by itself; `live` tells it when to look.
+// One webhook and its delivery log, where the specification puts it (part 6, delivery log: Settings, Webhooks): every
+// attempt with its answer, what comes next, and the button that sends it again. Where the script runs, the log follows by itself; `live` tells it when to look.
 import { listDeliveries, redeliver, sendTest } from "../../domain/delivery-log.ts";
 import {
   type Attempt,
