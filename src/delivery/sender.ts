@@ -7,11 +7,10 @@ import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import { rootCertificates } from "node:tls";
-import { urlToHttpOptions } from "node:url";
 import type { AttemptError } from "../domain/model.ts";
 import { decide } from "../kit/decisions.ts";
 import { memo } from "../kit/memo.ts";
-import { judgeAddress, judgeUrl, type WebhookPolicy } from "./address-policy.ts";
+import { hostOf, judgeAddress, judgeUrl, type WebhookPolicy } from "./address-policy.ts";
 import { type Resolve, systemResolver } from "./resolver.ts";
 
 export interface Post {
@@ -97,7 +96,9 @@ export class HttpSender implements Sender {
     const target = this.#target(post.url);
     if (target === null) return Promise.resolve(unanswered("blocked_address"));
     const { secure } = target;
-    const options = { ...target.options, headers: post.headers };
+    // As a list they are written as they stand, without a look-up for each.
+    const headers = ["Host", target.host, ...Object.entries(post.headers).flat()];
+    const options = { ...target.options, headers };
     const request = secure ? httpsRequest(options) : httpRequest(options);
     this.#open.add(request);
     request.once("close", () => this.#open.delete(request));
@@ -115,8 +116,16 @@ export class HttpSender implements Sender {
     const url = new URL(text);
     const secure = url.protocol === "https:";
     const agent = secure ? this.#https : this.#http;
-    const options = { ...urlToHttpOptions(url), method: "POST", maxHeaderSize: HEADER_BYTES_MAX, agent };
-    return { secure, options };
+    // No more than a request needs: the agent copies them each time.
+    const options = {
+      host: hostOf(url),
+      port: url.port,
+      path: url.pathname + url.search,
+      method: "POST",
+      maxHeaderSize: HEADER_BYTES_MAX,
+      agent,
+    };
+    return { secure, host: url.host, options };
   }
 
   /** Judges every address of the name; the connection then goes to one of exactly these. */
