@@ -17,14 +17,15 @@ export class FairQueue<T> {
 
   /** The longest-waiting item of the account whose turn it is; that account then goes to the end. */
   take(): T | undefined {
-    for (const [account, items] of this.#accounts) {
-      this.#accounts.delete(account);
+    for (const [account, items] of this.#accounts)
       for (const item of items) {
-        items.delete(item);
-        if (items.size > 0) this.#accounts.set(account, items);
+        this.remove(account, item);
+        if (items.size > 0 && this.#accounts.size > 1) {
+          this.#accounts.delete(account);
+          this.#accounts.set(account, items);
+        }
         return item;
       }
-    }
     return undefined;
   }
 }

@@ -5,7 +5,7 @@ import { succeeded, turnOf } from "../domain/deliveries.ts";
 import { type DeliveryRecord, deliveries } from "../domain/model.ts";
 import { recordAttempt } from "../domain/outcomes.ts";
 import { StorageUnavailable } from "../domain/store.ts";
-import { type Instant, instant, iso, type Scheduled } from "../kit/clock.ts";
+import { type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
 import { DueList } from "./due-list.ts";
 import { Lane, ReadyLanes } from "./lanes.ts";
@@ -104,18 +104,19 @@ export class Outbox {
     await this.idle();
   }
 
-  #run(work: () => Promise<void>): void {
+  async #run(work: () => Promise<void>): Promise<void> {
     const { clock, onError } = this.#parts;
     if (this.#running === 0) this.#hold = clock.schedule(clock.now(), WHAT, () => this.idle());
     this.#running += 1;
-    void work()
-      .catch((error: unknown) => onError(error, WHAT))
-      .finally(() => {
-        this.#running -= 1;
-        if (this.#running > 0) return;
-        this.#hold?.cancel();
-        for (const resolve of this.#waiting.splice(0)) resolve();
-      });
+    try {
+      await work();
+    } catch (error) {
+      onError(error, WHAT);
+    }
+    this.#running -= 1;
+    if (this.#running > 0) return;
+    this.#hold?.cancel();
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /** Has the lane look at its queue; one that has its hands full looks when an attempt ends. */
@@ -123,7 +124,7 @@ export class Outbox {
     lane.lookAgain = true;
     if (lane.looking || this.#stopped || lane.underWay.size >= this.#parts.concurrency) return;
     lane.looking = true;
-    this.#run(() => this.#look(lane));
+    void this.#run(() => this.#look(lane));
   }
 
   async #look(lane: Lane): Promise<void> {
@@ -187,7 +188,7 @@ export class Outbox {
   #fill(): void {
     if (this.#filling) return;
     this.#filling = true;
-    this.#run(async () => {
+    void this.#run(async () => {
       await new Promise(setImmediate);
       this.#filling = false;
       this.#sendReady();
@@ -200,20 +201,15 @@ export class Outbox {
       if (!next) return;
       const { lane, row, leave } = next;
       lane.underWay.add(row.id);
-      this.#run(() => this.#deliver(lane, row.id, leave));
+      void this.#run(() => this.#deliver(lane, row.id, leave));
       this.#wake(lane);
     }
   }
 
   async #deliver(lane: Lane, id: string, leave: () => void): Promise<void> {
-    const { store, clock, lease_ms } = this.#parts;
-    const lease = `delivery ${id}`;
     let then = () => this.#wake(lane);
     try {
-      const now = clock.now();
-      if (await store.lease(lease, now, now + lease_ms))
-        await this.#attempt(lane, id).finally(() => store.release(lease));
-      else then = () => this.#pause(lane);
+      if (!(await this.#claimAndAttempt(lane, id))) then = () => this.#pause(lane);
     } catch (error) {
       then = () => this.#pause(lane, error);
     }
@@ -223,20 +219,36 @@ export class Outbox {
     this.#fill();
   }
 
+  /** False where another process holds the row. */
+  async #claimAndAttempt(lane: Lane, id: string): Promise<boolean> {
+    const { store, clock, lease_ms } = this.#parts;
+    const lease = `delivery ${id}`;
+    const now = clock.now();
+    if (!(await store.lease(lease, now, now + lease_ms))) return false;
+    try {
+      await this.#attempt(lane, id);
+    } finally {
+      await store.release(lease);
+    }
+    return true;
+  }
+
   async #attempt(lane: Lane, id: string): Promise<void> {
     const sent = await makeAttempt(this.#parts, id);
     // What was broken off by the stop has no outcome; what arrived just before it has.
     if (!sent || (this.#stopped && !succeeded(sent.attempt))) return;
     lane.failing = !succeeded(sent.attempt);
-    await this.#record(sent).catch((error: unknown) => {
+    try {
+      await this.#record(sent);
+    } catch (error) {
       lane.unrecorded.push(sent);
       throw error;
-    });
+    }
   }
 
   async #record(sent: Sent): Promise<void> {
     const { store, clock, onAttempt } = this.#parts;
-    const delivery = await store.transact((tx) => recordAttempt(tx, sent, iso(clock.now())));
+    const delivery = await store.transact((tx) => recordAttempt(tx, sent, clock.now()));
     this.#unavailable = false;
     onAttempt?.(sent, delivery);
   }

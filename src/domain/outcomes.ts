@@ -1,6 +1,6 @@
 // What an attempt changes (contract, part 6): the delivery's log and state, and whether its webhook still works. The one
 // place where a webhook is switched off by what its receiver answers.
-import { duration, instant } from "../kit/clock.ts";
+import { duration, type Instant, instant, iso } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
 import { afterAttempt, cancelPending, GONE, settle, succeeded } from "./deliveries.ts";
 import { type Attempt, type DeliveryRecord, deliveries, type WebhookRecord, webhooks } from "./model.ts";
@@ -24,7 +24,7 @@ export interface Made {
 }
 
 /** Writes the attempt and all that follows from it; answers the delivery, undefined where it is no longer kept. */
-export async function recordAttempt(tx: Tx, made: Made, at: string): Promise<DeliveryRecord | undefined> {
+export async function recordAttempt(tx: Tx, made: Made, now: Instant): Promise<DeliveryRecord | undefined> {
   const delivery = await tx.get(deliveries, made.deliveryId);
   if (!delivery) return undefined;
   const after = afterAttempt(delivery, made.attempt, made.retryAt);
@@ -32,7 +32,7 @@ export async function recordAttempt(tx: Tx, made: Made, at: string): Promise<Del
   else await tx.put(deliveries, after);
   const webhook = await tx.get(webhooks, delivery.webhook_id);
   if (webhook?.url !== made.url) return after;
-  const judged = judge(webhook, made.attempt, at);
+  const judged = judge(webhook, made.attempt, now);
   if (judged === webhook) return after;
   await tx.put(webhooks, judged);
   if (judged.active === webhook.active) return after;
@@ -41,12 +41,13 @@ export async function recordAttempt(tx: Tx, made: Made, at: string): Promise<Del
 }
 
 /** The webhook in the light of an attempt; the same object where nothing changes. */
-function judge(webhook: WebhookRecord, attempt: Attempt, at: string): WebhookRecord {
+function judge(webhook: WebhookRecord, attempt: Attempt, now: Instant): WebhookRecord {
   const { active, failing_since } = webhook;
   if (succeeded(attempt)) return failing_since === null ? webhook : { ...webhook, failing_since: null };
+  const at = iso(now);
   const off = { active: false, updated_at: at, failing_since: failing_since ?? at };
   if (active && attempt.response_status === GONE) return { ...webhook, ...off, disabled_reason: "gone" };
   if (failing_since === null) return { ...webhook, failing_since: at };
-  const expired = instant(at) - instant(failing_since) >= FAILING_MS;
+  const expired = now - instant(failing_since) >= FAILING_MS;
   return active && expired ? { ...webhook, ...off, disabled_reason: "failing" } : webhook;
 }
