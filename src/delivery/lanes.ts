@@ -50,6 +50,13 @@ interface Ready {
   readonly rank: 0 | 1 | 2;
 }
 
+/** A row that goes, and the place that it holds. */
+export interface Taken {
+  readonly lane: Lane;
+  readonly row: DeliveryRecord;
+  readonly doubtful: 0 | 1;
+}
+
 /** The lanes that could send now, and the places they get. */
 export class ReadyLanes {
   readonly #ranks = [new FairQueue<Lane>(), new FairQueue<Lane>(), new FairQueue<Lane>()] as const;
@@ -67,8 +74,8 @@ export class ReadyLanes {
     lane.ready = undefined;
   }
 
-  /** The next lane and its row, where a place is free for it; `leave` gives the place back. */
-  take(): { lane: Lane; row: DeliveryRecord; leave: () => void } | undefined {
+  /** The next lane and its row, where a place is free for it. */
+  take(): Taken | undefined {
     if (this.#underWay >= AT_ONCE_MAX) return undefined;
     const lane = this.#ranks[0].take() ?? (this.#doubtful < DOUBTFUL_MAX ? this.#takeDoubtful() : undefined);
     if (!lane?.ready) return undefined;
@@ -77,11 +84,13 @@ export class ReadyLanes {
     lane.ready = undefined;
     this.#underWay += 1;
     this.#doubtful += doubtful;
-    const leave = () => {
-      this.#underWay -= 1;
-      this.#doubtful -= doubtful;
-    };
-    return { lane, row, leave };
+    return { lane, row, doubtful };
+  }
+
+  /** Gives the place back. */
+  leave({ doubtful }: Taken): void {
+    this.#underWay -= 1;
+    this.#doubtful -= doubtful;
   }
 
   #takeDoubtful(): Lane | undefined {

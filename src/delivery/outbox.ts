@@ -8,7 +8,7 @@ import { StorageUnavailable } from "../domain/store.ts";
 import { type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
 import { DueList } from "./due-list.ts";
-import { Lane, ReadyLanes } from "./lanes.ts";
+import { Lane, ReadyLanes, type Taken } from "./lanes.ts";
 
 /** Who may hold deliveries back on purpose; without one, what is due goes. */
 export interface Gate {
@@ -199,23 +199,24 @@ export class Outbox {
     while (!this.#stopped) {
       const next = this.#ready.take();
       if (!next) return;
-      const { lane, row, leave } = next;
-      lane.underWay.add(row.id);
-      void this.#run(() => this.#deliver(lane, row.id, leave));
-      this.#wake(lane);
+      next.lane.underWay.add(next.row.id);
+      void this.#run(() => this.#deliver(next));
+      this.#wake(next.lane);
     }
   }
 
-  async #deliver(lane: Lane, id: string, leave: () => void): Promise<void> {
-    let then = () => this.#wake(lane);
+  async #deliver(taken: Taken): Promise<void> {
+    const { lane, row } = taken;
+    let failure: { readonly error?: unknown } | undefined;
     try {
-      if (!(await this.#claimAndAttempt(lane, id))) then = () => this.#pause(lane);
+      if (!(await this.#claimAndAttempt(lane, row.id))) failure = {};
     } catch (error) {
-      then = () => this.#pause(lane, error);
+      failure = { error };
     }
-    lane.underWay.delete(id);
-    leave();
-    then();
+    lane.underWay.delete(row.id);
+    this.#ready.leave(taken);
+    if (failure) this.#pause(lane, failure.error);
+    else this.#wake(lane);
     this.#fill();
   }
 

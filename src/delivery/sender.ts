@@ -97,11 +97,12 @@ export class HttpSender implements Sender {
     const { secure } = target;
     // As a list they are written as they stand, without a look-up for each.
     const headers = ["Host", target.host];
-    for (const [name, value] of Object.entries(post.headers)) headers.push(name, value);
+    for (const name of Object.keys(post.headers)) headers.push(name, post.headers[name] ?? "");
     const options = { ...target.options, headers };
     const request = secure ? httpsRequest(options) : httpRequest(options);
-    const judge = (address: string) => this.#judge(address, this.#policy, secure);
-    return exchange(request, post.body, this.#timeout_ms, secure, judge);
+    return exchange(request, post.body, this.#timeout_ms, secure, (address) =>
+      this.#judge(address, this.#policy, secure),
+    );
   }
 
   close(): void {
@@ -193,19 +194,20 @@ function follow(
   judge: (address: string) => string | undefined,
   reached: (stage: Stage) => void,
 ): void {
-  const check = () => {
-    if (judge(socket.remoteAddress ?? "") !== undefined) socket.destroy(new Fault("blocked_address"));
-  };
   if (!socket.connecting) {
     reached("connected");
-    check();
+    check(socket, judge);
     return;
   }
   socket.once("connect", () => {
     reached(secure ? "handshake" : "connected");
-    check();
+    check(socket, judge);
   });
   socket.once("secureConnect", () => reached("connected"));
+}
+
+function check(socket: Socket, judge: (address: string) => string | undefined): void {
+  if (judge(socket.remoteAddress ?? "") !== undefined) socket.destroy(new Fault("blocked_address"));
 }
 
 /** The answer from its headers on: reads a little of the body, then is done with it. */
@@ -229,16 +231,17 @@ class Answer {
 
   outcome(error: AttemptError | null): Outcome {
     const status = this.#response.statusCode ?? 0;
-    const kept = Buffer.concat(this.#chunks).subarray(0, KEPT_BYTES_MAX);
     return {
       status,
-      // Decoding as a stream drops a character that the cut has split.
-      body: kept.length === 0 ? "" : new TextDecoder().decode(kept, { stream: true }),
+      body: this.#chunks.length === 0 ? "" : textOf(Buffer.concat(this.#chunks).subarray(0, KEPT_BYTES_MAX)),
       error: status >= 200 && status < 300 ? error : "status",
       retryAfter: this.#response.headers["retry-after"] ?? null,
     };
   }
 }
+
+/** Decoding as a stream drops a character that the cut has split. */
+const textOf = (kept: Buffer): string => new TextDecoder().decode(kept, { stream: true });
 
 function errorName(error: Error & { code?: string }, stage: Stage): AttemptError {
   if (error instanceof Fault) return error.kind;
