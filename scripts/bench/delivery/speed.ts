@@ -11,7 +11,7 @@ import { systemRandom, TimeOrderedIds } from "../../../src/kit/ids.ts";
 import { readSettings } from "../../../src/options.ts";
 import { memoryStore } from "../../../src/store/memory.ts";
 import { webhookOutbox } from "../../../src/webhook-delivery.ts";
-import { type Figure, percentile, receiverProcess, SECRET, times, type World, withServer } from "./world.ts";
+import { answerTimes, type Figure, percentile, receiverProcess, SECRET, times, withServer } from "./world.ts";
 
 const POSTS = 20_000;
 const WARM_UP_POSTS = 2_000;
@@ -22,7 +22,7 @@ const GOALS: readonly [webhooks: number, share: number][] = [
   [1, 0.4],
 ];
 const SILENT_AMONG = 10;
-const CREATES = 3_000;
+const CREATES = 2_000;
 
 export async function throughput(): Promise<Figure[]> {
   const receiver = await receiverProcess("quick");
@@ -107,30 +107,16 @@ export async function besideSilence(): Promise<Figure[]> {
   const quick = await receiverProcess("quick");
   const ratio = await withServer({}, (quiet) =>
     withServer({}, async (beside) => {
-      for (let n = 0; n < SILENT_AMONG; n += 1)
-        await beside.post("/webhooks", {
-          url: n === 0 ? silent.url : quick.url,
-          events: ["app.created"],
-          secret: SECRET,
-        });
-      for (let n = 0; n < 500; n += 1) await Promise.all([createTime(quiet), createTime(beside)]);
-      const quiet_ms: number[] = [];
-      const beside_ms: number[] = [];
-      for (let n = 0; n < CREATES; n += 1) {
-        quiet_ms.push(await createTime(quiet));
-        beside_ms.push(await createTime(beside));
+      for (let n = 0; n < SILENT_AMONG; n += 1) {
+        const { url } = n === 0 ? silent : quick;
+        await beside.post("/webhooks", { url, events: ["app.created"], secret: SECRET });
       }
-      return percentile(beside_ms, 0.5) / percentile(quiet_ms, 0.5);
+      const [quiet_ms, beside_ms] = await answerTimes([quiet, beside], CREATES);
+      return percentile(beside_ms ?? [], 0.5) / percentile(quiet_ms ?? [], 0.5);
     }),
   );
   silent.close();
   quick.close();
   const name = "create with ten webhooks, one of them silent, against none, median";
   return [{ name, value: ratio.toFixed(2), goal: "<= 1.10", reached: ratio <= 1.1 }];
-}
-
-async function createTime({ post }: World): Promise<number> {
-  const began = performance.now();
-  await post("/apps", { title: "Timed" });
-  return performance.now() - began;
 }

@@ -21,18 +21,37 @@ export interface World {
 
 export async function withServer<T>(options: ServiceOptions, use: (world: World) => Promise<T>): Promise<T> {
   const service = await startService({ log: "off", rateLimit: "off", ...options });
+  const client = clientOf(service.baseUrl, String(service.apiKey));
+  try {
+    return await use({ service, ...client });
+  } finally {
+    client.close();
+    await service.close();
+  }
+}
+
+/** Keeps its connections. */
+export function clientOf(baseUrl: string, apiKey: string) {
   const agent = new Agent({ keepAlive: true });
   const call = async (method: string, path: string, body?: unknown) => {
-    const { status, text } = await exchange(agent, method, service.baseUrl + path, String(service.apiKey), body);
+    const { status, text } = await exchange(agent, method, baseUrl + path, apiKey, body);
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
     return JSON.parse(text);
   };
-  try {
-    return await use({ service, post: (path, body) => call("POST", path, body), get: (path) => call("GET", path) });
-  } finally {
-    agent.destroy();
-    await service.close();
-  }
+  return {
+    post: (path: string, body: unknown) => call("POST", path, body),
+    get: (path: string) => call("GET", path),
+    close: () => agent.destroy(),
+  };
+}
+
+/** How long each create takes, for each of the servers in turn, as a client in a process of its own sees it. */
+export async function answerTimes(worlds: readonly World[], creates: number): Promise<readonly (readonly number[])[]> {
+  const child = fork(new URL("client.ts", import.meta.url), { execArgv: ["--import", "tsx"] });
+  child.send({ creates, servers: worlds.map(({ service: { baseUrl, apiKey } }) => ({ baseUrl, apiKey })) });
+  const [times_ms] = await once(child, "message");
+  child.kill();
+  return times_ms;
 }
 
 function exchange(agent: Agent, method: string, url: string, key: string, body: unknown) {
