@@ -44,6 +44,9 @@ export class Outbox {
   #running = 0;
   /** Makes the clock, when it is advanced, wait for what runs. */
   #hold: Scheduled | undefined;
+  /** Webhooks whose queues have changed and were not looked at since. */
+  readonly #told = new Set<string>();
+  #telling = false;
   #filling = false;
   #stopped = false;
   #unavailable = false;
@@ -62,13 +65,23 @@ export class Outbox {
     this.notify(groups.map(([webhookId]) => String(webhookId)));
   }
 
-  /** The queues of these webhooks have changed. */
+  /** The queues of these webhooks have changed. They are looked at after the answer that this belongs to has left. */
   notify(webhookIds: Iterable<string>): void {
-    for (const id of webhookIds) {
-      const lane = this.#lanes.get(id) ?? new Lane(id);
-      this.#lanes.set(id, lane);
-      this.#wake(lane);
-    }
+    for (const id of webhookIds) this.#told.add(id);
+    if (this.#told.size === 0 || this.#telling) return;
+    this.#telling = true;
+    void this.#run(async () => {
+      await new Promise(setImmediate);
+      this.#telling = false;
+      if (!this.#stopped) for (const id of this.#told) this.#wake(this.#laneOf(id));
+      this.#told.clear();
+    });
+  }
+
+  #laneOf(webhookId: string): Lane {
+    const lane = this.#lanes.get(webhookId) ?? new Lane(webhookId);
+    this.#lanes.set(webhookId, lane);
+    return lane;
   }
 
   get busy(): boolean {
@@ -86,7 +99,7 @@ export class Outbox {
     const limit = 100;
     const now = this.#parts.clock.now();
     const isDue = ({ queue }: DeliveryRecord) => instant(turnOf(queue ?? "").due) <= now;
-    for (const id of this.#lanes.keys())
+    for (const id of new Set([...this.#lanes.keys(), ...this.#told]))
       for (let offset = 0; ; offset += limit) {
         const rows = await this.#parts.store.page(deliveries, "queue", [id], { offset, limit });
         const due = rows.filter(isDue);
