@@ -52,9 +52,9 @@ export const JOURNALLED: readonly string[] = [events.name, deliveries.name];
 
 export class Journals {
   readonly #clock: Clock;
-  readonly #requests = new Map<string, JournalRequest>();
-  readonly #events = new Map<string, EventRecord>();
-  readonly #deliveries = new Map<string, DeliveryRecord>();
+  readonly #requests = new Newest<JournalRequest>();
+  readonly #events = new Newest<EventRecord>();
+  readonly #deliveries = new Newest<DeliveryRecord>();
   readonly #effects = new Map<string, Effect>();
 
   constructor(clock: Clock) {
@@ -65,7 +65,7 @@ export class Journals {
   arrived({ id, method, path, query }: Call): void {
     if (path.startsWith(`${CONTROL_PREFIX}/`)) return;
     const at = iso(this.#clock.now());
-    keep(this.#requests, { id, at, method, path, query, status: null, account_id: null, fault: null });
+    this.#requests.keep({ id, at, method, path, query, status: null, account_id: null, fault: null });
   }
 
   /** What could be refused without a look at its path was never seen to arrive. */
@@ -89,8 +89,8 @@ export class Journals {
   committed(written: readonly Written[]): void {
     for (const { collection, record } of written) {
       // The two collections watched hold these two kinds of records.
-      if (collection === deliveries.name) keep(this.#deliveries, trusted<DeliveryRecord>(record));
-      else if (!this.#events.has(record.id)) keep(this.#events, trusted<EventRecord>(record));
+      if (collection === deliveries.name) this.#deliveries.keep(trusted<DeliveryRecord>(record));
+      else if (!this.#events.has(record.id)) this.#events.keep(trusted<EventRecord>(record));
     }
   }
 
@@ -136,11 +136,16 @@ export class Journals {
   }
 }
 
-/** Adds or replaces; the oldest goes where there are too many. */
-function keep<R extends { readonly id: string }>(journal: Map<string, R>, record: R): void {
-  journal.set(record.id, record);
-  const [oldest] = journal.size > KEPT ? journal.keys() : [];
-  if (oldest !== undefined) journal.delete(oldest);
+/** Records by id, the oldest first. */
+class Newest<R extends { readonly id: string }> extends Map<string, R> {
+  /** Goes on where it was: from the start, it would pass all that was dropped before (3 us for each record kept). */
+  readonly #ids = this.keys();
+
+  /** Adds or replaces; the oldest goes where there are too many. */
+  keep(record: R): void {
+    this.set(record.id, record);
+    if (this.size > KEPT) this.delete(this.#ids.next().value ?? "");
+  }
 }
 
 const envelope = ({ body }: EventRecord): EventEnvelope => JSON.parse(body);
