@@ -189,7 +189,7 @@ export class Outbox {
   /**
    * At the end of this turn of the event loop, looks at the queues that have changed and sends what is ready. So an
    * answer leaves before the deliveries that its commit has caused, and posts go out together: a receiver is then woken
-   * once for many, which saves a quarter of the CPU of each.
+   * once for many, which saves the sender some 10 us of system time a post.
    */
   #proceed(): void {
     if (this.#proceeding || this.#stopped) return;

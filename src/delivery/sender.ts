@@ -106,8 +106,8 @@ export class HttpSender implements Sender {
   }
 
   close(): void {
-    // The agents know every socket, and a request ends with its own. Noting the requests too would cost a third of the
-    // throughput: what a Set has let go of outlives the young generation.
+    // The agents know every socket, and a request ends with its own. A Set of the open requests would keep 6 KB of each
+    // alive past the young generation: its discarded tables grow old and still name them.
     this.#http.destroy();
     this.#https.destroy();
   }
