@@ -19,7 +19,7 @@ const CHUNK_MAX = 1024;
 
 export class SortedRows {
   readonly #orderOf: (record: Fields) => string;
-  readonly #chunks: Row[][] = [];
+  #chunks: Row[][] = [];
   #length = 0;
 
   constructor(orderOf: (record: Fields) => string) {
@@ -31,9 +31,14 @@ export class SortedRows {
   }
 
   insert(row: Row): void {
+    this.#length += 1;
+    // There is a list for each request with its one event: a literal is as long as it must be, `push` leaves room.
+    if (this.#length === 1) {
+      this.#chunks = [[row]];
+      return;
+    }
     const place = { order: this.#orderOf(row.record), seq: row.seq };
     const last = this.#chunks.at(-1);
-    this.#length += 1;
     // Nearly always a row comes last; loading a million goes this way.
     if (last !== undefined && last.length < CHUNK_MAX && this.#before(last.at(-1), place)) {
       last.push(row);
