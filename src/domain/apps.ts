@@ -55,15 +55,14 @@ export async function addApp(
   draft: Infer<typeof appDraft>,
   id?: string,
 ): Promise<AppRecord> {
-  const { title, description, theme } = draft;
-  const at = { created_at: w.at, updated_at: w.at };
-  const app = {
+  const app: AppRecord = {
     id: id ?? w.ids.next("app_"),
-    title,
-    description,
-    theme,
+    title: draft.title,
+    description: draft.description,
+    theme: draft.theme,
     public: draft.public,
-    ...at,
+    created_at: w.at,
+    updated_at: w.at,
     account_id: accountId,
   };
   await w.tx.put(apps, app);

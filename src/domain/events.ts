@@ -44,7 +44,7 @@ export const EMITS = decide(
 
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
 export async function recordEvent(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
-  const event: EventRecord = { ...envelope(w, account, type, object), listed_in: account.id };
+  const event = newEvent(w, account, type, object, { listed_in: account.id, sample_of: null });
   await w.tx.put(events, event);
   for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span))) {
     if (!webhook.active || !webhook.events.includes(type)) continue;
@@ -57,18 +57,26 @@ export async function recordEvent(w: Work, account: Owner, type: EventType, obje
 
 /** The event of a test delivery: real in form, listed nowhere. */
 export async function recordSample(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
-  const event: EventRecord = { ...envelope(w, account, type, object), sample_of: account.id };
+  const event = newEvent(w, account, type, object, { listed_in: null, sample_of: account.id });
   await w.tx.put(events, event);
   w.due.sweeps.add(account.id);
   return event;
 }
 
-function envelope(w: Work, account: Owner, type: EventType, object: object): EventRecord {
+type Shown = Pick<EventRecord, "listed_in" | "sample_of">;
+
+function newEvent(
+  w: Work,
+  { id: account_id, name }: Owner,
+  type: EventType,
+  object: object,
+  shown: Shown,
+): EventRecord {
   const id = w.ids.next("evt_");
-  const owner = WITHOUT_ACCOUNT.has(type) ? {} : { account: { id: account.id, name: account.name } };
-  const body = JSON.stringify({ id, type, created: w.at, data: { object }, ...owner });
-  const nowhere = { listed_in: null, sample_of: null };
-  return { id, type, created: w.at, body, account_id: account.id, ...nowhere, request_id: w.cause };
+  const owner = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name };
+  const body = JSON.stringify({ id, type, created: w.at, data: { object }, account: owner });
+  const { listed_in, sample_of } = shown;
+  return { id, type, created: w.at, body, account_id, listed_in, sample_of, request_id: w.cause };
 }
 
 /** The query of GET /events. */

@@ -37,11 +37,11 @@ export async function pageOf<R extends Stored, I extends string, U extends strin
 const CHUNK = 500;
 
 /** All items of a list, a chunk at a time. */
-export async function everyPage<R>(read: (span: Span) => Promise<readonly R[]>): Promise<R[]> {
-  const all: R[] = [];
+export async function everyPage<R>(read: (span: Span) => Promise<readonly R[]>): Promise<readonly R[]> {
+  let all: readonly R[] = [];
   for (let offset = 0; ; offset += CHUNK) {
     const items = await read({ offset, limit: CHUNK });
-    all.push(...items);
+    all = offset === 0 ? items : all.concat(items);
     if (items.length < CHUNK) return all;
   }
 }

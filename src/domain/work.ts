@@ -17,6 +17,7 @@ export interface Due {
 }
 
 const nothingDue = (): Due => ({ webhooks: new Set(), dataSources: new Set(), sweeps: new Set() });
+const NOTHING_DUE = nothingDue();
 
 /** What the work of one transaction may use. */
 export interface Work {
@@ -54,7 +55,7 @@ export class Unit {
 
   /** Runs `work` in one transaction; where it answers a refusal nothing is kept. `finish` may write last in it. */
   async transact<T>(work: (w: Work) => Promise<T | Refusal>): Promise<T | Refusal> {
-    let due = nothingDue();
+    let due = NOTHING_DUE;
     try {
       const result = await this.store.transact(async (tx) => {
         due = nothingDue();

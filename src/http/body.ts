@@ -20,22 +20,26 @@ export const NESTING_MAX = decide("8.json-nesting", 64, {
 
 /** Collects the body. More than `limit_bytes` is refused as soon as it is known, by its announced length or on arrival. */
 export function readBody(request: IncomingMessage, limit_bytes: number, begin: () => void): Promise<Buffer | Refusal> {
-  const tooLarge = refuse({ code: "payload_too_large", limit_bytes });
-  if (Number(request.headers["content-length"] ?? 0) > limit_bytes) return Promise.resolve(tooLarge);
+  const tooLarge = () => refuse({ code: "payload_too_large", limit_bytes });
+  if (Number(request.headers["content-length"] ?? 0) > limit_bytes) return Promise.resolve(tooLarge());
   begin();
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let settled = false;
     const collect = (chunk: Buffer) => {
+      if (settled) return;
       size += chunk.length;
-      if (size > limit_bytes) return settle(tooLarge);
-      chunks.push(chunk);
+      if (size > limit_bytes) settle(tooLarge());
+      else chunks.push(chunk);
     };
     const finish = () => settle(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    const abort = () =>
-      settle(refuse({ code: "invalid_request", detail: "The connection ended before the body did." }));
+    const abort = () => {
+      if (!settled) settle(refuse({ code: "invalid_request", detail: "The connection ended before the body did." }));
+    };
+    // The listeners stay, and say no more: taking the four off again is work that nobody sees the result of.
     const settle = (result: Buffer | Refusal) => {
-      request.off("data", collect).off("end", finish).off("close", abort).off("error", abort);
+      settled = true;
       if (result instanceof Refusal) request.pause();
       resolve(result);
     };
@@ -53,9 +57,9 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export function unfitMediaType(call: Call): Refusal | undefined {
   const unsupported = (detail: string) => refuse({ code: "unsupported_media_type", detail });
   if (header(call, "content-encoding") !== undefined) return unsupported("A Content-Encoding is not supported.");
-  const [type = "", ...parameters] = (header(call, "content-type") ?? "")
-    .split(";")
-    .map((part) => part.trim().toLowerCase());
+  const given = header(call, "content-type") ?? "";
+  if (given === JSON_TYPE) return undefined;
+  const [type = "", ...parameters] = given.split(";").map((part) => part.trim().toLowerCase());
   if (type !== JSON_TYPE) return unsupported(`The Content-Type must be ${JSON_TYPE}.`);
   const charset = parameters.find((parameter) => parameter.startsWith("charset="));
   return charset === undefined || /^charset="?utf-8"?$/.test(charset) ? undefined : unsupported("JSON is UTF-8 only.");

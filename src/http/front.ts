@@ -13,7 +13,8 @@ export type Door = (call: Call) => Promise<Reply | undefined> | undefined;
 export function front(doors: readonly Door[], links: ProblemLinks): Handler {
   return async (call) => {
     for (const door of doors) {
-      const reply = await door(call);
+      const coming = door(call);
+      const reply = coming && (await coming);
       if (reply !== undefined) return reply;
     }
     return problem(refuse({ code: "not_found", detail: unknownPath(call.path) }), call.id, links);

@@ -25,6 +25,12 @@ const {
 );
 const COUNT_MAX = 62 ** COUNT_LENGTH;
 const POOL_BYTES = 4096;
+/** Where the parts of an id stand in the buffer that it is written in; prefixes end where the time begins. */
+const TIME_AT = 16;
+const COUNT_AT = TIME_AT + TIME_LENGTH;
+const RANDOM_AT = COUNT_AT + COUNT_LENGTH;
+const END = RANDOM_AT + RANDOM_LENGTH;
+const CODES = Buffer.from(ALPHABET);
 
 export interface Ids {
   /** A new id such as `app_0UZ…`; later ones compare greater. */
@@ -56,8 +62,9 @@ export class TimeOrderedIds implements Ids {
   #random: RandomSource;
   readonly #pool = Buffer.alloc(POOL_BYTES);
   #used = POOL_BYTES;
+  /** An id is made in one piece: as a sum of texts it would be put together anew when it is first looked up. */
+  readonly #text = Buffer.alloc(END);
   #time = 0;
-  #timeText = "";
   #count = 0;
 
   constructor(clock: Clock, random: RandomSource) {
@@ -73,7 +80,7 @@ export class TimeOrderedIds implements Ids {
   /** Goes on from `mark` with this randomness: at the same time the same ids come again. For repeatable tests only. */
   restart({ time, count }: IdMark, random: RandomSource): void {
     this.#time = time;
-    this.#timeText = base62(time, TIME_LENGTH);
+    write62(this.#text, time, TIME_AT, TIME_LENGTH);
     this.#count = count;
     this.#random = random;
     this.#used = POOL_BYTES;
@@ -81,9 +88,15 @@ export class TimeOrderedIds implements Ids {
 
   next(prefix: string): string {
     this.#tick();
-    let tail = "";
-    while (tail.length < RANDOM_LENGTH) tail += ALPHABET[this.#byte() & 63] ?? "";
-    return `${prefix}${this.#timeText}${base62(this.#count, COUNT_LENGTH)}${tail}`;
+    const text = this.#text;
+    const start = TIME_AT - prefix.length;
+    for (let at = 0; at < prefix.length; at += 1) text[start + at] = prefix.charCodeAt(at);
+    write62(text, this.#count, COUNT_AT, COUNT_LENGTH);
+    for (let at = RANDOM_AT; at < END; ) {
+      const code = CODES[this.#byte() & 63];
+      if (code !== undefined) text[at++] = code;
+    }
+    return text.toString("latin1", start, END);
   }
 
   secret(bytes: number): string {
@@ -102,7 +115,7 @@ export class TimeOrderedIds implements Ids {
     this.#count += 1;
     if (now <= this.#time && this.#count < COUNT_MAX) return;
     this.#time = Math.max(now, this.#time + 1);
-    this.#timeText = base62(this.#time, TIME_LENGTH);
+    write62(this.#text, this.#time, TIME_AT, TIME_LENGTH);
     this.#count = 0;
   }
 
@@ -118,8 +131,10 @@ export class TimeOrderedIds implements Ids {
   }
 }
 
-function base62(value: number, length: number): string {
-  let text = "";
-  for (let rest = value; text.length < length; rest = Math.floor(rest / 62)) text = (ALPHABET[rest % 62] ?? "") + text;
-  return text;
+function write62(into: Buffer, value: number, at: number, length: number): void {
+  let rest = value;
+  for (let place = at + length - 1; place >= at; place -= 1) {
+    into[place] = CODES[rest % 62] ?? 0;
+    rest = Math.floor(rest / 62);
+  }
 }

@@ -24,8 +24,9 @@ export class Overlay implements View {
   base: View;
   readonly changes: Change[] = [];
   readonly #rows = new Map<TableRule, Map<string, Row | null>>();
-  readonly #holders = new Map<KeyRule, Map<Key, Row | null>>();
-  readonly #lists = new Map<ListRule, { seen: number; readonly edits: Map<Key, Edits> }>();
+  // Most transactions write a record or two of collections without unique keys, and look at no list that they changed.
+  #holders: Map<KeyRule, Map<Key, Row | null>> | undefined;
+  #lists: Map<ListRule, { seen: number; readonly edits: Map<Key, Edits> }> | undefined;
   #seq: number;
 
   constructor(base: View, firstSeq: number) {
@@ -43,7 +44,7 @@ export class Overlay implements View {
   }
 
   holder(table: TableRule, unique: KeyRule, key: Key): Row | undefined {
-    const own = this.#holders.get(unique)?.get(key);
+    const own = this.#holders?.get(unique)?.get(key);
     return own === undefined ? this.base.holder(table, unique, key) : (own ?? undefined);
   }
 
@@ -77,7 +78,7 @@ export class Overlay implements View {
   }
 
   groups(table: TableRule, list: ListRule): readonly Key[] {
-    const edited = [...this.#effects(table, list).keys()];
+    const edited = [...(this.#effects(table, list)?.keys() ?? [])];
     const keys = new Set([...this.base.groups(table, list), ...edited]);
     for (const key of edited) if (this.count(table, list, key) === 0) keys.delete(key);
     return [...keys];
@@ -116,6 +117,7 @@ export class Overlay implements View {
   }
 
   #hold(unique: KeyRule, before: Fields | undefined, row: Row | undefined): void {
+    this.#holders ??= new Map();
     const own = this.#holders.get(unique) ?? new Map<Key, Row | null>();
     this.#holders.set(unique, own);
     const freed = before && unique.keyOf(before);
@@ -126,16 +128,18 @@ export class Overlay implements View {
 
   #set(table: TableRule, id: string, row: Row | null): void {
     const own = this.#rows.get(table);
-    if (own === undefined) this.#rows.set(table, new Map([[id, row]]));
+    if (own === undefined) this.#rows.set(table, new Map<string, Row | null>().set(id, row));
     else own.set(id, row);
   }
 
   #edits(table: TableRule, list: ListRule, key: Key): Edits {
-    return this.#effects(table, list).get(key) ?? NONE;
+    return this.#effects(table, list)?.get(key) ?? NONE;
   }
 
-  /** What the changes so far do to the lists of one index. */
-  #effects(table: TableRule, list: ListRule): ReadonlyMap<Key, Edits> {
+  /** What the changes so far do to the lists of one index; undefined where none is of its collection. */
+  #effects(table: TableRule, list: ListRule): ReadonlyMap<Key, Edits> | undefined {
+    if (!this.#rows.has(table)) return undefined;
+    this.#lists ??= new Map();
     const known = this.#lists.get(list) ?? { seen: 0, edits: new Map<Key, Edits>() };
     this.#lists.set(list, known);
     for (; known.seen < this.changes.length; known.seen += 1) {

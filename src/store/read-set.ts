@@ -25,7 +25,7 @@ type Question = (view: View) => unknown;
 export class ReadSet implements View {
   readonly #head: Head;
   readonly #asked: { readonly question: Question; readonly answer: unknown }[] = [];
-  readonly #stamped = new Map<ListRule, Set<Key>>();
+  #stamped: Map<ListRule, Set<Key>> | undefined;
   #version: number;
 
   constructor(head: Head) {
@@ -67,6 +67,7 @@ export class ReadSet implements View {
 
   /** A rank holds while its list has not changed; asked once a list, since one page may need thousands. */
   rank(table: TableRule, list: ListRule, key: Key, place: Place): number {
+    this.#stamped ??= new Map();
     const keys = this.#stamped.get(list) ?? new Set<Key>();
     this.#stamped.set(list, keys);
     if (!keys.has(key)) this.stamp(table, list, key);

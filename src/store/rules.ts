@@ -58,9 +58,29 @@ function keyRule(fields: readonly string[]): KeyRule {
       keyFor: ([value]) => scalarKey(value),
       valuesOf: (key) => [key],
     };
+  if (fields.length === 2) return pairRule(fields);
   return {
-    keyOf: (record) => joined(fields.length, (at) => record[fields[at] ?? ""]),
-    keyFor: (values) => joined(values.length, (at) => values[at]),
+    keyOf: (record) => joined(fields.map((field) => record[field])),
+    keyFor: joined,
+    valuesOf: separated,
+  };
+}
+
+/** Two fields are the usual case, and what is written was mostly written just before: an account's next event. */
+function pairRule([first = "", second = ""]: readonly string[]): KeyRule {
+  let lastFirst: unknown;
+  let lastSecond: unknown;
+  let last: Key | undefined;
+  const keyOf = (a: unknown, b: unknown): Key | undefined => {
+    if (a === lastFirst && b === lastSecond) return last;
+    lastFirst = a;
+    lastSecond = b;
+    last = joined([a, b]);
+    return last;
+  };
+  return {
+    keyOf: (record) => keyOf(record[first], record[second]),
+    keyFor: ([a, b]) => keyOf(a, b),
     valuesOf: separated,
   };
 }
@@ -73,10 +93,10 @@ function scalarKey(value: unknown): Key | undefined {
 const isNothing = (value: unknown): boolean => value === null || value === undefined;
 
 /** One text for several values, each marked with its kind, strings with their length: no two lists give the same. */
-function joined(count: number, valueAt: (at: number) => unknown): string | undefined {
+function joined(values: readonly unknown[]): string | undefined {
   let text = "";
-  for (let at = 0; at < count; at += 1) {
-    const value = scalarKey(valueAt(at));
+  for (const given of values) {
+    const value = scalarKey(given);
     if (value === undefined) return undefined;
     if (typeof value === "string") text += `${value.length}:${value}`;
     else text += typeof value === "number" ? `#${value}` : `!${value}`;
