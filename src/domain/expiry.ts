@@ -1,7 +1,7 @@
 // Forgets what is over its time: kept answers, sign-in links, sessions, grants, refresh tokens. Each list is ordered by
 // that time, so one timer stands for its oldest record and a sweep costs what it removes. Nothing depends on it: whether
 // something has expired is judged at each use.
-import { type Clock, instant, type Scheduled } from "../kit/clock.ts";
+import { type Clock, type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import type { Collection, Store, Stored } from "./store.ts";
 
 /** A list whose records may go at the time in one of their fields; all records of the list have `all` in common. */
@@ -9,7 +9,8 @@ export interface Expiring {
   readonly what: string;
   /** The times of the `limit` oldest records, with their ids. */
   oldest(store: Store, limit: number): Promise<readonly { readonly id: string; readonly at: string }[]>;
-  forget(store: Store, ids: readonly string[]): Promise<void>;
+  /** Removes those that are still over at `now`: one may have been given more time since it was read. */
+  forget(store: Store, ids: readonly string[], now: Instant): Promise<void>;
 }
 
 /** `from` has an index `expiry` by its field `all`, ordered by `field`. */
@@ -25,9 +26,12 @@ export function expiring<R extends Stored & { readonly all: string }, U extends 
       const records = await store.page(from, "expiry", [all], { offset: 0, limit });
       return records.map((record) => ({ id: record.id, at: at(record) }));
     },
-    forget: (store, ids) =>
+    forget: (store, ids, now) =>
       store.transact(async (tx) => {
-        for (const id of ids) await tx.remove(from, id);
+        for (const id of ids) {
+          const record = await tx.get(from, id);
+          if (record && instant(at(record)) <= now) await tx.remove(from, id);
+        }
       }),
   };
 }
@@ -90,6 +94,7 @@ export class Expiry {
         await list.forget(
           this.#store,
           over.map(({ id }) => id),
+          this.#clock.now(),
         );
       const [following] = over.length < oldest.length ? oldest.slice(over.length) : await list.oldest(this.#store, 1);
       next = following?.at;

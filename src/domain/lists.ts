@@ -1,6 +1,6 @@
 // What every list has in common (spec part 4, query parameters of GET /apps; contract part 4).
 import { decide } from "../kit/decisions.ts";
-import { type Infer, object, wholeNumber, withDefault } from "../kit/schema.ts";
+import { object, wholeNumber, withDefault } from "../kit/schema.ts";
 import type { Collection, Reader, Scalar, Span, Stored } from "./store.ts";
 
 export const LIMIT_DEFAULT = 20;
@@ -15,7 +15,6 @@ export const spanParameters = {
   offset: withDefault(wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }), 0),
 };
 export const listQuery = object(spanParameters);
-export type ListQuery = Infer<typeof listQuery>;
 
 export interface Page<R> {
   readonly items: readonly R[];

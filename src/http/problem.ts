@@ -1,7 +1,7 @@
 // The one table from refusals to statuses, and the error body (spec part 7: 401 and 403; contract part 7: the rest).
 // The body is RFC 9457 problem details. A code that is missing here does not compile.
 
-import { type Code, type FieldError, type Reason, Refusal, refuse } from "../domain/refusal.ts";
+import { type Code, type FieldError, type Reason, type Refusal, refuse } from "../domain/refusal.ts";
 import { decide } from "../kit/decisions.ts";
 import type { Reply } from "./call.ts";
 
@@ -147,5 +147,4 @@ export function problem(refusal: Refusal, requestId: string, links: ProblemLinks
   };
 }
 
-export const isRefusal = (value: unknown): value is Refusal => value instanceof Refusal;
 export const internalError = refuse({ code: "internal_error" });

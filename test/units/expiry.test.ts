@@ -76,6 +76,22 @@ test("a store that fails is reported, and the sweep is tried again later", async
   assert.equal(await left(), 0);
 });
 
+test("a record that is given more time while a sweep runs stays", async (t) => {
+  const { clock, store, expiry, add, left } = await world(t, [1_000, 1_000]);
+  await expiry.look();
+  const { transact } = store;
+  // The renewal is committed between the sweep's look and its removal.
+  store.transact = async (work) => {
+    store.transact = transact;
+    await add("id-0", 60_000);
+    return store.transact(work);
+  };
+  await clock.advance(1_000);
+  assert.equal(await left(), 1);
+  await clock.advance(59_000);
+  assert.equal(await left(), 0);
+});
+
 test("after the stop no timer is left", async (t) => {
   const { clock, expiry } = await world(t, [1_000]);
   await expiry.look();
