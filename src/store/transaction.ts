@@ -131,24 +131,20 @@ function named<T extends KeyRule>(table: TableRule, rules: ReadonlyMap<string, T
 export async function runWork<T>(
   work: (tx: Tx) => Promise<T>,
   begin: () => Transaction,
-  end: (tx: Transaction, changes: readonly Change[]) => Promise<boolean>,
+  end: (tx: Transaction, changes: readonly Change[]) => boolean | Promise<boolean>,
 ): Promise<T> {
   for (;;) {
     const tx = begin();
-    const result = await outcome(work, tx);
+    let result: { readonly value: T } | { readonly error: unknown };
+    try {
+      result = { value: await work(tx) };
+      tx.assertWritten();
+    } catch (error) {
+      result = { error };
+    }
     if (!tx.reads.holds()) continue;
     if (!(await end(tx, "error" in result ? [] : tx.writes.changes))) continue;
     if ("error" in result) throw result.error;
     return result.value;
-  }
-}
-
-async function outcome<T>(work: (tx: Tx) => Promise<T>, tx: Transaction): Promise<{ value: T } | { error: unknown }> {
-  try {
-    const value = await work(tx);
-    tx.assertWritten();
-    return { value };
-  } catch (error) {
-    return { error };
   }
 }
