@@ -124,7 +124,7 @@ export class Router {
     const bytes = await call.body(row.bodyLimit);
     if (bytes instanceof Refusal) return bytes;
     const parsed = unfitMediaType(call) ?? parseJson(bytes);
-    return parsed instanceof Refusal ? parsed : this.#perform(request, { bytes, value: parsed.value });
+    return parsed instanceof Refusal ? parsed : await this.#perform(request, { bytes, value: parsed.value });
   }
 
   /** Once for each Idempotency-Key; without one, at every request. */

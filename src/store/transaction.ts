@@ -71,6 +71,8 @@ export class Reading implements Reader {
   }
 }
 
+const WRITTEN: Promise<void> = Promise.resolve();
+
 export class Transaction extends Reading implements Tx {
   readonly reads: ReadSet;
   readonly writes: Overlay;
@@ -87,13 +89,13 @@ export class Transaction extends Reading implements Tx {
     this.writes = writes;
   }
 
-  async put<R extends Stored>(into: Collection<R>, record: R): Promise<void> {
+  put<R extends Stored>(into: Collection<R>, record: R): Promise<void> {
     // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
-    this.#write(() => this.writes.put(ruleOf(this.#rules, into), trusted<Fields>(record)));
+    return this.#write(() => this.writes.put(ruleOf(this.#rules, into), trusted<Fields>(record)));
   }
 
-  async remove<R extends Stored>(from: Collection<R>, id: string): Promise<void> {
-    this.#write(() => this.writes.remove(ruleOf(this.#rules, from), id));
+  remove<R extends Stored>(from: Collection<R>, id: string): Promise<void> {
+    return this.#write(() => this.writes.remove(ruleOf(this.#rules, from), id));
   }
 
   /** Throws the first failure of a write, so that work that swallowed it cannot commit the rest. */
@@ -101,12 +103,13 @@ export class Transaction extends Reading implements Tx {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  #write(write: () => void): void {
+  #write(write: () => void): Promise<void> {
     try {
       write();
+      return WRITTEN;
     } catch (error) {
       this.#failure ??= error;
-      throw error;
+      return Promise.reject(error);
     }
   }
 }
