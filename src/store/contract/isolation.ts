@@ -55,6 +55,25 @@ export const isolation: readonly Case[] = [
       assert.equal((await store.get(counters, "c"))?.n, 50);
     },
   },
+  {
+    title: "a list of one record that another joins before what the work adds itself",
+    async run(store) {
+      await put(store, item("a"));
+      const { runs, result } = await overtaken(
+        store,
+        async (tx) => {
+          await tx.remove(items, "a");
+          await tx.put(items, item("c"));
+          return idsOf(tx, "ann", { offset: 0, limit: 1 });
+        },
+        () => put(store, item("b")),
+        async (_, seen) => seen,
+      );
+      assert.equal(runs, 2);
+      assert.deepEqual(result, ["b"]);
+      assert.deepEqual(await idsOf(store), ["b", "c"]);
+    },
+  },
   phantom(
     "a record that was replaced meanwhile",
     async (tx) => (await tx.get(items, "a"))?.text,
