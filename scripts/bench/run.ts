@@ -1,5 +1,6 @@
 // npm run bench [-- part …]: measures this server against what people would use instead and prints a Markdown table.
 // Not a test: figures depend on the machine, which the table names.
+import { emulators } from "./emulators.ts";
 import { file } from "./file.ts";
 import { growth } from "./growth.ts";
 import { http } from "./http.ts";
@@ -8,7 +9,7 @@ import { memory } from "./memory.ts";
 import { start } from "./start.ts";
 import { type Line, markdown } from "./table.ts";
 
-const parts: Readonly<Record<string, () => Promise<Line[]>>> = { http, growth, start, memory, file };
+const parts: Readonly<Record<string, () => Promise<Line[]>>> = { http, emulators, growth, start, memory, file };
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => parts[name] === undefined);
