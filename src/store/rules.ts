@@ -68,7 +68,10 @@ function listRule(at: number, by: readonly string[], order: string | undefined):
     at,
     ordered: true,
     keyOf: (record) => (isNothing(record[order]) ? undefined : rule.keyOf(record)),
-    orderOf: (record) => String(record[order]),
+    orderOf(record) {
+      const value = record[order];
+      return typeof value === "string" ? value : String(value);
+    },
   };
 }
 
