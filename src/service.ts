@@ -146,8 +146,9 @@ export class Service implements AsyncDisposable {
   }
 
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
-  signIn(options: SignInOptions): Promise<TokenAnswer> {
-    return this.#server.oauth.signIn(this.account, options);
+  async signIn(options: SignInOptions): Promise<TokenAnswer> {
+    const oauth = await this.#server.oauth.get();
+    return oauth.signIn(this.account, options);
   }
 
   async setAccountState(state: AccountState): Promise<AccountRecord> {

@@ -1,10 +1,12 @@
 // The front door: which part of the server a path belongs to (contract, part 1). Each part is asked in turn; what none
-// of them knows is a 404. Nothing here looks further than the path.
+// of them knows is a 404. Nothing here looks further than the host and the path.
 
+import { domains } from "../domain/model.ts";
 import { refuse } from "../domain/refusal.ts";
+import type { Reader } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import { type Call, empty, type Handler, jsonReply, type Reply, VERSION_PREFIX } from "./call.ts";
-import { ADDRESSES } from "./links.ts";
+import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { type ProblemLinks, problem } from "./problem.ts";
 
 /** Answers undefined where the call is not for it. */
@@ -28,6 +30,17 @@ const SUPPORTED = decide("9.other-versions", VERSION_PREFIX, {
 
 const unknownPath = (path: string): string =>
   /^\/v\d+(\/|$)/.test(path) ? `This server speaks ${SUPPORTED} only.` : "There is no such path.";
+
+/** A custom domain that is live is a host of its own: `site` is asked about everything under it. */
+export const underDomain =
+  (store: Reader, links: ServiceLinks, site: Door): Door =>
+  (call) =>
+    call.host.includes(".") && call.host !== links.host() ? leadsToSite(store, site, call) : undefined;
+
+async function leadsToSite(store: Reader, site: Door, call: Call): Promise<Reply | undefined> {
+  const known = await store.get(domains, call.host.replace(/\.$/, ""));
+  return known && site(call);
+}
 
 export const api =
   (handle: Handler): Door =>

@@ -1,7 +1,6 @@
 // node:http in and out: makes a Call of each request, writes each Reply, and holds the limits of what arrives (contract,
 // part 8). One reader, one writer, one catch. What fails before a request exists is answered here as well.
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
-import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
@@ -70,7 +69,7 @@ export class Listener {
       noDelay: true,
     };
     this.#server = tls
-      ? createTlsServer({ ...options, ...tls, handshakeTimeout: limits.headers_ms })
+      ? process.getBuiltinModule("node:https").createServer({ ...options, ...tls, handshakeTimeout: limits.headers_ms })
       : createServer(options);
     this.#server.maxConnections = limits.connections;
     this.#server.maxHeadersCount = 0;

@@ -22,8 +22,8 @@ export interface SitesParts {
   readonly visits: Visits;
   readonly unit: UnitParts;
   readonly limiter: RateLimiter;
-  /** Where deployed apps are reached; the server's own host name. */
-  readonly links: { site(deploymentId: string): string; host(): string };
+  /** Where deployed apps are reached. */
+  readonly links: { site(deploymentId: string): string };
 }
 
 const SITE = /^\/sites\/(dep_[0-9A-Za-z]+)(\/.*)?$/;
@@ -36,14 +36,11 @@ export class Sites {
   }
 
   /** Everything under a custom domain that is live; undefined where the Host names none. */
-  domainDoor = (call: Call): Promise<Reply | undefined> | undefined =>
-    call.host.includes(".") && call.host !== this.#parts.links.host() ? this.#underDomain(call) : undefined;
-
-  async #underDomain(call: Call): Promise<Reply | undefined> {
+  domain = async (call: Call): Promise<Reply | undefined> => {
     const site = await siteAt(this.#parts.unit.store, call.host.replace(/\.$/, ""));
     if (site === undefined) return undefined;
     return assets(call) ?? this.#within(call, site, call.path, ON_DOMAIN === "redirect" && !site.app.public);
-  }
+  };
 
   /** What lies under /sites. */
   door = (call: Call): Promise<Reply> | undefined =>
