@@ -10,9 +10,9 @@ import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
 import type { Due, UnitParts } from "./domain/work.ts";
 import type { Chaos } from "./embedding/chaos.ts";
+import type { TestControls } from "./embedding/controls.ts";
 import type { Journals } from "./embedding/journals.ts";
 import type { Call } from "./http/call.ts";
-import { type ControlDoorParts, controlDoor } from "./http/control-door.ts";
 import type { ControlRow } from "./http/control-table.ts";
 import type { Faults } from "./http/faults.ts";
 import { api, type Door, front, health, home, underDomain } from "./http/front.ts";
@@ -59,7 +59,7 @@ export class Server {
     this.#parts = parts;
     this.unit = { store, clock, ids, onDue: (due) => this.#due(due) };
     const onAttempt: OutboxParts["onAttempt"] = (_sent, delivery) => this.#bell.ring(delivery?.webhook_id ?? "");
-    const outbox = () => webhookOutbox(this.unit, settings, { onError, onAttempt }, chaos);
+    const outbox = webhookOutbox(this.unit, settings, { onError, onAttempt }, chaos);
     this.workers = new Workers(this.unit, outbox, onError);
     this.limiter = new RateLimiter(clock, settings.rateLimit);
     this.webhookDraft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
@@ -86,7 +86,7 @@ export class Server {
   }
 
   /** Answers from now on; `controls` are switched on where there are any. */
-  serve(links: ServiceLinks, faults: Faults, controls?: Omit<ControlDoorParts, "links">): void {
+  serve(links: ServiceLinks, faults: Faults, controls?: TestControls): void {
     const { settings, log, journals } = this.#parts;
     const announce = (line: string) => log.announce(line);
     const oauth = new Later(async () => {
@@ -98,7 +98,7 @@ export class Server {
     const router = this.#router(services, faults);
     const web = this.#pages(services, controls?.rows ?? []);
     const all: Door[] = [
-      ...(controls ? [controlDoor({ ...controls, links })] : []),
+      ...(controls ? [controls.door] : []),
       underDomain(this.unit.store, links, async (call) => (await web.get()).domain(call)),
       api((call) => router.handle(call)),
       health(links),

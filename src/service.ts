@@ -9,14 +9,13 @@ import { Refusal } from "./domain/refusal.ts";
 import type { Store, StoreData } from "./domain/store.ts";
 import { Unit } from "./domain/work.ts";
 import { Chaos, type ChaosRule, chaosRule, type GivenChaos } from "./embedding/chaos.ts";
-import { controlsOf } from "./embedding/controls.ts";
+import type { TestControls } from "./embedding/controls.ts";
 import { JOURNALLED, type JournalDelivery, type JournalRequest, Journals, type Trace } from "./embedding/journals.ts";
 import { observed } from "./embedding/observed-store.ts";
 import { Rules } from "./embedding/rules.ts";
 import { ServiceClock } from "./embedding/service-clock.ts";
 import { type Settled, settle } from "./embedding/settled.ts";
 import { type Standing, States } from "./embedding/states.ts";
-import { controlRows } from "./http/control-table.ts";
 import { type FaultMark, type FaultRule, Faults, type GivenFault } from "./http/faults.ts";
 import { ServiceLinks } from "./http/links.ts";
 import { routes } from "./http/routes.ts";
@@ -86,8 +85,7 @@ export class Service implements AsyncDisposable {
     const onStrike = (id: string, mark: FaultMark) => this.#journals.struck(id, mark);
     const faults = new Faults({ rows: routes, clock: this.#clock, links, onStrike });
     this.#faults = new Rules("faults", faults.rule, faults);
-    const control = { rows: this.#control ? controlRows(controlsOf(this)) : [], key: () => this.apiKey };
-    this.#server.serve(links, faults, this.#control ? control : undefined);
+    this.#server.serve(links, faults, this.#control ? await this.#controls(links) : undefined);
     await this.#server.workers.start();
   }
 
@@ -201,6 +199,11 @@ export class Service implements AsyncDisposable {
       await this.#server.workers.idle();
       return ran;
     });
+  }
+
+  async #controls(links: ServiceLinks): Promise<TestControls> {
+    const { testControls } = await import("./embedding/controls.ts");
+    return testControls(this, links);
   }
 
   #forget(): void {

@@ -44,9 +44,6 @@ export interface SenderOptions {
   readonly judge?: typeof judgeAddress;
 }
 
-/** Spec part 8: the time that an endpoint has to answer a delivery. */
-export const ANSWER_MS = 30_000;
-
 const READ_BYTES_MAX = decide("8.answer-bytes-read", 16 * 1024, {
   open: "how much of a receiver's answer is read",
   why: "the status is what counts; after so much the connection is closed, whatever the receiver would still send",

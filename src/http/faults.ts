@@ -2,6 +2,7 @@
 import { type Reason, refuse } from "../domain/refusal.ts";
 import type { Clock } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
+import { once } from "../kit/later.ts";
 import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
 import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "./call.ts";
 import { PROBLEM_TYPE, type ProblemLinks, problem } from "./problem.ts";
@@ -118,13 +119,13 @@ const fits = ({ method, path }: FaultRule, call: Call, row: Row): boolean =>
   method === row.method && (path === call.path || path === VERSION_PREFIX + row.path);
 
 function ruleFor(rows: readonly Row[]): ObjectSchema<FaultRule> {
-  const tree = new RouteTree(rows);
+  const tree = once(() => new RouteTree(rows));
   const exists = (method: string, path: string): boolean => {
     if (!path.startsWith(`${VERSION_PREFIX}/`)) return false;
     const own = path.slice(VERSION_PREFIX.length);
     // A template is taken to the letter: with another name in braces it would be a rule that never strikes.
     if (own.includes("{")) return rows.some((row) => row.method === method && row.path === own);
-    return tree.find(own)?.rows.has(method) ?? false;
+    return tree().find(own)?.rows.has(method) ?? false;
   };
   return {
     ...members,

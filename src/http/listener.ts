@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
 import { StorageUnavailable } from "../domain/store.ts";
+import { realTime } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
 import type { Ids } from "../kit/ids.ts";
 import { callOf, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
@@ -131,13 +132,13 @@ export class Listener {
   }
 
   async #answer(parts: ListenerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const started = performance.now();
+    const started = realTime();
     const { socket } = request;
     this.#begun.set(socket, [...this.#open(socket), response]);
     const call = callOf(parts.ids.next(REQUEST_ID.prefix), request, response);
     const reply = await this.#reply(parts, call, request);
     const status = this.#send(parts, request, response, call, reply);
-    parts.onAnswer(call, status, performance.now() - started);
+    parts.onAnswer(call, status, realTime() - started);
   }
 
   /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */

@@ -181,6 +181,12 @@ export class AdjustableClock implements Clock {
   }
 }
 
+/** Real time that passes, in milliseconds from any moment: `performance` says the same, and loads for 0.4 ms at its first use. */
+export function realTime(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1e6;
+}
+
 export interface Deadline {
   readonly over: boolean;
   readonly passed: Promise<void>;
