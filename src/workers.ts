@@ -1,7 +1,7 @@
 // What goes on behind the answers: deliveries are sent, data sources processed, old records forgotten. Everything that
 // is to be done stands in the store, so a stop loses nothing and a start takes it all up again.
 import type { Outbox } from "./delivery/outbox.ts";
-import { processDataSource, unprocessed } from "./domain/data-processing.ts";
+import { unprocessed } from "./domain/data-sources.ts";
 import { EXPIRING } from "./domain/expiring.ts";
 import { Expiry } from "./domain/expiry.ts";
 import { type DeliveryRecord, deliveries } from "./domain/model.ts";
@@ -114,6 +114,7 @@ export class Workers {
 
   #process(id: string): void {
     this.#background.run("processing a data source", async () => {
+      const { processDataSource } = await import("./domain/data-processing.ts");
       await processDataSource(new Unit(this.#unit), id);
     });
   }

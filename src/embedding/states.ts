@@ -2,7 +2,7 @@
 // Whatever the way, the same is done: what runs behind the answers ends, everything kept is replaced in one step, and all
 // that was only counted or remembered begins anew. Requests under way are their sender's to wait for.
 import { type Access, keyOf } from "../domain/access.ts";
-import { processDataSource, unprocessed } from "../domain/data-processing.ts";
+import { unprocessed } from "../domain/data-sources.ts";
 import type { RateLimiter } from "../domain/limits.ts";
 import { accounts, collections } from "../domain/model.ts";
 import type { StoreData } from "../domain/store.ts";
@@ -120,7 +120,10 @@ const silent = (parts: UnitParts): UnitParts => ({ ...parts, onDue: () => {} });
 
 /** Everything that is kept, once the data sources are processed. */
 async function processed(parts: UnitParts): Promise<StoreData> {
-  for (const id of await unprocessed(parts.store)) await processDataSource(new Unit(parts), id);
+  for (const id of await unprocessed(parts.store)) {
+    const { processDataSource } = await import("../domain/data-processing.ts");
+    await processDataSource(new Unit(parts), id);
+  }
   return parts.store.snapshot();
 }
 

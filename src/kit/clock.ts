@@ -89,7 +89,7 @@ export class AdjustableClock implements Clock {
   schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Scheduled {
     const entry: Entry = { at, order: this.#scheduled++, what, run, cancelled: false, cancel: () => this.#drop(entry) };
     this.#insert(entry);
-    this.#arm();
+    if (this.#entries[0] === entry) this.#arm();
     return entry;
   }
 
@@ -162,7 +162,7 @@ export class AdjustableClock implements Clock {
     entry.cancelled = true;
     const at = this.#entries.indexOf(entry);
     if (at >= 0) this.#entries.splice(at, 1);
-    this.#arm();
+    if (at === 0) this.#arm();
   }
 
   #arm(): void {

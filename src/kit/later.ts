@@ -9,6 +9,16 @@ export function once<T extends object>(make: () => T): () => T {
   };
 }
 
+/** The same for each of several: what is made of an object, such as a table that every service of the process runs on. */
+export function onceFor<Of extends object, T extends object>(make: (of: Of) => T): (of: Of) => T {
+  const made = new WeakMap<Of, T>();
+  return (of) => {
+    const known = made.get(of) ?? make(of);
+    made.set(of, known);
+    return known;
+  };
+}
+
 /**
  * The same for what takes its time: whoever asks meanwhile waits for the same. A load that failed is tried again at the
  * next question, since what was missing may be there by then.

@@ -2,6 +2,7 @@
 // and unique rule. A key of one field is the value itself, so that 1 and "1" differ; of several fields it is a text
 // in which ["a", "b,c"] and ["a,b", "c"] differ too. Null in any field means: not in this list.
 import type { AnyCollection, Scalar, Stored } from "../domain/store.ts";
+import { onceFor } from "../kit/later.ts";
 
 /** A record as the store sees it: a JSON object with fields it may look at by name. */
 export interface Fields extends Stored {
@@ -28,11 +29,13 @@ export interface TableRule {
   readonly uniques: ReadonlyMap<string, KeyRule>;
 }
 
-/** The rules of all collections, by name. Made once a store: the rules themselves are what lists are known by. */
+/** The rules of all collections, by name. Made once: the rules themselves are what lists are known by. */
 export type Rules = ReadonlyMap<string, TableRule>;
 
-export const rulesOf = (collections: readonly AnyCollection[]): Rules =>
-  new Map(collections.map((collection) => [collection.name, tableRule(collection)]));
+export const rulesOf = onceFor(
+  (collections: readonly AnyCollection[]): Rules =>
+    new Map(collections.map((collection) => [collection.name, tableRule(collection)])),
+);
 
 function tableRule(from: AnyCollection): TableRule {
   const lists = Object.entries(from.indexes).map(([name, { by, order }]) => [name, listRule(by, order)] as const);
