@@ -30,7 +30,6 @@ export async function main(args: readonly string[]): Promise<void> {
     const settings = readSettings({ ...environment(process.env), ...given }, called);
     const service = await run(settings, new AdjustableClock(), terminal, {}, settings.control);
     stopOnSignal(service);
-    await whoCameFirst();
     terminal.out(ready(service, settings));
   } catch (error) {
     fail(error);
@@ -109,14 +108,6 @@ function lineOf(error: unknown, code: unknown, wrongHost: boolean): string {
   if (code === "EADDRINUSE") return "The port is in use; choose another with --port, or --port 0 for any free one.";
   if (code === "EACCES") return "The port may not be used (EACCES); choose another with --port.";
   return `Cannot start: ${error instanceof Error ? error.message : String(error)}`;
-}
-
-/**
- * A client that was already knocking is answered before the console is opened, which takes 1.5 ms: one turn brings its
- * connection, the next its request.
- */
-async function whoCameFirst(): Promise<void> {
-  for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
 }
 
 /** The first signal stops in good order, a second one at once. */

@@ -48,6 +48,7 @@ export class Service implements AsyncDisposable {
   readonly #turns = new Turns();
   readonly #clock: AdjustableClock;
   readonly #control: boolean;
+  readonly #watched: boolean;
   #faults: Rules<GivenFault, FaultRule> | undefined;
   #links = new ServiceLinks("http://localhost");
   #standing: Standing | undefined;
@@ -56,6 +57,7 @@ export class Service implements AsyncDisposable {
   constructor({ settings, clock, store: kept, log, watched }: ServiceParts, seed: object | string | null) {
     this.#clock = clock;
     this.#control = settings.control;
+    this.#watched = watched;
     this.store = kept;
     this.#journals = new Journals(clock);
     const chaos = new Chaos({
@@ -81,12 +83,17 @@ export class Service implements AsyncDisposable {
     // The port first: where it is taken, no key may be planted that nobody would ever get to see.
     const links = await this.#server.listen();
     this.#links = links;
-    this.#standing = await this.#states.open();
+    const start = await this.#states.open();
+    this.#standing = { ...start, signInToken: "" }; // told to nobody before this has ended
     const onStrike = (id: string, mark: FaultMark) => this.#journals.struck(id, mark);
     const faults = new Faults({ rows: routes, clock: this.#clock, links, onStrike });
     this.#faults = new Rules("faults", faults.rule, faults);
     this.#server.serve(links, faults, this.#control ? await this.#controls(links) : undefined);
-    await this.#server.workers.start();
+    await this.#turns.run(async () => {
+      if (!this.#watched) await whoCameFirst();
+      this.#standing = await this.#states.begin(start);
+      await this.#server.workers.start();
+    });
   }
 
   /** The REST API's root, which ends in /v1. */
@@ -211,4 +218,12 @@ export class Service implements AsyncDisposable {
     this.chaos.clear();
     this.#faults?.clear();
   }
+}
+
+/**
+ * A client that is already knocking is answered before the rest of the start: after the turn that runs, one brings its
+ * connection and one its request. A test in the same process cannot knock before it knows the port.
+ */
+async function whoCameFirst(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
 }

@@ -45,13 +45,20 @@ export class States {
   }
 
   /** Plants a fresh store or resumes an existing one. What a seed brings is processed before anybody sees it. */
-  async open(): Promise<Standing> {
+  async open(): Promise<Start> {
     const { unit, rules, resettable, ids } = this.#parts;
     const quiet = silent(unit);
     const { fresh, ...start } = await begin(quiet, rules);
     if (resettable && fresh) this.#seed = { start, data: await processed(quiet) };
     this.#mark = ids.mark();
-    return this.#begun(start);
+    return start;
+  }
+
+  /** From here on a service of the same random seed makes the same ids, however often it is reset. */
+  async begin(start: Start): Promise<Standing> {
+    const { ids, randomSeed, unit } = this.#parts;
+    if (randomSeed !== null && this.#mark) ids.restart(this.#mark, seededRandom(`${randomSeed}, after the start`));
+    return { ...start, signInToken: await ownersSignIn(new Unit(unit), start.account) };
   }
 
   snapshot(): Promise<StoreData> {
@@ -64,7 +71,7 @@ export class States {
       this.#parts.clock.rewind();
       this.#seed ??= await this.#plantAside(apiKey);
       await this.#replace(this.#seed.data);
-      return this.#begun(this.#seed.start);
+      return this.begin(this.#seed.start);
     });
   }
 
@@ -105,13 +112,6 @@ export class States {
     await unit.store.restore(data);
     limiter.reset();
     forget();
-  }
-
-  /** From here on a service of the same random seed makes the same ids, however often it is reset. */
-  async #begun(start: Start): Promise<Standing> {
-    const { ids, randomSeed, unit } = this.#parts;
-    if (randomSeed !== null && this.#mark) ids.restart(this.#mark, seededRandom(`${randomSeed}, after the start`));
-    return { ...start, signInToken: await ownersSignIn(new Unit(unit), start.account) };
   }
 }
 
