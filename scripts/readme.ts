@@ -1,7 +1,6 @@
 // Writes the README's table of decisions between its two marks, from the register; with --check it only says whether the
 // table is what the register says.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import "../src/index.ts";
 import { type Decision, decisions } from "../src/kit/decisions.ts";
 
 const START = "<!-- decisions: made by npm run readme -->";
@@ -24,6 +23,8 @@ const declaredIn = new Map(
       return [...declarations].map(([, id]) => [id ?? "", `src/${name.replaceAll("\\", "/")}`] as const);
     }),
 );
+
+for (const path of new Set(declaredIn.values())) await import(`../${path}`);
 
 function row({ id, open, choice, why }: Decision): string {
   const path = declaredIn.get(id);

@@ -31,7 +31,7 @@ export interface SignInOptions {
 
 /** What the service needs of it: paths to answer, tokens to check, and tokens for tests. */
 export interface AuthorizationServer {
-  readonly doors: readonly Door[];
+  readonly door: Door;
   readonly check: TokenCheck;
   /** Who is signed in by a browser's cookie; the dashboard asks the same. */
   readonly visits: Visits;
@@ -49,11 +49,10 @@ export function authorizationServer({ unit, links, alg, announce }: Authorizatio
   const authorization = new Authorization(common);
   const visits = new Visits(common);
   const signInLink = (token: string) => links.signIn(token);
+  const endpoints = oauthRoutes({ store, tokens, status, keys, links });
+  const pages = signInPages({ authorization, visits, unit, signInLink, announce });
   return {
-    doors: [
-      oauthRoutes({ store, tokens, status, keys, links }),
-      signInPages({ authorization, visits, unit, signInLink, announce }),
-    ],
+    door: (call) => endpoints(call) ?? pages(call),
     check: accessTokens.check,
     visits,
     signIn: (account, options) => signIn(unit, tokens, account, options),

@@ -4,14 +4,15 @@ import { collections } from "./domain/model.ts";
 import type { Store } from "./domain/store.ts";
 import { clockFor, type ServiceOptions } from "./embedding/options.ts";
 import type { AdjustableClock } from "./kit/clock.ts";
-import { type Log, logTo } from "./kit/log.ts";
+import { type Console, type Log, logTo } from "./kit/log.ts";
 import { OptionError, readSettings, type Settings } from "./options.ts";
 import { Service } from "./service.ts";
 import { memoryStore } from "./store/memory.ts";
 
-const terminal = {
-  out: (line: string) => void process.stdout.write(`${line}\n`),
-  err: (line: string) => void process.stderr.write(`${line}\n`),
+/** Whose streams these are is the business of whoever embeds the service. */
+const streams: Console = {
+  out: (line) => void process.stdout.write(`${line}\n`),
+  err: (line) => void process.stderr.write(`${line}\n`),
 };
 
 /** Starts the service; resolves when it listens and everything in it is ready to use. */
@@ -20,13 +21,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const settings = readSettings({ port: 0, log: "off", ...options, seed: undefined }, (name) => name);
   if (options.store !== undefined && settings.data !== null)
     throw new OptionError("store and data cannot be given together: each says where everything is kept");
-  return run(settings, clock, options, true);
+  return run(settings, clock, streams, options, true);
 }
 
 /** The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb. */
 export async function run(
   settings: Settings,
   clock: AdjustableClock,
+  terminal: Console,
   { seed, store: given }: Pick<ServiceOptions, "seed" | "store">,
   watched: boolean,
 ): Promise<Service> {

@@ -4,6 +4,8 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import { StoreRefusal } from "./domain/store.ts";
 import { AdjustableClock } from "./kit/clock.ts";
 import { decide } from "./kit/decisions.ts";
+import { once } from "./kit/later.ts";
+import type { Console } from "./kit/log.ts";
 import { VERSION } from "./kit/version.ts";
 import { run } from "./launch.ts";
 import { environmentName, OPTIONS, OptionError, readSettings, type Settings } from "./options.ts";
@@ -22,20 +24,25 @@ const EXIT = decide(
 export async function main(args: readonly string[]): Promise<void> {
   try {
     const given = flags(args);
-    if (given.help) return print(help());
-    if (given.version) return print(VERSION);
+    if (given.help) return terminal.out(help());
+    if (given.version) return terminal.out(VERSION);
     const called = (name: string, flag: string) => (name in given ? `--${flag}` : variableOf(process.env, flag));
     const settings = readSettings({ ...environment(process.env), ...given }, called);
-    goOnUnheard();
-    const service = await run(settings, new AdjustableClock(), {}, settings.control);
+    const service = await run(settings, new AdjustableClock(), terminal, {}, settings.control);
     stopOnSignal(service);
-    print(ready(service, settings));
+    terminal.out(ready(service, settings));
   } catch (error) {
     fail(error);
   }
 }
 
-const print = (text: string): void => void process.stdout.write(`${text}\n`);
+/** Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving. */
+const stdout = once(() => process.stdout.on("error", () => {}));
+const stderr = once(() => process.stderr.on("error", () => {}));
+const terminal: Console = {
+  out: (line) => void stdout().write(`${line}\n`),
+  err: (line) => void stderr().write(`${line}\n`),
+};
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -91,7 +98,7 @@ function fail(error: unknown): void {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const wrongHost = NO_SUCH_HOST.has(code);
   process.exitCode = error instanceof OptionError || wrongHost ? EXIT.wrong_use : EXIT.failed;
-  process.stderr.write(`${lineOf(error, code, wrongHost).replaceAll("\n", " ")}\n`);
+  terminal.err(lineOf(error, code, wrongHost).replaceAll("\n", " "));
 }
 
 function lineOf(error: unknown, code: unknown, wrongHost: boolean): string {
@@ -103,11 +110,6 @@ function lineOf(error: unknown, code: unknown, wrongHost: boolean): string {
   return `Cannot start: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving. */
-function goOnUnheard(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-}
-
 /** The first signal stops in good order, a second one at once. */
 function stopOnSignal(service: Service): void {
   let stopping = false;
@@ -117,7 +119,7 @@ function stopOnSignal(service: Service): void {
     service.close().then(
       () => process.exit(EXIT.stopped),
       (error: unknown) => {
-        process.stderr.write(`The stop failed: ${String(error)}\n`);
+        terminal.err(`The stop failed: ${String(error)}`);
         process.exit(EXIT.failed);
       },
     );

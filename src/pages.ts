@@ -1,8 +1,15 @@
-// Puts the pages together (contract, part 1): the dashboard, deployed apps, the documentation. Part of the composition
-// root, beside service.ts.
+// Puts together what people look at (contract, part 1): the dashboard, deployed apps, the documentation, the description.
+// Part of the composition root, beside server.ts, which loads it when somebody comes: a start need not wait for it.
+
+// What else is loaded later and declares decisions: /docs shows them all.
+import "./delivery/outbox.ts";
+import "./delivery/sender.ts";
+import "./domain/data-processing.ts";
 import type { RateLimiter } from "./domain/limits.ts";
 import type { UnitParts } from "./domain/work.ts";
-import type { Door, HostDoor } from "./http/front.ts";
+import type { ControlRow } from "./http/control-table.ts";
+import type { Door, LateDoor } from "./http/front.ts";
+import { openApiDoor } from "./http/openapi.ts";
 import { explain, PROBLEMS } from "./http/problem.ts";
 import type { Services } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
@@ -22,17 +29,24 @@ export interface PagesParts {
   readonly retryWaits_ms: readonly number[];
   /** Rings for a webhook whose delivery log has changed. */
   readonly bell: Bell;
+  /** The test controls, where they are switched on. */
+  readonly controls: readonly ControlRow[];
 }
 
 export interface Pages {
-  /** Before all others: a live custom domain is a host of its own. */
-  readonly hosts: HostDoor;
-  readonly doors: readonly Door[];
+  readonly door: Door;
+  /** What lies under a custom domain, if it is live. */
+  readonly domain: LateDoor;
 }
 
 export function pages(parts: PagesParts): Pages {
+  const { links } = parts.services;
   const dashboard = new Dashboard(dashboardRows, { ...parts, operations: routes, explain });
-  const sites = new Sites({ ...parts, links: parts.services.links });
-  const docs = docsDoor({ ...parts, rows: routes, problems: PROBLEMS, links: parts.services.links });
-  return { hosts: sites.domainDoor, doors: [sites.door, dashboard.door, docs] };
+  const sites = new Sites({ ...parts, links });
+  const docs = docsDoor({ ...parts, rows: routes, problems: PROBLEMS, links });
+  const description = openApiDoor(routes, links, parts.controls);
+  return {
+    door: (call) => sites.door(call) ?? dashboard.door(call) ?? docs(call) ?? description(call),
+    domain: sites.domain,
+  };
 }

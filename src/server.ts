@@ -1,22 +1,23 @@
 // The layers put together: from the port to the store and what works behind the answers. It plants nothing and knows no
 // seed; service.ts gives it life, and may give it what tests use to look in and to disturb.
-import { type AuthorizationServer, authorizationServer } from "./authorization-server.ts";
+import type { AuthorizationServer } from "./authorization-server.ts";
 import { judgeUrl } from "./delivery/address-policy.ts";
 import type { OutboxParts } from "./delivery/outbox.ts";
-import { Access } from "./domain/access.ts";
+import { Access, type Caller } from "./domain/access.ts";
 import { RateLimiter } from "./domain/limits.ts";
+import type { Refusal } from "./domain/refusal.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
 import type { Due, UnitParts } from "./domain/work.ts";
 import type { Chaos } from "./embedding/chaos.ts";
+import type { TestControls } from "./embedding/controls.ts";
 import type { Journals } from "./embedding/journals.ts";
-import type { Call } from "./http/call.ts";
-import { type ControlDoorParts, controlDoor } from "./http/control-door.ts";
+import type { Call, Handler } from "./http/call.ts";
+import type { ControlRow } from "./http/control-table.ts";
 import type { Faults } from "./http/faults.ts";
-import { api, front, health, home, unlessHost } from "./http/front.ts";
+import { api, front, health, home, unlessDomain } from "./http/front.ts";
 import { ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
-import { openApiDoor } from "./http/openapi.ts";
 import type { Services } from "./http/route.ts";
 import { Router } from "./http/router.ts";
 import { routes } from "./http/routes.ts";
@@ -24,9 +25,10 @@ import { Presenter } from "./http/view.ts";
 import { Bell } from "./kit/bell.ts";
 import type { AdjustableClock } from "./kit/clock.ts";
 import type { TimeOrderedIds } from "./kit/ids.ts";
+import { Later } from "./kit/later.ts";
 import type { Log } from "./kit/log.ts";
 import { OptionError, type Settings } from "./options.ts";
-import { pages } from "./pages.ts";
+import type { Pages } from "./pages.ts";
 import { policyOf, textOf, webhookOutbox } from "./webhook-delivery.ts";
 import { Workers } from "./workers.ts";
 
@@ -49,7 +51,7 @@ export class Server {
   readonly #parts: ServerParts;
   readonly #listener: Listener;
   readonly #bell = new Bell();
-  #oauth: AuthorizationServer | undefined;
+  #oauth: Later<AuthorizationServer> | undefined;
 
   constructor(parts: ServerParts) {
     const { settings, clock, ids, store, log, chaos } = parts;
@@ -57,20 +59,21 @@ export class Server {
     this.#parts = parts;
     this.unit = { store, clock, ids, onDue: (due) => this.#due(due) };
     const onAttempt: OutboxParts["onAttempt"] = (_sent, delivery) => this.#bell.ring(delivery?.webhook_id ?? "");
-    const outbox = () => webhookOutbox(this.unit, settings, { onError, onAttempt }, chaos);
+    const outbox = webhookOutbox(this.unit, settings, { onError, onAttempt }, chaos);
     this.workers = new Workers(this.unit, outbox, onError);
     this.limiter = new RateLimiter(clock, settings.rateLimit);
     this.webhookDraft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
     this.access = new Access({
       store,
       clock,
-      checkToken: (token) => this.oauth.check(token),
+      checkToken: (token) => this.oauth.loaded?.check(token) ?? this.#firstToken(token),
       onError: (error) => onError(error, "noting the use of an API key"),
     });
     this.#listener = listenerOf(settings);
   }
 
-  get oauth(): AuthorizationServer {
+  /** Loaded when first needed, as the pages are: the API answers keys without them, and they took 10 ms of every start. */
+  get oauth(): Later<AuthorizationServer> {
     if (this.#oauth === undefined) throw new Error("The service has not started");
     return this.#oauth;
   }
@@ -83,25 +86,24 @@ export class Server {
   }
 
   /** Answers from now on; `controls` are switched on where there are any. */
-  serve(links: ServiceLinks, faults: Faults, controls?: Omit<ControlDoorParts, "links">): void {
+  serve(links: ServiceLinks, faults: Faults, controls?: TestControls): void {
     const { settings, log, journals } = this.#parts;
     const announce = (line: string) => log.announce(line);
-    this.#oauth = authorizationServer({ unit: this.unit, links, alg: settings.tokenAlg, announce });
+    const oauth = new Later(async () => {
+      const { authorizationServer } = await import("./authorization-server.ts");
+      return authorizationServer({ unit: this.unit, links, alg: settings.tokenAlg, announce });
+    });
+    this.#oauth = oauth;
     const services = { links, webhookDraft: this.webhookDraft, webhookChanges: webhookChanges(this.webhookDraft) };
     const router = this.#router(services, faults);
-    const { visits } = this.#oauth;
-    const told = { limiter: this.limiter, bell: this.#bell, retryWaits_ms: settings.retrySchedule };
-    const web = pages({ unit: this.unit, visits, services, ...told });
-    const doors = [
-      api((call) => router.handle(call)),
-      ...this.#oauth.doors,
-      ...web.doors,
-      health(links),
-      openApiDoor(routes, links, controls?.rows),
-      home(links),
-    ];
-    const inside = unlessHost(web.hosts, front(doors, links));
-    const handle = controls ? front([controlDoor({ ...controls, links }), inside], links) : inside;
+    const web = this.#pages(services, controls?.rows ?? []);
+    const inside = front(
+      [api((call) => router.handle(call)), health(links), home(links)],
+      [async (call) => (await oauth.get()).door(call), async (call) => (await web.get()).door(call)],
+      links,
+    );
+    const all = unlessDomain(this.unit.store, links, async (call) => (await web.get()).domain(call), inside);
+    const handle: Handler = controls ? (call) => controls.door(call) ?? all(call) : all;
     this.#listener.serve({
       ids: this.unit.ids,
       handle: (call) => {
@@ -121,6 +123,19 @@ export class Server {
     await this.workers.stop();
     this.#parts.clock.close();
     await this.#parts.store.close();
+  }
+
+  #pages(services: Services, controls: readonly ControlRow[]): Later<Pages> {
+    const { limiter, unit } = this;
+    const told = { limiter, bell: this.#bell, retryWaits_ms: this.#parts.settings.retrySchedule };
+    return new Later(async () => {
+      const [{ pages }, { visits }] = await Promise.all([import("./pages.ts"), this.oauth.get()]);
+      return pages({ unit, visits, services, controls, ...told });
+    });
+  }
+
+  async #firstToken(token: string): Promise<Caller | Refusal> {
+    return (await this.oauth.get()).check(token);
   }
 
   #router(services: Services, faults: Faults): Router {

@@ -9,14 +9,13 @@ import { Refusal } from "./domain/refusal.ts";
 import type { Store, StoreData } from "./domain/store.ts";
 import { Unit } from "./domain/work.ts";
 import { Chaos, type ChaosRule, chaosRule, type GivenChaos } from "./embedding/chaos.ts";
-import { controlsOf } from "./embedding/controls.ts";
+import type { TestControls } from "./embedding/controls.ts";
 import { JOURNALLED, type JournalDelivery, type JournalRequest, Journals, type Trace } from "./embedding/journals.ts";
 import { observed } from "./embedding/observed-store.ts";
 import { Rules } from "./embedding/rules.ts";
 import { ServiceClock } from "./embedding/service-clock.ts";
 import { type Settled, settle } from "./embedding/settled.ts";
 import { type Standing, States } from "./embedding/states.ts";
-import { controlRows } from "./http/control-table.ts";
 import { type FaultMark, type FaultRule, Faults, type GivenFault } from "./http/faults.ts";
 import { ServiceLinks } from "./http/links.ts";
 import { routes } from "./http/routes.ts";
@@ -49,6 +48,7 @@ export class Service implements AsyncDisposable {
   readonly #turns = new Turns();
   readonly #clock: AdjustableClock;
   readonly #control: boolean;
+  readonly #watched: boolean;
   #faults: Rules<GivenFault, FaultRule> | undefined;
   #links = new ServiceLinks("http://localhost");
   #standing: Standing | undefined;
@@ -57,6 +57,7 @@ export class Service implements AsyncDisposable {
   constructor({ settings, clock, store: kept, log, watched }: ServiceParts, seed: object | string | null) {
     this.#clock = clock;
     this.#control = settings.control;
+    this.#watched = watched;
     this.store = kept;
     this.#journals = new Journals(clock);
     const chaos = new Chaos({
@@ -82,13 +83,17 @@ export class Service implements AsyncDisposable {
     // The port first: where it is taken, no key may be planted that nobody would ever get to see.
     const links = await this.#server.listen();
     this.#links = links;
-    this.#standing = await this.#states.open();
+    const start = await this.#states.open();
+    this.#standing = { ...start, signInToken: "" }; // told to nobody before this has ended
     const onStrike = (id: string, mark: FaultMark) => this.#journals.struck(id, mark);
     const faults = new Faults({ rows: routes, clock: this.#clock, links, onStrike });
     this.#faults = new Rules("faults", faults.rule, faults);
-    const control = { rows: this.#control ? controlRows(controlsOf(this)) : [], key: () => this.apiKey };
-    this.#server.serve(links, faults, this.#control ? control : undefined);
-    await this.#server.workers.start();
+    this.#server.serve(links, faults, this.#control ? await this.#controls(links) : undefined);
+    await this.#turns.run(async () => {
+      if (!this.#watched) await whoCameFirst();
+      this.#standing = await this.#states.begin(start);
+      await this.#server.workers.start();
+    });
   }
 
   /** The REST API's root, which ends in /v1. */
@@ -146,8 +151,9 @@ export class Service implements AsyncDisposable {
   }
 
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
-  signIn(options: SignInOptions): Promise<TokenAnswer> {
-    return this.#server.oauth.signIn(this.account, options);
+  async signIn(options: SignInOptions): Promise<TokenAnswer> {
+    const oauth = await this.#server.oauth.get();
+    return oauth.signIn(this.account, options);
   }
 
   async setAccountState(state: AccountState): Promise<AccountRecord> {
@@ -202,9 +208,22 @@ export class Service implements AsyncDisposable {
     });
   }
 
+  async #controls(links: ServiceLinks): Promise<TestControls> {
+    const { testControls } = await import("./embedding/controls.ts");
+    return testControls(this, links);
+  }
+
   #forget(): void {
     this.#journals.clear();
     this.chaos.clear();
     this.#faults?.clear();
   }
+}
+
+/**
+ * A client that is already knocking is answered before the rest of the start: after the turn that runs, one brings its
+ * connection and one its request. A test in the same process cannot knock before it knows the port.
+ */
+async function whoCameFirst(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
 }

@@ -1,6 +1,5 @@
 // What a start finds or makes: a fresh store is planted with the seed, an existing one is left as it is, except that a
 // pinned key that it does not know is added. A sign-in link is always made anew.
-import { readFile } from "node:fs/promises";
 import { keyOf } from "./domain/access.ts";
 import { addApiKey } from "./domain/api-keys.ts";
 import { type AccountRecord, accounts, users } from "./domain/model.ts";
@@ -60,6 +59,7 @@ export async function ensureKey(unit: Unit, account: AccountRecord, apiKey: stri
 async function seedValue(seed: object | string): Promise<unknown> {
   if (typeof seed !== "string") return seed;
   try {
+    const { readFile } = await import("node:fs/promises");
     return JSON.parse(await readFile(seed, "utf8"));
   } catch (error) {
     throw new OptionError(`The seed ${seed} cannot be read: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,9 +1,7 @@
 // Puts the delivery of webhooks together: the sender under the policy in force, and the outbox that feeds it (spec part 6).
 import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { WebhookPolicy } from "./delivery/address-policy.ts";
-import { Outbox, type OutboxParts } from "./delivery/outbox.ts";
-import { HttpSender } from "./delivery/sender.ts";
+import type { Outbox, OutboxParts } from "./delivery/outbox.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { Chaos } from "./embedding/chaos.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
@@ -17,26 +15,33 @@ const LEASE_SPARE_MS = 10_000;
 export const policyOf = ({ webhookPolicy, host }: Settings): WebhookPolicy =>
   webhookPolicy ?? (isLoopbackHost(host) ? "local" : "strict");
 
+/** What makes an outbox; it is loaded with the first that is needed. A file without certificates is refused at once. */
 export function webhookOutbox(
   { store, clock }: Pick<UnitParts, "store" | "clock">,
   settings: Settings,
   told: Pick<OutboxParts, "onError" | "onAttempt">,
   chaos?: Chaos,
-): Outbox {
+): () => Promise<Outbox> {
   const { webhookTimeout: timeout_ms, webhookCa } = settings;
   const ca = webhookCa === null ? {} : { ca: certificates(webhookCa) };
-  const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ...ca });
-  return new Outbox({
+  const parts = {
     store,
     clock,
-    sender: chaos?.around(sender) ?? sender,
     gate: chaos,
     retryWaits_ms: settings.retrySchedule,
     userAgent: `AppHostingService/${VERSION}`,
     concurrency: settings.webhookConcurrency,
     lease_ms: timeout_ms + LEASE_SPARE_MS,
     ...told,
-  });
+  };
+  return async () => {
+    const [{ Outbox }, { HttpSender }] = await Promise.all([
+      import("./delivery/outbox.ts"),
+      import("./delivery/sender.ts"),
+    ]);
+    const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ...ca });
+    return new Outbox({ ...parts, sender: chaos?.around(sender) ?? sender });
+  };
 }
 
 /** TLS would pass over a file without a certificate, and every delivery fail later. */
@@ -53,7 +58,7 @@ function certificates(file: string): string {
 /** The text of a file that a flag names. */
 export function textOf(flag: string, file: string): string {
   try {
-    return readFileSync(file, "utf8");
+    return process.getBuiltinModule("node:fs").readFileSync(file, "utf8");
   } catch (error) {
     throw new OptionError(
       `--${flag} ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,

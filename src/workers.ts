@@ -1,19 +1,21 @@
 // What goes on behind the answers: deliveries are sent, data sources processed, old records forgotten. Everything that
 // is to be done stands in the store, so a stop loses nothing and a start takes it all up again.
 import type { Outbox } from "./delivery/outbox.ts";
-import { processDataSource, unprocessed } from "./domain/data-processing.ts";
+import { unprocessed } from "./domain/data-sources.ts";
 import { EXPIRING } from "./domain/expiring.ts";
 import { Expiry } from "./domain/expiry.ts";
-import type { DeliveryRecord } from "./domain/model.ts";
+import { type DeliveryRecord, deliveries } from "./domain/model.ts";
 import { Sweeper } from "./domain/retention.ts";
 import { type Due, Unit, type UnitParts } from "./domain/work.ts";
 import { Background } from "./kit/background.ts";
+import { Later } from "./kit/later.ts";
 
 export class Workers {
   readonly #unit: UnitParts;
-  readonly #makeOutbox: () => Outbox;
+  readonly #makeOutbox: () => Promise<Outbox>;
   readonly #background: Background;
-  #outbox: Outbox;
+  /** Made with the first delivery: most services start and end without one. */
+  #outbox: Later<Outbox>;
   readonly #onError: (error: unknown, during: string) => void;
   readonly #sweeper: Sweeper;
   #expiry: Expiry;
@@ -21,10 +23,10 @@ export class Workers {
   readonly #stirring: (() => void)[] = [];
 
   /** `makeOutbox`: one for each start, since an outbox has one life. */
-  constructor(unit: UnitParts, makeOutbox: () => Outbox, onError: (error: unknown, during: string) => void) {
+  constructor(unit: UnitParts, makeOutbox: () => Promise<Outbox>, onError: (error: unknown, during: string) => void) {
     this.#unit = unit;
     this.#makeOutbox = makeOutbox;
-    this.#outbox = makeOutbox();
+    this.#outbox = new Later(makeOutbox);
     this.#onError = onError;
     this.#background = new Background(onError);
     this.#sweeper = new Sweeper(unit.store, this.#background);
@@ -35,7 +37,7 @@ export class Workers {
   async start(): Promise<void> {
     this.#started = true;
     await this.#expiry.look();
-    await this.#outbox.start();
+    if (await this.#queued()) await this.#startOutbox();
     for (const id of await unprocessed(this.#unit.store)) this.#process(id);
   }
 
@@ -43,13 +45,13 @@ export class Workers {
   due(due: Due): void {
     if (!this.#started) return;
     for (const resolve of this.#stirring.splice(0)) resolve();
-    this.#outbox.notify(due.webhooks);
+    if (due.webhooks.length > 0) this.#notify(due.webhooks);
     for (const id of due.dataSources) this.#process(id);
     this.#sweeper.notify(due.sweeps);
   }
 
   get busy(): boolean {
-    return this.#background.busy || this.#outbox.busy;
+    return this.#background.busy || (this.#outbox.loaded?.busy ?? false);
   }
 
   /** Finds out what expires next: asked before time is moved by hand, since a list that was empty may have grown. */
@@ -61,7 +63,7 @@ export class Workers {
   async idle(): Promise<void> {
     while (this.busy) {
       await this.#background.idle();
-      await this.#outbox.idle();
+      await this.#outbox.loaded?.idle();
     }
   }
 
@@ -73,13 +75,13 @@ export class Workers {
   /** Has every queue looked at again. */
   wake(): void {
     if (!this.#started) return;
-    this.#background.run("webhook deliveries", () => this.#outbox.start());
+    this.#background.run("webhook deliveries", () => this.#startOutbox());
     for (const resolve of this.#stirring.splice(0)) resolve();
   }
 
   /** The deliveries that are due now and not attempted. */
-  pending(): Promise<readonly DeliveryRecord[]> {
-    return this.#outbox.pending();
+  async pending(): Promise<readonly DeliveryRecord[]> {
+    return (await this.#queued()) ? (await this.#outbox.get()).pending() : [];
   }
 
   /** Ends what is under way; it may be started again. */
@@ -88,12 +90,31 @@ export class Workers {
     this.#expiry.stop();
     this.#expiry = this.#newExpiry();
     await this.#background.idle();
-    await this.#outbox.stop();
-    this.#outbox = this.#makeOutbox();
+    await this.#outbox.loaded?.stop();
+    this.#outbox = new Later(this.#makeOutbox);
+  }
+
+  async #queued(): Promise<boolean> {
+    const queues = await this.#unit.store.groups(deliveries, "queue");
+    return queues.length > 0;
+  }
+
+  async #startOutbox(): Promise<void> {
+    await (await this.#outbox.get()).start();
+  }
+
+  #notify(webhooks: ReadonlySet<string>): void {
+    const { loaded } = this.#outbox;
+    if (loaded) loaded.notify(webhooks);
+    else
+      this.#background.run("webhook deliveries", async () => {
+        (await this.#outbox.get()).notify(webhooks);
+      });
   }
 
   #process(id: string): void {
     this.#background.run("processing a data source", async () => {
+      const { processDataSource } = await import("./domain/data-processing.ts");
       await processDataSource(new Unit(this.#unit), id);
     });
   }

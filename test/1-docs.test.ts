@@ -1,6 +1,7 @@
 // /docs: whatever an answer of the server points to is explained there.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { test } from "node:test";
 import { EVENT_TYPES } from "../src/domain/model.ts";
 import { PROBLEMS } from "../src/http/problem.ts";
 import { routes } from "../src/http/routes.ts";
@@ -10,6 +11,8 @@ import { choice } from "./support/clauses.ts";
 import { type Client, members, str } from "./support/client.ts";
 import { closeLater } from "./support/closing.ts";
 import { assertPage, decoded, textOf } from "./support/dashboard.ts";
+import { ServerProcess } from "./support/process.ts";
+import { sourcesIn } from "./support/sources.ts";
 import { eventually } from "./support/wait.ts";
 
 const OWN = { needs: "embedded" } as const;
@@ -60,6 +63,20 @@ choice("1.docs", "shows a sample of every event, and every decision", OWN, async
     assert.ok(page.text.includes(`id="decision-${id}"`), id);
     for (const said of [open, why]) assert.ok(text.includes(said), said);
   }
+});
+
+test("1.docs: a process of its own shows every decision, whatever of it was loaded before", async () => {
+  const server = new ServerProcess(["--port", "0", "--log", "json"]);
+  await server.prints("\n");
+  const text = await (await fetch(`${JSON.parse(server.stdout).auth_url}/docs`)).text();
+  server.kill("SIGKILL");
+  const shown = new Set([...text.matchAll(/id="decision-([^"]+)"/g)].map(([, id]) => id));
+  const declared = sourcesIn("src").flatMap(({ text }) => [...text.matchAll(/\b(?:decide|chosen)\(\s*"([^"]+)"/g)]);
+  assert.ok(declared.length > 150, String(declared.length));
+  assert.deepEqual(
+    declared.map(([, id]) => id).filter((id) => !shown.has(id)),
+    [],
+  );
 });
 
 choice("1.docs", "leads from what the specification does not show to what was chosen", OWN, async ({ api }) => {

@@ -43,6 +43,26 @@ test("house: imports point one way", () => {
   assert.deepEqual(wrong, []);
 });
 
+test("house: what is loaded later counts as imported", () => {
+  const of = (name: string) => src.find(({ path }) => path === name);
+  assert.ok(of("src/server.ts")?.loads.includes("src/pages.ts"));
+  assert.ok(of("src/delivery/sender.ts")?.loads.includes("node:tls"));
+});
+
+/** What a start waits for: the pages and all of TLS would make it half as long again. */
+test("house: the command loads nothing at once that the first answer of the API does not need", () => {
+  const known = new Map(src.map((file) => [file.path, file]));
+  const loaded = new Set(["src/main.ts"]);
+  for (const path of loaded) for (const name of known.get(path)?.atOnce ?? []) loaded.add(name);
+  assert.ok(loaded.has("src/http/router.ts"));
+  const LATER =
+    /^src\/(web\/|pages|authorization-server|receiver|http\/o(penapi|auth)|store\/json)|^node:(https|tls|dns|zlib)/;
+  assert.deepEqual(
+    [...loaded].filter((path) => LATER.test(path)),
+    [],
+  );
+});
+
 test("house: every layer is one of the drawn", () => {
   for (const { path } of src) assert.ok(layerOf(path) in MAY_IMPORT, path);
 });
@@ -160,8 +180,7 @@ const partOfOne = (id: string): boolean => Object.keys(SPEC_CLAUSES).some((known
 
 /** Every decision that anything of the server declares. */
 async function declared(): Promise<readonly Decision[]> {
-  await import("../src/main.ts");
-  await import("../src/index.ts");
+  for (const { path } of src) if (path !== "src/bin.ts") await import(`../${path}`);
   return decisions();
 }
 

@@ -130,9 +130,14 @@ export const isBuilt = existsSync(join(DIST, "bin.js"));
 
 /** The arguments of node that run a module of this package. */
 export const ours = (module: "bin" | "index"): readonly string[] =>
-  isBuilt
-    ? [join(DIST, `${module}.js`)]
-    : ["--import", "tsx", fileURLToPath(new URL(`../../src/${module}.ts`, import.meta.url))];
+  isBuilt ? [join(DIST, `${module}.js`)] : sources(module);
+
+/** The same as `npm start` does it. */
+export const sources = (module: "bin" | "index"): readonly string[] => [
+  "--import",
+  "tsx",
+  fileURLToPath(new URL(`../../src/${module}.ts`, import.meta.url)),
+];
 
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

@@ -3,6 +3,7 @@
 // judge answers is the rule that refuses, in words for the one who sent the URL.
 import { BlockList, isIP } from "node:net";
 import { decide } from "../kit/decisions.ts";
+import { once } from "../kit/later.ts";
 import { memo } from "../kit/memo.ts";
 
 export type WebhookPolicy = "local" | "strict";
@@ -37,9 +38,11 @@ const FORBIDDEN_V6: readonly [name: string, ...ranges: string[]][] = [
 ];
 
 // A list holds one family only: Node's BlockList matches an IPv4 address against the ranges of its mapped form too.
-const LOOPBACK = { 4: ranges("ipv4", ["127.0.0.0/8"]), 6: ranges("ipv6", ["::1/128"]) };
-const FORBIDDEN = { 4: named("ipv4", FORBIDDEN_V4), 6: named("ipv6", FORBIDDEN_V6) };
-const GLOBAL_V6 = ranges("ipv6", ["2000::/3"]);
+const lists = once(() => ({
+  loopback: { 4: ranges("ipv4", ["127.0.0.0/8"]), 6: ranges("ipv6", ["::1/128"]) },
+  forbidden: { 4: named("ipv4", FORBIDDEN_V4), 6: named("ipv6", FORBIDDEN_V6) },
+  globalV6: ranges("ipv6", ["2000::/3"]),
+}));
 
 function ranges(family: "ipv4" | "ipv6", subnets: readonly string[]): BlockList {
   const list = new BlockList();
@@ -60,9 +63,10 @@ const kindOf = memo(1_000, (address) => {
   const version = isIP(bare);
   if (version !== 4 && version !== 6) return "unreadable";
   const family = version === 4 ? "ipv4" : "ipv6";
-  if (LOOPBACK[version].check(bare, family)) return "loopback";
-  for (const [name, list] of FORBIDDEN[version]) if (list.check(bare, family)) return name;
-  return version === 6 && !GLOBAL_V6.check(bare, family) ? "reserved" : "public";
+  const { loopback, forbidden, globalV6 } = lists();
+  if (loopback[version].check(bare, family)) return "loopback";
+  for (const [name, list] of forbidden[version]) if (list.check(bare, family)) return name;
+  return version === 6 && !globalV6.check(bare, family) ? "reserved" : "public";
 });
 
 /** Why a connection to this address is refused; undefined where it is allowed. `secure`: over TLS. */

@@ -6,12 +6,6 @@ import { decide } from "../kit/decisions.ts";
 import type { Sent } from "./attempt.ts";
 import { FairQueue } from "./fair-queue.ts";
 
-/** Attempts at once for one webhook, unless a flag says otherwise. */
-export const WEBHOOK_CONCURRENCY = decide("6.webhook-concurrency", 1, {
-  open: "ordering guarantees between events",
-  why: "one at a time keeps a webhook's first attempts in order until one fails; the event's id and created order all",
-});
-
 const AT_ONCE_MAX = decide("8.deliveries-at-once", 256, {
   open: "how many deliveries are under way at the same time",
   why: "what waits is a row in the outbox and costs no socket",

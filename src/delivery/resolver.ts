@@ -1,5 +1,5 @@
 // From a host name to its addresses, for the sender to judge (contract, part 6). What is allowed is not known here.
-import { type LookupAddress, lookup } from "node:dns";
+import type { LookupAddress } from "node:dns";
 import { isLocalhost } from "./address-policy.ts";
 
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
@@ -23,7 +23,9 @@ export function systemResolver(): Resolve {
     else await new Promise<void>((resume) => waiting.push(resume));
     try {
       return await new Promise((resolve, reject) =>
-        lookup(host, { all: true }, (error, found) => (error ? reject(error) : resolve(found))),
+        process
+          .getBuiltinModule("node:dns")
+          .lookup(host, { all: true }, (error, found) => (error ? reject(error) : resolve(found))),
       );
     } finally {
       const next = waiting.shift();

@@ -4,9 +4,8 @@
 
 import type { LookupAddress } from "node:dns";
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
-import { rootCertificates } from "node:tls";
 import type { AttemptError } from "../domain/model.ts";
 import { decide } from "../kit/decisions.ts";
 import { memo } from "../kit/memo.ts";
@@ -45,9 +44,6 @@ export interface SenderOptions {
   readonly judge?: typeof judgeAddress;
 }
 
-/** Spec part 8: the time that an endpoint has to answer a delivery. */
-export const ANSWER_MS = 30_000;
-
 const READ_BYTES_MAX = decide("8.answer-bytes-read", 16 * 1024, {
   open: "how much of a receiver's answer is read",
   why: "the status is what counts; after so much the connection is closed, whatever the receiver would still send",
@@ -60,6 +56,7 @@ const HEADER_BYTES_MAX = 16 * 1024;
 /** Shorter than receivers keep an idle connection, so that one is not closed just as it is used again. */
 const IDLE_MS = 2_000;
 const CONNECT_ADDRESS_MS = 1_000;
+const AGENT = { keepAlive: true, timeout: IDLE_MS, autoSelectFamilyAttemptTimeout: CONNECT_ADDRESS_MS };
 
 /** A failure whose name in the log is known where it arises. */
 class Fault extends Error {
@@ -76,7 +73,8 @@ export class HttpSender implements Sender {
   readonly #judge: typeof judgeAddress;
   readonly #resolve: Resolve;
   readonly #http: HttpAgent;
-  readonly #https: HttpsAgent;
+  readonly #ca: string | undefined;
+  #https: HttpsAgent | undefined;
   /** How a URL is requested; null where the policy refuses it. */
   readonly #target = memo(1_000, (url) => (judgeUrl(url, this.#policy) === undefined ? this.#optionsOf(url) : null));
 
@@ -85,10 +83,8 @@ export class HttpSender implements Sender {
     this.#timeout_ms = timeout_ms;
     this.#judge = judge;
     this.#resolve = resolve;
-    const both = { keepAlive: true, timeout: IDLE_MS, autoSelectFamilyAttemptTimeout: CONNECT_ADDRESS_MS };
-    this.#http = new HttpAgent({ ...both, lookup: this.#lookup(false) });
-    const trust = ca === undefined ? {} : { ca: [...rootCertificates, ca] };
-    this.#https = new HttpsAgent({ ...both, ...trust, lookup: this.#lookup(true) });
+    this.#ca = ca;
+    this.#http = new HttpAgent({ ...AGENT, lookup: this.#lookup(false) });
   }
 
   send(post: Post): Promise<Outcome> {
@@ -99,8 +95,7 @@ export class HttpSender implements Sender {
     const headers = ["Host", target.host];
     for (const name of Object.keys(post.headers)) headers.push(name, post.headers[name] ?? "");
     const options = { ...target.options, headers };
-    const request = secure ? httpsRequest(options) : httpRequest(options);
-    return exchange(request, post.body, this.#timeout_ms, secure, (address) =>
+    return exchange(httpRequest(options), post.body, this.#timeout_ms, secure, (address) =>
       this.#judge(address, this.#policy, secure),
     );
   }
@@ -109,15 +104,26 @@ export class HttpSender implements Sender {
     // The agents know every socket, and a request ends with its own. A Set of the open requests would keep 6 KB of each
     // alive past the young generation: its discarded tables grow old and still name them.
     this.#http.destroy();
-    this.#https.destroy();
+    this.#https?.destroy();
+  }
+
+  /** Made for the first delivery over TLS: loading what that needs took 1.5 ms of every start. */
+  #tlsAgent(): HttpsAgent {
+    if (this.#https !== undefined) return this.#https;
+    const { Agent } = process.getBuiltinModule("node:https");
+    const { rootCertificates } = process.getBuiltinModule("node:tls");
+    const trust = this.#ca === undefined ? {} : { ca: [...rootCertificates, this.#ca] };
+    this.#https = new Agent({ ...AGENT, ...trust, lookup: this.#lookup(true) });
+    return this.#https;
   }
 
   #optionsOf(text: string) {
     const url = new URL(text);
     const secure = url.protocol === "https:";
-    const agent = secure ? this.#https : this.#http;
+    const agent = secure ? this.#tlsAgent() : this.#http;
     // No more than a request needs: the agent copies them each time.
     const options = {
+      protocol: url.protocol,
       host: hostOf(url),
       port: url.port,
       path: url.pathname + url.search,

@@ -115,13 +115,6 @@ export function tableOfCsv({ header, fields }: CsvTable): Table | string {
   );
 }
 
-/** The cells of a row under their column names; __proto__ too is a name like any other here. */
-export function rowObject(columns: readonly Column[], cells: readonly Cell[]): Row {
-  const row: Record<string, Cell> = Object.create(null);
-  for (const [at, { name }] of columns.entries()) row[name] = cells[at] ?? null;
-  return row;
-}
-
 function unfitSize(columns: number, cells: number): string | undefined {
   if (columns > COLUMNS_MAX) return `There are ${columns} columns; ${COLUMNS_MAX} are allowed.`;
   if (cells > CELLS_MAX) return `There are ${cells} cells (rows times columns); ${CELLS_MAX} are allowed.`;

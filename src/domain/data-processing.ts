@@ -6,9 +6,7 @@ import { decide } from "../kit/decisions.ts";
 import { type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { dataSourceFields, FIRST_STATUS } from "./data-sources.ts";
 import { EMITS, recordEvent } from "./events.ts";
-import { everyPage } from "./lists.ts";
 import { accounts, type DataRecord, type DataSourceRecord, dataContents, dataSources } from "./model.ts";
-import type { Reader } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
 const ANNOUNCED: ReadonlySet<DataSourceRecord["status"]> = new Set(
@@ -32,12 +30,6 @@ export const processDataSource = (unit: Unit, id: string) =>
     await settle(w, source, content, tableOf(content.raw));
     return null;
   });
-
-/** The data sources that wait, the oldest first: what a server takes up again when it starts. */
-export async function unprocessed(reader: Reader): Promise<readonly string[]> {
-  const waiting = await everyPage((span) => reader.page(dataSources, "status", [FIRST_STATUS], span));
-  return waiting.map(({ id }) => id);
-}
 
 /** The table, or in plain words why there is none. */
 function tableOf(raw: DataRecord["raw"]): Table | string {

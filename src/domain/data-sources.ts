@@ -2,10 +2,10 @@
 // it came and answered at once; domain/data-processing makes rows of it afterwards. Nothing is parsed here.
 import { decide } from "../kit/decisions.ts";
 import type { Caller } from "./access.ts";
-import { type Row, rowObject } from "./columns.ts";
+import type { Row } from "./columns.ts";
 import type { DataSourceDraft } from "./data-input.ts";
-import { type Page, pageOf } from "./lists.ts";
-import { apps, type DataSourceRecord, dataContents, dataSources, PREFIX } from "./model.ts";
+import { everyPage, type Page, pageOf } from "./lists.ts";
+import { apps, type Cell, type Column, type DataSourceRecord, dataContents, dataSources, PREFIX } from "./model.ts";
 import { type Expect, invalidField, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
@@ -96,4 +96,17 @@ export async function rowsPage(reader: Reader, caller: Caller, id: string, span:
 export function dataSourceFields(source: DataSourceRecord) {
   const { account_id: _, ...fields } = source;
   return fields;
+}
+
+/** The data sources that wait, the oldest first: what a server takes up again when it starts. */
+export async function unprocessed(reader: Reader): Promise<readonly string[]> {
+  const waiting = await everyPage((span) => reader.page(dataSources, "status", [FIRST_STATUS], span));
+  return waiting.map(({ id }) => id);
+}
+
+/** The cells of a row under their column names; __proto__ too is a name like any other here. */
+export function rowObject(columns: readonly Column[], cells: readonly Cell[]): Row {
+  const row: Record<string, Cell> = Object.create(null);
+  for (const [at, { name }] of columns.entries()) row[name] = cells[at] ?? null;
+  return row;
 }

@@ -1,14 +1,26 @@
-// The embedding handle as the control routes see it: what the handle throws at a caller in its own process, a caller over
-// HTTP is told as a refusal.
-
+// The embedding handle over HTTP: what the handle throws at a caller in its own process, the control routes tell as a
+// refusal. Loaded only where the test controls are switched on.
 import { invalidField, type Refusal } from "../domain/refusal.ts";
 import { type StoreData, StoreRefusal } from "../domain/store.ts";
-import type { Controls } from "../http/control-table.ts";
+import { controlDoor } from "../http/control-door.ts";
+import { type ControlRow, type Controls, controlRows } from "../http/control-table.ts";
+import type { Door } from "../http/front.ts";
+import type { ProblemLinks } from "../http/problem.ts";
 import { trusted } from "../kit/schema.ts";
 import { OptionError } from "../options.ts";
 import type { Service } from "../service.ts";
 
-export const controlsOf = (service: Service): Controls => ({
+export interface TestControls {
+  readonly rows: readonly ControlRow[];
+  readonly door: Door;
+}
+
+export function testControls(service: Service, links: ProblemLinks): TestControls {
+  const rows = controlRows(controlsOf(service));
+  return { rows, door: controlDoor({ rows, links, key: () => service.apiKey }) };
+}
+
+const controlsOf = (service: Service): Controls => ({
   reset: () => service.reset(),
   now: () => service.clock.now(),
   advance: (by_ms) => refusedAt("#/advance", () => service.clock.advance(by_ms)),

@@ -3,8 +3,8 @@
 // on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
 import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events } from "../domain/model.ts";
 import type { Call } from "../http/call.ts";
-import { CONTROL_PREFIX } from "../http/control-table.ts";
 import type { FaultMark } from "../http/faults.ts";
+import { CONTROL_PREFIX } from "../http/links.ts";
 import { type Clock, iso } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
 import { trusted } from "../kit/schema.ts";

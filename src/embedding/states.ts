@@ -2,7 +2,7 @@
 // Whatever the way, the same is done: what runs behind the answers ends, everything kept is replaced in one step, and all
 // that was only counted or remembered begins anew. Requests under way are their sender's to wait for.
 import { type Access, keyOf } from "../domain/access.ts";
-import { processDataSource, unprocessed } from "../domain/data-processing.ts";
+import { unprocessed } from "../domain/data-sources.ts";
 import type { RateLimiter } from "../domain/limits.ts";
 import { accounts, collections } from "../domain/model.ts";
 import type { StoreData } from "../domain/store.ts";
@@ -45,13 +45,20 @@ export class States {
   }
 
   /** Plants a fresh store or resumes an existing one. What a seed brings is processed before anybody sees it. */
-  async open(): Promise<Standing> {
+  async open(): Promise<Start> {
     const { unit, rules, resettable, ids } = this.#parts;
     const quiet = silent(unit);
     const { fresh, ...start } = await begin(quiet, rules);
     if (resettable && fresh) this.#seed = { start, data: await processed(quiet) };
     this.#mark = ids.mark();
-    return this.#begun(start);
+    return start;
+  }
+
+  /** From here on a service of the same random seed makes the same ids, however often it is reset. */
+  async begin(start: Start): Promise<Standing> {
+    const { ids, randomSeed, unit } = this.#parts;
+    if (randomSeed !== null && this.#mark) ids.restart(this.#mark, seededRandom(`${randomSeed}, after the start`));
+    return { ...start, signInToken: await ownersSignIn(new Unit(unit), start.account) };
   }
 
   snapshot(): Promise<StoreData> {
@@ -64,7 +71,7 @@ export class States {
       this.#parts.clock.rewind();
       this.#seed ??= await this.#plantAside(apiKey);
       await this.#replace(this.#seed.data);
-      return this.#begun(this.#seed.start);
+      return this.begin(this.#seed.start);
     });
   }
 
@@ -106,13 +113,6 @@ export class States {
     limiter.reset();
     forget();
   }
-
-  /** From here on a service of the same random seed makes the same ids, however often it is reset. */
-  async #begun(start: Start): Promise<Standing> {
-    const { ids, randomSeed, unit } = this.#parts;
-    if (randomSeed !== null && this.#mark) ids.restart(this.#mark, seededRandom(`${randomSeed}, after the start`));
-    return { ...start, signInToken: await ownersSignIn(new Unit(unit), start.account) };
-  }
 }
 
 /** Nothing that the work makes due is begun: a start takes it up. */
@@ -120,7 +120,10 @@ const silent = (parts: UnitParts): UnitParts => ({ ...parts, onDue: () => {} });
 
 /** Everything that is kept, once the data sources are processed. */
 async function processed(parts: UnitParts): Promise<StoreData> {
-  for (const id of await unprocessed(parts.store)) await processDataSource(new Unit(parts), id);
+  for (const id of await unprocessed(parts.store)) {
+    const { processDataSource } = await import("../domain/data-processing.ts");
+    await processDataSource(new Unit(parts), id);
+  }
   return parts.store.snapshot();
 }
 

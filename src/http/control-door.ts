@@ -7,8 +7,9 @@ import { type FieldError, notFound, Refusal, refuse } from "../domain/refusal.ts
 import { object, parse, pointer } from "../kit/schema.ts";
 import { parseJson, unfitMediaType } from "./body.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
-import { CONTROL_PREFIX, type ControlRow } from "./control-table.ts";
+import type { ControlRow } from "./control-table.ts";
 import type { Door } from "./front.ts";
+import { CONTROL_PREFIX } from "./links.ts";
 import { type ProblemLinks, problem } from "./problem.ts";
 import { queryOf } from "./query.ts";
 import type { RawQuery } from "./route.ts";

@@ -3,7 +3,6 @@
 import { ACCOUNT_STATES, type AccountRecord, type AccountState } from "../domain/model.ts";
 import { notFound, type Refusal } from "../domain/refusal.ts";
 import { duration, type Instant, iso, type Ran } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import { type JsonSchema, object, oneOf, optional, parse, type Schema } from "../kit/schema.ts";
 import type { RawQuery } from "./route.ts";
 import { accountView, shape } from "./views.ts";
@@ -107,11 +106,6 @@ function read<T>(schema: Schema<T>, value: unknown): T {
   if ("faults" in result) throw new Error("A control ran on input that was not checked");
   return result.value;
 }
-
-export const CONTROL_PREFIX = decide("1.test-controls", "/_control", {
-  open: "how a test moves the time, causes failures and looks in",
-  why: "beside the REST API and off unless asked for: what a test may do, no client of the service should find",
-});
 
 export const controlRows = (controls: Controls): readonly ControlRow[] => [
   ...timeRows(controls),

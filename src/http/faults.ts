@@ -6,7 +6,7 @@ import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, wi
 import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "./call.ts";
 import { PROBLEM_TYPE, type ProblemLinks, problem } from "./problem.ts";
 import type { Row } from "./route.ts";
-import { RouteTree } from "./route-tree.ts";
+import { routeTree } from "./route-tree.ts";
 
 /**
  * The request has been authenticated, counted and found allowed, so that a test of failures is not answered about
@@ -118,13 +118,12 @@ const fits = ({ method, path }: FaultRule, call: Call, row: Row): boolean =>
   method === row.method && (path === call.path || path === VERSION_PREFIX + row.path);
 
 function ruleFor(rows: readonly Row[]): ObjectSchema<FaultRule> {
-  const tree = new RouteTree(rows);
   const exists = (method: string, path: string): boolean => {
     if (!path.startsWith(`${VERSION_PREFIX}/`)) return false;
     const own = path.slice(VERSION_PREFIX.length);
     // A template is taken to the letter: with another name in braces it would be a rule that never strikes.
     if (own.includes("{")) return rows.some((row) => row.method === method && row.path === own);
-    return tree.find(own)?.rows.has(method) ?? false;
+    return routeTree(rows).find(own)?.rows.has(method) ?? false;
   };
   return {
     ...members,

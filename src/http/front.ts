@@ -1,36 +1,37 @@
 // The front door: which part of the server a path belongs to (contract, part 1). Each part is asked in turn; what none
-// of them knows is a 404. Nothing here looks further than the path and the host.
-
+// of them knows is a 404. Nothing here looks further than the host and the path.
+import { isIPv4 } from "node:net";
+import { domains } from "../domain/model.ts";
 import { refuse } from "../domain/refusal.ts";
+import type { Reader } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import { type Call, empty, type Handler, jsonReply, type Reply, VERSION_PREFIX } from "./call.ts";
-import { ADDRESSES } from "./links.ts";
+import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { type ProblemLinks, problem } from "./problem.ts";
 
-/** Undefined where the call is not for it, which the path alone tells. */
+/** Undefined where the call is not for it, which the path tells at once. */
 export type Door = (call: Call) => Promise<Reply> | undefined;
+/** The same of a part that is loaded when first asked, and so knows only later. */
+export type LateDoor = (call: Call) => Promise<Reply | undefined>;
 
-export function front(doors: readonly Door[], links: ProblemLinks): Handler {
+/** Asks the `late` ones where no other door is the right one. */
+export function front(doors: readonly Door[], late: readonly LateDoor[], links: ProblemLinks): Handler {
   return (call) => {
     for (const door of doors) {
       const coming = door(call);
       if (coming !== undefined) return coming;
     }
-    const refusal = refuse({ code: "not_found", detail: unknownPath(call.path) });
-    return Promise.resolve(problem(refusal, call.id, links));
+    return afterwards(late, links, call);
   };
 }
 
-/** Answers what came for a host of its own; undefined, at once or later, where the Host header names none. */
-export type HostDoor = (call: Call) => Promise<Reply | undefined> | undefined;
-
-/** Asks `hosts` first: under a live custom domain every path belongs to its app. */
-export const unlessHost =
-  (hosts: HostDoor, inside: Handler): Handler =>
-  (call) => {
-    const coming = hosts(call);
-    return coming === undefined ? inside(call) : coming.then((reply) => reply ?? inside(call));
-  };
+async function afterwards(late: readonly LateDoor[], links: ProblemLinks, call: Call): Promise<Reply> {
+  for (const door of late) {
+    const reply = await door(call);
+    if (reply !== undefined) return reply;
+  }
+  return problem(refuse({ code: "not_found", detail: unknownPath(call.path) }), call.id, links);
+}
 
 const SUPPORTED = decide("9.other-versions", VERSION_PREFIX, {
   open: "what a path of another version answers",
@@ -39,6 +40,20 @@ const SUPPORTED = decide("9.other-versions", VERSION_PREFIX, {
 
 const unknownPath = (path: string): string =>
   /^\/v\d+(\/|$)/.test(path) ? `This server speaks ${SUPPORTED} only.` : "There is no such path.";
+
+/** A custom domain that is live is a host of its own: `site` is asked about everything under it before `inside`. */
+export const unlessDomain =
+  (store: Reader, links: ServiceLinks, site: LateDoor, inside: Handler): Handler =>
+  (call) => {
+    // An address is no domain, and the usual client of a server on loopback names one.
+    const isOwn = !call.host.includes(".") || call.host === links.host() || isIPv4(call.host);
+    return isOwn ? inside(call) : leadsToSite(store, site, call).then((reply) => reply ?? inside(call));
+  };
+
+async function leadsToSite(store: Reader, site: LateDoor, call: Call): Promise<Reply | undefined> {
+  const known = await store.get(domains, call.host.replace(/\.$/, ""));
+  return known && site(call);
+}
 
 export const api =
   (handle: Handler): Door =>

@@ -24,6 +24,11 @@ export const ADDRESSES = decide(
   },
 );
 
+export const CONTROL_PREFIX = decide("1.test-controls", "/_control", {
+  open: "how a test moves the time, causes failures and looks in",
+  why: "beside the REST API and off unless asked for: what a test may do, no client of the service should find",
+});
+
 export class ServiceLinks implements Links, ProblemLinks {
   /** `{auth_url}`, without a slash at its end. */
   readonly authUrl: string;

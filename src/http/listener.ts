@@ -1,11 +1,11 @@
 // node:http in and out: makes a Call of each request, writes each Reply, and holds the limits of what arrives (contract,
 // part 8). One reader, one writer, one catch. What fails before a request exists is answered here as well.
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
-import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
 import { StorageUnavailable } from "../domain/store.ts";
+import { realTime } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
 import type { Ids } from "../kit/ids.ts";
 import { Arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
@@ -77,7 +77,7 @@ export class Listener {
       noDelay: true,
     };
     this.#server = tls
-      ? createTlsServer({ ...options, ...tls, handshakeTimeout: limits.headers_ms })
+      ? process.getBuiltinModule("node:https").createServer({ ...options, ...tls, handshakeTimeout: limits.headers_ms })
       : createServer(options);
     this.#server.maxConnections = limits.connections;
     this.#server.maxHeadersCount = 0;
@@ -139,7 +139,7 @@ export class Listener {
   }
 
   async #answer(parts: ListenerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const started = performance.now();
+    const started = realTime();
     this.#note(request.socket, response);
     const call = new Arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     let reply: Reply;
@@ -150,7 +150,7 @@ export class Listener {
       reply = failed(parts, call, error);
     }
     const status = this.#send(parts, request, response, call, reply);
-    parts.onAnswer(call, status, performance.now() - started);
+    parts.onAnswer(call, status, realTime() - started);
   }
 
   /** Writes the reply; one that Node refuses to write (a line break in a header) is a fault like any other. */

@@ -1,7 +1,8 @@
 // The test controls in the OpenAPI document, under a tag of their own, where they are switched on.
 import type { JsonSchema } from "../kit/schema.ts";
 import { JSON_TYPE } from "./call.ts";
-import { CONTROL_PREFIX, type ControlRow } from "./control-table.ts";
+import type { ControlRow } from "./control-table.ts";
+import { CONTROL_PREFIX } from "./links.ts";
 import { ref } from "./openapi-parts.ts";
 
 export const CONTROL_TAG = { name: "control", description: "For tests: time, failures, journals, states" };

@@ -14,7 +14,7 @@ import { idempotencyKey, Once, RememberingUnit } from "./idempotency.ts";
 import { problem } from "./problem.ts";
 import { queryOf } from "./query.ts";
 import type { Prepared, Presented, Row, Services } from "./route.ts";
-import { type Found, RouteTree } from "./route-tree.ts";
+import { type Found, type RouteTree, routeTree } from "./route-tree.ts";
 import type { Presenter } from "./view.ts";
 
 export interface RouterParts {
@@ -57,7 +57,7 @@ export class Router {
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
-    this.#tree = new RouteTree(parts.rows);
+    this.#tree = routeTree(parts.rows);
     this.#ratePolicy = ratePolicy(parts.limiter.limit);
   }
 

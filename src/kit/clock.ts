@@ -89,7 +89,7 @@ export class AdjustableClock implements Clock {
   schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Scheduled {
     const entry: Entry = { at, order: this.#scheduled++, what, run, cancelled: false, cancel: () => this.#drop(entry) };
     this.#insert(entry);
-    this.#arm();
+    if (this.#entries[0] === entry) this.#arm();
     return entry;
   }
 
@@ -162,7 +162,7 @@ export class AdjustableClock implements Clock {
     entry.cancelled = true;
     const at = this.#entries.indexOf(entry);
     if (at >= 0) this.#entries.splice(at, 1);
-    this.#arm();
+    if (at === 0) this.#arm();
   }
 
   #arm(): void {
@@ -179,6 +179,12 @@ export class AdjustableClock implements Clock {
     this.#arm();
     void entry?.run();
   }
+}
+
+/** Real time that passes, in milliseconds from any moment: `performance` says the same, and loads for 0.4 ms at its first use. */
+export function realTime(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1e6;
 }
 
 export interface Deadline {

@@ -51,6 +51,28 @@ test("services stand side by side, each with its own key, data and time", async 
   assert.equal(two.service.clock.now(), Date.UTC(2027, 0, 1));
 });
 
+test("what is loaded with its first request is whole for two that come at once", async () => {
+  for (const path of ["/docs", "/openapi.json", "/dashboard/sign-in", "/oauth/jwks", "/sites/dep_1/", "/nowhere"]) {
+    await using service = await startService();
+    const got = await Promise.all([1, 2].map(() => fetch(service.authUrl + path, { redirect: "manual" })));
+    const [one, two] = await Promise.all(got.map(async (each) => [each.status, (await each.text()).length] as const));
+    assert.deepEqual(one, two, path);
+    assert.equal(one?.[0], path.startsWith("/sites") || path === "/nowhere" ? 404 : 200, path);
+  }
+});
+
+test("two first access tokens at once are both checked", async () => {
+  await using service = await startService();
+  const tokens = await Promise.all([1, 2].map(() => service.signIn({ scopes: ["read:apps"] })));
+  const statuses = await Promise.all(
+    [...tokens.map(({ access_token }) => access_token), "eyJhbGciOiJub25lIn0.e30."].map(async (token) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await fetch(`${service.baseUrl}/apps`, { headers })).status;
+    }),
+  );
+  assert.deepEqual(statuses, [200, 200, 401]);
+});
+
 test("over data that was there before, a start-up key is made", async () => {
   const store = memoryStore();
   const kept = { ...store, close: async () => {} };

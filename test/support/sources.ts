@@ -12,10 +12,12 @@ export interface SourceFile {
   readonly text: string;
   /** Without comments and without what stands inside quotes. */
   readonly code: string;
-  /** What it imports: a path from the root, or the name of a module. */
+  /** What it imports, at once or later: a path from the root, or the name of a module. */
   readonly imports: readonly string[];
   /** The same without what is imported as a type only and is gone when it runs. */
   readonly loads: readonly string[];
+  /** What is loaded with it, before any of it runs. */
+  readonly atOnce: readonly string[];
 }
 
 /** Every TypeScript file below `folder`. */
@@ -30,16 +32,20 @@ export function sourcesIn(folder: string): SourceFile[] {
 
 function read(path: string): SourceFile {
   const text = readFileSync(join(ROOT, path), "utf8");
-  const found = [...statementsOf(text).matchAll(IMPORT)].map(([, type, fixed, dynamic]) => ({
+  const found = [...statementsOf(text).matchAll(IMPORT)].map(([, type, fixed, later]) => ({
     type: type !== undefined,
-    name: fromRoot(path, fixed ?? dynamic ?? ""),
+    later: later !== undefined,
+    name: fromRoot(path, fixed ?? later ?? ""),
   }));
   const imports = found.map(({ name }) => name);
   const loads = found.filter(({ type }) => !type).map(({ name }) => name);
-  return { path, text, code: codeOf(text), imports, loads };
+  const atOnce = found.filter(({ type, later }) => !type && !later).map(({ name }) => name);
+  return { path, text, code: codeOf(text), imports, loads, atOnce };
 }
 
-const IMPORT = /(?:^|\n)(?:import|export)\b( type\b)?(?:[^"';]*?from)? ?"([^"]+)"|import\("([^"]+)"\)/g;
+/** What is loaded later, with import() or getBuiltinModule(), is imported like anything else. */
+const IMPORT =
+  /(?:^|\n)(?:import|export)\b( type\b)?(?:[^"';]*?from)? ?"([^"]+)"|\b(?:import|getBuiltinModule)\("([^"]+)"\)/g;
 
 const fromRoot = (path: string, name: string): string =>
   name.startsWith(".") ? posix.join(posix.dirname(path), name) : name;

@@ -1,7 +1,8 @@
 // domain/columns: which type a column gets, what its cells become, and where width and size end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CELLS_MAX, COLUMNS_MAX, type Row, rowObject, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
+import { CELLS_MAX, COLUMNS_MAX, type Row, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
+import { rowObject } from "../../src/domain/data-sources.ts";
 import { CsvFault, parseCsv } from "../../src/kit/csv.ts";
 
 function csv(text: string) {

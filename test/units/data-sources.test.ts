@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../../src/domain/access.ts";
 import { appDraft, createApp } from "../../src/domain/apps.ts";
-import { processDataSource, unprocessed } from "../../src/domain/data-processing.ts";
+import { processDataSource } from "../../src/domain/data-processing.ts";
 import {
   createDataSource,
   type DataSourceDraft,
@@ -13,6 +13,7 @@ import {
   listDataSources,
   removeDataSource,
   rowsPage,
+  unprocessed,
 } from "../../src/domain/data-sources.ts";
 import {
   accounts,

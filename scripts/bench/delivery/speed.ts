@@ -72,7 +72,7 @@ async function ourRate(url: string, webhooks: number): Promise<number> {
   await store.open(collections);
   const unitParts = { store, clock, ids: new TimeOrderedIds(clock, systemRandom), onDue: () => {} };
   const unit = new Unit(unitParts);
-  const outbox = webhookOutbox(
+  const makeOutbox = webhookOutbox(
     unitParts,
     readSettings({}, (name) => name),
     {
@@ -81,6 +81,7 @@ async function ourRate(url: string, webhooks: number): Promise<number> {
       },
     },
   );
+  const outbox = await makeOutbox();
   const account = { id: "acc_1", name: "Bench" };
   for (let n = 0; n < webhooks; n += 1)
     await unit.transact((w) =>

@@ -1,6 +1,5 @@
 // Deployed apps (contract, part 1): at /sites/{dep_id}/, and at / under their custom domain, which the Host header names.
 // What is not live any more, not public or not possible is said on a page of its own.
-import { isIPv4 } from "node:net";
 import { standing } from "../../domain/access.ts";
 import { listDataSourcesOf } from "../../domain/data-sources.ts";
 import type { RateLimiter } from "../../domain/limits.ts";
@@ -23,8 +22,8 @@ export interface SitesParts {
   readonly visits: Visits;
   readonly unit: UnitParts;
   readonly limiter: RateLimiter;
-  /** Where deployed apps are reached; the server's own host name. */
-  readonly links: { site(deploymentId: string): string; host(): string };
+  /** Where deployed apps are reached. */
+  readonly links: { site(deploymentId: string): string };
 }
 
 const SITE = /^\/sites\/(dep_[0-9A-Za-z]+)(\/.*)?$/;
@@ -36,17 +35,12 @@ export class Sites {
     this.#parts = parts;
   }
 
-  /** Everything under a custom domain that is live; undefined where the Host names none, as an address never does. */
-  domainDoor = (call: Call): Promise<Reply | undefined> | undefined =>
-    call.host.includes(".") && call.host !== this.#parts.links.host() && !isIPv4(call.host)
-      ? this.#underDomain(call)
-      : undefined;
-
-  async #underDomain(call: Call): Promise<Reply | undefined> {
+  /** Everything under a custom domain that is live; undefined where the Host names none. */
+  domain = async (call: Call): Promise<Reply | undefined> => {
     const site = await siteAt(this.#parts.unit.store, call.host.replace(/\.$/, ""));
     if (site === undefined) return undefined;
     return assets(call) ?? this.#within(call, site, call.path, ON_DOMAIN === "redirect" && !site.app.public);
-  }
+  };
 
   /** What lies under /sites. */
   door = (call: Call): Promise<Reply> | undefined =>
