@@ -237,6 +237,20 @@ for (const [what, lock] of [
   });
 }
 
+test("promise 4: of two that find the same dead owner, the later does not remove the lock of the earlier", async (t) => {
+  const file = join(folderFor(t), "data.json");
+  writeFileSync(`${file}.lock`, '{"pid":4194304,"started":"x"}\n');
+  const earlier = `{"pid":${process.ppid},"started":""}\n`;
+  // Where this store asks whether the owner lives, the other one has just taken over.
+  t.mock.method(process, "kill", (pid: number) => {
+    if (pid === process.ppid) return true;
+    writeFileSync(`${file}.lock`, earlier);
+    throw Object.assign(new Error("no such process"), { code: "ESRCH" });
+  });
+  await refused(opening(file), new RegExp(`in use by process ${process.ppid}\\.`));
+  assert.equal(textOf(`${file}.lock`), earlier);
+});
+
 test("promise 5: a write for which there is no room is refused and cut off, nothing of it is seen, and writing resumes", async (t) => {
   // A limit on the size of files makes a disk full for this process: the write comes back short, the next one fails.
   const limit = (bytes: string) => spawnSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]).status === 0;
@@ -458,4 +472,19 @@ test("a restore among writes and foldings leaves what was written after it, and 
   assert.ok(ids.includes("restored"));
   await store.close();
   assert.deepEqual(await idsIn((await openStore(t, file)).store), ids);
+});
+
+test("a restore that meets a folding waits for it, and both succeed", async (t) => {
+  const file = join(folderFor(t), "data.json");
+  const { store, warnings } = await openStore(t, file, { journal_bytes_max: 1 });
+  const before = write(store, note("before", "x".repeat(100_000)));
+  // In the first turn the batch gathers, in the second it goes to the disk; the folding that it leads to begins before
+  // the restore has its turn.
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  await store.restore({ format: 1, collections: { notes: [note("restored")] } });
+  await before;
+  assert.deepEqual(warnings, []);
+  const copy = await openStore(t, crashed(file, `${file}-copy`));
+  for (const each of [store, copy.store]) assert.deepEqual(await idsIn(each), ["restored"]);
 });
