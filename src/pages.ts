@@ -2,7 +2,7 @@
 // root, beside service.ts.
 import type { RateLimiter } from "./domain/limits.ts";
 import type { UnitParts } from "./domain/work.ts";
-import type { Door } from "./http/front.ts";
+import type { Door, HostDoor } from "./http/front.ts";
 import { explain, PROBLEMS } from "./http/problem.ts";
 import type { Services } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
@@ -26,7 +26,7 @@ export interface PagesParts {
 
 export interface Pages {
   /** Before all others: a live custom domain is a host of its own. */
-  readonly first: Door;
+  readonly hosts: HostDoor;
   readonly doors: readonly Door[];
 }
 
@@ -34,5 +34,5 @@ export function pages(parts: PagesParts): Pages {
   const dashboard = new Dashboard(dashboardRows, { ...parts, operations: routes, explain });
   const sites = new Sites({ ...parts, links: parts.services.links });
   const docs = docsDoor({ ...parts, rows: routes, problems: PROBLEMS, links: parts.services.links });
-  return { first: sites.domainDoor, doors: [sites.door, dashboard.door, docs] };
+  return { hosts: sites.domainDoor, doors: [sites.door, dashboard.door, docs] };
 }

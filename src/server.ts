@@ -13,7 +13,7 @@ import type { Journals } from "./embedding/journals.ts";
 import type { Call } from "./http/call.ts";
 import { type ControlDoorParts, controlDoor } from "./http/control-door.ts";
 import type { Faults } from "./http/faults.ts";
-import { api, front, health, home } from "./http/front.ts";
+import { api, front, health, home, unlessHost } from "./http/front.ts";
 import { ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { openApiDoor } from "./http/openapi.ts";
@@ -92,9 +92,7 @@ export class Server {
     const { visits } = this.#oauth;
     const told = { limiter: this.limiter, bell: this.#bell, retryWaits_ms: settings.retrySchedule };
     const web = pages({ unit: this.unit, visits, services, ...told });
-    const all = [
-      ...(controls ? [controlDoor({ ...controls, links })] : []),
-      web.first,
+    const doors = [
       api((call) => router.handle(call)),
       ...this.#oauth.doors,
       ...web.doors,
@@ -102,7 +100,8 @@ export class Server {
       openApiDoor(routes, links, controls?.rows),
       home(links),
     ];
-    const handle = front(all, links);
+    const inside = unlessHost(web.hosts, front(doors, links));
+    const handle = controls ? front([controlDoor({ ...controls, links }), inside], links) : inside;
     this.#listener.serve({
       ids: this.unit.ids,
       handle: (call) => {

@@ -101,7 +101,7 @@ export class Access {
 
   /** Who sends these Authorization headers. */
   authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
-    const [header = ""] = headers;
+    const header = headers[0] ?? "";
     const known = headers.length === 1 ? this.#known.get(header) : undefined;
     // The store is asked at every use, so that a deleted key or a revoked token is refused at the next call.
     if (known?.hash !== undefined) return this.#holder(this.#store.find(apiKeys, "hash", [known.hash]));

@@ -14,7 +14,6 @@ export const RATE_WINDOW_S = decide("8.rate-window", 60, {
 });
 
 export interface Rate {
-  readonly limit: number;
   readonly remaining: number;
   /** Seconds until the window ends, rounded up. */
   readonly reset_s: number;
@@ -28,13 +27,13 @@ interface Window {
 
 export class RateLimiter {
   readonly #clock: Clock;
-  readonly #limit: number | null;
+  /** Requests per window; null for no limit. */
+  readonly limit: number | null;
   readonly #windows = new Map<string, Window>();
 
-  /** `limit`: requests per window; null for no limit. */
   constructor(clock: Clock, limit: number | null) {
     this.#clock = clock;
-    this.#limit = limit;
+    this.limit = limit;
   }
 
   /** Counts a request. Undefined where there is no limit. */
@@ -52,7 +51,7 @@ export class RateLimiter {
   }
 
   #rate(accountId: string, cost: 0 | 1): Rate | undefined {
-    if (this.#limit === null) return undefined;
+    if (this.limit === null) return undefined;
     const now = this.#clock.now();
     let window = this.#windows.get(accountId);
     if (window === undefined || now >= window.ends) {
@@ -61,10 +60,9 @@ export class RateLimiter {
     }
     window.count += cost;
     return {
-      limit: this.#limit,
-      remaining: Math.max(this.#limit - window.count, 0),
+      remaining: Math.max(this.limit - window.count, 0),
       reset_s: Math.ceil((window.ends - now) / 1_000),
-      exceeded: window.count > this.#limit,
+      exceeded: window.count > this.limit,
     };
   }
 }

@@ -29,10 +29,10 @@ export const one = <R extends object>(view: View<R>, status = 200): Answer<R> =>
 /** 201 with Location. `at` is the path of the collection, where it is not the one that was posted to. */
 export const created = <R extends Identified>(view: View<R>, at?: (record: R) => string): Answer<R> => ({
   ...one(view, CREATED),
-  present: (record, presenter, place) => ({
-    ...one(view).present(record, presenter, place),
-    headers: { location: location(record, presenter, place, at) },
-  }),
+  present: (record, presenter, place) => {
+    const { text, etag } = presenter.once(view, record);
+    return { text, etag, headers: { location: location(record, presenter, place, at) } };
+  },
 });
 
 const CREATED = decide("4.create-status", 201, {
@@ -50,12 +50,12 @@ export const createdOnce = <N, R extends Identified>(
   shape: { kind: "one", view, shownOnce: names },
   present(result, presenter, place) {
     const { record, shown } = split(result, presenter.links);
-    const text = presenter.text(view, record);
+    const { text, etag } = presenter.once(view, record);
     return {
       text: extended(text, shown),
       kept: extended(text, Object.fromEntries(names.map((name) => [name, null]))),
       headers: { location: location(record, presenter, place), "cache-control": "no-store" },
-      etag: presenter.etag(view, record),
+      etag,
     };
   },
 });

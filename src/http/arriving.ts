@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Refusal, refuse } from "../domain/refusal.ts";
 import { decide } from "../kit/decisions.ts";
 import { readBody } from "./body.ts";
-import type { Call } from "./call.ts";
+import type { Call, Headers } from "./call.ts";
 
 export const LIMITS = decide(
   "8.request-limits",
@@ -35,20 +35,37 @@ const EXPECTATION = decide("7.expect", "100-continue", {
   why: "RFC 9110 10.1.1 knows this one: a client may wait to be told that its body is wanted",
 });
 
-export function callOf(id: string, request: IncomingMessage, response: ServerResponse): Call {
-  const target = originForm(request.url ?? "/");
-  const mark = target.indexOf("?");
-  const { headers } = request;
-  return {
-    id,
-    method: request.method ?? "GET",
-    path: mark < 0 ? target : target.slice(0, mark),
-    query: mark < 0 ? "" : target.slice(mark + 1),
-    host: hostOf(headers.host ?? ""),
-    headers,
-    values: (name) => valuesOf(request.rawHeaders, name),
-    body: (limit) => readBody(request, limit, () => continueIfAsked(request, response)),
-  };
+/** The head of a request; its body stays where it is until it is asked for. */
+export class Arrived implements Call {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly host: string;
+  readonly headers: Headers;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+
+  constructor(id: string, request: IncomingMessage, response: ServerResponse) {
+    const target = originForm(request.url ?? "/");
+    const mark = target.indexOf("?");
+    this.id = id;
+    this.method = request.method ?? "GET";
+    this.path = mark < 0 ? target : target.slice(0, mark);
+    this.query = mark < 0 ? "" : target.slice(mark + 1);
+    this.headers = request.headers;
+    this.host = hostOf(request.headers.host ?? "");
+    this.#request = request;
+    this.#response = response;
+  }
+
+  values(name: string): readonly string[] {
+    return valuesOf(this.#request.rawHeaders, name);
+  }
+
+  body(limit_bytes: number): Promise<Buffer | Refusal> {
+    return readBody(this.#request, limit_bytes, () => continueIfAsked(this.#request, this.#response));
+  }
 }
 
 /** Requests whose client was told to go on and send the body. */
@@ -67,7 +84,13 @@ function originForm(target: string): string {
   return pathname + search;
 }
 
-const hostOf = (host: string): string => host.toLowerCase().replace(/:\d*$/, "");
+/** Nearly all requests name the same host; working it out anew took 0.15 of the 15 us of a GET. */
+let last = { given: "", host: "" };
+
+function hostOf(given: string): string {
+  if (given !== last.given) last = { given, host: given.toLowerCase().replace(/:\d*$/, "") };
+  return last.host;
+}
 
 function valuesOf(raw: readonly string[], name: string): string[] {
   const values: string[] = [];

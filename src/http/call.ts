@@ -29,7 +29,8 @@ export interface Reply {
   readonly status: number;
   /** Instead of an answer; only a test that asked for it sees this. */
   readonly cut?: Cut;
-  readonly headers: Readonly<Record<string, string | string[]>>;
+  /** Whoever makes a reply gives this away with it: what passes it on may add to it. */
+  readonly headers: Record<string, string | string[]>;
   readonly body: string | Buffer;
   /** Makes the answer go on after `body`, until the client leaves or the server stops. */
   readonly live?: Live;

@@ -1,5 +1,5 @@
 // The front door: which part of the server a path belongs to (contract, part 1). Each part is asked in turn; what none
-// of them knows is a 404. Nothing here looks further than the path.
+// of them knows is a 404. Nothing here looks further than the path and the host.
 
 import { refuse } from "../domain/refusal.ts";
 import { decide } from "../kit/decisions.ts";
@@ -7,19 +7,30 @@ import { type Call, empty, type Handler, jsonReply, type Reply, VERSION_PREFIX }
 import { ADDRESSES } from "./links.ts";
 import { type ProblemLinks, problem } from "./problem.ts";
 
-/** Answers undefined where the call is not for it. */
-export type Door = (call: Call) => Promise<Reply | undefined> | undefined;
+/** Undefined where the call is not for it, which the path alone tells. */
+export type Door = (call: Call) => Promise<Reply> | undefined;
 
 export function front(doors: readonly Door[], links: ProblemLinks): Handler {
-  return async (call) => {
+  return (call) => {
     for (const door of doors) {
       const coming = door(call);
-      const reply = coming && (await coming);
-      if (reply !== undefined) return reply;
+      if (coming !== undefined) return coming;
     }
-    return problem(refuse({ code: "not_found", detail: unknownPath(call.path) }), call.id, links);
+    const refusal = refuse({ code: "not_found", detail: unknownPath(call.path) });
+    return Promise.resolve(problem(refusal, call.id, links));
   };
 }
+
+/** Answers what came for a host of its own; undefined, at once or later, where the Host header names none. */
+export type HostDoor = (call: Call) => Promise<Reply | undefined> | undefined;
+
+/** Asks `hosts` first: under a live custom domain every path belongs to its app. */
+export const unlessHost =
+  (hosts: HostDoor, inside: Handler): Handler =>
+  (call) => {
+    const coming = hosts(call);
+    return coming === undefined ? inside(call) : coming.then((reply) => reply ?? inside(call));
+  };
 
 const SUPPORTED = decide("9.other-versions", VERSION_PREFIX, {
   open: "what a path of another version answers",

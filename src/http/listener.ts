@@ -8,7 +8,7 @@ import { refuse } from "../domain/refusal.ts";
 import { StorageUnavailable } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import type { Ids } from "../kit/ids.ts";
-import { callOf, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
+import { Arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
 import type { Call, Handler, Live, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
 import { internalError, type ProblemLinks, problem } from "./problem.ts";
@@ -46,10 +46,17 @@ export interface Tls {
   readonly key: string;
 }
 
+/** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
+function failed(parts: ListenerParts, call: Call, error: unknown): Reply {
+  parts.onError(error, call.id);
+  const refusal = error instanceof StorageUnavailable ? refuse({ code: "storage_unavailable" }) : internalError;
+  return problem(refusal, call.id, parts.links);
+}
+
 export class Listener {
   readonly #server: Server;
-  /** The answers begun on each connection; those that are finished go when the next begins. */
-  readonly #begun = new WeakMap<Duplex, readonly ServerResponse[]>();
+  /** The answers begun on each connection, in order; those that are finished go when the next begins. */
+  readonly #begun = new WeakMap<Duplex, ServerResponse[]>();
   /** The answers that go on until the server stops. */
   readonly #live = new Set<ServerResponse>();
   /** Requests that came between `listen` and `serve`. */
@@ -133,24 +140,17 @@ export class Listener {
 
   async #answer(parts: ListenerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = performance.now();
-    const { socket } = request;
-    this.#begun.set(socket, [...this.#open(socket), response]);
-    const call = callOf(parts.ids.next(REQUEST_ID.prefix), request, response);
-    const reply = await this.#reply(parts, call, request);
-    const status = this.#send(parts, request, response, call, reply);
-    parts.onAnswer(call, status, performance.now() - started);
-  }
-
-  /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
-  async #reply(parts: ListenerParts, call: Call, request: IncomingMessage): Promise<Reply> {
+    this.#note(request.socket, response);
+    const call = new Arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
+    let reply: Reply;
     try {
       const unfit = unfitRequest(request);
-      return unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
+      reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
     } catch (error) {
-      parts.onError(error, call.id);
-      const refusal = error instanceof StorageUnavailable ? refuse({ code: "storage_unavailable" }) : internalError;
-      return problem(refusal, call.id, parts.links);
+      reply = failed(parts, call, error);
     }
+    const status = this.#send(parts, request, response, call, reply);
+    parts.onAnswer(call, status, performance.now() - started);
   }
 
   /** Writes the reply; one that Node refuses to write (a line break in a header) is a fault like any other. */
@@ -207,6 +207,16 @@ export class Listener {
       this.#live.delete(response);
       end();
     });
+  }
+
+  #note(socket: Duplex, response: ServerResponse): void {
+    const begun = this.#begun.get(socket);
+    if (begun === undefined) {
+      this.#begun.set(socket, [response]);
+      return;
+    }
+    while (begun[0]?.writableFinished) begun.shift();
+    begun.push(response);
   }
 
   /** The answers that are not finished: more than one where requests are pipelined. */

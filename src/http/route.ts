@@ -18,6 +18,8 @@ import {
   UNKNOWN_MEMBER,
 } from "../kit/schema.ts";
 import { BODY_BYTES } from "./body.ts";
+import { JSON_TYPE } from "./call.ts";
+import { announced } from "./deprecation.ts";
 import type { ServiceLinks } from "./links.ts";
 import type { Presenter, View } from "./view.ts";
 
@@ -126,8 +128,10 @@ export interface Row extends RowBase<string> {
   readonly answer: { readonly status: number; readonly shape: AnswerShape };
   readonly bodyLimit: number;
   readonly paramNames: readonly string[];
-  /** What is wrong with these query parameters. */
-  readonly queryFaults: (query: RawQuery) => readonly FieldError[];
+  /** The query parameters as `begin` takes them, or all that is wrong with them. */
+  readonly readQuery: (query: RawQuery) => { readonly value: unknown } | { readonly faults: readonly FieldError[] };
+  /** What every success says of itself, whatever its content. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly begin: (input: Input) => Prepared;
   /** How a value that `run` put through its unit of work goes out. */
   readonly present: (result: unknown, presenter: Presenter, place: Place) => Presented;
@@ -141,7 +145,8 @@ export interface Input {
   readonly params: { readonly [name: string]: string };
   readonly services: Services;
   readonly presenter: Presenter;
-  readonly query: RawQuery;
+  /** What `readQuery` made of it. */
+  readonly query: unknown;
   /** What If-Match and If-None-Match say to this ETag. */
   readonly judge: (etag: string) => Refusal | undefined;
 }
@@ -169,9 +174,13 @@ export function route<P extends string, R, Q = unknown, B = undefined, T extends
     example: spec.example,
     bodyLimit: spec.bodyLimit ?? BODY_BYTES,
     paramNames: [...spec.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ""),
-    queryFaults(raw) {
+    readQuery(raw) {
       const read = parse(query, raw);
-      return "faults" in read ? read.faults.map(parameterError) : [];
+      return "faults" in read ? { faults: read.faults.map(parameterError) } : read;
+    },
+    headers: {
+      ...(answer.shape.kind === "nothing" ? {} : { "content-type": JSON_TYPE }),
+      ...announced(spec.operation),
     },
     begin: (input) => prepare(spec, input),
     // The unit of work passes on what `run` answers, which is an R.
@@ -209,12 +218,11 @@ function prepare<P extends string, R, Q, B, T extends object>(spec: RowSpec<P, Q
       const schema = spec.body && ("of" in spec.body ? spec.body.of(services) : spec.body);
       const body = schema ? parse(schema, raw) : { value: trusted<B>(undefined) };
       if ("faults" in body) return refuse({ code: "validation_failed", errors: body.faults.map(bodyError) });
-      const query = spec.query ? parse(spec.query, input.query) : { value: trusted<Q>(undefined) };
-      if ("faults" in query)
-        return refuse({ code: "invalid_parameter", detail: "", errors: query.faults.map(parameterError) });
+      // `readQuery` of this row made it, with this row's schema.
+      const query = trusted<Q>(input.query);
       const expect = (record: T) => target && input.judge(presenter.etag(target.view, record));
       // Written out: a spread here took 2.5 of the 6.5 us between listener and answer.
-      return () => spec.run({ unit, caller, services, params, query: query.value, body: body.value, expect });
+      return () => spec.run({ unit, caller, services, params, query, body: body.value, expect });
     },
   };
 }

@@ -7,14 +7,13 @@ import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { decide } from "../kit/decisions.ts";
 import { parseJson, unfitMediaType } from "./body.ts";
-import { type Call, empty, JSON_TYPE, type Reply, VERSION_PREFIX } from "./call.ts";
+import { type Call, empty, type Reply, VERSION_PREFIX } from "./call.ts";
 import { type Conditions, conditionsOf, judge, UNCHANGED } from "./conditional.ts";
-import { announced } from "./deprecation.ts";
 import type { Faults } from "./faults.ts";
 import { idempotencyKey, Once, RememberingUnit } from "./idempotency.ts";
 import { problem } from "./problem.ts";
 import { queryOf } from "./query.ts";
-import type { Prepared, Presented, RawQuery, Row, Services } from "./route.ts";
+import type { Prepared, Presented, Row, Services } from "./route.ts";
 import { type Found, RouteTree } from "./route-tree.ts";
 import type { Presenter } from "./view.ts";
 
@@ -37,9 +36,12 @@ interface Request {
   readonly caller: Caller;
   readonly row: Row;
   readonly params: { readonly [name: string]: string };
-  readonly query: RawQuery;
+  readonly query: unknown;
   readonly conditions: Conditions;
+  readonly key: string | undefined;
 }
+
+type Answer = Reply | Refusal;
 
 interface Body {
   readonly bytes: Buffer;
@@ -51,10 +53,12 @@ const NO_BODY: Body = { bytes: Buffer.alloc(0), value: undefined };
 export class Router {
   readonly #parts: RouterParts;
   readonly #tree: RouteTree;
+  readonly #ratePolicy: string;
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
     this.#tree = new RouteTree(parts.rows);
+    this.#ratePolicy = ratePolicy(parts.limiter.limit);
   }
 
   /** Answers a call whose path starts with /v1. */
@@ -67,11 +71,18 @@ export class Router {
     const rate = unfit ? limiter.peek(caller.account.id) : limiter.count(caller.account.id);
     const answer = unfit ?? exceeded(rate) ?? (await this.#route(call, caller));
     const reply = answer instanceof Refusal ? problem(answer, call.id, services.links) : answer;
-    return rate === undefined || reply.cut ? reply : withRate(reply, rate);
+    if (rate !== undefined) {
+      reply.headers[RATE_HEADERS.policy] = this.#ratePolicy;
+      reply.headers[RATE_HEADERS.state] = `"default";r=${rate.remaining};t=${rate.reset_s}`;
+    }
+    return reply;
   }
 
-  /** The route, its method and the scope; then a fault, where one stands in the operation's place. */
-  async #route(call: Call, caller: Caller): Promise<Reply | Refusal> {
+  /**
+   * The route, its method and the scope; then a fault, where one stands in the operation's place. This step and the
+   * next wait for nothing themselves: as asynchronous functions they took 0.25 of the 2.4 us of a GET in here.
+   */
+  #route(call: Call, caller: Caller): Answer | Promise<Answer> {
     const found = this.#tree.find(call.path.slice(VERSION_PREFIX.length));
     if (found === undefined) return refuse({ code: "not_found", detail: "There is no such path." });
     if (call.method === "OPTIONS") return empty(OPTIONS_STATUS, { allow: found.allow.join(", ") });
@@ -80,27 +91,49 @@ export class Router {
     const { scope } = row;
     if (scope !== null && !allows(caller.scopes, scope)) return refuse({ code: "insufficient_scope", scope });
     const { faults } = this.#parts;
-    const struck = faults?.armed ? await faults.strike(call, row) : undefined;
-    return struck ?? (await this.#inputs(call, caller, row, paramsOf(row, found)));
+    const params = paramsOf(row, found);
+    return faults?.armed
+      ? this.#unlessStruck(faults, call, caller, row, params)
+      : this.#inputs(call, caller, row, params);
   }
 
-  /** Headers and query, all their faults in one answer; then the body; then what this Idempotency-Key was answered. */
-  async #inputs(call: Call, caller: Caller, row: Row, params: Request["params"]): Promise<Reply | Refusal> {
+  async #unlessStruck(
+    faults: Faults,
+    call: Call,
+    caller: Caller,
+    row: Row,
+    params: Request["params"],
+  ): Promise<Answer> {
+    return (await faults.strike(call, row)) ?? this.#inputs(call, caller, row, params);
+  }
+
+  /** Headers and query, all their faults in one answer. */
+  #inputs(call: Call, caller: Caller, row: Row, params: Request["params"]): Answer | Promise<Answer> {
     const faults: FieldError[] = [];
     const conditions = conditionsOf(call, faults);
     const key = idempotencyKey(call, faults);
-    const query = queryOf(call.query, faults);
-    faults.push(...row.queryFaults(query));
-    if (faults.length > 0) return badInput(faults);
-    const body = row.body === undefined ? NO_BODY : await readBody(call, row);
-    if (body instanceof Refusal) return body;
-    const request: Request = { call, caller, row, params, query, conditions };
-    if (key === undefined) return await this.#operate(request, new Unit(this.#parts.unit, call.id), body);
-    return await this.#once(request, new Once(this.#parts.unit, caller, key, call, body.bytes), body);
+    const query = row.readQuery(queryOf(call.query, faults));
+    if ("faults" in query) faults.push(...query.faults);
+    if ("faults" in query || faults.length > 0) return badInput(faults);
+    const request: Request = { call, caller, row, params, query: query.value, conditions, key };
+    return row.body === undefined ? this.#perform(request, NO_BODY) : this.#withBody(request);
+  }
+
+  async #withBody(request: Request): Promise<Answer> {
+    const body = await readBody(request.call, request.row);
+    return body instanceof Refusal ? body : this.#perform(request, body);
+  }
+
+  /** Once for each Idempotency-Key; without one, at every request. */
+  #perform(request: Request, body: Body): Promise<Answer> {
+    const { call, caller, key } = request;
+    const { unit } = this.#parts;
+    if (key === undefined) return this.#operate(request, new Unit(unit, call.id), body);
+    return this.#once(request, new Once(unit, caller, key, call, body.bytes), body);
   }
 
   /** Replays what the key's first request was answered, or answers it now and keeps the answer. */
-  async #once(request: Request, once: Once, body: Body): Promise<Reply | Refusal> {
+  async #once(request: Request, once: Once, body: Body): Promise<Answer> {
     const before = await once.begin();
     if (before) return before;
     const { row, call } = request;
@@ -118,7 +151,7 @@ export class Router {
   }
 
   /** The resource, the fields, the operation, and what the conditions say to its answer. */
-  async #operate(request: Request, unit: Unit, body: Body): Promise<Reply | Refusal> {
+  async #operate(request: Request, unit: Unit, body: Body): Promise<Answer> {
     const { call, row, conditions } = request;
     const prepared = this.#prepare(request, unit);
     const missing = prepared.find && (await prepared.find());
@@ -175,17 +208,15 @@ async function readBody(call: Call, row: Row): Promise<Body | Refusal> {
 }
 
 function replyOf(row: Row, presented: Presented, body: string): Reply {
-  const headers: OwnHeaders = row.answer.shape.kind === "nothing" ? {} : { "content-type": JSON_TYPE };
+  const headers: Reply["headers"] = {};
+  add(headers, row.headers);
   if (presented.etag) headers.etag = presented.etag;
   add(headers, presented.headers);
-  add(headers, announced(row.operation));
   return { status: row.answer.status, headers, body };
 }
 
-type OwnHeaders = Record<string, string | string[]>;
-
 /** One by one: spreads in their place took 4 % of a create and 2 % of a GET. */
-function add(into: OwnHeaders, headers: Reply["headers"]): void {
+function add(into: Reply["headers"], headers: Readonly<Record<string, string>>): void {
   for (const name in headers) into[name] = headers[name] ?? "";
 }
 
@@ -212,10 +243,4 @@ const RATE_HEADERS = decide(
   },
 );
 
-function withRate({ status, headers, body }: Reply, rate: Rate): Reply {
-  const all: OwnHeaders = {};
-  add(all, headers);
-  all[RATE_HEADERS.policy] = `"default";q=${rate.limit};w=${RATE_WINDOW_S}`;
-  all[RATE_HEADERS.state] = `"default";r=${rate.remaining};t=${rate.reset_s}`;
-  return { status, headers: all, body };
-}
+const ratePolicy = (limit: number | null): string => `"default";q=${limit};w=${RATE_WINDOW_S}`;

@@ -2,9 +2,9 @@
 // durable yet. It answers every question as if they were made. What they do to a list is worked out when that list is
 // first asked for, so that a transaction that only writes pays for no list.
 import { UniqueViolation } from "../domain/store.ts";
-import type { Fields, Key, KeyRule, ListRule, TableRule } from "./rules.ts";
+import type { Fields, Key, ListRule, TableRule, UniqueRule } from "./rules.ts";
 import type { Place, Row } from "./sorted-rows.ts";
-import { type Change, newStamp, type View } from "./view.ts";
+import { type Change, newStamp, type Stamp, type View } from "./view.ts";
 
 /** A row that came into a list (`record`) or went out of it (none). */
 interface Edit extends Place {
@@ -19,13 +19,17 @@ interface Edits {
 
 const NONE: Edits = { all: [], stamp: 0 };
 
+/** So many changes are gone through one by one; a request makes two or three. */
+const FEW = 8;
+
 export class Overlay implements View {
   /** The state below. May be exchanged for an equal one: when the commits below have become durable. */
   base: View;
   readonly changes: Change[] = [];
-  readonly #rows = new Map<TableRule, Map<string, Row | null>>();
   // Most transactions write a record or two of collections without unique keys, and look at no list that they changed.
-  #holders: Map<KeyRule, Map<Key, Row | null>> | undefined;
+  /** The last change of each record, once there are more than a few. */
+  #latest: Map<TableRule, Map<string, Change>> | undefined;
+  #holders: Map<UniqueRule, Map<Key, Row | null>> | undefined;
   #lists: Map<ListRule, { seen: number; readonly edits: Map<Key, Edits> }> | undefined;
   #seq: number;
 
@@ -39,11 +43,12 @@ export class Overlay implements View {
   }
 
   row(table: TableRule, id: string): Row | undefined {
-    const own = this.#rows.get(table)?.get(id);
-    return own === undefined ? this.base.row(table, id) : (own ?? undefined);
+    const own = this.#lastOf(table, id);
+    if (own === undefined) return this.base.row(table, id);
+    return own.after && { record: own.after, seq: own.seq };
   }
 
-  holder(table: TableRule, unique: KeyRule, key: Key): Row | undefined {
+  holder(table: TableRule, unique: UniqueRule, key: Key): Row | undefined {
     const own = this.#holders?.get(unique)?.get(key);
     return own === undefined ? this.base.holder(table, unique, key) : (own ?? undefined);
   }
@@ -73,7 +78,7 @@ export class Overlay implements View {
     return rank;
   }
 
-  stamp(table: TableRule, list: ListRule, key: Key): number {
+  stamp(table: TableRule, list: ListRule, key: Key): Stamp {
     return this.#edits(table, list, key).stamp || this.base.stamp(table, list, key);
   }
 
@@ -86,19 +91,17 @@ export class Overlay implements View {
 
   put(table: TableRule, record: Fields): void {
     const before = this.row(table, record.id);
-    for (const [name, unique] of table.uniques) this.#claim(table, name, unique, record);
-    const row = { record, seq: before?.seq ?? this.#seq++ };
-    for (const unique of table.uniques.values()) this.#hold(unique, before?.record, row);
-    this.#set(table, record.id, row);
-    this.changes.push({ table, id: record.id, before: before?.record, after: record, seq: row.seq });
+    for (const unique of table.uniqueRules) this.#claim(table, unique, record);
+    const seq = before?.seq ?? this.#seq++;
+    for (const unique of table.uniqueRules) this.#hold(unique, before?.record, { record, seq });
+    this.#change({ table, id: record.id, before: before?.record, after: record, seq });
   }
 
   remove(table: TableRule, id: string): void {
     const before = this.row(table, id);
     if (before === undefined) return;
-    for (const unique of table.uniques.values()) this.#hold(unique, before.record, undefined);
-    this.#set(table, id, null);
-    this.changes.push({ table, id, before: before.record, after: undefined, seq: before.seq });
+    for (const unique of table.uniqueRules) this.#hold(unique, before.record, undefined);
+    this.#change({ table, id, before: before.record, after: undefined, seq: before.seq });
   }
 
   /** Makes the changes of another overlay in this one, where new records get their real sequence numbers. */
@@ -109,14 +112,14 @@ export class Overlay implements View {
     }
   }
 
-  #claim(table: TableRule, name: string, unique: KeyRule, record: Fields): void {
+  #claim(table: TableRule, unique: UniqueRule, record: Fields): void {
     const key = unique.keyOf(record);
     const holder = key === undefined ? undefined : this.holder(table, unique, key);
     if (holder !== undefined && holder.record.id !== record.id)
-      throw new UniqueViolation(`${table.name}.${name}: ${String(key)} is held by ${holder.record.id}`);
+      throw new UniqueViolation(`${table.name}.${unique.name}: ${String(key)} is held by ${holder.record.id}`);
   }
 
-  #hold(unique: KeyRule, before: Fields | undefined, row: Row | undefined): void {
+  #hold(unique: UniqueRule, before: Fields | undefined, row: Row | undefined): void {
     this.#holders ??= new Map();
     const own = this.#holders.get(unique) ?? new Map<Key, Row | null>();
     this.#holders.set(unique, own);
@@ -126,10 +129,22 @@ export class Overlay implements View {
     if (key !== undefined && row !== undefined) own.set(key, row);
   }
 
-  #set(table: TableRule, id: string, row: Row | null): void {
-    const own = this.#rows.get(table);
-    if (own === undefined) this.#rows.set(table, new Map<string, Row | null>().set(id, row));
-    else own.set(id, row);
+  #change(change: Change): void {
+    this.changes.push(change);
+    if (this.#latest !== undefined) noteLatest(this.#latest, change);
+    else if (this.changes.length > FEW) {
+      this.#latest = new Map();
+      for (const each of this.changes) noteLatest(this.#latest, each);
+    }
+  }
+
+  #lastOf(table: TableRule, id: string): Change | undefined {
+    if (this.#latest !== undefined) return this.#latest.get(table)?.get(id);
+    return this.changes.findLast((change) => change.table === table && change.id === id);
+  }
+
+  #changes(table: TableRule): boolean {
+    return this.#latest?.has(table) ?? this.changes.some((change) => change.table === table);
   }
 
   #edits(table: TableRule, list: ListRule, key: Key): Edits {
@@ -138,7 +153,7 @@ export class Overlay implements View {
 
   /** What the changes so far do to the lists of one index; undefined where none is of its collection. */
   #effects(table: TableRule, list: ListRule): ReadonlyMap<Key, Edits> | undefined {
-    if (!this.#rows.has(table)) return undefined;
+    if (!this.#changes(table)) return undefined;
     this.#lists ??= new Map();
     const known = this.#lists.get(list) ?? { seen: 0, edits: new Map<Key, Edits>() };
     this.#lists.set(list, known);
@@ -189,6 +204,12 @@ class Page {
     if (this.#skip > 0) this.#skip -= 1;
     else if (!this.full) this.records.push(record);
   }
+}
+
+function noteLatest(latest: Map<TableRule, Map<string, Change>>, change: Change): void {
+  const own = latest.get(change.table);
+  if (own === undefined) latest.set(change.table, new Map([[change.id, change]]));
+  else own.set(change.id, change);
 }
 
 const growth = (edit: Edit): number => (edit.record === undefined ? -1 : 1);

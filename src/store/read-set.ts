@@ -2,9 +2,9 @@
 // commit when every one of its questions would now be answered the same. That absent records, counts and pages count
 // as answers is what keeps phantoms out. When an answer has changed, the run is given up at its next question, so that
 // work never sees two states at once.
-import type { Fields, Key, KeyRule, ListRule, Rules, TableRule } from "./rules.ts";
+import type { Fields, Key, ListRule, Rules, TableRule, UniqueRule } from "./rules.ts";
 import type { Place, Row } from "./sorted-rows.ts";
-import type { View } from "./view.ts";
+import type { Stamp, View } from "./view.ts";
 
 /** A state and the rules of its collections. */
 export interface Source {
@@ -51,7 +51,7 @@ export class ReadSet implements View {
     return row;
   }
 
-  holder(table: TableRule, unique: KeyRule, key: Key): Row | undefined {
+  holder(table: TableRule, unique: UniqueRule, key: Key): Row | undefined {
     const row = this.#view().holder(table, unique, key);
     this.#asked.push({ question: (view) => view.holder(table, unique, key)?.record, answer: row?.record });
     return row;
@@ -75,7 +75,7 @@ export class ReadSet implements View {
     return this.#view().rank(table, list, key, place);
   }
 
-  stamp(table: TableRule, list: ListRule, key: Key): number {
+  stamp(table: TableRule, list: ListRule, key: Key): Stamp {
     return this.#ask((view) => view.stamp(table, list, key));
   }
 

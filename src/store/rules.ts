@@ -18,33 +18,55 @@ export interface KeyRule {
 }
 
 export interface ListRule extends KeyRule {
+  /** Its number among the indexes of its collection. */
+  readonly at: number;
+  /** Whether a field orders the list before creation does. */
+  readonly ordered: boolean;
   /** The text that the list is ordered by before creation order; the same for all where no field is named. */
   orderOf(record: Fields): string;
 }
 
+export interface UniqueRule extends KeyRule {
+  /** Its number among the unique keys of its collection. */
+  readonly at: number;
+  readonly name: string;
+}
+
 export interface TableRule {
+  /** Its number among the collections. What belongs to a rule stands in an array under its number. */
+  readonly at: number;
   readonly name: string;
   readonly lists: ReadonlyMap<string, ListRule>;
-  readonly uniques: ReadonlyMap<string, KeyRule>;
+  readonly uniques: ReadonlyMap<string, UniqueRule>;
+  /** The same by number. */
+  readonly listRules: readonly ListRule[];
+  readonly uniqueRules: readonly UniqueRule[];
 }
 
 /** The rules of all collections, by name. Made once a store: the rules themselves are what lists are known by. */
 export type Rules = ReadonlyMap<string, TableRule>;
 
 export const rulesOf = (collections: readonly AnyCollection[]): Rules =>
-  new Map(collections.map((collection) => [collection.name, tableRule(collection)]));
+  new Map(collections.map((collection, at) => [collection.name, tableRule(collection, at)]));
 
-function tableRule(from: AnyCollection): TableRule {
-  const lists = Object.entries(from.indexes).map(([name, { by, order }]) => [name, listRule(by, order)] as const);
-  const uniques = Object.entries(from.unique).map(([name, fields]) => [name, keyRule(fields)] as const);
-  return { name: from.name, lists: new Map(lists), uniques: new Map(uniques) };
+function tableRule(from: AnyCollection, at: number): TableRule {
+  const lists = new Map(
+    Object.entries(from.indexes).map(([name, { by, order }], at) => [name, listRule(at, by, order)] as const),
+  );
+  const uniques = new Map(
+    Object.entries(from.unique).map(([name, fields], at) => [name, { ...keyRule(fields), at, name }] as const),
+  );
+  const byNumber = { listRules: [...lists.values()], uniqueRules: [...uniques.values()] };
+  return { at, name: from.name, lists, uniques, ...byNumber };
 }
 
-function listRule(by: readonly string[], order: string | undefined): ListRule {
+function listRule(at: number, by: readonly string[], order: string | undefined): ListRule {
   const rule = keyRule(by);
-  if (order === undefined) return { ...rule, orderOf: () => "" };
+  if (order === undefined) return { ...rule, at, ordered: false, orderOf: () => "" };
   return {
     ...rule,
+    at,
+    ordered: true,
     keyOf: (record) => (isNothing(record[order]) ? undefined : rule.keyOf(record)),
     orderOf: (record) => String(record[order]),
   };
@@ -55,7 +77,7 @@ function keyRule(fields: readonly string[]): KeyRule {
   if (fields.length === 1)
     return {
       keyOf: (record) => scalarKey(record[only]),
-      keyFor: ([value]) => scalarKey(value),
+      keyFor: (values) => scalarKey(values[0]),
       valuesOf: (key) => [key],
     };
   if (fields.length === 2) return pairRule(fields);
@@ -80,7 +102,7 @@ function pairRule([first = "", second = ""]: readonly string[]): KeyRule {
   };
   return {
     keyOf: (record) => keyOf(record[first], record[second]),
-    keyFor: ([a, b]) => keyOf(a, b),
+    keyFor: (values) => keyOf(values[0], values[1]),
     valuesOf: separated,
   };
 }

@@ -2,6 +2,7 @@
 // reading at any offset cost about the same in a list of ten as in one of a million. It refuses nothing: that a row is
 // there once is the table's to see to.
 import type { Fields } from "./rules.ts";
+import { newStamp } from "./view.ts";
 
 /** A record and when it was created. The record is exchanged when it is replaced and its place stays. */
 export interface Row {
@@ -19,8 +20,9 @@ const CHUNK_MAX = 1024;
 
 export class SortedRows {
   readonly #orderOf: (record: Fields) => string;
-  #chunks: Row[][] = [];
+  readonly #chunks: Row[][] = [];
   #length = 0;
+  #stamp = 0;
 
   constructor(orderOf: (record: Fields) => string) {
     this.#orderOf = orderOf;
@@ -30,13 +32,14 @@ export class SortedRows {
     return this.#length;
   }
 
+  /** Another one after each insertion and deletion. */
+  get stamp(): number {
+    return this.#stamp;
+  }
+
   insert(row: Row): void {
     this.#length += 1;
-    // There is a list for each request with its one event: a literal is as long as it must be, `push` leaves room.
-    if (this.#length === 1) {
-      this.#chunks = [[row]];
-      return;
-    }
+    this.#stamp = newStamp();
     const place = { order: this.#orderOf(row.record), seq: row.seq };
     const last = this.#chunks.at(-1);
     // Nearly always a row comes last; loading a million goes this way.
@@ -61,6 +64,7 @@ export class SortedRows {
     else chunk.splice(within, 1);
     if (chunk.length === 0) this.#chunks.splice(at, 1);
     this.#length -= 1;
+    this.#stamp = newStamp();
   }
 
   /** How many rows stand before the place. */

@@ -1,27 +1,30 @@
 // All records in memory, with the lists and unique keys they are found by: the state that is committed. Everything here
 // answers and changes at once; what is not committed yet lies in an Overlay on top. It keeps no promise about disks.
-import type { Fields, Key, KeyRule, ListRule, Rules, TableRule } from "./rules.ts";
-import { type Place, type Row, SortedRows } from "./sorted-rows.ts";
-import { type Change, newStamp, type View } from "./view.ts";
-
-interface Partition {
-  readonly rows: SortedRows;
-  stamp: number;
-}
+import { ListIndex } from "./list-index.ts";
+import type { Fields, Key, ListRule, Rules, TableRule, UniqueRule } from "./rules.ts";
+import type { Place, Row } from "./sorted-rows.ts";
+import type { Change, Stamp, View } from "./view.ts";
 
 interface Table {
+  readonly rule: TableRule;
   /** In creation order: a Map keeps the place of a key that is set again. */
   readonly rows: Map<string, Row>;
-  readonly lists: Map<ListRule, Map<Key, Partition>>;
-  readonly holders: Map<KeyRule, Map<Key, Row>>;
+  readonly lists: readonly ListIndex[];
+  readonly holders: readonly Holders[];
+}
+
+/** Who holds each key of a unique rule. */
+interface Holders {
+  readonly rule: UniqueRule;
+  readonly held: Map<Key, Row>;
 }
 
 export class Tables implements View {
-  readonly #tables: ReadonlyMap<TableRule, Table>;
+  readonly #tables: readonly Table[];
   #seq = 0;
 
   constructor(rules: Rules) {
-    this.#tables = new Map(Array.from(rules.values(), (rule) => [rule, emptyTable(rule)]));
+    this.#tables = Array.from(rules.values(), emptyTable);
   }
 
   /** The sequence number that the next new record gets. */
@@ -33,28 +36,28 @@ export class Tables implements View {
     return this.#table(table).rows.get(id);
   }
 
-  holder(table: TableRule, unique: KeyRule, key: Key): Row | undefined {
-    return this.#table(table).holders.get(unique)?.get(key);
+  holder(table: TableRule, unique: UniqueRule, key: Key): Row | undefined {
+    return this.#table(table).holders[unique.at]?.held.get(key);
   }
 
   count(table: TableRule, list: ListRule, key: Key): number {
-    return this.#partition(table, list, key)?.rows.length ?? 0;
+    return this.#list(table, list)?.count(key) ?? 0;
   }
 
   slice(table: TableRule, list: ListRule, key: Key, offset: number, limit: number): readonly Fields[] {
-    return this.#partition(table, list, key)?.rows.slice(offset, limit) ?? [];
+    return this.#list(table, list)?.slice(key, offset, limit) ?? [];
   }
 
   rank(table: TableRule, list: ListRule, key: Key, place: Place): number {
-    return this.#partition(table, list, key)?.rows.rank(place) ?? 0;
+    return this.#list(table, list)?.rank(key, place) ?? 0;
   }
 
-  stamp(table: TableRule, list: ListRule, key: Key): number {
-    return this.#partition(table, list, key)?.stamp ?? 0;
+  stamp(table: TableRule, list: ListRule, key: Key): Stamp {
+    return this.#list(table, list)?.stamp(key) ?? 0;
   }
 
   groups(table: TableRule, list: ListRule): readonly Key[] {
-    return [...(this.#table(table).lists.get(list)?.keys() ?? [])];
+    return this.#list(table, list)?.keys() ?? [];
   }
 
   /** All rows of a collection in creation order. */
@@ -64,8 +67,9 @@ export class Tables implements View {
 
   /** Makes the changes, in their order. Whoever calls has seen to it that no unique key is held twice. */
   apply(changes: readonly Change[]): void {
-    for (const { table, id, after } of changes) {
+    for (const { table, id, before, after } of changes) {
       if (after === undefined) this.remove(table, id);
+      else if (before === undefined) this.#add(this.#table(table), after);
       else this.put(table, after);
     }
   }
@@ -73,35 +77,25 @@ export class Tables implements View {
   put(rule: TableRule, record: Fields): void {
     const table = this.#table(rule);
     const row = table.rows.get(record.id);
-    if (row !== undefined) {
-      replace(table, row, record);
-      return;
-    }
-    const added = { record, seq: this.#seq++ };
-    table.rows.set(record.id, added);
-    for (const [list, partitions] of table.lists) enter(list, partitions, added);
-    for (const [unique, holders] of table.holders) hold(unique, holders, added);
+    if (row === undefined) this.#add(table, record);
+    else replace(table, row, record);
   }
 
   /** Adds records of a collection that come from elsewhere, quickly; answers what is wrong with one, if anything is. */
   adder(rule: TableRule): (record: Fields) => string | undefined {
     const { rows, lists, holders } = this.#table(rule);
-    const indexes = [...lists];
     let { size } = rows;
-    const uniques = [...rule.uniques].map(([name, unique]) => ({
-      name,
-      unique,
-      held: holders.get(unique) ?? new Map(),
-    }));
     return (record) => {
-      for (const { name, unique, held } of uniques)
-        if (held.has(unique.keyOf(record))) return `a second record with the same ${name} in ${rule.name}`;
+      for (const { rule: unique, held } of holders) {
+        const key = unique.keyOf(record);
+        if (key !== undefined && held.has(key)) return `a second record with the same ${unique.name} in ${rule.name}`;
+      }
       const added = { record, seq: this.#seq++ };
       rows.set(record.id, added);
       if (rows.size === size) return `a second record with the id ${JSON.stringify(record.id)} in ${rule.name}`;
       size = rows.size;
-      for (const [list, partitions] of indexes) enter(list, partitions, added);
-      for (const { unique, held } of uniques) hold(unique, held, added);
+      for (const list of lists) list.enter(added);
+      for (const unique of holders) hold(unique, added);
       return undefined;
     };
   }
@@ -111,69 +105,54 @@ export class Tables implements View {
     const row = rows.get(id);
     if (row === undefined) return;
     rows.delete(id);
-    for (const [list, partitions] of lists) leave(list, partitions, row);
-    for (const [unique, held] of holders) free(unique, held, row);
+    for (const list of lists) list.leave(row);
+    for (const unique of holders) free(unique, row);
+  }
+
+  #add({ rows, lists, holders }: Table, record: Fields): void {
+    const added = { record, seq: this.#seq++ };
+    rows.set(record.id, added);
+    for (const list of lists) list.enter(added);
+    for (const unique of holders) hold(unique, added);
   }
 
   #table(rule: TableRule): Table {
-    const table = this.#tables.get(rule);
-    if (table === undefined) throw new Error(`The collection ${rule.name} belongs to another store`);
+    const table = this.#tables[rule.at];
+    if (table?.rule !== rule) throw new Error(`The collection ${rule.name} belongs to another store`);
     return table;
   }
 
-  #partition(table: TableRule, list: ListRule, key: Key): Partition | undefined {
-    return this.#table(table).lists.get(list)?.get(key);
+  #list(table: TableRule, list: ListRule): ListIndex | undefined {
+    return this.#table(table).lists[list.at];
   }
 }
 
-function emptyTable(rule: TableRule): Table {
-  return {
-    rows: new Map(),
-    lists: new Map([...rule.lists.values()].map((list) => [list, new Map()])),
-    holders: new Map([...rule.uniques.values()].map((unique) => [unique, new Map()])),
-  };
-}
+const emptyTable = (rule: TableRule): Table => ({
+  rule,
+  rows: new Map(),
+  lists: rule.listRules.map((list) => new ListIndex(list)),
+  holders: rule.uniqueRules.map((unique) => ({ rule: unique, held: new Map() })),
+});
 
 /** The row takes the new record; it leaves only those lists where its key or its order becomes another. */
 function replace({ lists, holders }: Table, row: Row, record: Fields): void {
   const before = row.record;
-  const stays = (list: ListRule) =>
-    list.keyOf(before) === list.keyOf(record) && list.orderOf(before) === list.orderOf(record);
-  const moved = [...lists].filter(([list]) => !stays(list));
-  for (const [list, partitions] of moved) leave(list, partitions, row);
-  for (const [unique, held] of holders) free(unique, held, row);
+  const moved = lists.filter(
+    ({ rule }) => rule.keyOf(before) !== rule.keyOf(record) || rule.orderOf(before) !== rule.orderOf(record),
+  );
+  for (const list of moved) list.leave(row);
+  for (const unique of holders) free(unique, row);
   row.record = record;
-  for (const [list, partitions] of moved) enter(list, partitions, row);
-  for (const [unique, held] of holders) hold(unique, held, row);
+  for (const list of moved) list.enter(row);
+  for (const unique of holders) hold(unique, row);
 }
 
-function enter(list: ListRule, partitions: Map<Key, Partition>, row: Row): void {
-  const key = list.keyOf(row.record);
-  if (key === undefined) return;
-  let partition = partitions.get(key);
-  if (partition === undefined) {
-    partition = { rows: new SortedRows(list.orderOf), stamp: 0 };
-    partitions.set(key, partition);
-  }
-  partition.rows.insert(row);
-  partition.stamp = newStamp();
+function hold({ rule, held }: Holders, row: Row): void {
+  const key = rule.keyOf(row.record);
+  if (key !== undefined) held.set(key, row);
 }
 
-function leave(list: ListRule, partitions: Map<Key, Partition>, row: Row): void {
-  const key = list.keyOf(row.record);
-  const partition = key === undefined ? undefined : partitions.get(key);
-  if (key === undefined || partition === undefined) return;
-  partition.rows.delete({ order: list.orderOf(row.record), seq: row.seq });
-  partition.stamp = newStamp();
-  if (partition.rows.length === 0) partitions.delete(key);
-}
-
-function hold(unique: KeyRule, holders: Map<Key, Row>, row: Row): void {
-  const key = unique.keyOf(row.record);
-  if (key !== undefined) holders.set(key, row);
-}
-
-function free(unique: KeyRule, holders: Map<Key, Row>, row: Row): void {
-  const key = unique.keyOf(row.record);
-  if (key !== undefined) holders.delete(key);
+function free({ rule, held }: Holders, row: Row): void {
+  const key = rule.keyOf(row.record);
+  if (key !== undefined) held.delete(key);
 }

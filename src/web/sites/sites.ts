@@ -1,5 +1,6 @@
 // Deployed apps (contract, part 1): at /sites/{dep_id}/, and at / under their custom domain, which the Host header names.
 // What is not live any more, not public or not possible is said on a page of its own.
+import { isIPv4 } from "node:net";
 import { standing } from "../../domain/access.ts";
 import { listDataSourcesOf } from "../../domain/data-sources.ts";
 import type { RateLimiter } from "../../domain/limits.ts";
@@ -35,9 +36,11 @@ export class Sites {
     this.#parts = parts;
   }
 
-  /** Everything under a custom domain that is live; undefined where the Host names none. */
+  /** Everything under a custom domain that is live; undefined where the Host names none, as an address never does. */
   domainDoor = (call: Call): Promise<Reply | undefined> | undefined =>
-    call.host.includes(".") && call.host !== this.#parts.links.host() ? this.#underDomain(call) : undefined;
+    call.host.includes(".") && call.host !== this.#parts.links.host() && !isIPv4(call.host)
+      ? this.#underDomain(call)
+      : undefined;
 
   async #underDomain(call: Call): Promise<Reply | undefined> {
     const site = await siteAt(this.#parts.unit.store, call.host.replace(/\.$/, ""));
