@@ -48,7 +48,7 @@ export async function addDataSource(
   };
   await w.tx.put(dataSources, source);
   await w.tx.put(dataContents, { id: source.id, raw: data, rows: ROWS_BEFORE_READY, request_id: w.cause });
-  w.due.dataSources.add(source.id);
+  w.due.dataSources.push(source.id);
   return source;
 }
 

@@ -48,7 +48,7 @@ export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: str
     if (delivery instanceof Refusal) return delivery;
     const asked = askedAgain(delivery, w.at);
     await w.tx.put(deliveries, asked);
-    w.due.webhooks.add(webhookId);
+    w.due.webhooks.push(webhookId);
     return asked;
   });
 
@@ -60,6 +60,6 @@ export const sendTest = (unit: Unit, caller: Caller, webhookId: string, type: Ev
     const sample = await recordSample(w, caller.account, type, sampleObject(w, type));
     const delivery = testDelivery(w, webhook, sample);
     await w.tx.put(deliveries, delivery);
-    w.due.webhooks.add(webhookId);
+    w.due.webhooks.push(webhookId);
     return delivery;
   });

@@ -49,9 +49,9 @@ export async function recordEvent(w: Work, account: Owner, type: EventType, obje
   for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span))) {
     if (!webhook.active || !webhook.events.includes(type)) continue;
     await w.tx.put(deliveries, newDelivery(w, webhook, event));
-    w.due.webhooks.add(webhook.id);
+    w.due.webhooks.push(webhook.id);
   }
-  w.due.sweeps.add(account.id);
+  w.due.sweeps.push(account.id);
   return event;
 }
 
@@ -59,7 +59,7 @@ export async function recordEvent(w: Work, account: Owner, type: EventType, obje
 export async function recordSample(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
   const event = newEvent(w, account, type, object, { listed_in: null, sample_of: account.id });
   await w.tx.put(events, event);
-  w.due.sweeps.add(account.id);
+  w.due.sweeps.push(account.id);
   return event;
 }
 
@@ -92,13 +92,6 @@ export async function getEvent(reader: Reader, caller: Caller, id: string): Prom
   const event = await reader.get(events, id);
   return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
 }
-
-/** The events that one request caused. */
-export const eventsOfRequest = (reader: Reader, caller: Caller, requestId: string, span: Span) =>
-  pageOf(reader, events, "request", [requestId], span).then((page) => ({
-    ...page,
-    items: page.items.filter((event) => event.account_id === caller.account.id && event.sample_of === null),
-  }));
 
 /** What was sent of an event, or is to be. */
 export const deliveriesOf = (reader: Reader, event: EventRecord, span: Span) =>

@@ -233,7 +233,7 @@ export interface EventRecord {
   readonly listed_in: string | null;
   /** The account, for the sample event of a test delivery; null for all others. */
   readonly sample_of: string | null;
-  /** The request that caused it. */
+  /** The request that caused it; none causes more than one. */
   readonly request_id: string | null;
 }
 export const events = collection<EventRecord>()({
@@ -242,7 +242,6 @@ export const events = collection<EventRecord>()({
     account: { by: ["listed_in"] },
     account_type: { by: ["listed_in", "type"] },
     sample: { by: ["sample_of"] },
-    request: { by: ["request_id"] },
   },
 });
 

@@ -59,8 +59,9 @@ const pastKept = async (store: Store, index: "account" | "sample", accountId: st
   (await store.count(events, index, [accountId])) - EVENTS_KEPT;
 
 async function sweepAll(tx: Tx, oldest: readonly EventRecord[]): Promise<void> {
-  for (const { id } of oldest) {
-    const event = await tx.get(events, id);
-    if (event && !(await dropIfOver(tx, event))) await tx.put(events, { ...event, listed_in: null, sample_of: null });
+  for (const event of oldest) {
+    if (await dropIfOver(tx, event)) continue;
+    const waiting = await tx.get(events, event.id);
+    if (waiting) await tx.put(events, { ...waiting, listed_in: null, sample_of: null });
   }
 }

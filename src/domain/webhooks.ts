@@ -138,7 +138,7 @@ export const removeWebhook = (unit: Unit, caller: Caller, id: string, expect: Ex
 
 async function stopSending(w: Work, webhookId: string): Promise<void> {
   await cancelPending(w.tx, webhookId);
-  w.due.webhooks.add(webhookId);
+  w.due.webhooks.push(webhookId);
 }
 
 /** The same object where nothing differs. */

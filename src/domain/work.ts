@@ -6,17 +6,17 @@ import type { Ids } from "../kit/ids.ts";
 import { Refusal } from "./refusal.ts";
 import type { Store, Tx } from "./store.ts";
 
-/** What became due by a commit. */
+/** What became due by a commit; whoever is told does not mind hearing of one twice. */
 export interface Due {
   /** Webhooks whose queue changed. */
-  readonly webhooks: Set<string>;
+  readonly webhooks: string[];
   /** Data sources to be processed. */
-  readonly dataSources: Set<string>;
+  readonly dataSources: string[];
   /** Accounts that have new events, and may have more than are kept. */
-  readonly sweeps: Set<string>;
+  readonly sweeps: string[];
 }
 
-const nothingDue = (): Due => ({ webhooks: new Set(), dataSources: new Set(), sweeps: new Set() });
+const nothingDue = (): Due => ({ webhooks: [], dataSources: [], sweeps: [] });
 const NOTHING_DUE = nothingDue();
 
 /** What the work of one transaction may use. */
@@ -63,10 +63,10 @@ export class Unit {
         const w: Work = { tx, now, at: iso(now), ids: this.ids, cause: this.cause, due };
         const value = await work(w);
         if (value instanceof Refusal) throw new Undo(value);
-        await this.finish(w, value);
+        if (this.finish !== undefined) await this.finish(w, value);
         return value;
       });
-      if (due.webhooks.size + due.dataSources.size + due.sweeps.size > 0) this.#onDue(due);
+      if (due.webhooks.length + due.dataSources.length + due.sweeps.length > 0) this.#onDue(due);
       return result;
     } catch (error) {
       if (error instanceof Undo) return error.refusal;
@@ -75,7 +75,7 @@ export class Unit {
   }
 
   /** Called last in each transaction that is about to commit. */
-  protected async finish(_w: Work, _value: unknown): Promise<void> {}
+  protected finish?(w: Work, value: unknown): Promise<void>;
 }
 
 /** Carries a refusal out of the store's transaction, so that the store rolls back. */

@@ -120,8 +120,11 @@ export class Router {
   }
 
   async #withBody(request: Request): Promise<Answer> {
-    const body = await readBody(request.call, request.row);
-    return body instanceof Refusal ? body : this.#perform(request, body);
+    const { call, row } = request;
+    const bytes = await call.body(row.bodyLimit);
+    if (bytes instanceof Refusal) return bytes;
+    const parsed = unfitMediaType(call) ?? parseJson(bytes);
+    return parsed instanceof Refusal ? parsed : await this.#perform(request, { bytes, value: parsed.value });
   }
 
   /** Once for each Idempotency-Key; without one, at every request. */
@@ -198,13 +201,6 @@ function badInput(errors: readonly FieldError[]): Refusal {
   const code = errors.some((error) => error.header !== undefined) ? "invalid_header" : "invalid_parameter";
   const said = errors.map(({ header, parameter, detail }) => `${header ?? parameter} ${detail}`);
   return refuse({ code, detail: `${said.join("; ")}.`, errors });
-}
-
-async function readBody(call: Call, row: Row): Promise<Body | Refusal> {
-  const bytes = await call.body(row.bodyLimit);
-  if (bytes instanceof Refusal) return bytes;
-  const parsed = unfitMediaType(call) ?? parseJson(bytes);
-  return parsed instanceof Refusal ? parsed : { bytes, value: parsed.value };
 }
 
 function replyOf(row: Row, presented: Presented, body: string): Reply {

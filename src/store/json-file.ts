@@ -62,7 +62,7 @@ class JsonFileStore extends Reading implements Store {
     }
   }
 
-  async transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return runWork(
       work,
       () => new Transaction(this.#open().commits),

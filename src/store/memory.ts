@@ -30,11 +30,11 @@ class MemoryStore extends Reading implements Store {
     this.#state = { rules, view: new Tables(rules), version: 0 };
   }
 
-  async transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return runWork(
       work,
       () => new Transaction(this.#open()),
-      async (_, changes) => this.#commit(changes),
+      (_, changes) => this.#commit(changes),
     );
   }
 

@@ -140,7 +140,11 @@ export class Overlay implements View {
 
   #lastOf(table: TableRule, id: string): Change | undefined {
     if (this.#latest !== undefined) return this.#latest.get(table)?.get(id);
-    return this.changes.findLast((change) => change.table === table && change.id === id);
+    for (let at = this.changes.length - 1; at >= 0; at -= 1) {
+      const change = this.changes[at];
+      if (change?.id === id && change.table === table) return change;
+    }
+    return undefined;
   }
 
   #changes(table: TableRule): boolean {

@@ -71,6 +71,8 @@ export class Reading implements Reader {
   }
 }
 
+const WRITTEN: Promise<void> = Promise.resolve();
+
 export class Transaction extends Reading implements Tx {
   readonly reads: ReadSet;
   readonly writes: Overlay;
@@ -87,13 +89,13 @@ export class Transaction extends Reading implements Tx {
     this.writes = writes;
   }
 
-  async put<R extends Stored>(into: Collection<R>, record: R): Promise<void> {
+  put<R extends Stored>(into: Collection<R>, record: R): Promise<void> {
     // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
-    this.#write(() => this.writes.put(ruleOf(this.#rules, into), trusted<Fields>(record)));
+    return this.#write(() => this.writes.put(ruleOf(this.#rules, into), trusted<Fields>(record)));
   }
 
-  async remove<R extends Stored>(from: Collection<R>, id: string): Promise<void> {
-    this.#write(() => this.writes.remove(ruleOf(this.#rules, from), id));
+  remove<R extends Stored>(from: Collection<R>, id: string): Promise<void> {
+    return this.#write(() => this.writes.remove(ruleOf(this.#rules, from), id));
   }
 
   /** Throws the first failure of a write, so that work that swallowed it cannot commit the rest. */
@@ -101,12 +103,13 @@ export class Transaction extends Reading implements Tx {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  #write(write: () => void): void {
+  #write(write: () => void): Promise<void> {
     try {
       write();
+      return WRITTEN;
     } catch (error) {
       this.#failure ??= error;
-      throw error;
+      return Promise.reject(error);
     }
   }
 }
@@ -131,24 +134,20 @@ function named<T extends KeyRule>(table: TableRule, rules: ReadonlyMap<string, T
 export async function runWork<T>(
   work: (tx: Tx) => Promise<T>,
   begin: () => Transaction,
-  end: (tx: Transaction, changes: readonly Change[]) => Promise<boolean>,
+  end: (tx: Transaction, changes: readonly Change[]) => boolean | Promise<boolean>,
 ): Promise<T> {
   for (;;) {
     const tx = begin();
-    const result = await outcome(work, tx);
+    let result: { readonly value: T } | { readonly error: unknown };
+    try {
+      result = { value: await work(tx) };
+      tx.assertWritten();
+    } catch (error) {
+      result = { error };
+    }
     if (!tx.reads.holds()) continue;
     if (!(await end(tx, "error" in result ? [] : tx.writes.changes))) continue;
     if ("error" in result) throw result.error;
     return result.value;
-  }
-}
-
-async function outcome<T>(work: (tx: Tx) => Promise<T>, tx: Transaction): Promise<{ value: T } | { error: unknown }> {
-  try {
-    const value = await work(tx);
-    tx.assertWritten();
-    return { value };
-  } catch (error) {
-    return { error };
   }
 }

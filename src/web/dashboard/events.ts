@@ -1,5 +1,5 @@
 // Events (spec part 6), each with the chain that it stands in: the request that caused it, and what was sent because of it.
-import { deliveriesOf, eventsOfRequest, getEvent, listEvents } from "../../domain/events.ts";
+import { deliveriesOf, getEvent, listEvents } from "../../domain/events.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import { type DeliveryRecord, EVENT_TYPES, type EventRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
@@ -43,15 +43,13 @@ async function eventPage(view: View): Promise<Reply> {
   const all = { offset: 0, limit: LIMIT_MAX };
   const event = await getEvent(store, view.caller, view.param("event_id"));
   if (event instanceof Refusal) return refusedPage(view, event, "Events");
-  const { request_id } = event;
-  const siblings = request_id === null ? [] : (await eventsOfRequest(store, view.caller, request_id, all)).items;
   const sent = await deliveriesOf(store, event, all);
   return framed(view, {
     title: event.type,
     ...SECTION,
     body: html`<p class="crumb"><a href="${PATH}">Events</a></p>${head(event.type)}
 <ol class="chain">
-<li><h2>Request</h2>${requestOf(event, siblings)}</li>
+<li><h2>Request</h2>${requestOf(event)}</li>
 <li><h2>Event</h2><p><code>${event.id}</code> <span class="soft">${time(event.created)}</span></p>
 <pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre></li>
 <li><h2>Deliveries</h2>${sent.total === 0 ? html`<p class="soft">None: no active webhook named <code>${event.type}</code> when it happened.</p>` : list(sent.items.map(deliveryRow))}
@@ -60,10 +58,9 @@ ${sent.total > sent.items.length && html`<p class="soft">The first ${sent.items.
   });
 }
 
-function requestOf({ id, request_id }: EventRecord, siblings: readonly EventRecord[]): Html {
+function requestOf({ request_id }: EventRecord): Html {
   if (request_id === null) return html`<p class="soft">None: it came with the data that the server started with.</p>`;
-  const others = siblings.filter((each) => each.id !== id);
-  return html`<p><code>${request_id}</code></p>${others.length > 0 && html`<p class="soft">It also caused ${others.map((each, at) => html`${at > 0 && ", "}<a href="${PATH}/${each.id}">${each.type}</a>`)}.</p>`}`;
+  return html`<p><code>${request_id}</code></p>`;
 }
 
 const deliveryRow = ({ id, webhook_id, status, attempts, next_attempt_at }: DeliveryRecord): Html =>
