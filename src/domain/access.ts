@@ -105,7 +105,7 @@ export class Access {
     const known = headers.length === 1 ? this.#known.get(header) : undefined;
     // The store is asked at every use, so that a deleted key or a revoked token is refused at the next call.
     if (known?.hash !== undefined) return this.#holder(this.#store.find(apiKeys, "hash", [known.hash]));
-    if (known?.token !== undefined) return this.#byToken(known.token, header);
+    if (known?.token !== undefined) return this.#checkToken(known.token);
     const token = bearerToken(headers);
     if (token instanceof Refusal) return Promise.resolve(token);
     return JWT.test(token) ? this.#byToken(token, header) : this.#byKey(token, header);
@@ -120,7 +120,7 @@ export class Access {
   async #byToken(token: string, header: string): Promise<Caller | Refusal> {
     const caller = await this.#checkToken(token);
     if (!(caller instanceof Refusal)) {
-      if (!this.#known.has(header)) this.#remember(header, { token });
+      this.#remember(header, { token });
       return caller;
     }
     const byKey = await this.#byKey(token, header);

@@ -2,6 +2,7 @@
 // created app; contract part 4 the rest).
 import type { Page } from "../domain/lists.ts";
 import { decide } from "../kit/decisions.ts";
+import { VERSION_PREFIX } from "./call.ts";
 import type { ServiceLinks } from "./links.ts";
 import type { Answer, Place } from "./route.ts";
 import type { Presenter, View } from "./view.ts";
@@ -69,7 +70,8 @@ function location<R extends Identified>(
   place: Place,
   at?: (record: R) => string,
 ): string {
-  return `${presenter.links.baseUrl}${at?.(record) ?? place.path}/${record.id}`;
+  const collection = at === undefined ? place.path : `${VERSION_PREFIX}${at(record)}`;
+  return `${presenter.links.authUrl}${collection}/${record.id}`;
 }
 
 export const page = <R extends object>(view: View<R>): Answer<Page<R>> => ({
@@ -106,7 +108,7 @@ const RELATIONS = decide(
 function links({ total, span }: Page<unknown>, presenter: Presenter, place: Place): string {
   const to = (offset: number, rel: (typeof RELATIONS)[keyof typeof RELATIONS]) => {
     const at = { limit: String(span.limit), offset: String(offset) };
-    return `<${presenter.links.baseUrl}${place.path}?${withParameters(place.query, at)}>; rel="${rel}"`;
+    return `<${presenter.links.authUrl}${place.path}?${withParameters(place.query, at)}>; rel="${rel}"`;
   };
   const found: string[] = [];
   if (span.offset + span.limit < total) found.push(to(span.offset + span.limit, RELATIONS.later));

@@ -31,13 +31,14 @@ export class RouteTree {
     }
   }
 
-  /** The rows for a path such as `/apps/app_1`; undefined where no row has it. */
-  find(path: string): Found | undefined {
+  /** The rows for a path such as `/apps/app_1`, which starts at `from`; undefined where no row has it. */
+  find(path: string, from = 0): Found | undefined {
     const values: string[] = [];
     let node: Node | undefined = this.#root;
-    const segments = path.split("/");
-    for (let at = 1; at < segments.length && node; at += 1) {
-      const segment = segments[at] ?? "";
+    for (let at = from + 1, end = 0; at <= path.length && node; at = end + 1) {
+      end = path.indexOf("/", at);
+      if (end < 0) end = path.length;
+      const segment = path.slice(at, end);
       const literal: Node | undefined = node.literal.get(segment);
       if (literal === undefined) values.push(segment);
       node = literal ?? (segment === "" ? undefined : node.parameter);

@@ -82,6 +82,7 @@ export type AnswerShape =
 
 /** The request that is answered, for Location and Link. */
 export interface Place {
+  /** From the version on. */
   readonly path: string;
   readonly query: string;
 }

@@ -83,7 +83,7 @@ export class Router {
    * next wait for nothing themselves: as asynchronous functions they took 0.25 of the 2.4 us of a GET in here.
    */
   #route(call: Call, caller: Caller): Answer | Promise<Answer> {
-    const found = this.#tree.find(call.path.slice(VERSION_PREFIX.length));
+    const found = this.#tree.find(call.path, VERSION_PREFIX.length);
     if (found === undefined) return refuse({ code: "not_found", detail: "There is no such path." });
     if (call.method === "OPTIONS") return empty(OPTIONS_STATUS, { allow: found.allow.join(", ") });
     const row = found.rows.get(call.method === "HEAD" ? HEAD_AS : call.method);
@@ -141,7 +141,7 @@ export class Router {
     if (before) return before;
     const { row, call } = request;
     const unit = new RememberingUnit(this.#parts.unit, call.id, (w, value) => {
-      const presented = row.present(value, this.#parts.presenter, placeOf(call));
+      const presented = row.present(value, this.#parts.presenter, call);
       return once.write(w.tx, replyOf(row, presented, presented.kept ?? presented.text));
     });
     try {
@@ -163,7 +163,7 @@ export class Router {
     if (run instanceof Refusal) return run;
     const result = await run();
     if (result instanceof Refusal) return result;
-    const presented = row.present(result, this.#parts.presenter, placeOf(call));
+    const presented = row.present(result, this.#parts.presenter, call);
     const verdict = row.method === "GET" && presented.etag ? judge(conditions, presented.etag, true) : undefined;
     if (verdict instanceof Refusal) return verdict;
     return verdict === "not-modified"
@@ -187,13 +187,9 @@ export class Router {
   }
 }
 
-const placeOf = (call: Call) => ({ path: call.path.slice(VERSION_PREFIX.length), query: call.query });
-
 function paramsOf(row: Row, { values }: Found): Record<string, string> {
   const params: Record<string, string> = {};
-  row.paramNames.forEach((name, at) => {
-    params[name] = values[at] ?? "";
-  });
+  for (let at = 0; at < values.length; at += 1) params[row.paramNames[at] ?? ""] = values[at] ?? "";
   return params;
 }
 

@@ -20,7 +20,7 @@ interface Edits {
 const NONE: Edits = { all: [], stamp: 0 };
 
 /** So many changes are gone through one by one; a request makes two or three. */
-const FEW = 8;
+const FEW = 16;
 
 export class Overlay implements View {
   /** The state below. May be exchanged for an equal one: when the commits below have become durable. */

@@ -6,7 +6,7 @@ import { decide } from "../../kit/decisions.ts";
 import type { Ids } from "../../kit/ids.ts";
 import { type JwtFault, signJwt, verifyJwt } from "../../kit/jwt.ts";
 import type { Caller } from "../access.ts";
-import type { Scope } from "../model.ts";
+import type { Scope, UserRecord } from "../model.ts";
 import { Refusal, refuse } from "../refusal.ts";
 import type { Store } from "../store.ts";
 import { type Standing, standingGrant } from "./grants.ts";
@@ -37,6 +37,12 @@ export interface TokenFacts {
   readonly exp: number;
 }
 
+interface Remembered {
+  readonly facts: TokenFacts;
+  /** What the token opened for its user when it was last used: the same as long as the user's record is. */
+  opened: { readonly user: UserRecord; readonly scopes: ReadonlySet<Scope> } | undefined;
+}
+
 export interface Usable {
   readonly standing: Standing;
   readonly facts: TokenFacts;
@@ -57,7 +63,7 @@ export interface AccessTokenParts {
 
 export class AccessTokens {
   readonly #parts: AccessTokenParts;
-  readonly #remembered = new Map<string, TokenFacts>();
+  readonly #remembered = new Map<string, Remembered>();
 
   constructor(parts: AccessTokenParts) {
     this.#parts = parts;
@@ -81,42 +87,59 @@ export class AccessTokens {
 
   /** The `TokenCheck` of the REST API. */
   readonly check = async (token: string): Promise<Caller | Refusal> => {
-    const usable = await this.use(token);
-    if (usable instanceof Refusal) return usable;
-    const { account, grant } = usable.standing;
-    return { account, scopes: new Set(usable.effective), credential: grant.id };
+    const known = this.#remembered.get(token) ?? (await this.#verified(token));
+    if (known instanceof Refusal) return known;
+    const standing = await this.#standing(known.facts);
+    if (standing instanceof Refusal) return standing;
+    const { account, grant, user } = standing;
+    if (known.opened?.user !== user)
+      known.opened = { user, scopes: new Set(cut(known.facts.scopes, user.permissions)) };
+    return { account, scopes: known.opened.scopes, credential: grant.id };
   };
 
   /** What the token opens now, and for whom; or why it opens nothing. */
   async use(token: string): Promise<Usable | Refusal> {
-    const { store, keys } = this.#parts;
     const facts = await this.facts(token);
     if (facts instanceof Refusal) return facts;
-    if (!(await keys.stands(facts.kid))) return UNUSABLE.untrusted;
-    const standing = await standingGrant(store, facts.grantId);
-    if (typeof standing === "string") return refuse({ code: "invalid_credential", detail: standing });
-    return { standing, facts, effective: cut(facts.scopes, standing.user.permissions) };
+    const standing = await this.#standing(facts);
+    return standing instanceof Refusal
+      ? standing
+      : { standing, facts, effective: cut(facts.scopes, standing.user.permissions) };
   }
 
   /** What a token of ours says, if it has not expired. */
   async facts(token: string): Promise<TokenFacts | Refusal> {
+    const known = this.#remembered.get(token) ?? (await this.#verified(token));
+    if (known instanceof Refusal) return known;
+    return this.#isOver(known.facts) ? UNUSABLE.expired : known.facts;
+  }
+
+  /** What the token hangs on, while all of it is there. */
+  async #standing(facts: TokenFacts): Promise<Standing | Refusal> {
+    if (this.#isOver(facts)) return UNUSABLE.expired;
+    const { store, keys } = this.#parts;
+    if (!(await keys.stands(facts.kid))) return UNUSABLE.untrusted;
+    const standing = await standingGrant(store, facts.grantId);
+    return typeof standing === "string" ? refuse({ code: "invalid_credential", detail: standing }) : standing;
+  }
+
+  #isOver({ exp }: TokenFacts): boolean {
+    return this.#parts.clock.now() >= exp * 1_000;
+  }
+
+  /** Checks the signature. Only tokens that this server signed are remembered, so strangers cannot fill the memory. */
+  async #verified(token: string): Promise<Remembered | Refusal> {
     const { clock, keys, issuer, audience } = this.#parts;
-    const known = this.#remembered.get(token);
-    const now = clock.now();
-    if (known) return now < known.exp * 1_000 ? known : UNUSABLE.expired;
-    const verdict = verifyJwt(token, await keys.checking(), { typ: TYP, iss: issuer, aud: audience, now });
+    const expected = { typ: TYP, iss: issuer, aud: audience, now: clock.now() };
+    const verdict = verifyJwt(token, await keys.checking(), expected);
     if ("fault" in verdict) return UNUSABLE[verdict.fault];
     const facts = factsOf(verdict.kid, verdict.claims);
     if (facts === undefined) return UNUSABLE.foreign;
-    this.#remember(token, facts);
-    return facts;
-  }
-
-  /** Only tokens that this server signed get here, so strangers cannot fill the memory. */
-  #remember(token: string, facts: TokenFacts): void {
     const [oldest] = this.#remembered.size < REMEMBERED_MAX ? [] : this.#remembered.keys();
     if (oldest !== undefined) this.#remembered.delete(oldest);
-    this.#remembered.set(token, facts);
+    const remembered: Remembered = { facts, opened: undefined };
+    this.#remembered.set(token, remembered);
+    return remembered;
   }
 }
 
