@@ -169,6 +169,32 @@ test("promise 3: a journal that grows is folded into FILE while writes go on; it
   assert.deepEqual(await copy.store.snapshot(), await store.snapshot());
 });
 
+test("promise 3: FILE holds what was there at one moment, whatever changes while it is written", async (t) => {
+  const folder = folderFor(t);
+  const file = join(folder, "data.json");
+  const { store, warnings } = await openStore(t, file, { journal_bytes_max: 1 });
+  const all = Array.from({ length: 3000 }, (_, at) => note(`${at}`, `text ${at} `.repeat(50)));
+  await write(store, ...all);
+  const before = statSync(file).ino;
+  let changes = 0;
+  while (statSync(file).ino === before) {
+    changes += 1;
+    // What is written early and what is written late is changed, taken away, made anew and added.
+    await store.transact(async (tx) => {
+      for (const id of ["0", "2999"]) await tx.put(notes, note(id, `change ${changes} of ${id}`));
+      for (const id of ["1", "2998"]) {
+        await tx.remove(notes, id);
+        await tx.put(notes, note(changes % 2 === 0 ? id : `${id} anew`, `change ${changes} of ${id}`));
+      }
+    });
+  }
+  assert.ok(changes > 2, `${changes} changes came meanwhile`);
+  assert.deepEqual(JSON.parse(textOf(file)).collections.notes, all);
+  assert.deepEqual(warnings, []);
+  const copy = await openStore(t, crashed(file, join(folder, "copy.json")));
+  assert.deepEqual(await copy.store.snapshot(), await store.snapshot());
+});
+
 test("promise 3: old FILE with the whole journal, and new FILE with a journal not cut yet, are the same data", async (t) => {
   const folder = folderFor(t);
   const file = join(folder, "data.json");

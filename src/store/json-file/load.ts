@@ -2,13 +2,12 @@
 // a person or `JSON.stringify(service.snapshot())` may have written it. Whatever does not fit is refused by file and
 // line and nothing is touched; a checksum that does not hold is damage, also when the JSON is still in order.
 import { readFileSync } from "node:fs";
-import { crc32 } from "node:zlib";
 import { StoreRefusal } from "../../domain/store.ts";
 import { trusted } from "../../kit/schema.ts";
 import type { Fields, Rules } from "../rules.ts";
 import { Tables } from "../tables.ts";
 import { type Line, messageOf, readLines } from "./disk.ts";
-import { BLOCK_LINES, encode, hex } from "./snapshot.ts";
+import { BLOCK_LINES, Checksums, checksumsOf } from "./snapshot.ts";
 
 const HEAD = /^\{"format":1,"journal":(\d{1,15}),"collections":\{\n$/;
 const LIST = /^"(?:[^"\\]|\\.)*":\[\n$/;
@@ -173,31 +172,6 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The checksums of lines as they come. */
-class Checksums {
-  readonly #found: string[] = [];
-  #lines = 0;
-  #crc = 0;
-
-  /** `bytes` are so many lines, all of the same block. */
-  add(bytes: Buffer, lines: number): void {
-    this.#crc = crc32(bytes, this.#crc);
-    this.#lines += lines;
-    if (this.#lines === BLOCK_LINES) this.#endBlock();
-  }
-
-  finish(): readonly string[] {
-    if (this.#lines > 0) this.#endBlock();
-    return this.#found;
-  }
-
-  #endBlock(): void {
-    this.#found.push(hex(this.#crc));
-    this.#crc = 0;
-    this.#lines = 0;
-  }
-}
-
 /** Reads a file of any layout. `oddLine` is the first that does not stand as this program writes it. */
 function loadDocument(file: string, rules: Rules, oddLine: number): Loaded {
   const text = textOf(file, oddLine);
@@ -211,9 +185,7 @@ function loadDocument(file: string, rules: Rules, oddLine: number): Loaded {
   }
   // Written differently, the same content still has the same checksums.
   if (checksums !== undefined) {
-    const blocks = [...encode(journal ?? 0, trusted<[string, unknown[]][]>(lists))].slice(0, -1);
-    const found = blocks.map((block) => hex(crc32(block)));
-    refuseDamage(file, found, checksums);
+    refuseDamage(file, checksumsOf(journal ?? 0, trusted<[string, unknown[]][]>(lists)), checksums);
   }
   return { tables: filler.tables, journal, asWritten: false };
 }
