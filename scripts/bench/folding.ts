@@ -12,7 +12,7 @@ import { KEY, pause, pinLoad, startService } from "./machine.ts";
 import type { Line } from "./table.ts";
 
 const RECORDS = Number(process.env.BENCH_RECORDS ?? 300_000);
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
 const PER_SECOND = 500;
 const WARM_MS = 3_000;
 const QUIET_MS = 3_000;
@@ -58,6 +58,8 @@ const noTimes = (): Times => ({ create: [], GET: [] });
 
 async function round(from: string, folder: string): Promise<Round> {
   cpSync(from, folder, { recursive: true });
+  // Else the disk is still busy with the copy while the service is measured.
+  execFileSync("sync");
   const file = join(folder, "data.json");
   const isFolding = () => existsSync(`${file}.new`) || existsSync(`${file}.journal.new`);
   const server = await startService(["--data", file]);

@@ -13,7 +13,7 @@ import { memoryStore } from "../../src/store/memory.ts";
 const WRITE_MS = 1500;
 const GROW_STEP = 20_000;
 /** What is left to write until the journal is folded. */
-const NEARLY_BYTES = 10_000_000;
+const NEARLY_BYTES = 5_000_000;
 
 const record = (n: number): AppRecord => ({
   id: `app_${String(n).padStart(23, "0")}`,
