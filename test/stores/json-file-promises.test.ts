@@ -169,6 +169,17 @@ test("promise 3: a journal that grows is folded into FILE while writes go on; it
   assert.deepEqual(await copy.store.snapshot(), await store.snapshot());
 });
 
+test("promise 3: after a restore too, FILE is not written again before the journal has grown as large", async (t) => {
+  const file = join(folderFor(t), "data.json");
+  const { store } = await openStore(t, file, { journal_bytes_max: 1_000 });
+  await store.restore({ format: 1, collections: { notes: [note("large", "x".repeat(100_000))] } });
+  const { ino } = statSync(file);
+  for (let n = 0; n < 50; n += 1) await write(store, note(`${n}`));
+  assert.ok(statSync(`${file}.journal`).size > 1_000);
+  assert.equal(existsSync(`${file}.new`), false);
+  assert.equal(statSync(file).ino, ino);
+});
+
 test("promise 3: FILE holds what was there at one moment, whatever changes while it is written", async (t) => {
   const folder = folderFor(t);
   const file = join(folder, "data.json");

@@ -100,6 +100,7 @@ export class Files {
     then();
     // From here FILE is what counts: lines of the journal that stay are known to be contained in it.
     await this.#journal.dropBefore(length, (task) => task()).catch((error) => this.#tell(error));
+    this.#foldLater();
   }
 
   /** Writes FILE anew from the tables as they are now, and cuts the journal, while both are in use. */
@@ -116,8 +117,13 @@ export class Files {
       this.#tell(error);
       await disk.remove(file).catch(() => undefined);
     }
-    this.#foldAt = this.#journal.length + Math.max(this.#journal_bytes_max, disk.sizeOf(this.#file) ?? 0);
+    this.#foldLater();
     this.#folding = undefined;
+  }
+
+  /** FILE has just been written, or could not be: the journal has to grow by as much before that is worth its cost. */
+  #foldLater(): void {
+    this.#foldAt = this.#journal.length + Math.max(this.#journal_bytes_max, disk.sizeOf(this.#file) ?? 0);
   }
 
   #tell(error: unknown): void {
