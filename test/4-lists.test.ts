@@ -19,6 +19,17 @@ clause("4.list-apps", "answers the apps that match", async ({ api }) => {
   assert.match((await api.get(`/apps?limit=1&offset=${Number(total) - 1}`)).text, new RegExp(app.id));
 });
 
+choice("4.list-shape", "a list comes whole, whatever characters are in it", async ({ api }) => {
+  const titles = ["plain", "Zürich", "東京", "🗼 and more"];
+  for (const title of titles) await api.create("/apps", { title });
+  const { total } = (await api.get("/apps?limit=1")).json;
+  const { items } = await api.get(`/apps?offset=${Number(total) - titles.length}`);
+  assert.deepEqual(
+    items.map(({ title }) => title),
+    titles,
+  );
+});
+
 clause("4.list-apps.limit", "is the number of apps to return", async ({ api }) => {
   await fillUp(api, 25);
   for (const limit of [1, 2, 25]) assert.equal((await idsOf(api, `?limit=${limit}`)).length, limit);

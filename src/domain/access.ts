@@ -72,7 +72,11 @@ const NOTED_MS = decide("5.api-key-last-used", 60_000, {
 /** Headers kept in mind; beyond that the one noted first is forgotten and would be looked into again. */
 const REMEMBERED_MAX = 1_000;
 
+/** By so many of its last characters a header is looked up: they tell any two apart, and to hash a whole token takes long. */
+const TOLD_BY = 40;
+
 interface Known {
+  readonly header: string;
   /** Of the key. */
   readonly hash?: string;
   readonly token?: string;
@@ -102,10 +106,12 @@ export class Access {
   /** Who sends these Authorization headers. */
   authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
     const header = headers[0] ?? "";
-    const known = headers.length === 1 ? this.#known.get(header) : undefined;
-    // The store is asked at every use, so that a deleted key or a revoked token is refused at the next call.
-    if (known?.hash !== undefined) return this.#holder(this.#store.find(apiKeys, "hash", [known.hash]));
-    if (known?.token !== undefined) return this.#checkToken(known.token);
+    const known = headers.length === 1 ? this.#known.get(header.slice(-TOLD_BY)) : undefined;
+    if (known?.header === header) {
+      // The store is asked at every use, so that a deleted key or a revoked token is refused at the next call.
+      if (known.hash !== undefined) return this.#holder(this.#store.find(apiKeys, "hash", [known.hash]));
+      if (known.token !== undefined) return this.#checkToken(known.token);
+    }
     const token = bearerToken(headers);
     if (token instanceof Refusal) return Promise.resolve(token);
     return JWT.test(token) ? this.#byToken(token, header) : this.#byKey(token, header);
@@ -120,7 +126,7 @@ export class Access {
   async #byToken(token: string, header: string): Promise<Caller | Refusal> {
     const caller = await this.#checkToken(token);
     if (!(caller instanceof Refusal)) {
-      this.#remember(header, { token });
+      this.#remember({ header, token });
       return caller;
     }
     const byKey = await this.#byKey(token, header);
@@ -144,14 +150,14 @@ export class Access {
   async #firstUse(key: string, header: string): Promise<ApiKeyRecord | undefined> {
     const found = await keyOf(this.#store, key);
     if (found === undefined) return undefined;
-    this.#remember(header, { hash: found.hash });
+    this.#remember({ header, hash: found.hash });
     return found;
   }
 
-  #remember(header: string, known: Known): void {
+  #remember(known: Known): void {
     const [oldest] = this.#known.size < REMEMBERED_MAX ? [] : this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(header, known);
+    this.#known.set(known.header.slice(-TOLD_BY), known);
   }
 
   /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */

@@ -20,11 +20,10 @@ export interface Created<R> {
 export const one = <R extends object>(view: View<R>, status = 200): Answer<R> => ({
   status,
   shape: { kind: "one", view, shownOnce: [] },
-  present: (record, presenter) => ({
-    text: presenter.text(view, record),
-    headers: {},
-    etag: presenter.etag(view, record),
-  }),
+  present(record, presenter) {
+    const { text, bytes } = presenter.text(view, record);
+    return { text, bytes, headers: {}, etag: presenter.etag(view, record) };
+  },
 });
 
 /** 201 with Location. `at` is the path of the collection, where it is not the one that was posted to. */
@@ -78,11 +77,17 @@ export const page = <R extends object>(view: View<R>): Answer<Page<R>> => ({
   status: 200,
   shape: { kind: "page", view, shownOnce: [] },
   present({ items, total, span }, presenter, place) {
-    let texts = "";
-    for (const item of items) texts += texts === "" ? presenter.text(view, item) : `,${presenter.text(view, item)}`;
-    const text = `{"${LIST_SHAPE.items}":[${texts}],"total":${total},"limit":${span.limit},"offset":${span.offset}}`;
+    const opening = `{"${LIST_SHAPE.items}":[`;
+    const closing = `],"total":${total},"limit":${span.limit},"offset":${span.offset}}`;
+    let text = opening;
+    let bytes = opening.length + closing.length + Math.max(items.length - 1, 0);
+    for (const item of items) {
+      const shown = presenter.text(view, item);
+      text += text === opening ? shown.text : `,${shown.text}`;
+      bytes += shown.bytes;
+    }
     const link = links({ items, total, span }, presenter, place);
-    return { text, headers: link === "" ? {} : { link } };
+    return { text: text + closing, bytes, headers: link === "" ? {} : { link } };
   },
 });
 

@@ -37,13 +37,14 @@ export function readBody(request: IncomingMessage, limit_bytes: number, begin: (
     const abort = () => {
       if (!settled) settle(refuse({ code: "invalid_request", detail: "The connection ended before the body did." }));
     };
-    // The listeners stay, and say no more: taking the four off again is work that nobody sees the result of.
+    // The listeners stay, and say no more: taking them off again is work that nobody sees the result of.
     const settle = (result: Buffer | Refusal) => {
       settled = true;
       if (result instanceof Refusal) request.pause();
       resolve(result);
     };
-    request.on("data", collect).on("end", finish).on("close", abort).on("error", abort);
+    // What goes wrong ends in "close", too; Node tells of an error only those who ask for it.
+    request.on("data", collect).on("end", finish).on("close", abort);
   });
 }
 

@@ -185,12 +185,13 @@ export class Listener {
       this.#goOn(response, reply.status, headers, reply.live);
       return;
     }
-    if (reply.status !== 204 && reply.status !== 304)
-      headers.push("content-length", String(Buffer.byteLength(reply.body)));
+    const bytes = reply.bytes ?? Buffer.byteLength(reply.body);
+    if (reply.status !== 204 && reply.status !== 304) headers.push("content-length", String(bytes));
     response.writeHead(reply.status, headers);
     const body = request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body;
     if (linger) lingeringEnd(request, response, body);
-    else response.end(body);
+    // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 faster.
+    else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
   }
 
   /** An answer without an end of its own. A reader that falls behind is let go; it may come again. */

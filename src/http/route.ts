@@ -89,6 +89,8 @@ export interface Place {
 
 export interface Presented {
   readonly text: string;
+  /** The text's length in UTF-8, where it is known already. */
+  readonly bytes?: number;
   readonly headers: Record<string, string>;
   readonly etag?: string;
   /** The text without what is shown once; absent where it is the same. */

@@ -14,8 +14,13 @@ export interface View<R> {
   readonly text?: (record: R) => string;
 }
 
-interface Shown {
+/** A record's JSON text and its length in UTF-8, counted once. */
+export interface Text {
   readonly text: string;
+  readonly bytes: number;
+}
+
+interface Shown extends Text {
   etag: string | undefined;
 }
 
@@ -33,8 +38,8 @@ export class Presenter {
     this.links = links;
   }
 
-  text<R extends object>(view: View<R>, record: R): string {
-    return this.#of(view, record).text;
+  text<R extends object>(view: View<R>, record: R): Text {
+    return this.#of(view, record);
   }
 
   etag<R extends object>(view: View<R>, record: R): string {
@@ -55,7 +60,8 @@ export class Presenter {
   #of<R extends object>(view: View<R>, record: R): Shown {
     const known = this.#shown.get(record);
     if (known) return known;
-    const shown: Shown = { text: textOf(view, record, this.links), etag: undefined };
+    const text = textOf(view, record, this.links);
+    const shown: Shown = { text, bytes: Buffer.byteLength(text), etag: undefined };
     this.#shown.set(record, shown);
     return shown;
   }

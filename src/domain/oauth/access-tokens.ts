@@ -89,7 +89,8 @@ export class AccessTokens {
   readonly check = async (token: string): Promise<Caller | Refusal> => {
     const known = this.#remembered.get(token) ?? (await this.#verified(token));
     if (known instanceof Refusal) return known;
-    const standing = await this.#standing(known.facts);
+    const { facts } = known;
+    const standing = this.#isOver(facts) ? UNUSABLE.expired : await this.#standing(facts);
     if (standing instanceof Refusal) return standing;
     const { account, grant, user } = standing;
     if (known.opened?.user !== user)
@@ -115,11 +116,10 @@ export class AccessTokens {
   }
 
   /** What the token hangs on, while all of it is there. */
-  async #standing(facts: TokenFacts): Promise<Standing | Refusal> {
-    if (this.#isOver(facts)) return UNUSABLE.expired;
+  async #standing({ kid, grantId }: TokenFacts): Promise<Standing | Refusal> {
     const { store, keys } = this.#parts;
-    if (!(await keys.stands(facts.kid))) return UNUSABLE.untrusted;
-    const standing = await standingGrant(store, facts.grantId);
+    if ((await keys.standing(kid)) === undefined) return UNUSABLE.untrusted;
+    const standing = await standingGrant(store, grantId);
     return typeof standing === "string" ? refuse({ code: "invalid_credential", detail: standing }) : standing;
   }
 

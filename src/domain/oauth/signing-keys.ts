@@ -51,9 +51,9 @@ export class SigningKeys {
     return new Map(kept.map((record) => [record.id, this.#import(record).public]));
   }
 
-  /** Whether tokens of this key are still taken. */
-  async stands(kid: string): Promise<boolean> {
-    return (await this.#store.get(signingKeys, kid)) !== undefined;
+  /** The key while tokens of it are taken. */
+  standing(kid: string): Promise<SigningKeyRecord | undefined> {
+    return this.#store.get(signingKeys, kid);
   }
 
   /** The public keys as RFC 7517 has them; there is always one, since clients fetch them before the first token. */

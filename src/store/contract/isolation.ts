@@ -55,6 +55,24 @@ export const isolation: readonly Case[] = [
       assert.equal((await store.get(counters, "c"))?.n, 50);
     },
   },
+  {
+    title: "the one record of a list that goes from before what the work has put there",
+    async run(store) {
+      await put(store, item("a"));
+      const { runs, result } = await overtaken(
+        store,
+        async (tx) => {
+          await tx.put(items, item("b"));
+          return idsOf(tx, "ann", { offset: 1, limit: 1 });
+        },
+        () => remove(store, "a"),
+        async (_, seen) => seen,
+      );
+      assert.equal(runs, 2);
+      assert.deepEqual(result, []);
+      assert.deepEqual(await idsOf(store), ["b"]);
+    },
+  },
   phantom(
     "a record that was replaced meanwhile",
     async (tx) => (await tx.get(items, "a"))?.text,

@@ -73,6 +73,10 @@ export const ownWrites: readonly Case[] = [
     title: "3,000 writes at random show in every page as in a plain list, before and after the commit",
     run: randomWrites,
   },
+  {
+    title: "1,000 writes at random to lists of a record or two show in every page as in plain lists",
+    run: shortLists,
+  },
 ];
 
 const order = (record: Item) => record.rank ?? "";
@@ -101,4 +105,36 @@ async function randomWrites(store: Parameters<Case["run"]>[0]): Promise<void> {
   });
   assert.deepEqual(await store.page(items, "ranked", ["ann"], ALL), ranked());
   assert.deepEqual(await idsOf(store), [...expected.keys()]);
+}
+
+/** Sixty records change between forty owners, so that most lists have none, one or two of them. */
+async function shortLists(store: Parameters<Case["run"]>[0]): Promise<void> {
+  const pick = numbers(7);
+  const expected = new Map<string, Item>();
+  const one = (offset: number) => ({ offset, limit: 1 });
+  for (let round = 0; round < 100; round += 1) {
+    await store.transact(async (tx) => {
+      for (let write = 0; write < 10; write += 1) {
+        const owner = String(pick(40));
+        const record = item(`item ${pick(60)}`, { owner, rank: String(pick(3)) });
+        if (pick(4) === 0) expected.delete(record.id);
+        else expected.set(record.id, record);
+        if (expected.has(record.id)) await tx.put(items, record);
+        else await tx.remove(items, record.id);
+        const own = [...expected.values()].filter((each) => each.owner === owner);
+        const ranked = [...own].sort((a, b) => order(a).localeCompare(order(b)));
+        assert.equal(await tx.count(items, "owner", [owner]), own.length);
+        for (const offset of [0, 1, 2]) {
+          assert.deepEqual(await tx.page(items, "owner", [owner], one(offset)), own.slice(offset, offset + 1));
+          assert.deepEqual(await tx.page(items, "ranked", [owner], one(offset)), ranked.slice(offset, offset + 1));
+        }
+      }
+    });
+    for (let owner = 0; owner < 40; owner += 1) {
+      const own = [...expected.values()].filter((each) => each.owner === String(owner));
+      assert.deepEqual(await store.page(items, "owner", [String(owner)], ALL), own);
+      for (const offset of [0, 1])
+        assert.deepEqual(await store.page(items, "owner", [String(owner)], one(offset)), own.slice(offset, offset + 1));
+    }
+  }
 }
