@@ -1,18 +1,21 @@
 // One side of a comparison of stores, in a process of its own so that no side finds the other's heap warm. Prints one
 // JSON line. Modes: `write own|sqlite WRITERS FOLDER`, `grow memory|file RECORDS FOLDER`, `make RECORDS FILE`,
-// `parse FILE`, `load FILE`, `fold FOLDER`.
-import { existsSync, readFileSync } from "node:fs";
+// `parse FILE`, `load FILE`, `nearly RECORDS FOLDER KEY`.
+import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type AppRecord, apps } from "../../src/domain/model.ts";
+import { type AppRecord, apps, collections } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
+import { startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 
 const WRITE_MS = 1500;
 const GROW_STEP = 20_000;
-const FOLD_RECORDS = 5_000;
-const FOLD_MS = 10_000;
+const GROW_WARM_STEPS = 4;
+const GROW_STEPS = 10;
+/** What is left to write until the journal is folded. */
+const NEARLY_BYTES = 5_000_000;
 
 const record = (n: number): AppRecord => ({
   id: `app_${String(n).padStart(23, "0")}`,
@@ -72,25 +75,33 @@ async function write(side: string, writers: number, folder: string): Promise<num
   return rate(writers, (n) => create(store, n));
 }
 
-/** Microseconds of CPU for a create with so many records there. */
+/**
+ * Microseconds of CPU for a create with so many records there; as many of the oldest are removed between two measurements.
+ * The first steps do not count: in them V8 clears away what making the records has left behind.
+ */
 async function grow(side: string, records: number, folder: string): Promise<number> {
   const store = await opened(side === "memory" ? memoryStore() : jsonFileStore(join(folder, `${records}.json`)));
   await store.restore({ format: 1, collections: { apps: Array.from({ length: records }, (_, n) => record(n)) } });
-  // What making the records has left behind is not a cost of the writes.
   globalThis.gc?.();
-  let n = records;
-  const step = async () => {
-    const until = n + GROW_STEP;
-    const writer = async () => {
-      while (n < until) await create(store, n++);
-    };
-    await Promise.all(Array.from({ length: 64 }, writer));
+  let used = 0;
+  for (let step = 0; step < GROW_WARM_STEPS + GROW_STEPS; step += 1) {
+    const first = step * GROW_STEP;
+    const before = process.cpuUsage();
+    await each(records + first, (n) => create(store, n));
+    const { user, system } = process.cpuUsage(before);
+    if (step >= GROW_WARM_STEPS) used += user + system;
+    await each(first, (n) => store.transact((tx) => tx.remove(apps, record(n).id)));
+  }
+  return used / GROW_STEPS / GROW_STEP;
+}
+
+/** Does the work for a step of numbers, many at once. */
+async function each(first: number, work: (n: number) => Promise<void>): Promise<void> {
+  let n = first;
+  const worker = async () => {
+    while (n < first + GROW_STEP) await work(n++);
   };
-  await step();
-  const before = process.cpuUsage();
-  await step();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / GROW_STEP;
+  await Promise.all(Array.from({ length: 64 }, worker));
 }
 
 async function make(records: number, file: string): Promise<number> {
@@ -106,27 +117,22 @@ async function timed(run: () => unknown): Promise<number> {
   return performance.now() - start;
 }
 
-/** p99 of a change while FILE is written anew, against p99 while it is not. The records are large, so it often is. */
-async function fold(folder: string): Promise<{ folding: number; quiet: number }> {
+/** Leaves a service's FILE with so many apps, and a journal that it will be folded with before long, as if killed. */
+async function nearly(records: number, folder: string, apiKey: string): Promise<number> {
+  mkdirSync(folder);
   const file = join(folder, "data.json");
-  const large = (n: number) => ({ ...record(n % FOLD_RECORDS), description: "x".repeat(4000) });
-  const store = await opened(jsonFileStore(file, { journal_bytes_max: 1_000_000 }));
-  const all = Array.from({ length: FOLD_RECORDS }, (_, n) => large(n));
-  await store.restore({ format: 1, collections: { apps: all } });
-  const times: Record<"folding" | "quiet", number[]> = { folding: [], quiet: [] };
-  const end = performance.now() + FOLD_MS;
-  const writer = async (first: number) => {
-    for (let n = first; performance.now() < end; n += 16) {
-      const wasFolding = existsSync(`${file}.new`);
-      const start = performance.now();
-      await store.transact((tx) => tx.put(apps, large(n)));
-      const took = performance.now() - start;
-      times[wasFolding || existsSync(`${file}.new`) ? "folding" : "quiet"].push(took);
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, (_, n) => writer(n)));
-  const p99 = (list: number[]) => list.sort((a, b) => a - b)[Math.floor(list.length * 0.99)] ?? Number.NaN;
-  return { folding: p99(times.folding), quiet: p99(times.quiet) };
+  const service = await startService({ data: file, apiKey });
+  const { id: account_id } = service.account;
+  await service.close();
+  const store = jsonFileStore(file, { journal_bytes_max: Number.POSITIVE_INFINITY });
+  await store.open(collections);
+  const { format, collections: lists } = await store.snapshot();
+  const made = Array.from({ length: records }, (_, n) => ({ ...record(n), account_id }));
+  await store.restore({ format, collections: { ...lists, apps: made } });
+  const large = { ...record(0), account_id, description: "x".repeat(5_000) };
+  const enough = Math.max(statSync(file).size, 8 * 1024 * 1024) - NEARLY_BYTES;
+  while (statSync(`${file}.journal`).size < enough) await store.transact((tx) => tx.put(apps, large));
+  return records;
 }
 
 const [mode, first = "", second = "", third = ""] = process.argv.slice(2);
@@ -136,7 +142,7 @@ const modes: Readonly<Record<string, () => Promise<unknown>>> = {
   make: () => make(Number(first), second),
   parse: () => timed(() => JSON.parse(readFileSync(first, "utf8"))),
   load: () => timed(() => opened(jsonFileStore(first))),
-  fold: () => fold(first),
+  nearly: () => nearly(Number(first), second, third),
 };
 process.stdout.write(`${JSON.stringify(await modes[mode ?? ""]?.())}\n`);
 process.exit(0);

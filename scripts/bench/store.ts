@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { median, type Spread, spread } from "./compare.ts";
+import { folding } from "./folding.ts";
 import { describeMachine } from "./machine.ts";
 import { type Line, markdown } from "./table.ts";
 
@@ -93,19 +94,10 @@ function loads(): Line[] {
   });
 }
 
-function folding(): Line[] {
-  const rounds = Array.from({ length: ROUNDS }, () => side<{ folding: number; quiet: number }>("fold", "FOLDER"));
-  const ratio = spread(rounds.map((round) => round.folding / round.quiet));
-  const [first] = rounds;
-  const beside = `${first?.folding.toFixed(2)} ms against ${first?.quiet.toFixed(2)} ms`;
-  const what = "Create while FILE is written anew, 16 at once";
-  return [{ what, against: "the same while it is not", figure: "p99", spread: ratio, goal: "<= 2", beside }];
-}
-
 const parts = { writes, loads, growth, folding };
 installPeer();
 const asked = process.argv.slice(2);
-const lines = Object.entries(parts).flatMap(([name, part]) =>
-  asked.length === 0 || asked.includes(name) ? part() : [],
-);
+const lines: Line[] = [];
+for (const [name, part] of Object.entries(parts))
+  if (asked.length === 0 || asked.includes(name)) lines.push(...(await part()));
 process.stdout.write(`${markdown(lines)}\n\n\`npm run bench:store\` on ${describeMachine()}.\n`);

@@ -41,9 +41,9 @@ export class SortedRows {
     this.#length += 1;
     this.#stamp = newStamp();
     const place = { order: this.#orderOf(row.record), seq: row.seq };
-    const last = this.#chunks.at(-1);
-    // Nearly always a row comes last; loading a million goes this way.
-    if (last !== undefined && last.length < CHUNK_MAX && this.#before(last.at(-1), place)) {
+    const last = this.#chunks[this.#chunks.length - 1];
+    // Nearly always a row comes last; loading a million goes this way, without `at`.
+    if (last !== undefined && last.length < CHUNK_MAX && this.#before(last[last.length - 1], place)) {
       last.push(row);
       return;
     }

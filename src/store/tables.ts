@@ -1,5 +1,6 @@
 // All records in memory, with the lists and unique keys they are found by: the state that is committed. Everything here
 // answers and changes at once; what is not committed yet lies in an Overlay on top. It keeps no promise about disks.
+import { Frozen } from "./frozen.ts";
 import { ListIndex } from "./list-index.ts";
 import type { Fields, Key, ListRule, Rules, TableRule, UniqueRule } from "./rules.ts";
 import type { Place, Row } from "./sorted-rows.ts";
@@ -21,6 +22,7 @@ interface Holders {
 
 export class Tables implements View {
   readonly #tables: readonly Table[];
+  #frozen: Frozen | undefined;
   #seq = 0;
 
   constructor(rules: Rules) {
@@ -65,6 +67,16 @@ export class Tables implements View {
     return this.#table(table).rows.values();
   }
 
+  /** All records as they are now, to be read while changes go on, until `thaw`. */
+  freeze(): Frozen {
+    this.#frozen = new Frozen(this.#tables.map(({ rule, rows }) => [rule.name, rows.values()]));
+    return this.#frozen;
+  }
+
+  thaw(): void {
+    this.#frozen = undefined;
+  }
+
   /** Makes the changes, in their order. Whoever calls has seen to it that no unique key is held twice. */
   apply(changes: readonly Change[]): void {
     for (const { table, id, before, after } of changes) {
@@ -78,7 +90,10 @@ export class Tables implements View {
     const table = this.#table(rule);
     const row = table.rows.get(record.id);
     if (row === undefined) this.#add(table, record);
-    else replace(table, row, record);
+    else {
+      this.#frozen?.keep(row);
+      replace(table, row, record);
+    }
   }
 
   /** Adds records of a collection that come from elsewhere, quickly; answers what is wrong with one, if anything is. */

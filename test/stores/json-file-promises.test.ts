@@ -6,16 +6,19 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { StorageUnavailable, StoreRefusal } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 import { folderFor, idsIn, note, notes, openStore, textOf, write } from "./fixture.ts";
@@ -34,6 +37,15 @@ const refused = (open: Promise<unknown>, ...says: RegExp[]) =>
     assert.doesNotMatch(error.message, /\n/);
     return true;
   });
+
+/** What this process has open in a folder, also what is deleted by now; nothing where the system does not say. */
+function openFilesIn(folder: string): string[] {
+  if (!existsSync("/proc/self/fd")) return [];
+  const names = readdirSync("/proc/self/fd").map((fd) => join("/proc/self/fd", fd));
+  // The one that lists them is closed again.
+  const still = names.filter((name) => lstatSync(name, { throwIfNoEntry: false }) !== undefined);
+  return still.map((name) => readlinkSync(name)).filter((path) => path.startsWith(folder));
+}
 
 const opening = (file: string) => jsonFileStore(file).open([notes]);
 
@@ -167,6 +179,45 @@ test("promise 3: a journal that grows is folded into FILE while writes go on; it
   assert.deepEqual(warnings, []);
   const copy = await openStore(t, crashed(file, `${file}-copy`));
   assert.deepEqual(await copy.store.snapshot(), await store.snapshot());
+  for (const each of [copy.store, store]) await each.close();
+  assert.deepEqual(openFilesIn(dirname(file)), []);
+});
+
+test("promise 3: after a restore too, FILE is not written again before the journal has grown as large", async (t) => {
+  const file = join(folderFor(t), "data.json");
+  const { store } = await openStore(t, file, { journal_bytes_max: 1_000 });
+  await store.restore({ format: 1, collections: { notes: [note("large", "x".repeat(100_000))] } });
+  const { ino } = statSync(file);
+  for (let n = 0; n < 50; n += 1) await write(store, note(`${n}`));
+  assert.ok(statSync(`${file}.journal`).size > 1_000);
+  assert.equal(existsSync(`${file}.new`), false);
+  assert.equal(statSync(file).ino, ino);
+});
+
+test("promise 3: FILE holds what was there at one moment, whatever changes while it is written", async (t) => {
+  const folder = folderFor(t);
+  const file = join(folder, "data.json");
+  const { store, warnings } = await openStore(t, file, { journal_bytes_max: 1 });
+  const all = Array.from({ length: 3000 }, (_, at) => note(`${at}`, `text ${at} `.repeat(50)));
+  await write(store, ...all);
+  const before = statSync(file).ino;
+  let changes = 0;
+  while (statSync(file).ino === before) {
+    changes += 1;
+    // What is written early and what is written late is changed, taken away, made anew and added.
+    await store.transact(async (tx) => {
+      for (const id of ["0", "2999"]) await tx.put(notes, note(id, `change ${changes} of ${id}`));
+      for (const id of ["1", "2998"]) {
+        await tx.remove(notes, id);
+        await tx.put(notes, note(changes % 2 === 0 ? id : `${id} anew`, `change ${changes} of ${id}`));
+      }
+    });
+  }
+  assert.ok(changes > 2, `${changes} changes came meanwhile`);
+  assert.deepEqual(JSON.parse(textOf(file)).collections.notes, all);
+  assert.deepEqual(warnings, []);
+  const copy = await openStore(t, crashed(file, join(folder, "copy.json")));
+  assert.deepEqual(await copy.store.snapshot(), await store.snapshot());
 });
 
 test("promise 3: old FILE with the whole journal, and new FILE with a journal not cut yet, are the same data", async (t) => {
@@ -236,6 +287,20 @@ for (const [what, lock] of [
     assert.equal(existsSync(`${file}.lock`), false);
   });
 }
+
+test("promise 4: of two that find the same dead owner, the later does not remove the lock of the earlier", async (t) => {
+  const file = join(folderFor(t), "data.json");
+  writeFileSync(`${file}.lock`, '{"pid":4194304,"started":"x"}\n');
+  const earlier = `{"pid":${process.ppid},"started":""}\n`;
+  // Where this store asks whether the owner lives, the other one has just taken over.
+  t.mock.method(process, "kill", (pid: number) => {
+    if (pid === process.ppid) return true;
+    writeFileSync(`${file}.lock`, earlier);
+    throw Object.assign(new Error("no such process"), { code: "ESRCH" });
+  });
+  await refused(opening(file), new RegExp(`in use by process ${process.ppid}\\.`));
+  assert.equal(textOf(`${file}.lock`), earlier);
+});
 
 test("promise 5: a write for which there is no room is refused and cut off, nothing of it is seen, and writing resumes", async (t) => {
   // A limit on the size of files makes a disk full for this process: the write comes back short, the next one fails.
@@ -313,6 +378,65 @@ test("promise 6: damage in FILE is told by lines, and how to accept a change mad
   writeFileSync(file, changed.replace(/,"checksums":\[.*\]/, ""));
   const { store: again } = await openStore(t, file);
   assert.equal((await again.get(notes, "300"))?.text, "text of 3OO");
+});
+
+for (const [what, change, says] of [
+  ["that is no JSON", (lines: string[]) => (lines[299] = '{"id":'), /data\.json line 300: not a whole JSON document/],
+  ["that is no record", (lines: string[]) => (lines[299] = "12,"), /data\.json line 300: not a record with an id/],
+  [
+    "that stands twice",
+    (lines: string[]) => (lines[300] = lines[299] ?? ""),
+    /line 301: a second record .* text in notes/,
+  ],
+] as const) {
+  test(`promise 6: a line of FILE ${what} is told by its number, though many are read together`, async (t) => {
+    const file = join(folderFor(t), "data.json");
+    const { store } = await openStore(t, file);
+    await write(store, ...Array.from({ length: 400 }, (_, at) => note(`${at}`)));
+    await store.close();
+    const lines = textOf(file).split("\n");
+    change(lines);
+    writeFileSync(file, lines.join("\n"));
+    await refused(opening(file), says);
+  });
+}
+
+test("promise 6: records that are two on a line, and one on two lines, are the same document", async (t) => {
+  const file = join(folderFor(t), "data.json");
+  const { store } = await openStore(t, file);
+  await write(store, ...["a", "b", "c", "d"].map((id) => note(id)));
+  await store.close();
+  const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => JSON.stringify(note(id)));
+  const changed = textOf(file).replace(`${a},\n${b},\n${c},\n${d}`, `${a},${b},\n${c},${d}`);
+  assert.notEqual(changed, textOf(file));
+  writeFileSync(file, changed);
+  assert.deepEqual(await idsIn((await openStore(t, file)).store), ["a", "b", "c", "d"]);
+});
+
+test("promise 6: lines of any length come back, from FILE and from the journal", async (t) => {
+  const folder = folderFor(t);
+  const file = join(folder, "data.json");
+  const { store } = await openStore(t, file);
+  // 4 MiB are read at a time: lines lie across the end of that, are longer, and have characters of several bytes there.
+  for (const [id, text, times] of [
+    ["across", "a\u00e9\u{1F600}", 650_000],
+    ["short", "x", 1],
+    ["longer", "\u{1F600}\u20ac", 1_300_000],
+    ["ASCII", "x", 100],
+  ] as const)
+    await write(store, note(id, text.repeat(times)));
+  const data = await store.snapshot();
+  const torn = crashed(file, join(folder, "torn.json"));
+  appendFileSync(`${torn}.journal`, "torn");
+  const journalled = await openStore(t, torn);
+  // Not by deepEqual, which takes minutes to say how so much text differs.
+  assert.ok(isDeepStrictEqual(await journalled.store.snapshot(), data));
+  assert.ok(readFileSync(`${torn}.journal`).equals(readFileSync(`${file}.journal`)));
+  await store.close();
+  const { ino } = statSync(file);
+  const folded = await openStore(t, file);
+  assert.ok(isDeepStrictEqual(await folded.store.snapshot(), data));
+  assert.equal(statSync(file).ino, ino, "it was read as written");
 });
 
 test("promise 6: any layout of the same document opens: pretty printed, on one line, written by hand, with a BOM", async (t) => {
@@ -458,4 +582,19 @@ test("a restore among writes and foldings leaves what was written after it, and 
   assert.ok(ids.includes("restored"));
   await store.close();
   assert.deepEqual(await idsIn((await openStore(t, file)).store), ids);
+});
+
+test("a restore that meets a folding waits for it, and both succeed", async (t) => {
+  const file = join(folderFor(t), "data.json");
+  const { store, warnings } = await openStore(t, file, { journal_bytes_max: 1 });
+  const before = write(store, note("before", "x".repeat(100_000)));
+  // In the first turn the batch gathers, in the second it goes to the disk; the folding that it leads to begins before
+  // the restore has its turn.
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  await store.restore({ format: 1, collections: { notes: [note("restored")] } });
+  await before;
+  assert.deepEqual(warnings, []);
+  const copy = await openStore(t, crashed(file, `${file}-copy`));
+  for (const each of [store, copy.store]) assert.deepEqual(await idsIn(each), ["restored"]);
 });

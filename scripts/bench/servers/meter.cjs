@@ -10,8 +10,8 @@ process.on("message", (question) => {
   const { rss, heapUsed } = process.memoryUsage();
   process.send({ cpu_us: user + system, rss, heap: heapUsed });
 });
-// Being measured keeps no server alive.
-process.channel.unref();
+// Being measured keeps no server alive. The thread in which tsx loads modules has no channel.
+process.channel?.unref();
 
 function collect() {
   setFlagsFromString("--expose-gc");

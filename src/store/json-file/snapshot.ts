@@ -2,29 +2,69 @@
 // and the last line carries checksums of the lines before it, some hundred at a time, so that damage is found and told
 // by line. How it is read, in this and in any other layout, is in load.ts.
 import { crc32 } from "node:zlib";
+import type { Records } from "../frozen.ts";
 
-/** Lines under one checksum; also how much is turned into text at a time while requests are answered. */
+/** Lines under one checksum. */
 export const BLOCK_LINES = 250;
 
-/** The records of each collection, in creation order. */
-export type Lists = readonly (readonly [name: string, records: readonly unknown[]])[];
+/** So much is turned into text at a time (a tenth of a millisecond); requests are answered in between. */
+const SLICE_CHARS = 64 * 1024;
 
-/** The blocks of a snapshot that contains the journal up to the line `journal`. */
-export function* encode(journal: number, lists: Lists): Generator<Buffer> {
-  const checksums: string[] = [];
-  let block: string[] = [];
-  const finish = () => {
-    const bytes = Buffer.from(block.join(""));
-    checksums.push(hex(crc32(bytes)));
-    block = [];
-    return bytes;
-  };
+/** The records of each collection, in creation order. */
+export type Lists = readonly (readonly [name: string, records: Records])[];
+
+/** The parts, one after the other, of a snapshot that contains the journal up to the line `journal`. */
+export function* encode(journal: number, lists: Lists, checksums = new Checksums()): Generator<Buffer> {
+  let slice = "";
+  let lines = 0;
   for (const line of linesOf(journal, lists)) {
-    block.push(line);
-    if (block.length === BLOCK_LINES) yield finish();
+    slice += line;
+    lines += 1;
+    if (slice.length < SLICE_CHARS && lines < checksums.linesLeft) continue;
+    yield checksums.add(Buffer.from(slice), lines);
+    slice = "";
+    lines = 0;
   }
-  if (block.length > 0) yield finish();
-  yield Buffer.from(`},"checksums":${JSON.stringify(checksums)}}\n`);
+  if (lines > 0) yield checksums.add(Buffer.from(slice), lines);
+  yield Buffer.from(`},"checksums":${JSON.stringify(checksums.finish())}}\n`);
+}
+
+/** The checksums that a snapshot of these records carries. */
+export function checksumsOf(journal: number, lists: Lists): readonly string[] {
+  const checksums = new Checksums();
+  for (const _ of encode(journal, lists, checksums));
+  return checksums.finish();
+}
+
+/** The checksums of lines as they come. */
+export class Checksums {
+  readonly #found: string[] = [];
+  #lines = 0;
+  #crc = 0;
+
+  /** How many lines the block still takes that is being summed. */
+  get linesLeft(): number {
+    return BLOCK_LINES - this.#lines;
+  }
+
+  /** `bytes` are so many lines, no more than the block takes. */
+  add(bytes: Buffer, lines: number): Buffer {
+    this.#crc = crc32(bytes, this.#crc);
+    this.#lines += lines;
+    if (this.#lines === BLOCK_LINES) this.#endBlock();
+    return bytes;
+  }
+
+  finish(): readonly string[] {
+    if (this.#lines > 0) this.#endBlock();
+    return this.#found;
+  }
+
+  #endBlock(): void {
+    this.#found.push(hex(this.#crc));
+    this.#crc = 0;
+    this.#lines = 0;
+  }
 }
 
 function* linesOf(journal: number, lists: Lists): Generator<string> {
@@ -32,7 +72,7 @@ function* linesOf(journal: number, lists: Lists): Generator<string> {
   for (const [at, [name, records]] of lists.entries()) {
     yield `${JSON.stringify(name)}:[\n`;
     for (let n = 0; n < records.length; n += 1)
-      yield `${JSON.stringify(records[n])}${n + 1 < records.length ? "," : ""}\n`;
+      yield `${JSON.stringify(records.at(n))}${n + 1 < records.length ? "," : ""}\n`;
     yield at + 1 < lists.length ? "],\n" : "]\n";
   }
 }
