@@ -90,8 +90,10 @@ export class AccessTokens {
     const known = this.#remembered.get(token) ?? (await this.#verified(token));
     if (known instanceof Refusal) return known;
     const { facts } = known;
-    const standing = this.#isOver(facts) ? UNUSABLE.expired : await this.#standing(facts);
-    if (standing instanceof Refusal) return standing;
+    const { store, keys } = this.#parts;
+    if (this.#isOver(facts)) return UNUSABLE.expired;
+    const standing = (await keys.standing(facts.kid)) && (await standingGrant(store, facts.grantId));
+    if (typeof standing !== "object") return fallen(standing);
     const { account, grant, user } = standing;
     if (known.opened?.user !== user)
       known.opened = { user, scopes: new Set(cut(known.facts.scopes, user.permissions)) };
@@ -102,10 +104,10 @@ export class AccessTokens {
   async use(token: string): Promise<Usable | Refusal> {
     const facts = await this.facts(token);
     if (facts instanceof Refusal) return facts;
-    const standing = await this.#standing(facts);
-    return standing instanceof Refusal
-      ? standing
-      : { standing, facts, effective: cut(facts.scopes, standing.user.permissions) };
+    const { store, keys } = this.#parts;
+    const standing = (await keys.standing(facts.kid)) && (await standingGrant(store, facts.grantId));
+    if (typeof standing !== "object") return fallen(standing);
+    return { standing, facts, effective: cut(facts.scopes, standing.user.permissions) };
   }
 
   /** What a token of ours says, if it has not expired. */
@@ -113,14 +115,6 @@ export class AccessTokens {
     const known = this.#remembered.get(token) ?? (await this.#verified(token));
     if (known instanceof Refusal) return known;
     return this.#isOver(known.facts) ? UNUSABLE.expired : known.facts;
-  }
-
-  /** What the token hangs on, while all of it is there. */
-  async #standing({ kid, grantId }: TokenFacts): Promise<Standing | Refusal> {
-    const { store, keys } = this.#parts;
-    if ((await keys.standing(kid)) === undefined) return UNUSABLE.untrusted;
-    const standing = await standingGrant(store, grantId);
-    return typeof standing === "string" ? refuse({ code: "invalid_credential", detail: standing }) : standing;
   }
 
   #isOver({ exp }: TokenFacts): boolean {
@@ -154,6 +148,9 @@ function factsOf(kid: string, claims: { readonly [name: string]: unknown }): Tok
 }
 
 const bad = (detail: string): Refusal => refuse({ code: "invalid_credential", detail });
+
+/** What the token hung on is not there any more: its key, or what the sentence says. */
+const fallen = (sentence: string | undefined): Refusal => (sentence === undefined ? UNUSABLE.untrusted : bad(sentence));
 
 const UNUSABLE: { readonly [F in JwtFault]: Refusal } = {
   malformed: bad("The access token is not a well-formed JWT."),
