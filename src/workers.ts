@@ -103,7 +103,7 @@ export class Workers {
     await (await this.#outbox.get()).start();
   }
 
-  #notify(webhooks: ReadonlySet<string>): void {
+  #notify(webhooks: readonly string[]): void {
     const { loaded } = this.#outbox;
     if (loaded) loaded.notify(webhooks);
     else
