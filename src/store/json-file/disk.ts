@@ -53,7 +53,7 @@ export async function syncFolderOf(file: string): Promise<void> {
   }
 }
 
-/** A line with its line feed (the last one may lack it), as a part of what was read; valid until the next is asked for. */
+/** A line with its line feed (the last one of a file may lack it), as a part of what was read. */
 export class Line {
   buffer: Buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   /** Where the buffer begins in the file. */
@@ -63,7 +63,7 @@ export class Line {
   /** From 1. */
   number = 0;
   isAscii = false;
-  /** Up to this one the lines before it can still be read: they lie in the same buffer. */
+  /** The last of those that lie in the buffer: when the next line is asked for, they are gone. */
   isLastInBuffer = false;
 
   get bytes(): Buffer {
