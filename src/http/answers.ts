@@ -21,8 +21,8 @@ export const one = <R extends object>(view: View<R>, status = 200): Answer<R> =>
   status,
   shape: { kind: "one", view, shownOnce: [] },
   present(record, presenter) {
-    const { text, bytes } = presenter.text(view, record);
-    return { text, bytes, headers: {}, etag: presenter.etag(view, record) };
+    const { text, bytes, etag } = presenter.tagged(view, record);
+    return { text, bytes, headers: {}, etag };
   },
 });
 

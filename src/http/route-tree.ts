@@ -40,7 +40,8 @@ export class RouteTree {
       end = path.indexOf("/", at);
       if (end < 0) end = path.length;
       const segment = path.slice(at, end);
-      const literal: Node | undefined = node.literal.get(segment);
+      // Behind a collection's name there is only a parameter: what it is need not be looked up.
+      const literal: Node | undefined = node.literal.size === 0 ? undefined : node.literal.get(segment);
       if (literal === undefined) values.push(segment);
       node = literal ?? (segment === "" ? undefined : node.parameter);
     }

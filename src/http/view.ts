@@ -24,6 +24,11 @@ interface Shown extends Text {
   etag: string | undefined;
 }
 
+/** A text with the ETag of its bytes. */
+export interface Tagged extends Text {
+  readonly etag: string;
+}
+
 /** 120 bits of the hash in base64url. */
 const ETAG_CHARACTERS = decide("4.etag", 20, {
   open: "how a client tells that a resource has changed",
@@ -42,10 +47,11 @@ export class Presenter {
     return this.#of(view, record);
   }
 
-  etag<R extends object>(view: View<R>, record: R): string {
+  tagged<R extends object>(view: View<R>, record: R): Tagged {
     const shown = this.#of(view, record);
     shown.etag ??= etagOf(shown.text);
-    return shown.etag;
+    const { text, bytes, etag } = shown;
+    return { text, bytes, etag };
   }
 
   /**
