@@ -24,13 +24,17 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   return run(settings, clock, streams, options, true);
 }
 
-/** The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb. */
+/**
+ * The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb.
+ * `onOpening` is told before the first request can be answered.
+ */
 export async function run(
   settings: Settings,
   clock: AdjustableClock,
   terminal: Console,
   { seed, store: given }: Pick<ServiceOptions, "seed" | "store">,
   watched: boolean,
+  onOpening: (opening: Promise<Service>) => void = () => {},
 ): Promise<Service> {
   const asked = logTo(settings.log, clock, terminal);
   // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
@@ -38,6 +42,12 @@ export async function run(
   const store = given ?? (await storeOf(settings, log));
   const service = new Service({ settings, clock, store, log, watched }, seed ?? settings.seed); // refuses wrong files
   await store.open(collections);
+  const opening = opened(service);
+  onOpening(opening);
+  return opening;
+}
+
+async function opened(service: Service): Promise<Service> {
   try {
     await service.open();
     return service;

@@ -28,8 +28,7 @@ export async function main(args: readonly string[]): Promise<void> {
     if (given.version) return terminal.out(VERSION);
     const called = (name: string, flag: string) => (name in given ? `--${flag}` : variableOf(process.env, flag));
     const settings = readSettings({ ...environment(process.env), ...given }, called);
-    const service = await run(settings, new AdjustableClock(), terminal, {}, settings.control);
-    stopOnSignal(service);
+    const service = await run(settings, new AdjustableClock(), terminal, {}, settings.control, stopOnSignal);
     terminal.out(ready(service, settings));
   } catch (error) {
     fail(error);
@@ -110,22 +109,27 @@ function lineOf(error: unknown, code: unknown, wrongHost: boolean): string {
   return `Cannot start: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** The first signal stops in good order, a second one at once. */
-function stopOnSignal(service: Service): void {
+/** The first signal stops in good order, also while the service still opens; a second one at once. */
+function stopOnSignal(opening: Promise<Service>): void {
   let stopping = false;
   const stop = () => {
     if (stopping) process.exit(EXIT.failed);
     stopping = true;
-    service.close().then(
-      () => process.exit(EXIT.stopped),
-      (error: unknown) => {
-        terminal.err(`The stop failed: ${String(error)}`);
-        process.exit(EXIT.failed);
-      },
-    );
+    // A start that fails tells so itself, and leaves nothing to be stopped.
+    opening.then(close, () => undefined);
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
+}
+
+function close(service: Service): void {
+  service.close().then(
+    () => process.exit(EXIT.stopped),
+    (error: unknown) => {
+      terminal.err(`The stop failed: ${String(error)}`);
+      process.exit(EXIT.failed);
+    },
+  );
 }
 
 export type { Settings };

@@ -26,6 +26,7 @@ import { Turns } from "./kit/turns.ts";
 import type { Settings } from "./options.ts";
 import type { EventEnvelope } from "./receiver.ts";
 import { Server } from "./server.ts";
+import type { Start } from "./start.ts";
 
 export interface ServiceParts {
   readonly settings: Settings;
@@ -88,12 +89,13 @@ export class Service implements AsyncDisposable {
     const onStrike = (id: string, mark: FaultMark) => this.#journals.struck(id, mark);
     const faults = new Faults({ rows: routes, clock: this.#clock, links, onStrike });
     this.#faults = new Rules("faults", faults.rule, faults);
-    this.#server.serve(links, faults, this.#control ? await this.#controls(links) : undefined);
-    await this.#turns.run(async () => {
-      if (!this.#watched) await whoCameFirst();
-      this.#standing = await this.#states.begin(start);
-      await this.#server.workers.start();
-    });
+    const controls = this.#control ? await this.#controls(links) : undefined;
+    // Where somebody looks in, nothing is to be seen half begun: all deliveries settled because none was taken up yet.
+    if (this.#watched) await this.#begin(start);
+    this.#server.serve(links, faults, controls);
+    if (this.#watched) return;
+    await whoCameFirst();
+    await this.#begin(start);
   }
 
   /** The REST API's root, which ends in /v1. */
@@ -208,6 +210,11 @@ export class Service implements AsyncDisposable {
     });
   }
 
+  async #begin(start: Start): Promise<void> {
+    this.#standing = await this.#states.begin(start);
+    await this.#server.workers.start();
+  }
+
   async #controls(links: ServiceLinks): Promise<TestControls> {
     const { testControls } = await import("./embedding/controls.ts");
     return testControls(this, links);
@@ -222,7 +229,7 @@ export class Service implements AsyncDisposable {
 
 /**
  * A client that is already knocking is answered before the rest of the start: after the turn that runs, one brings its
- * connection and one its request. A test in the same process cannot knock before it knows the port.
+ * connection and one its request.
  */
 async function whoCameFirst(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);

@@ -136,6 +136,27 @@ choice("1.stop", "an idle connection does not hold it up, and a second signal en
   busy.api.close();
 });
 
+choice(
+  "1.stop",
+  "a signal that comes between the first answer and the end of the start is heard, too",
+  OWN,
+  async () => {
+    const data = join(folder, "knocked.json");
+    const before = await startService({ data });
+    const { apiKey: key, baseUrl, authUrl } = before;
+    const api = new Client({ baseUrl, key });
+    // What waits for its next attempt has the start load what sends it, after the first answers.
+    await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
+    await api.create("/apps", { title: "A" });
+    await before.settled();
+    api.close();
+    await before.close();
+    const server = new ServerProcess(["--port", new URL(authUrl).port, "--data", data]);
+    while ((await fetch(`${authUrl}/healthz`).catch(() => null))?.status !== 200);
+    assert.deepEqual(await stopped(server).then(({ code, signal, stderr }) => [code, signal, stderr]), [0, null, ""]);
+  },
+);
+
 choice("1.exit-codes.port-in-use", "is one line that names --port, exit 1", OWN, async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));

@@ -106,7 +106,7 @@ class JsonFileStore extends Reading implements Store {
     this.#parts = "closed";
     await this.#writing;
     try {
-      await files.close(commits.tables);
+      await files.close(commits);
     } finally {
       lock.release();
     }

@@ -27,18 +27,19 @@ export class ReadSet implements View {
   readonly #asked: { readonly question: Question; readonly answer: unknown }[] = [];
   #stamped: Map<ListRule, Set<Key>> | undefined;
   #version: number;
+  #outdated = false;
 
   constructor(head: Head) {
     this.#head = head;
     this.#version = head.version;
   }
 
-  /** Whether every answer given so far still holds. */
+  /** Whether every answer given so far still holds. Once one does not, the run is lost, even if it would hold again later. */
   holds(): boolean {
-    if (this.#head.version === this.#version) return true;
-    if (!this.holdsIn(this.#head.view)) return false;
+    if (this.#head.version === this.#version) return !this.#outdated;
     this.#version = this.#head.version;
-    return true;
+    this.#outdated ||= !this.holdsIn(this.#head.view);
+    return !this.#outdated;
   }
 
   holdsIn(view: View): boolean {

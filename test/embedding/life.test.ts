@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { memoryStore, OptionError, type ServiceOptions, startService } from "../../src/index.ts";
+import { memoryStore, OptionError, type ServiceOptions, type Store, startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
 import { clientOf, embedded, subscribed } from "../support/embedded.ts";
 import { quickest } from "../support/quickest.ts";
@@ -59,6 +59,35 @@ test("what is loaded with its first request is whole for two that come at once",
     assert.deepEqual(one, two, path);
     assert.equal(one?.[0], path.startsWith("/sites") || path === "/nowhere" ? 404 : 200, path);
   }
+});
+
+test("with test controls a service answers when all that waited was taken up, and nobody before", async () => {
+  const ended = await startService();
+  await ended.close();
+  const real = memoryStore();
+  let early: Promise<Response> | undefined;
+  let answered = false;
+  // The queues of deliveries are looked for when a start takes up what waits: just then somebody asks.
+  const groups: Store["groups"] = async (from, index) => {
+    if (early === undefined) {
+      const init = { method: "POST", headers: { authorization: "Bearer my-own-key" } };
+      early = fetch(`${ended.authUrl}/_control/settled`, init).finally(() => {
+        answered = true;
+      });
+      for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
+      assert.equal(answered, false);
+    }
+    return real.groups(from, index);
+  };
+  const store = new Proxy(real, {
+    get(target, name) {
+      const member: unknown = name === "groups" ? groups : Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  const port = Number(new URL(ended.authUrl).port);
+  await using _ = await startService({ port, store, control: true, apiKey: "my-own-key" });
+  assert.equal((await early)?.status, 200);
 });
 
 test("two first access tokens at once are both checked", async () => {

@@ -598,3 +598,16 @@ test("a restore that meets a folding waits for it, and both succeed", async (t) 
   const copy = await openStore(t, crashed(file, `${file}-copy`));
   for (const each of [store, copy.store]) assert.deepEqual(await idsIn(each), ["restored"]);
 });
+
+test("a close that meets a folding and a restore lets both end before it writes FILE itself", async (t) => {
+  const file = join(folderFor(t), "data.json");
+  const { store, warnings } = await openStore(t, file, { journal_bytes_max: 1 });
+  // The folding that the first begins still runs when the second is kept, which leaves a line for the close to fold.
+  await write(store, note("before", "x".repeat(4_000_000)));
+  await write(store, note("acknowledged"));
+  const restored = store.restore({ format: 1, collections: { notes: [note("restored", "y".repeat(2_000_000))] } });
+  await Promise.all([restored, store.close()]);
+  assert.deepEqual(warnings, []);
+  const { store: again } = await openStore(t, file);
+  assert.deepEqual(await idsIn(again), ["restored"]);
+});

@@ -73,6 +73,23 @@ export const isolation: readonly Case[] = [
       assert.deepEqual(await idsOf(store), ["b"]);
     },
   },
+  {
+    title: "work that is given up runs again, also where the state has become what it was before it ended",
+    async run(store) {
+      let runs = 0;
+      const count = await store.transact(async (tx) => {
+        runs += 1;
+        await tx.count(items, "owner", ["ann"]);
+        if (runs === 1) await put(store, item("a"));
+        try {
+          return await tx.count(items, "owner", ["ann"]);
+        } finally {
+          if (runs === 1) await remove(store, "a");
+        }
+      });
+      assert.equal(count, 0);
+    },
+  },
   phantom(
     "a record that was replaced meanwhile",
     async (tx) => (await tx.get(items, "a"))?.text,

@@ -1,11 +1,12 @@
 // FILE and FILE.journal together: a batch goes to the journal; when that has grown, FILE is written anew beside the
 // running service and the journal is cut. At every moment the two hold the same data: the old FILE with the journal, or
 // the new one with what came after. What touches the journal happens one after the other, in the lane.
+import { Turns } from "../../kit/turns.ts";
 import type { Rules } from "../rules.ts";
 import type { Tables } from "../tables.ts";
 import type { Commits } from "./commits.ts";
 import * as disk from "./disk.ts";
-import { Journal, unavailable } from "./journal.ts";
+import { type InTurn, Journal, unavailable } from "./journal.ts";
 import { recover, type Warn } from "./recover.ts";
 import { encode } from "./snapshot.ts";
 
@@ -18,6 +19,8 @@ export class Files {
   readonly #journal_bytes_max: number;
   readonly #warn: Warn;
   #lane: Promise<unknown> = Promise.resolve();
+  /** Who takes the place of everything, or ends it. */
+  readonly #whole = new Turns();
   #folding: Promise<void> | undefined;
   /** The journal is folded at this length. */
   #foldAt: number;
@@ -57,32 +60,40 @@ export class Files {
       } catch (error) {
         commits.lost(error);
       }
-      if (this.#journal.length > this.#foldAt) this.#folding ??= this.#fold(commits.tables);
+      if (this.#journal.length > this.#foldAt)
+        this.#folding ??= this.#fold(commits.tables, (task) => this.#inTurn(task));
     });
   }
 
   /** Writes `tables` in the place of everything; `then` is called when they are durable, before anything else is. */
-  async replace(tables: Tables, then: () => void): Promise<void> {
-    let isDone = false;
-    while (!isDone) {
-      await this.#folding;
-      isDone = await this.#inTurn(async () => {
-        // A batch that went before may have started to fold the old tables into FILE.
-        if (this.#folding !== undefined) return false;
-        await this.#replaceNow(tables, then);
-        return true;
-      });
-    }
+  replace(tables: Tables, then: () => void): Promise<void> {
+    return this.#alone(() => this.#replaceNow(tables, then));
   }
 
-  /** Folds the journal into FILE, so that a clean stop leaves one file. */
-  async close(tables: Tables): Promise<void> {
-    await this.#lane;
-    await this.#folding;
-    if (!this.#journal.isBroken && this.#journal.length > 0) await this.#fold(tables);
-    await this.#journal.close();
-    // One that cannot be removed is empty, and as good as none.
-    if (this.#journal.length === 0) await disk.remove(`${this.#file}.journal`).catch(() => undefined);
+  /** Folds the journal into FILE, so that a clean stop leaves one file. What was to be replaced before that, is. */
+  close(commits: Commits): Promise<void> {
+    return this.#alone(async () => {
+      if (!this.#journal.isBroken && this.#journal.length > 0) await this.#fold(commits.tables, (task) => task());
+      await this.#journal.close();
+      // One that cannot be removed is empty, and as good as none.
+      if (this.#journal.length === 0) await disk.remove(`${this.#file}.journal`).catch(() => undefined);
+    });
+  }
+
+  /** Runs one task after the other, each while nothing else is written: two that wrote FILE at once would destroy it. */
+  #alone(task: () => Promise<void>): Promise<void> {
+    return this.#whole.run(async () => {
+      let isDone = false;
+      while (!isDone) {
+        await this.#folding;
+        isDone = await this.#inTurn(async () => {
+          // A batch that went before may have started to fold its tables into FILE.
+          if (this.#folding !== undefined) return false;
+          await task();
+          return true;
+        });
+      }
+    });
   }
 
   async #replaceNow(tables: Tables, then: () => void): Promise<void> {
@@ -104,14 +115,14 @@ export class Files {
   }
 
   /** Writes FILE anew from the tables as they are now, and cuts the journal, while both are in use. */
-  async #fold(tables: Tables): Promise<void> {
+  async #fold(tables: Tables, inTurn: InTurn): Promise<void> {
     const { seq, length } = this.#journal;
     const file = `${this.#file}.new`;
     try {
       await write(file, tables, seq);
       await disk.rename(file, this.#file);
       await disk.syncFolderOf(this.#file);
-      await this.#journal.dropBefore(length, (task) => this.#inTurn(task));
+      await this.#journal.dropBefore(length, inTurn);
     } catch (error) {
       // Nothing is lost: the journal still has it all. It is tried again when that has grown as much once more.
       this.#tell(error);
