@@ -112,7 +112,9 @@ export class Server {
       },
       links,
       onError: (error, id) => log.error(error, id),
-      onAnswer: (call, status, duration_ms) => this.#answered(call, status, duration_ms),
+      ...((settings.log !== "off" || journals) && {
+        onAnswer: (call, status, duration_ms) => this.#answered(call, status, duration_ms),
+      }),
     });
   }
 

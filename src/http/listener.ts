@@ -38,7 +38,7 @@ export interface ListenerParts {
   readonly links: ProblemLinks;
   readonly onError: (error: unknown, requestId: string) => void;
   /** Told after each answer: method, path, status (0 for none), time taken. */
-  readonly onAnswer: (call: Call, status: number, duration_ms: number) => void;
+  readonly onAnswer?: (call: Call, status: number, duration_ms: number) => void;
 }
 
 export interface Tls {
@@ -139,7 +139,7 @@ export class Listener {
   }
 
   async #answer(parts: ListenerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const started = realTime();
+    const started = parts.onAnswer === undefined ? 0 : realTime();
     this.#note(request.socket, response);
     const call = new Arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     let reply: Reply;
@@ -150,7 +150,7 @@ export class Listener {
       reply = failed(parts, call, error);
     }
     const status = this.#send(parts, request, response, call, reply);
-    parts.onAnswer(call, status, realTime() - started);
+    parts.onAnswer?.(call, status, realTime() - started);
   }
 
   /** Writes the reply; one that Node refuses to write (a line break in a header) is a fault like any other. */
