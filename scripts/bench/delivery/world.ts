@@ -45,10 +45,18 @@ export function clientOf(baseUrl: string, apiKey: string) {
   };
 }
 
+export interface Address {
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+}
+
 /** How long each create takes, for each of the servers in turn, as a client in a process of its own sees it. */
-export async function answerTimes(worlds: readonly World[], creates: number): Promise<readonly (readonly number[])[]> {
+export async function answerTimes(
+  servers: readonly Address[],
+  creates: number,
+): Promise<readonly (readonly number[])[]> {
   const child = fork(new URL("client.ts", import.meta.url), { execArgv: ["--import", "tsx"] });
-  child.send({ creates, servers: worlds.map(({ service: { baseUrl, apiKey } }) => ({ baseUrl, apiKey })) });
+  child.send({ creates, servers: servers.map(({ baseUrl, apiKey }) => ({ baseUrl, apiKey })) });
   const [times_ms] = await once(child, "message");
   child.kill();
   return times_ms;
