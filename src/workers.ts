@@ -106,10 +106,8 @@ export class Workers {
   #notify(webhooks: readonly string[]): void {
     const { loaded } = this.#outbox;
     if (loaded) loaded.notify(webhooks);
-    else
-      this.#background.run("webhook deliveries", async () => {
-        (await this.#outbox.get()).notify(webhooks);
-      });
+    // All that waits: also what an earlier load, had it failed, would have left behind.
+    else this.#background.run("webhook deliveries", () => this.#startOutbox());
   }
 
   #process(id: string): void {
