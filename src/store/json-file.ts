@@ -15,7 +15,7 @@ import { Reading, runWork, Transaction } from "./transaction.ts";
 export interface JsonFileOptions {
   /** Told of what a start had to set aside, and of a snapshot that could not be written. */
   readonly warn?: Warn;
-  /** The journal is folded into FILE when it is larger than this and than FILE. */
+  /** The journal is folded into FILE when it is larger than this and than FILE twice. */
   readonly journal_bytes_max?: number;
 }
 
