@@ -1,6 +1,5 @@
 // The front door: which part of the server a path belongs to (contract, part 1). Each part is asked in turn; what none
 // of them knows is a 404. Nothing here looks further than the host and the path.
-import { isIPv4 } from "node:net";
 import { domains } from "../domain/model.ts";
 import { refuse } from "../domain/refusal.ts";
 import type { Reader } from "../domain/store.ts";
@@ -41,12 +40,14 @@ const SUPPORTED = decide("9.other-versions", VERSION_PREFIX, {
 const unknownPath = (path: string): string =>
   /^\/v\d+(\/|$)/.test(path) ? `This server speaks ${SUPPORTED} only.` : "There is no such path.";
 
+/** No domain ends in a number (domain/host-name); the usual client of a server on loopback names 127.0.0.1. */
+const ADDRESS = /\.\d+$/;
+
 /** A custom domain that is live is a host of its own: `site` is asked about everything under it before `inside`. */
 export const unlessDomain =
   (store: Reader, links: ServiceLinks, site: LateDoor, inside: Handler): Handler =>
   (call) => {
-    // An address is no domain, and the usual client of a server on loopback names one.
-    const isOwn = !call.host.includes(".") || call.host === links.host() || isIPv4(call.host);
+    const isOwn = !call.host.includes(".") || call.host === links.host() || ADDRESS.test(call.host);
     return isOwn ? inside(call) : leadsToSite(store, site, call).then((reply) => reply ?? inside(call));
   };
 

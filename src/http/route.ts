@@ -176,7 +176,7 @@ export function route<P extends string, R, Q = unknown, B = undefined, T extends
     body: spec.body && ("shown" in spec.body ? spec.body.shown : spec.body),
     example: spec.example,
     bodyLimit: spec.bodyLimit ?? BODY_BYTES,
-    paramNames: [...spec.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ""),
+    paramNames: namesIn(spec.path),
     readQuery(raw) {
       const read = parse(query, raw);
       return "faults" in read ? { faults: read.faults.map(parameterError) } : read;
@@ -190,6 +190,12 @@ export function route<P extends string, R, Q = unknown, B = undefined, T extends
     present: (result, presenter, place) => answer.present(trusted<R>(result), presenter, place),
   };
 }
+
+const namesIn = (path: string): readonly string[] =>
+  path
+    .split("/")
+    .filter((segment) => segment.startsWith("{"))
+    .map((segment) => segment.slice(1, -1));
 
 /** Operations that the specification does not show: one decision for the whole list. */
 export function chosen(
