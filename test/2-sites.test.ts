@@ -276,6 +276,12 @@ choice("2.private-app-on-custom-domain", "a live custom domain is a host of its 
   assert.equal((await at(context, custom_domain, "/healthz")).status, 200, "the name is free again");
 });
 
+choice("2.private-app-on-custom-domain", "a name that ends in a digit is no address", OWN, async (context) => {
+  const custom_domain = `${freshHost()}2`;
+  await deployed(context.api, { title: "Under a name" }, { custom_domain });
+  assert.match(textOf(await at(context, custom_domain, "/")), /Under a name/);
+});
+
 choice(
   "2.private-app-on-custom-domain",
   "a click under a custom domain is taken from that domain",

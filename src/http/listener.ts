@@ -37,7 +37,7 @@ export interface ListenerParts {
   readonly handle: Handler;
   readonly links: ProblemLinks;
   readonly onError: (error: unknown, requestId: string) => void;
-  /** Told after each answer: method, path, status (0 for none), time taken. */
+  /** Told after each answer: method, path, status (0 for none), time taken. Left out where nobody wants to know. */
   readonly onAnswer?: (call: Call, status: number, duration_ms: number) => void;
 }
 

@@ -55,8 +55,8 @@ export class Presenter {
   }
 
   /**
-   * For a record that was made just now and may never be read: nothing of it is remembered. Of 100,000 apps that were
-   * only made, the texts took 60 MB, and collecting the garbage among them 2 of the 16 us of a create.
+   * For a record that was made just now and may never be read: nothing of it is remembered. Where it was, collecting the
+   * garbage among so many texts took 2 of the 15 us between listener and answer.
    */
   once<R extends object>(view: View<R>, record: R): { readonly text: string; readonly etag: string } {
     const text = textOf(view, record, this.links);

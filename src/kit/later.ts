@@ -38,17 +38,16 @@ export class Later<T> {
   }
 
   get(): Promise<T> {
-    this.#loading ??= this.#begin();
+    this.#loading ??= this.#load().then(
+      (loaded) => {
+        this.#loaded = loaded;
+        return loaded;
+      },
+      (error) => {
+        this.#loading = undefined;
+        throw error;
+      },
+    );
     return this.#loading;
-  }
-
-  async #begin(): Promise<T> {
-    try {
-      this.#loaded = await this.#load();
-      return this.#loaded;
-    } catch (error) {
-      this.#loading = undefined;
-      throw error;
-    }
   }
 }

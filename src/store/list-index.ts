@@ -1,5 +1,5 @@
-// One index of a collection: for each key the rows that have it, in list order. Most indexes have many lists of one row
-// (the one event of a request, the one deployment of an app); such a list is the row itself.
+// One index of a collection: for each key the rows that have it, in list order. Some indexes have many lists of one row
+// (the one delivery of an event, the one deployment of an app); such a list is the row itself.
 import type { Key, ListRule } from "./rules.ts";
 import { type Place, type Row, SortedRows } from "./sorted-rows.ts";
 import type { Stamp } from "./view.ts";

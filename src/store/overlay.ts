@@ -2,22 +2,10 @@
 // durable yet. It answers every question as if they were made. What they do to a list is worked out when that list is
 // first asked for, so that a transaction that only writes pays for no list.
 import { UniqueViolation } from "../domain/store.ts";
+import { compare, EditedPage, type Edits, edit, enter, growth, leave, NONE } from "./list-edits.ts";
 import type { Fields, Key, ListRule, TableRule, UniqueRule } from "./rules.ts";
 import type { Place, Row } from "./sorted-rows.ts";
-import { type Change, newStamp, type Stamp, type View } from "./view.ts";
-
-/** A row that came into a list (`record`) or went out of it (none). */
-interface Edit extends Place {
-  readonly record: Fields | undefined;
-}
-
-/** What the changes do to one list: its edits in list order, a row that went before one that came to its place. */
-interface Edits {
-  readonly all: Edit[];
-  stamp: number;
-}
-
-const NONE: Edits = { all: [], stamp: 0 };
+import type { Change, Stamp, View } from "./view.ts";
 
 /** So many changes are gone through one by one; a request makes two or three. */
 const FEW = 16;
@@ -61,7 +49,7 @@ export class Overlay implements View {
   slice(table: TableRule, list: ListRule, key: Key, offset: number, limit: number): readonly Fields[] {
     const { all } = this.#edits(table, list, key);
     if (all.length === 0) return this.base.slice(table, list, key, offset, limit);
-    const page = new Page(offset, limit, (from, count) => this.base.slice(table, list, key, from, count));
+    const page = new EditedPage(offset, limit, (from, count) => this.base.slice(table, list, key, from, count));
     for (const edit of all) {
       if (page.full) break;
       page.pass(this.base.rank(table, list, key, edit));
@@ -147,7 +135,7 @@ export class Overlay implements View {
     return undefined;
   }
 
-  #changes(table: TableRule): boolean {
+  #touches(table: TableRule): boolean {
     return this.#latest?.has(table) ?? this.changes.some((change) => change.table === table);
   }
 
@@ -157,7 +145,7 @@ export class Overlay implements View {
 
   /** What the changes so far do to the lists of one index; undefined where none is of its collection. */
   #effects(table: TableRule, list: ListRule): ReadonlyMap<Key, Edits> | undefined {
-    if (!this.#changes(table)) return undefined;
+    if (!this.#touches(table)) return undefined;
     this.#lists ??= new Map();
     const known = this.#lists.get(list) ?? { seen: 0, edits: new Map<Key, Edits>() };
     this.#lists.set(list, known);
@@ -171,91 +159,8 @@ export class Overlay implements View {
   }
 }
 
-/** Gathers a page while the base and the edits are gone through in list order. */
-class Page {
-  readonly records: Fields[] = [];
-  readonly #limit: number;
-  readonly #read: (from: number, count: number) => readonly Fields[];
-  #skip: number;
-  #from = 0;
-
-  constructor(offset: number, limit: number, read: (from: number, count: number) => readonly Fields[]) {
-    this.#skip = offset;
-    this.#limit = limit;
-    this.#read = read;
-  }
-
-  get full(): boolean {
-    return this.records.length >= this.#limit;
-  }
-
-  /** Goes through the rows of the base up to the one at `to`. */
-  pass(to: number): void {
-    // A row that took the place of one left out ranks before it: there is nothing to go back for.
-    if (to <= this.#from) return;
-    const skipped = Math.min(this.#skip, to - this.#from);
-    const wanted = Math.min(to - this.#from - skipped, this.#limit - this.records.length);
-    if (wanted > 0) this.records.push(...this.#read(this.#from + skipped, wanted));
-    this.#skip -= skipped;
-    this.#from = to;
-  }
-
-  leaveOut(): void {
-    this.#from += 1;
-  }
-
-  add(record: Fields): void {
-    if (this.#skip > 0) this.#skip -= 1;
-    else if (!this.full) this.records.push(record);
-  }
-}
-
 function noteLatest(latest: Map<TableRule, Map<string, Change>>, change: Change): void {
   const own = latest.get(change.table);
   if (own === undefined) latest.set(change.table, new Map([[change.id, change]]));
   else own.set(change.id, change);
-}
-
-const growth = (edit: Edit): number => (edit.record === undefined ? -1 : 1);
-
-/** List order. */
-function compare(a: Place, b: Place): number {
-  if (a.order !== b.order) return a.order < b.order ? -1 : 1;
-  return a.seq - b.seq;
-}
-
-type Edited = (all: Edit[], place: Place, record: Fields) => void;
-
-function edit(lists: Map<Key, Edits>, list: ListRule, record: Fields, seq: number, how: Edited): void {
-  const key = list.keyOf(record);
-  if (key === undefined) return;
-  const edits = lists.get(key) ?? { all: [], stamp: 0 };
-  lists.set(key, edits);
-  how(edits.all, { order: list.orderOf(record), seq }, record);
-  edits.stamp = newStamp();
-}
-
-const enter: Edited = (all, place, record) => {
-  all.splice(behind(all, place), 0, { ...place, record });
-};
-
-const leave: Edited = (all, place) => {
-  const at = behind(all, place);
-  const last = all[at - 1];
-  // What came by an earlier change only has to be taken out again; anything else is a row of the base.
-  if (last?.record !== undefined && compare(last, place) === 0) all.splice(at - 1, 1);
-  else all.splice(at, 0, { ...place, record: undefined });
-};
-
-/** The position behind every edit that stands at or before the place. */
-function behind(edits: readonly Edit[], place: Place): number {
-  let low = 0;
-  let high = edits.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const edit = edits[middle];
-    if (edit !== undefined && compare(edit, place) <= 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -98,19 +98,17 @@ export class Tables implements View {
 
   /** Adds records of a collection that come from elsewhere, quickly; answers what is wrong with one, if anything is. */
   adder(rule: TableRule): (record: Fields) => string | undefined {
-    const { rows, lists, holders } = this.#table(rule);
+    const table = this.#table(rule);
+    const { rows, holders } = table;
     let { size } = rows;
     return (record) => {
       for (const { rule: unique, held } of holders) {
         const key = unique.keyOf(record);
         if (key !== undefined && held.has(key)) return `a second record with the same ${unique.name} in ${rule.name}`;
       }
-      const added = { record, seq: this.#seq++ };
-      rows.set(record.id, added);
+      this.#add(table, record);
       if (rows.size === size) return `a second record with the id ${JSON.stringify(record.id)} in ${rule.name}`;
       size = rows.size;
-      for (const list of lists) list.enter(added);
-      for (const unique of holders) hold(unique, added);
       return undefined;
     };
   }

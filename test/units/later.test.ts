@@ -38,3 +38,14 @@ test("later: a load that failed fails whoever waited for it, and is tried again"
   assert.equal(await later.get(), "there");
   assert.equal(loads, 2);
 });
+
+test("later: a load that fails before it has begun is tried again, too", async () => {
+  let loads = 0;
+  const later = new Later(() => {
+    loads += 1;
+    if (loads === 1) throw new Error("not there");
+    return Promise.resolve("there");
+  });
+  assert.throws(() => later.get(), /not there/);
+  assert.equal(await later.get(), "there");
+});

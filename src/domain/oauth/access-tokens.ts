@@ -85,7 +85,7 @@ export class AccessTokens {
     });
   }
 
-  /** The `TokenCheck` of the REST API. */
+  /** The `TokenCheck` of the REST API. Not by way of `use`, which every request would wait for twice more. */
   readonly check = async (token: string): Promise<Caller | Refusal> => {
     const known = this.#remembered.get(token) ?? (await this.#verified(token));
     if (known instanceof Refusal) return known;
@@ -95,8 +95,7 @@ export class AccessTokens {
     const standing = (await keys.standing(facts.kid)) && (await standingGrant(store, facts.grantId));
     if (typeof standing !== "object") return fallen(standing);
     const { account, grant, user } = standing;
-    if (known.opened?.user !== user)
-      known.opened = { user, scopes: new Set(cut(known.facts.scopes, user.permissions)) };
+    if (known.opened?.user !== user) known.opened = { user, scopes: new Set(cut(facts.scopes, user.permissions)) };
     return { account, scopes: known.opened.scopes, credential: grant.id };
   };
 
