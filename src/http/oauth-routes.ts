@@ -6,7 +6,7 @@ import { invalidRequest, OAuthError } from "../domain/oauth/error.ts";
 import type { SigningKeys } from "../domain/oauth/signing-keys.ts";
 import type { TokenStatus } from "../domain/oauth/token-status.ts";
 import type { Tokens } from "../domain/oauth/tokens.ts";
-import { StorageUnavailable, type Store } from "../domain/store.ts";
+import { isStoreError, type Store } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
 import type { Door } from "./front.ts";
@@ -51,7 +51,7 @@ async function answer({ method, answer: run }: Endpoint, call: Call): Promise<Re
   try {
     return await run(call);
   } catch (error) {
-    if (!(error instanceof StorageUnavailable)) throw error;
+    if (!isStoreError(error, "StorageUnavailable")) throw error;
     return jsonReply(503, { error: "temporarily_unavailable", error_description: STORAGE_FAILED }, NO_STORE);
   }
 }
