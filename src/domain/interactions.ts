@@ -1,7 +1,7 @@
 // What users do in a deployed app (spec part 6, user.interaction): reported by a client or by the app's own page, recorded
 // as an event and nothing else.
 import { decide } from "../kit/decisions.ts";
-import { anyOf, type Infer, nullable, number, object, text, withDefault } from "../kit/schema.ts";
+import { type Infer, nullable, object, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
 import { EMITS, recordEvent } from "./events.ts";
@@ -23,10 +23,7 @@ const RULES = decide(
   },
 );
 
-const coordinate = withDefault(
-  nullable(anyOf<string | number>([text(RULES.value), number], "must be a string, a number or null")),
-  null,
-);
+const coordinate = withDefault(nullable(orNumber(text(RULES.value))), null);
 export const interaction = object({
   user_id: text(RULES.user_id),
   interaction_type: text(RULES.interaction_type),

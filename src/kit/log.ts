@@ -17,49 +17,39 @@ export interface Log {
   error(error: unknown, during: string): void;
 }
 
-const SILENT: Log = { request: () => {}, warn: () => {}, announce: () => {}, error: () => {} };
-
 /** Where lines go: what happens to `out`, what somebody should look at to `err`. */
 export interface Console {
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;
 }
 
-export function logTo(form: LogForm, clock: Clock, console: Console): Log {
-  if (form === "off") return SILENT;
-  return form === "json" ? jsonLog(clock, console) : prettyLog(clock, console);
+/** Every line in both forms: as an object with its members, and as words. */
+export function logTo(form: LogForm, clock: Clock, { out, err }: Console): Log {
+  const say = (to: (line: string) => void, event: string, members: object, ...words: string[]) => {
+    const at = iso(clock.now());
+    if (form === "json") to(escaped(JSON.stringify({ at, event, ...members })));
+    else if (form === "pretty") to([styleText("dim", at.slice(11, 23)), ...words].join(" "));
+  };
+  return {
+    request(members) {
+      const { id, method, path, status, duration_ms } = members;
+      const shown = styleText(status >= 500 ? "red" : status >= 400 ? "yellow" : "green", String(status));
+      const took = `${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
+      say(out, "request", members, escaped(`${method} ${path}`), shown, took);
+    },
+    warn: (message) => say(err, "warning", { message }, styleText("yellow", "warning"), escaped(message)),
+    announce: (message) => say(out, "notice", { message }, escaped(message)),
+    error(thrown, during) {
+      const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+      say(err, "error", { during, error }, styleText("red", "error"), escaped(`${during}: ${error}`));
+    },
+  };
 }
 
-const described = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
-
 /**
- * Control characters (C0, DEL, C1) as JSON escapes them: a terminal obeys those that come raw, and after a line break
- * what somebody sent would pass for a line of the log. Only the lines of a stack, which are indented, stay lines.
+ * Control characters (C0, DEL, C1) as JSON escapes them, which itself leaves the latter two raw: a terminal obeys them,
+ * and after a line break what somebody sent would pass for a line of the log. The lines of a stack, which are indented,
+ * stay lines.
  */
 const escaped = (text: string): string =>
   text.replace(/(?!\n {4}at )\p{Cc}/gu, (raw) => `\\u${raw.charCodeAt(0).toString(16).padStart(4, "0")}`);
-
-function jsonLog(clock: Clock, { out, err }: Console): Log {
-  // JSON.stringify escapes C0 only.
-  const line = (event: string, members: object) => escaped(JSON.stringify({ at: iso(clock.now()), event, ...members }));
-  return {
-    request: (members) => out(line("request", members)),
-    warn: (message) => err(line("warning", { message })),
-    announce: (message) => out(line("notice", { message })),
-    error: (error, during) => err(line("error", { during, error: described(error) })),
-  };
-}
-
-function prettyLog(clock: Clock, { out, err }: Console): Log {
-  const line = (...parts: string[]) => [styleText("dim", iso(clock.now()).slice(11, 23)), ...parts].join(" ");
-  return {
-    request({ id, method, path, status, duration_ms }) {
-      const colour = status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
-      const shown = styleText(colour, String(status));
-      out(line(escaped(`${method} ${path}`), shown, `${duration_ms.toFixed(1)} ms`, styleText("dim", id)));
-    },
-    warn: (message) => err(line(styleText("yellow", "warning"), escaped(message))),
-    announce: (message) => out(line(escaped(message))),
-    error: (error, during) => err(line(styleText("red", "error"), escaped(`${during}: ${described(error)}`))),
-  };
-}
