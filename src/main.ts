@@ -1,7 +1,7 @@
 // The command line (contract, part 1): flags and environment become settings, the service starts, the ready lines are
 // printed once it listens, signals stop it.
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { StoreRefusal } from "./domain/store.ts";
+import { isStoreError } from "./domain/store.ts";
 import { AdjustableClock } from "./kit/clock.ts";
 import { decide } from "./kit/decisions.ts";
 import { once } from "./kit/later.ts";
@@ -102,7 +102,7 @@ function fail(error: unknown): void {
 
 function lineOf(error: unknown, code: unknown, wrongHost: boolean): string {
   if (error instanceof OptionError) return `${error.message}. See --help.`;
-  if (error instanceof StoreRefusal) return error.message;
+  if (isStoreError(error, "StoreRefusal")) return error.message;
   if (wrongHost) return `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`;
   if (code === "EADDRINUSE") return "The port is in use; choose another with --port, or --port 0 for any free one.";
   if (code === "EACCES") return "The port may not be used (EACCES); choose another with --port.";

@@ -5,7 +5,16 @@ import type { Caller } from "./access.ts";
 import type { Row } from "./columns.ts";
 import type { DataSourceDraft } from "./data-input.ts";
 import { everyPage, type Page, pageOf } from "./lists.ts";
-import { apps, type Cell, type Column, type DataSourceRecord, dataContents, dataSources, PREFIX } from "./model.ts";
+import {
+  apps,
+  type Cell,
+  type Column,
+  type DataSourceRecord,
+  dataContents,
+  dataSources,
+  PREFIX,
+  TOPIC,
+} from "./model.ts";
 import { type Expect, invalidField, notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
@@ -48,7 +57,7 @@ export async function addDataSource(
   };
   await w.tx.put(dataSources, source);
   await w.tx.put(dataContents, { id: source.id, raw: data, rows: ROWS_BEFORE_READY, request_id: w.cause });
-  w.due.dataSources.push(source.id);
+  w.tx.tell(TOPIC.data, source.id);
   return source;
 }
 

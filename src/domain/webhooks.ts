@@ -121,7 +121,7 @@ export const changeWebhook = (
     const changed = withChanges(w, webhook, changes);
     if (changed === webhook) return webhook;
     await w.tx.put(webhooks, changed);
-    if (webhook.active && !changed.active) await stopSending(w, id);
+    if (webhook.active && !changed.active) await cancelPending(w.tx, id);
     return changed;
   });
 
@@ -131,15 +131,10 @@ export const removeWebhook = (unit: Unit, caller: Caller, id: string, expect: Ex
     if (webhook instanceof Refusal) return webhook;
     const unmet = expect(webhook);
     if (unmet) return unmet;
-    await stopSending(w, id);
+    await cancelPending(w.tx, id);
     await w.tx.remove(webhooks, id);
     return null;
   });
-
-async function stopSending(w: Work, webhookId: string): Promise<void> {
-  await cancelPending(w.tx, webhookId);
-  w.due.webhooks.push(webhookId);
-}
 
 /** The same object where nothing differs. */
 function withChanges(w: Work, webhook: WebhookRecord, changes: WebhookChanges): WebhookRecord {

@@ -5,7 +5,7 @@ import type { Context } from "../domain/oauth/context.ts";
 import { authenticated, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import * as status from "../domain/oauth/token-status.ts";
 import * as tokens from "../domain/oauth/tokens.ts";
-import { StorageUnavailable } from "../domain/store.ts";
+import { isStoreError } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
 import type { Door } from "./front.ts";
@@ -41,7 +41,7 @@ async function answer({ method, answer: run }: Endpoint, call: Call): Promise<Re
   try {
     return await run(call);
   } catch (error) {
-    if (!(error instanceof StorageUnavailable)) throw error;
+    if (!isStoreError(error, "StorageUnavailable")) throw error;
     return jsonReply(503, { error: "temporarily_unavailable", error_description: STORAGE_FAILED }, NO_STORE);
   }
 }
