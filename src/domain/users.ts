@@ -11,6 +11,8 @@ import type { Tx } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
+/** C0, DEL and C1: an address stands in the log and on the console. */
+const CONTROL = /\p{Cc}/u;
 
 const RULES = decide(
   "2.user-request",
@@ -22,7 +24,13 @@ const RULES = decide(
 );
 
 export const userDraft = object({
-  email: text({ ...RULES.email, pattern: EMAIL, says: "an e-mail address like name@example.com", format: "email" }),
+  email: text({
+    ...RULES.email,
+    pattern: EMAIL,
+    says: "an e-mail address like name@example.com",
+    format: "email",
+    rule: (email) => (CONTROL.test(email) ? "must not contain a control character" : undefined),
+  }),
   name: withDefault(text(RULES.name), ""),
   permissions: withDefault(
     list(scope, { max: SCOPES.length, distinct: true }),
