@@ -3,7 +3,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { StoreRefusal } from "./domain/store.ts";
 import { AdjustableClock } from "./kit/clock.ts";
-import { decide } from "./kit/decisions.ts";
 import { once } from "./kit/later.ts";
 import type { Console } from "./kit/log.ts";
 import { VERSION } from "./kit/version.ts";
@@ -12,14 +11,8 @@ import { environmentName, OPTIONS, OptionError, readSettings, type Settings } fr
 import { ready } from "./ready.ts";
 import type { Service } from "./service.ts";
 
-const EXIT = decide(
-  "1.exit-codes",
-  { stopped: 0, failed: 1, wrong_use: 2 },
-  {
-    open: "how the process ends",
-    why: "a script tells a wrong flag from a port in use without reading; both say in one line what to do",
-  },
-);
+/** A script tells a wrong flag from a port in use without reading. */
+const EXIT = { stopped: 0, failed: 1, wrong_use: 2 };
 
 export async function main(args: readonly string[]): Promise<void> {
   try {

@@ -1,10 +1,5 @@
 // Puts together what people look at (contract, part 1): the dashboard, deployed apps, the documentation, the description.
 // Part of the composition root, beside server.ts, which loads it when somebody comes: a start need not wait for it.
-
-// What else is loaded later and declares decisions: /docs shows them all.
-import "./delivery/outbox.ts";
-import "./delivery/sender.ts";
-import "./domain/data-processing.ts";
 import type { RateLimiter } from "./domain/limits.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { ControlRow } from "./http/control-table.ts";
