@@ -133,7 +133,7 @@ test("a rule falls on its type and its webhook only; clear lets go what is held 
   assert.equal(one.receiver.received.length, 2);
 });
 
-test("1.chaos-effects: a wrong rule is refused by name", async () => {
+test("1.chaos: a wrong rule is refused by name", async () => {
   await using it = await embedded();
   const wrong: readonly (readonly [object, RegExp])[] = [
     [{ effect: "lose" }, /#\/effect must be one of/],
@@ -201,7 +201,7 @@ test("advance: tokens and rate windows end by the same clock", async () => {
   assert.equal((await it.api.as(access_token).get("/apps")).json.code, "expired_credential");
 });
 
-test("1.durations: what is none is refused by name", async () => {
+test("1.test-controls.durations: what is none is refused by name", async () => {
   await using it = await embedded();
   for (const by of ["5", "5 m", "-5m", "1y", "", -1, 0.5, Number.NaN])
     await assert.rejects(it.service.clock.advance(by), /^OptionError: advance must be given a duration/);

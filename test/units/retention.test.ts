@@ -19,7 +19,7 @@ const emitMany = (world: World, count: number) =>
 const total = async (world: World) =>
   (await listEvents(world.store, world.caller, undefined, { offset: 0, limit: 1 })).total;
 
-test("6.events-kept: the newest 10,000 and their deliveries stay, older ones go", async () => {
+test("8.bounds.events: the newest 10,000 and their deliveries stay, older ones go", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver();
   const webhook = await world.webhook(receiver.url);
@@ -39,7 +39,7 @@ test("6.events-kept: the newest 10,000 and their deliveries stay, older ones go"
   assert.ok(await world.store.get(events, foreign.id));
 });
 
-test("6.events-kept: what is still to be sent stays, off the list, and goes once it is settled", async () => {
+test("8.bounds.events: what is still to be sent stays, off the list, and goes once it is settled", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
   const webhook = await world.webhook(receiver.url);
