@@ -1,8 +1,9 @@
 // The columns of a data source and what is in them (spec part 2: data source; contract, parts 2 and 8): a table of cells
 // in, the same table with a type for each column and its cells in that type out. It refuses what is too wide or too
 // large; it never rounds a whole number and never drops a leading zero.
+
+import { isDateTime } from "../kit/clock.ts";
 import type { CsvTable } from "../kit/csv.ts";
-import { isDateTime } from "../kit/date-time.ts";
 import { decide } from "../kit/decisions.ts";
 import type { Cell, Column } from "./model.ts";
 

@@ -14,14 +14,24 @@ export interface Ran {
 /** The clock as everything sees it that does not move it. */
 export type Clock = Pick<AdjustableClock, "now" | "schedule">;
 
-export interface Scheduled {
-  cancel(): void;
-}
+export type Scheduled = ReturnType<Clock["schedule"]>;
 
 /** ISO 8601 UTC with milliseconds, ending in Z: all have one length and compare as text in the order of time. */
 export const iso = (at: Instant): string => new Date(at).toISOString();
 
 export const instant = (text: string): Instant => Date.parse(text);
+
+const DATE_TIME =
+  /^(\d{4}-\d\d-(\d\d))(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
+
+/**
+ * Whether a text is a point in time that needs no guessing (RFC 3339): a date, or a date and time with its zone. A day
+ * that its month does not have is read as one of the next month, or as none.
+ */
+export function isDateTime(text: string): boolean {
+  const [, date, day] = DATE_TIME.exec(text) ?? [];
+  return date !== undefined && new Date(date).getUTCDate() === Number(day);
+}
 
 const UNITS = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }));
 
@@ -35,6 +45,9 @@ export function duration(text: string): number | undefined {
 /** Real time that passes, in milliseconds from any moment. */
 export const realTime = (): number => performance.now();
 
+/** In whole milliseconds, so that a time that is set is the one that is read. */
+const REAL = { system: Date.now, monotonic: () => Math.floor(realTime()) };
+
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Entry {
@@ -46,8 +59,7 @@ interface Entry {
 /** A clock that runs from the system's time on, or stands still at `startAt` until it is advanced or resumed. */
 export class AdjustableClock {
   readonly #startAt: Instant | undefined;
-  readonly #system: () => Instant;
-  readonly #monotonic: () => number;
+  readonly #real: typeof REAL;
   #frozenAt: Instant | undefined;
   /** How far the running clock is ahead of the monotonic one. */
   #ahead_ms = 0;
@@ -55,16 +67,14 @@ export class AdjustableClock {
   #entries: Entry[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  /** The monotonic time is whole, so that a time that is set is the one that is read. */
-  constructor(startAt?: Instant, system = Date.now, monotonic = () => Math.floor(realTime())) {
+  constructor(startAt?: Instant, real = REAL) {
     this.#startAt = startAt;
-    this.#system = system;
-    this.#monotonic = monotonic;
+    this.#real = real;
     this.rewind();
   }
 
   now(): Instant {
-    return this.#frozenAt ?? this.#monotonic() + this.#ahead_ms;
+    return this.#frozenAt ?? this.#real.monotonic() + this.#ahead_ms;
   }
 
   /**
@@ -72,7 +82,7 @@ export class AdjustableClock {
    * passes over what is called null: a look whether there is anything to do. The promise that `run` answers is awaited
    * by `advance` before time moves on.
    */
-  schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Scheduled {
+  schedule(at: Instant, what: string | null, run: () => void | Promise<void>) {
     const entry = { at, what, run };
     const place = this.#numberUntil(at);
     this.#entries.splice(place, 0, entry);
@@ -94,12 +104,12 @@ export class AdjustableClock {
   /** Back to where the clock stood when it was made: a manual one to its start, a running one to the system's time. */
   rewind(): void {
     this.#frozenAt = this.#startAt;
-    this.set(this.#startAt ?? this.#system());
+    this.set(this.#startAt ?? this.#real.system());
   }
 
   /** Sets the time without running what lies between. */
   set(at: Instant): void {
-    if (this.#frozenAt === undefined) this.#ahead_ms = at - this.#monotonic();
+    if (this.#frozenAt === undefined) this.#ahead_ms = at - this.#real.monotonic();
     else this.#frozenAt = at;
     this.#arm();
   }

@@ -16,7 +16,10 @@ export interface CsvTable {
 export class CsvFault {
   readonly line: number;
   readonly detail: string;
-  constructor(line: number, detail: string) {
+
+  constructor(text: string, at: number, detail: string) {
+    let line = 1;
+    for (let end = text.indexOf("\n"); end >= 0 && end < at; end = text.indexOf("\n", end + 1)) line += 1;
     this.line = line;
     this.detail = detail;
   }
@@ -30,11 +33,11 @@ export function parseCsv(text: string): CsvTable | CsvFault {
     const end = readRecord(text, at, fields);
     if (end instanceof CsvFault) return end;
     const unfit = header ? unfitCount(fields.length - before, header.length) : unfitNames(fields);
-    if (unfit) return faultAt(text, at, unfit);
+    if (unfit) return new CsvFault(text, at, unfit);
     header ??= fields.splice(0);
     at = end;
   }
-  return header ? { header, fields } : faultAt(text, 0, "the text is empty, there is no header line");
+  return header ? { header, fields } : new CsvFault(text, 0, "the text is empty, there is no header line");
 }
 
 const unfitCount = (count: number, width: number): string | undefined =>
@@ -63,7 +66,7 @@ function readRecord(text: string, from: number, fields: string[]): number | CsvF
     if (next === undefined) return end;
     if (next === "\n") return end + 1;
     if (next === "\r" && text[end + 1] === "\n") return end + 2;
-    if (next !== ",") return faultAt(text, end, unfitEnd(next, quoted));
+    if (next !== ",") return new CsvFault(text, end, unfitEnd(next, quoted));
     at = end + 1;
   }
 }
@@ -76,7 +79,7 @@ function unfitEnd(next: string, quoted: boolean): string {
 function endOfQuoted(text: string, at: number): number | CsvFault {
   let end = text.indexOf('"', at + 1);
   while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
-  return end < 0 ? faultAt(text, at, "a quoted field begins here and is never closed") : end + 1;
+  return end < 0 ? new CsvFault(text, at, "a quoted field begins here and is never closed") : end + 1;
 }
 
 function endOfPlain(text: string, at: number): number {
@@ -84,11 +87,4 @@ function endOfPlain(text: string, at: number): number {
   while (end < text.length && text[end] !== "," && text[end] !== "\n" && text[end] !== "\r" && text[end] !== '"')
     end += 1;
   return end;
-}
-
-/** Lines are counted only here: a text has one fault at most. */
-function faultAt(text: string, at: number, detail: string): CsvFault {
-  let line = 1;
-  for (let end = text.indexOf("\n"); end >= 0 && end < at; end = text.indexOf("\n", end + 1)) line += 1;
-  return new CsvFault(line, detail);
 }

@@ -13,14 +13,17 @@ const COUNT_MAX = 62 ** COUNT_LENGTH;
 /** What makes them, as everything sees it that does not repeat them. */
 export type Ids = Pick<TimeOrderedIds, "next" | "secret" | "fraction">;
 
-/** Random bytes without end, drawn many at a time, since each draw is a call of the system. */
-export type RandomSource = Generator<number, never>;
+/** The next random byte. */
+export type RandomSource = () => number;
 
-function* drawn(fill: (pool: Buffer) => void): RandomSource {
-  for (const pool = Buffer.alloc(4_096); ; ) {
-    fill(pool);
-    yield* pool;
-  }
+/** Bytes are drawn many at a time, since each draw is a call of the system. */
+function drawn(fill: (pool: Buffer) => void): RandomSource {
+  const pool = Buffer.alloc(4_096);
+  let given = 0;
+  return () => {
+    if (given % pool.length === 0) fill(pool);
+    return pool[given++ % pool.length] ?? 0;
+  };
 }
 
 export const systemRandom = drawn((pool) => randomFillSync(pool));
@@ -61,22 +64,18 @@ export class TimeOrderedIds {
     this.#tick();
     let id = prefix + inBase62(this.#time, TIME_LENGTH) + inBase62(this.#count, COUNT_LENGTH);
     // Of the 64 values of six bits two are passed over, so that all characters are equally likely.
-    for (const end = id.length + RANDOM_LENGTH; id.length < end; ) id += ALPHABET[this.#byte() & 63] ?? "";
+    for (const end = id.length + RANDOM_LENGTH; id.length < end; ) id += ALPHABET[this.#random() & 63] ?? "";
     return id;
   }
 
   /** `bytes` random bytes as base64url: for API keys, codes, refresh tokens, secrets. */
   secret(bytes: number): string {
-    return Buffer.from(Array.from({ length: bytes }, () => this.#byte())).toString("base64url");
+    return Buffer.from(Array.from({ length: bytes }, this.#random)).toString("base64url");
   }
 
   /** A random number in [0, 1): for jitter, never for secrets. */
   fraction(): number {
-    return ((this.#byte() << 16) | (this.#byte() << 8) | this.#byte()) / 2 ** 24;
-  }
-
-  #byte(): number {
-    return this.#random.next().value;
+    return ((this.#random() << 16) | (this.#random() << 8) | this.#random()) / 2 ** 24;
   }
 
   /** Time never runs backwards here, so that a clock set back does not break the order. */

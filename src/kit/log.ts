@@ -7,15 +7,7 @@ import { type Clock, iso } from "./clock.ts";
 export const LOG_FORMS = ["pretty", "json", "off"] as const;
 export type LogForm = (typeof LOG_FORMS)[number];
 
-export interface Log {
-  request(line: { id: string; method: string; path: string; status: number; duration_ms: number }): void;
-  /** Something that a person should know: a torn journal line, a seed that was not used. */
-  warn(message: string): void;
-  /** Something asked for that is shown here and nowhere else: a sign-in link. */
-  announce(message: string): void;
-  /** An exception that nobody foresaw, whole. */
-  error(error: unknown, during: string): void;
-}
+export type Log = ReturnType<typeof logTo>;
 
 /** Where lines go: what happens to `out`, what somebody should look at to `err`. */
 export interface Console {
@@ -24,22 +16,25 @@ export interface Console {
 }
 
 /** Every line in both forms: as an object with its members, and as words. */
-export function logTo(form: LogForm, clock: Clock, { out, err }: Console): Log {
+export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
   const say = (to: (line: string) => void, event: string, members: object, ...words: string[]) => {
     const at = iso(clock.now());
     if (form === "json") to(escaped(JSON.stringify({ at, event, ...members })));
     else if (form === "pretty") to([styleText("dim", at.slice(11, 23)), ...words].join(" "));
   };
   return {
-    request(members) {
-      const { id, method, path, status, duration_ms } = members;
+    request(line: { id: string; method: string; path: string; status: number; duration_ms: number }): void {
+      const { id, method, path, status, duration_ms } = line;
       const shown = styleText(status >= 500 ? "red" : status >= 400 ? "yellow" : "green", String(status));
       const took = `${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
-      say(out, "request", members, escaped(`${method} ${path}`), shown, took);
+      say(out, "request", line, escaped(`${method} ${path}`), shown, took);
     },
-    warn: (message) => say(err, "warning", { message }, styleText("yellow", "warning"), escaped(message)),
-    announce: (message) => say(out, "notice", { message }, escaped(message)),
-    error(thrown, during) {
+    /** Something that a person should know: a torn journal line, a seed that was not used. */
+    warn: (message: string): void => say(err, "warning", { message }, styleText("yellow", "warning"), escaped(message)),
+    /** Something asked for that is shown here and nowhere else: a sign-in link. */
+    announce: (message: string): void => say(out, "notice", { message }, escaped(message)),
+    /** An exception that nobody foresaw, whole. */
+    error(thrown: unknown, during: string): void {
       const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
       say(err, "error", { during, error }, styleText("red", "error"), escaped(`${during}: ${error}`));
     },
@@ -47,9 +42,8 @@ export function logTo(form: LogForm, clock: Clock, { out, err }: Console): Log {
 }
 
 /**
- * Control characters (C0, DEL, C1) as JSON escapes them, which itself leaves the latter two raw: a terminal obeys them,
- * and after a line break what somebody sent would pass for a line of the log. The lines of a stack, which are indented,
- * stay lines.
+ * Control characters (C0, DEL, C1) as JSON escapes them, which leaves the latter two raw: a terminal obeys them, and
+ * behind a line break what somebody sent would pass for a line of the log. The indented lines of a stack stay lines.
  */
 const escaped = (text: string): string =>
   text.replace(/(?!\n {4}at )\p{Cc}/gu, (raw) => `\\u${raw.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -73,9 +73,8 @@ export function text(rules: TextRules): Schema<string> {
       ...(format && { format }),
     },
     check(value, path, faults) {
-      if (typeof value !== "string") return fail(faults, path, "must be a string");
-      const broken = brokenRule(rules, value);
-      return broken === undefined ? value : fail(faults, path, broken);
+      const broken = typeof value === "string" ? brokenRule(rules, value) : "must be a string";
+      return broken === undefined ? trusted(value) : fail(faults, path, broken);
     },
   };
 }
@@ -90,10 +89,7 @@ function brokenRule({ min = 0, max, pattern, says, notBlank, rule }: TextRules, 
   return rule?.(value);
 }
 
-/**
- * Why a string is refused, or undefined. Any Unicode text comes back as it was sent; these two cannot be kept by every
- * store and every client.
- */
+/** Why a string is refused: all Unicode text comes back as it was sent, but these two not from every store and client. */
 export function unfitText(value: string): string | undefined {
   if (!value.isWellFormed()) return "must not contain a lone surrogate";
   return value.includes("\0") ? "must not contain a NUL character" : undefined;
@@ -113,10 +109,7 @@ export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> =
     values.some((known) => known === value),
   );
 
-/**
- * A number or a flag as it stands in a query, where everything is text: `true`, `false`, or decimal digits without
- * leading zeros, so that each value has one form.
- */
+/** A number or a flag as text, as in a query: decimal digits without leading zeros, `true`, `false`; one form for each. */
 export const fromText = <T extends number | boolean>(schema: Schema<T>): Schema<T> => ({
   ...schema,
   check: (value, path, faults) =>
