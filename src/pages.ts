@@ -8,7 +8,6 @@ import { openApiDoor } from "./http/openapi.ts";
 import { explain, PROBLEMS } from "./http/problem.ts";
 import type { Services } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
-import type { Bell } from "./kit/bell.ts";
 import { Dashboard } from "./web/dashboard/dashboard.ts";
 import { dashboardRows } from "./web/dashboard/rows.ts";
 import { docsDoor } from "./web/docs/docs.ts";
@@ -22,8 +21,6 @@ export interface PagesParts {
   readonly limiter: RateLimiter;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
-  /** Rings for a webhook whose delivery log has changed. */
-  readonly bell: Bell;
   /** The test controls, where they are switched on. */
   readonly controls: readonly ControlRow[];
 }

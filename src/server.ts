@@ -2,13 +2,12 @@
 // seed; service.ts gives it life, and may give it what tests use to look in and to disturb.
 import type { AuthorizationServer } from "./authorization-server.ts";
 import { judgeUrl } from "./delivery/address-policy.ts";
-import type { OutboxParts } from "./delivery/outbox.ts";
 import { Access, type Caller } from "./domain/access.ts";
 import { RateLimiter } from "./domain/limits.ts";
 import type { Refusal } from "./domain/refusal.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
-import type { Due, UnitParts } from "./domain/work.ts";
+import type { UnitParts } from "./domain/work.ts";
 import type { Chaos } from "./embedding/chaos.ts";
 import type { TestControls } from "./embedding/controls.ts";
 import type { Journals } from "./embedding/journals.ts";
@@ -22,7 +21,6 @@ import type { Services } from "./http/route.ts";
 import { Router } from "./http/router.ts";
 import { routes } from "./http/routes.ts";
 import { Presenter } from "./http/view.ts";
-import { Bell } from "./kit/bell.ts";
 import type { AdjustableClock } from "./kit/clock.ts";
 import type { TimeOrderedIds } from "./kit/ids.ts";
 import { Later } from "./kit/later.ts";
@@ -50,16 +48,14 @@ export class Server {
   readonly webhookDraft: ReturnType<typeof webhookDraft>;
   readonly #parts: ServerParts;
   readonly #listener: Listener;
-  readonly #bell = new Bell();
   #oauth: Later<AuthorizationServer> | undefined;
 
   constructor(parts: ServerParts) {
     const { settings, clock, ids, store, log, chaos } = parts;
     const onError = (error: unknown, during: string) => log.error(error, during);
     this.#parts = parts;
-    this.unit = { store, clock, ids, onDue: (due) => this.#due(due) };
-    const onAttempt: OutboxParts["onAttempt"] = (_sent, delivery) => this.#bell.ring(delivery?.webhook_id ?? "");
-    const outbox = webhookOutbox(this.unit, settings, { onError, onAttempt }, chaos);
+    this.unit = { store, clock, ids };
+    const outbox = webhookOutbox(this.unit, settings, onError, chaos);
     this.workers = new Workers(this.unit, outbox, onError);
     this.limiter = new RateLimiter(clock, settings.rateLimit);
     this.webhookDraft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
@@ -129,7 +125,7 @@ export class Server {
 
   #pages(services: Services, controls: readonly ControlRow[]): Later<Pages> {
     const { limiter, unit } = this;
-    const told = { limiter, bell: this.#bell, retryWaits_ms: this.#parts.settings.retrySchedule };
+    const told = { limiter, retryWaits_ms: this.#parts.settings.retrySchedule };
     return new Later(async () => {
       const [{ pages }, { visits }] = await Promise.all([import("./pages.ts"), this.oauth.get()]);
       return pages({ unit, visits, services, controls, ...told });
@@ -158,11 +154,6 @@ export class Server {
     const { log, journals } = this.#parts;
     journals?.answered(call, status);
     log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms });
-  }
-
-  #due(due: Due): void {
-    this.workers.due(due);
-    for (const id of due.webhooks) this.#bell.ring(id);
   }
 }
 

@@ -10,8 +10,7 @@ import type { Store, StoreData } from "./domain/store.ts";
 import { Unit } from "./domain/work.ts";
 import { Chaos, type ChaosRule, chaosRule, type GivenChaos } from "./embedding/chaos.ts";
 import type { TestControls } from "./embedding/controls.ts";
-import { JOURNALLED, type JournalDelivery, type JournalRequest, Journals, type Trace } from "./embedding/journals.ts";
-import { observed } from "./embedding/observed-store.ts";
+import { type JournalDelivery, type JournalRequest, Journals, type Trace } from "./embedding/journals.ts";
 import { Rules } from "./embedding/rules.ts";
 import { ServiceClock } from "./embedding/service-clock.ts";
 import { type Settled, settle } from "./embedding/settled.ts";
@@ -55,11 +54,11 @@ export class Service implements AsyncDisposable {
   #standing: Standing | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor({ settings, clock, store: kept, log, watched }: ServiceParts, seed: object | string | null) {
+  constructor({ settings, clock, store, log, watched }: ServiceParts, seed: object | string | null) {
     this.#clock = clock;
     this.#control = settings.control;
     this.#watched = watched;
-    this.store = kept;
+    this.store = store;
     this.#journals = new Journals(clock);
     const chaos = new Chaos({
       clock,
@@ -70,7 +69,7 @@ export class Service implements AsyncDisposable {
     this.clock = new ServiceClock(clock, (by_ms) => this.#advance(by_ms));
     const { randomSeed, apiKey } = settings;
     const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
-    const store = watched ? observed(kept, JOURNALLED, (written) => this.#journals.committed(written)) : kept;
+    if (watched) this.#journals.hear(store, (error) => log.error(error, "noting what was committed"));
     const tools = watched ? { journals: this.#journals, chaos } : {};
     this.#server = new Server({ settings, clock, ids, store, log, ...tools });
     const { unit, access, limiter, workers, webhookDraft } = this.#server;

@@ -88,7 +88,7 @@ choice(
   async ({ api }) => {
     const good = [
       ["https://c.example.com/cb?x=1"],
-      ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://[::1]/"],
+      ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://localhost./cb", "http://[::1]/"],
     ];
     const bad = [[], ["https://c.example.com/", "https://c.example.com/"], null, "https://c.example.com/", {}];
     const rule = { field: "redirect_uris", good, bad };

@@ -4,7 +4,7 @@
 import { succeeded, turnOf } from "../domain/deliveries.ts";
 import { type DeliveryRecord, deliveries } from "../domain/model.ts";
 import { recordAttempt } from "../domain/outcomes.ts";
-import { StorageUnavailable } from "../domain/store.ts";
+import { isStoreError } from "../domain/store.ts";
 import { type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
 import { DueList } from "./due-list.ts";
@@ -60,14 +60,18 @@ export class Outbox {
 
   /** Takes up every delivery that is still to be sent. */
   async start(): Promise<void> {
-    const groups = await this.#parts.store.groups(deliveries, "queue");
-    this.notify(groups.map(([webhookId]) => String(webhookId)));
+    const limit = 500;
+    for (let offset = 0; ; offset += limit) {
+      const rows = await this.#parts.store.page(deliveries, "waiting", ["pending"], { offset, limit });
+      for (const { webhook_id } of rows) this.notify(webhook_id);
+      if (rows.length < limit) return;
+    }
   }
 
-  /** The queues of these webhooks have changed. */
-  notify(webhookIds: Iterable<string>): void {
-    for (const id of webhookIds) this.#told.add(id);
-    if (this.#told.size > 0) this.#proceed();
+  /** The queue of this webhook has changed. */
+  notify(webhookId: string): void {
+    this.#told.add(webhookId);
+    this.#proceed();
   }
 
   #laneOf(webhookId: string): Lane {
@@ -230,14 +234,13 @@ export class Outbox {
 
   /** False where another process holds the row. */
   async #claimAndAttempt(lane: Lane, id: string): Promise<boolean> {
-    const { store, clock, lease_ms } = this.#parts;
-    const lease = `delivery ${id}`;
-    const now = clock.now();
-    if (!(await store.lease(lease, now, now + lease_ms))) return false;
+    const { store, lease_ms } = this.#parts;
+    const lease = await store.lease(`delivery ${id}`, lease_ms);
+    if (lease === undefined) return false;
     try {
       await this.#attempt(lane, id);
     } finally {
-      await store.release(lease);
+      await lease.release();
     }
     return true;
   }
@@ -264,8 +267,8 @@ export class Outbox {
 
   /** Leaves the lane for a moment; its rows stay. One outage of the store is reported once. */
   #pause(lane: Lane, error?: unknown): void {
-    const again = error instanceof StorageUnavailable && this.#unavailable;
-    if (error instanceof StorageUnavailable) this.#unavailable = true;
+    const again = isStoreError(error, "StorageUnavailable") && this.#unavailable;
+    if (isStoreError(error, "StorageUnavailable")) this.#unavailable = true;
     if (error !== undefined && !again) this.#parts.onError(error, WHAT);
     if (!this.#stopped) this.#later.set(lane, this.#parts.clock.now() + PAUSE_MS);
   }

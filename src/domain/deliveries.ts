@@ -2,7 +2,7 @@
 // in its webhook's queue. Nothing is sent here and nothing waits here.
 import { decide } from "../kit/decisions.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
-import { deliveries, events, PREFIX } from "./model.ts";
+import { deliveries, events, PREFIX, TOPIC } from "./model.ts";
 import type { Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
@@ -102,9 +102,16 @@ export function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt
   return { ...logged, ...over, status: logged.attempts.some(succeeded) ? "succeeded" : "failed" };
 }
 
+/** Writes a delivery and tells that it has changed. */
+export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<void> {
+  await tx.put(deliveries, delivery);
+  tx.tell(TOPIC.queue, delivery.webhook_id);
+  tx.tell(TOPIC.delivery, delivery.id);
+}
+
 /** Writes a delivery that is over. An event that was kept only for it goes with its last one. */
 export async function settle(tx: Tx, delivery: DeliveryRecord): Promise<void> {
-  await tx.put(deliveries, delivery);
+  await putDelivery(tx, delivery);
   const event = await tx.get(events, delivery.event_id);
   if (event && event.listed_in === null && event.sample_of === null) await dropIfOver(tx, event);
 }

@@ -3,10 +3,10 @@
 import { decide } from "../kit/decisions.ts";
 import { object, optional } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { newDelivery } from "./deliveries.ts";
+import { newDelivery, putDelivery } from "./deliveries.ts";
 import { everyPage, pageOf, spanParameters } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
-import { deliveries, events, eventType, webhooks } from "./model.ts";
+import { deliveries, events, eventType, TOPIC, webhooks } from "./model.ts";
 import { notFound, type Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Work } from "./work.ts";
@@ -45,22 +45,25 @@ export const EMITS = decide(
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
 export async function recordEvent(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
   const event = newEvent(w, account, type, object, { listed_in: account.id, sample_of: null });
-  await w.tx.put(events, event);
+  await putEvent(w, event);
   for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span))) {
     if (!webhook.active || !webhook.events.includes(type)) continue;
-    await w.tx.put(deliveries, newDelivery(w, webhook, event));
-    w.due.webhooks.push(webhook.id);
+    await putDelivery(w.tx, newDelivery(w, webhook, event));
   }
-  w.due.sweeps.push(account.id);
   return event;
 }
 
 /** The event of a test delivery: real in form, listed nowhere. */
 export async function recordSample(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
   const event = newEvent(w, account, type, object, { listed_in: null, sample_of: account.id });
-  await w.tx.put(events, event);
-  w.due.sweeps.push(account.id);
+  await putEvent(w, event);
   return event;
+}
+
+async function putEvent({ tx }: Work, event: EventRecord): Promise<void> {
+  await tx.put(events, event);
+  tx.tell(TOPIC.event, event.id);
+  tx.tell(TOPIC.events, event.account_id);
 }
 
 type Shown = Pick<EventRecord, "listed_in" | "sample_of">;

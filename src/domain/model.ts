@@ -298,6 +298,7 @@ export const deliveries = collection<DeliveryRecord>()({
     webhook_status: { by: ["webhook_id", "status"] },
     event: { by: ["event_id"] },
     queue: { by: ["queue_of"], order: "queue" },
+    waiting: { by: ["status"], order: "queue" },
   },
 });
 
@@ -323,6 +324,18 @@ export interface ClockRecord {
   readonly at: string;
 }
 export const clockRecords = collection<ClockRecord>()({ name: "clock" });
+
+/** What commits tell (`Tx.tell`), each with the id that is its subject. */
+export const TOPIC = {
+  /** The webhook whose deliveries have changed: there may be something to send. */
+  queue: "queue",
+  /** The data source that waits to be processed. */
+  data: "data",
+  /** The account that has a new event, and may have more than are kept. */
+  events: "events",
+  event: "event",
+  delivery: "delivery",
+} as const;
 
 /** All of them, as a store is opened with. */
 export const collections: readonly AnyCollection[] = [

@@ -2,7 +2,7 @@
 // place where a webhook is switched off by what its receiver answers.
 import { duration, type Instant, instant, iso } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
-import { afterAttempt, cancelPending, GONE, settle, succeeded } from "./deliveries.ts";
+import { afterAttempt, cancelPending, GONE, putDelivery, settle, succeeded } from "./deliveries.ts";
 import { type Attempt, type DeliveryRecord, deliveries, type WebhookRecord, webhooks } from "./model.ts";
 import type { Tx } from "./store.ts";
 
@@ -29,7 +29,7 @@ export async function recordAttempt(tx: Tx, made: Made, now: Instant): Promise<D
   if (!delivery) return undefined;
   const after = afterAttempt(delivery, made.attempt, made.retryAt);
   if (after.queue === null) await settle(tx, after);
-  else await tx.put(deliveries, after);
+  else await putDelivery(tx, after);
   const webhook = await tx.get(webhooks, delivery.webhook_id);
   if (webhook?.url !== made.url) return after;
   const judged = judge(webhook, made.attempt, now);

@@ -20,9 +20,9 @@ export class Sweeper {
     this.#background = background;
   }
 
-  notify(accountIds: Iterable<string>): void {
-    for (const id of accountIds) this.#told.add(id);
-    if (this.#running || this.#told.size === 0) return;
+  notify(accountId: string): void {
+    this.#told.add(accountId);
+    if (this.#running) return;
     this.#running = true;
     this.#background.run("forgetting old events", () =>
       this.#sweep().finally(() => {

@@ -6,7 +6,7 @@ import { decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import { idempotency } from "../domain/model.ts";
 import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
-import type { Store, Tx } from "../domain/store.ts";
+import type { Lease, Store, Tx } from "../domain/store.ts";
 import { Unit, type UnitParts, type Work } from "../domain/work.ts";
 import { type Clock, instant, iso } from "../kit/clock.ts";
 import type { Call, Reply } from "./call.ts";
@@ -49,6 +49,7 @@ export class Once {
   readonly #clock: Clock;
   readonly #id: string;
   readonly #fingerprint: string;
+  #lease: Lease | undefined;
 
   constructor(parts: { store: Store; clock: Clock }, caller: Caller, key: string, call: Call, body: Buffer) {
     this.#store = parts.store;
@@ -59,9 +60,9 @@ export class Once {
 
   /** The kept answer or a refusal; undefined where this request is the first, which then holds the key's lease. */
   async begin(): Promise<Reply | Refusal | undefined> {
+    this.#lease = await this.#store.lease(`idempotency ${this.#id}`, LEASE_MS);
+    if (this.#lease === undefined) return refuse({ code: "idempotency_in_progress" });
     const now = this.#clock.now();
-    if (!(await this.#store.lease(this.#lease, now, now + LEASE_MS)))
-      return refuse({ code: "idempotency_in_progress" });
     const kept = await this.#store.get(idempotency, this.#id);
     if (kept === undefined || instant(kept.expires_at) <= now) return undefined;
     await this.end();
@@ -69,8 +70,8 @@ export class Once {
     return { status: kept.status, headers: { ...kept.headers, "idempotency-replayed": "true" }, body: kept.body };
   }
 
-  end(): Promise<void> {
-    return this.#store.release(this.#lease);
+  async end(): Promise<void> {
+    await this.#lease?.release();
   }
 
   /** Keeps the answer; within the transaction of the change, so that both are kept or neither. */
@@ -90,10 +91,6 @@ export class Once {
   /** Keeps the answer of a request that changed nothing. */
   keep(reply: Reply): Promise<void> {
     return this.#store.transact((tx) => this.write(tx, reply));
-  }
-
-  get #lease(): string {
-    return `idempotency ${this.#id}`;
   }
 }
 

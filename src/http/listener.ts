@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
-import { StorageUnavailable } from "../domain/store.ts";
+import { isStoreError } from "../domain/store.ts";
 import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
 import { Arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
@@ -39,7 +39,7 @@ export interface Tls {
 /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
 function failed(parts: ListenerParts, call: Call, error: unknown): Reply {
   parts.onError(error, call.id);
-  const refusal = error instanceof StorageUnavailable ? refuse({ code: "storage_unavailable" }) : internalError;
+  const refusal = isStoreError(error, "StorageUnavailable") ? refuse({ code: "storage_unavailable" }) : internalError;
   return problem(refusal, call.id, parts.links);
 }
 

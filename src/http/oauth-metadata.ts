@@ -3,7 +3,7 @@
 import { decide } from "../decisions.ts";
 import { SCOPES } from "../domain/model.ts";
 import { RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
-import { CHALLENGE_METHOD } from "../domain/oauth/pkce.ts";
+import { CHALLENGE_METHOD } from "../domain/oauth/rules.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 
 /** Beside authorize and token, which the specification shows. */

@@ -10,13 +10,14 @@ import {
   type EventRecord,
   type EventType,
   events,
+  TOPIC,
   type WebhookRecord,
   webhooks,
 } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { createWebhook } from "../../src/domain/webhooks.ts";
-import { type Due, Unit } from "../../src/domain/work.ts";
+import { Unit } from "../../src/domain/work.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -78,11 +79,9 @@ export async function outboxWorld(options: WorldOptions = {}): Promise<World> {
     ...options,
     store,
   });
-  const onDue = (due: Due) => {
-    outbox.notify(due.webhooks);
-    for (const id of due.sweeps) sweeps.add(id);
-  };
-  const unit = new Unit({ store, clock, ids, onDue });
+  store.hear(TOPIC.queue, (id) => outbox.notify(id));
+  store.hear(TOPIC.events, (id) => sweeps.add(id));
+  const unit = new Unit({ store, clock, ids });
   const caller = account("acc_1");
   closeLater(() => outbox.stop());
   return {

@@ -23,10 +23,11 @@ import {
   dataSources,
   deliveries,
   events,
+  TOPIC,
   webhooks,
 } from "../../src/domain/model.ts";
 import { Refusal, refuse } from "../../src/domain/refusal.ts";
-import { type Due, Unit } from "../../src/domain/work.ts";
+import { Unit } from "../../src/domain/work.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { parse } from "../../src/kit/schema.ts";
@@ -40,8 +41,9 @@ async function setUp() {
   const ids = new TimeOrderedIds(clock, seededRandom("data sources"));
   const store = memoryStore();
   await store.open([accounts, apps, dataSources, dataContents, events, webhooks, deliveries]);
-  const due: Due[] = [];
-  const unit = (cause: string | null) => new Unit({ store, clock, ids, onDue: (now) => due.push(now) }, cause);
+  const due: string[] = [];
+  store.hear(TOPIC.data, (id) => due.push(id));
+  const unit = (cause: string | null) => new Unit({ store, clock, ids }, cause);
   const caller = async (id: string): Promise<Caller> => {
     const account = { id, name: `Account ${id}`, state: "active", all: "accounts" } as const;
     await store.transact((tx) => tx.put(accounts, account));
@@ -99,10 +101,7 @@ test("3.data-processing.first: a new data source is processing, its data is kept
     account_id: "acc_1",
   });
   assert.match(source.id, /^ds_[0-9A-Za-z]{20,}$/);
-  assert.deepEqual(
-    due.map(({ dataSources }) => [...dataSources]),
-    [[source.id]],
-  );
+  assert.deepEqual(due, [source.id]);
   assert.deepEqual(await unprocessed(store), [source.id]);
   assert.deepEqual(ok(await rowsPage(store, ours, source.id, SPAN)), { items: [], total: 0, span: SPAN });
 });

@@ -57,7 +57,7 @@ async function world(waiting: number) {
   const clock = new AdjustableClock();
   const store = memoryStore();
   await store.open(collections);
-  const unit = new Unit({ store, clock, ids: new TimeOrderedIds(clock, systemRandom), onDue: () => {} });
+  const unit = new Unit({ store, clock, ids: new TimeOrderedIds(clock, systemRandom) });
   const draft = { url: "http://127.0.0.1/", events: ["data.processed"], secret: SECRET, active: true } as const;
   for (let n = 0; n < WEBHOOKS; n += 1) await unit.transact((w) => addWebhook(w, "acc_2", draft));
   for (let n = 0; n < waiting; n += AT_ONCE) await unit.transact((w) => addWaiting(w, AT_ONCE));
@@ -81,7 +81,7 @@ async function world(waiting: number) {
       const began = performance.now();
       for (let n = 0; n < WAKE_UPS; n += 1) {
         await unit.transact((w) => recordEvent(w, ACCOUNT, "app.created", {}));
-        if ("id" in quick) outbox.notify([quick.id]);
+        if ("id" in quick) outbox.notify(quick.id);
         await outbox.idle();
       }
       return ((performance.now() - began) / WAKE_UPS) * 1_000;

@@ -71,18 +71,16 @@ async function ourRate(url: string, webhooks: number): Promise<number> {
   const clock = new AdjustableClock();
   const store = memoryStore();
   await store.open(collections);
-  const unitParts = { store, clock, ids: new TimeOrderedIds(clock, systemRandom), onDue: () => {} };
+  const unitParts = { store, clock, ids: new TimeOrderedIds(clock, systemRandom) };
   const unit = new Unit(unitParts);
   const makeOutbox = webhookOutbox(
     unitParts,
     readSettings({}, (name) => name),
-    {
-      onError(error) {
-        throw error;
-      },
+    (error) => {
+      throw error;
     },
   );
-  const outbox = await makeOutbox();
+  const outbox = makeOutbox();
   const account = { id: "acc_1", name: "Bench" };
   for (let n = 0; n < webhooks; n += 1)
     await unit.transact((w) =>

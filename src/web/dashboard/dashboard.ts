@@ -7,7 +7,6 @@ import type { SignedIn } from "../../domain/sessions.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import type { Row, Services } from "../../http/route.ts";
-import type { Bell } from "../../kit/bell.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { DASHBOARD } from "../addresses.ts";
 import { html } from "../html.ts";
@@ -21,7 +20,6 @@ export interface DashboardParts {
   readonly visits: Visits;
   readonly unit: UnitParts;
   readonly services: Services;
-  readonly bell: Bell;
   /** The route table: what each operation takes. */
   readonly operations: readonly Row[];
   readonly explain: (refusal: Refusal) => Explained;
@@ -90,7 +88,7 @@ export class Dashboard {
   }
 
   #view(visit: Visit, { user, account }: SignedIn, params: Readonly<Record<string, string>>): View {
-    const { unit, services, bell, explain } = this.#parts;
+    const { unit, services, explain } = this.#parts;
     const { values } = fieldsOf(visit.call.query);
     const caller: Caller = { account, scopes: new Set(user.permissions), credential: user.id };
     return {
@@ -100,7 +98,6 @@ export class Dashboard {
       caller,
       unit: new Unit(unit, visit.call.id),
       services,
-      bell,
       csrf: visit.csrfField,
       fields: new Map(),
       param: (name) => params[name] ?? "",

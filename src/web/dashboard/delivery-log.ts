@@ -7,6 +7,7 @@ import {
   type DeliveryRecord,
   type DeliveryStatus,
   EVENT_TYPES,
+  TOPIC,
   type WebhookRecord,
 } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
@@ -144,7 +145,9 @@ const live = (view: View): Promise<Reply> =>
     body: "",
     live: (send) => {
       send(": here\n\n");
-      return view.bell.listen(id, () => send("event: changed\ndata:\n\n"));
+      return view.unit.store.hear(TOPIC.queue, (changed) => {
+        if (changed === id) send("event: changed\ndata:\n\n");
+      });
     },
   }));
 
