@@ -3,7 +3,8 @@
 import { Outbox } from "../../../src/delivery/outbox.ts";
 import { afterAttempt, newDelivery } from "../../../src/domain/deliveries.ts";
 import { recordEvent } from "../../../src/domain/events.ts";
-import { type Attempt, collections, deliveries, webhooks } from "../../../src/domain/model.ts";
+import { collections } from "../../../src/domain/collections.ts";
+import { type Attempt, deliveries, webhooks } from "../../../src/domain/model.ts";
 import { addWebhook } from "../../../src/domain/webhooks.ts";
 import { Unit, type Work } from "../../../src/domain/work.ts";
 import { AdjustableClock, iso } from "../../../src/kit/clock.ts";

@@ -3,7 +3,7 @@
 // their own, so that both sides of a ratio have the same one.
 import { Agent, request } from "node:http";
 import { recordEvent } from "../../../src/domain/events.ts";
-import { collections } from "../../../src/domain/model.ts";
+import { collections } from "../../../src/domain/collections.ts";
 import { addWebhook } from "../../../src/domain/webhooks.ts";
 import { Unit } from "../../../src/domain/work.ts";
 import { AdjustableClock } from "../../../src/kit/clock.ts";
