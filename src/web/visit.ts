@@ -7,9 +7,8 @@ import { type SignedIn, sessionOf } from "../domain/sessions.ts";
 import type { Reader } from "../domain/store.ts";
 import type { Call, Reply } from "../http/call.ts";
 import type { Clock } from "../kit/clock.ts";
-import { fieldsOf } from "../kit/form.ts";
+import { fieldsOf, multipartFields } from "../kit/form.ts";
 import type { Ids } from "../kit/ids.ts";
-import { multipartFields } from "../kit/multipart.ts";
 import { type Html, html } from "./html.ts";
 import { messagePage } from "./page.ts";
 

@@ -10,6 +10,7 @@ import {
   type EventRecord,
   type EventType,
   events,
+  goneDeployments,
   TOPIC,
   type WebhookRecord,
   webhooks,
@@ -25,7 +26,7 @@ import { closeLater } from "./closing.ts";
 
 export const START = Date.UTC(2026, 0, 1);
 /** What the outbox reads and writes. */
-export const ROWS = [events, deliveries, webhooks];
+export const ROWS = [events, deliveries, webhooks, goneDeployments];
 export const SECRET = "whsecret";
 
 export interface WorldOptions extends Partial<OutboxParts> {
