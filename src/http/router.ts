@@ -10,7 +10,7 @@ import { parseJson, unfitMediaType } from "./body.ts";
 import { type Call, empty, type Reply, VERSION_PREFIX } from "./call.ts";
 import { type Conditions, conditionsOf, judge } from "./conditional.ts";
 import type { Faults } from "./faults.ts";
-import { idempotencyKey, Once, RememberingUnit } from "./idempotency.ts";
+import { idempotencyKey, Once } from "./idempotency.ts";
 import { problem } from "./problem.ts";
 import { queryOf } from "./query.ts";
 import type { Prepared, Presented, Row, Services } from "./route.ts";
@@ -131,19 +131,17 @@ export class Router {
     return this.#once(request, new Once(unit, caller, key, call, body.bytes), body);
   }
 
-  /** Replays what the key's first request was answered, or answers it now and keeps the answer. */
+  /** Replays what the key's first success was, or answers now and keeps a success. */
   async #once(request: Request, once: Once, body: Body): Promise<Answer> {
     const before = await once.begin();
     if (before) return before;
     const { row, call } = request;
-    const unit = new RememberingUnit(this.#parts.unit, call.id, (w, value) => {
+    const unit = new Unit(this.#parts.unit, call.id, (w, value) => {
       const presented = row.present(value, this.#parts.presenter, call);
       return once.write(w.tx, { ...replyOf(row, presented), body: presented.kept ?? presented.text });
     });
     try {
-      const answer = await this.#operate(request, unit, body);
-      if (answer instanceof Refusal) await once.keep(problem(answer, call.id, this.#parts.services.links));
-      return answer;
+      return await this.#operate(request, unit, body);
     } finally {
       await once.end();
     }
