@@ -6,7 +6,7 @@ import type { LookupAddress } from "node:dns";
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
-import type { AttemptError } from "../domain/model.ts";
+import type { AttemptError, DeliveryRecord } from "../domain/model.ts";
 import { decide } from "../kit/decisions.ts";
 import { memo } from "../kit/memo.ts";
 import { hostOf, judgeAddress, judgeUrl, type WebhookPolicy } from "./address-policy.ts";
@@ -28,9 +28,14 @@ export interface Outcome {
   readonly retryAfter: string | null;
 }
 
+/** Nothing was sent and nothing is to be noted; ask again once this resolves. */
+export interface NotNow {
+  readonly again: Promise<void>;
+}
+
 /** What the outbox sends through; another one may stand before the real one, to disturb deliveries on purpose. */
 export interface Sender {
-  send(post: Post): Promise<Outcome>;
+  send(post: Post, delivery: DeliveryRecord): Promise<Outcome | NotNow>;
   /** Breaks off what is under way and leaves no socket. */
   close(): void;
 }

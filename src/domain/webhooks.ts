@@ -1,5 +1,5 @@
-// Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where. What a change means for deliveries
-// that wait is settled in its own transaction; sending is the outbox's. Which URLs are allowed is the delivery layer's to
+// Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where. What waits for one that is
+// deleted or switched off is the outbox's to cancel, as sending is. Which URLs are allowed is the delivery layer's to
 // say and comes in as a function.
 import { duration, iso } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
@@ -15,7 +15,7 @@ import {
   withDefault,
 } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { cancelPending } from "./deliveries.ts";
+import { leavingQueue } from "./deliveries.ts";
 import { type Page, pageOf } from "./lists.ts";
 import { EVENT_TYPES, type EventType, eventType, PREFIX, type WebhookRecord, webhooks } from "./model.ts";
 import { type Expect, notFound, Refusal } from "./refusal.ts";
@@ -120,9 +120,9 @@ export const changeWebhook = (
     if (unmet) return unmet;
     const changed = withChanges(w, webhook, changes);
     if (changed === webhook) return webhook;
-    await w.tx.put(webhooks, changed);
-    if (webhook.active && !changed.active) await cancelPending(w.tx, id);
-    return changed;
+    const kept = webhook.active && !changed.active ? leavingQueue(w.tx, changed) : changed;
+    await w.tx.put(webhooks, kept);
+    return kept;
   });
 
 export const removeWebhook = (unit: Unit, caller: Caller, id: string, expect: Expect<WebhookRecord>) =>
@@ -131,7 +131,7 @@ export const removeWebhook = (unit: Unit, caller: Caller, id: string, expect: Ex
     if (webhook instanceof Refusal) return webhook;
     const unmet = expect(webhook);
     if (unmet) return unmet;
-    await cancelPending(w.tx, id);
+    leavingQueue(w.tx, webhook);
     await w.tx.remove(webhooks, id);
     return null;
   });
