@@ -4,7 +4,6 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import { isStoreError } from "./domain/store.ts";
 import { AdjustableClock } from "./kit/clock.ts";
 import { decide } from "./kit/decisions.ts";
-import { once } from "./kit/later.ts";
 import type { Console } from "./kit/log.ts";
 import { VERSION } from "./kit/version.ts";
 import { run } from "./launch.ts";
@@ -22,6 +21,8 @@ const EXIT = decide(
 );
 
 export async function main(args: readonly string[]): Promise<void> {
+  // Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   try {
     const given = flags(args);
     if (given.help) return terminal.out(help());
@@ -35,12 +36,9 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving. */
-const stdout = once(() => process.stdout.on("error", () => {}));
-const stderr = once(() => process.stderr.on("error", () => {}));
 const terminal: Console = {
-  out: (line) => void stdout().write(`${line}\n`),
-  err: (line) => void stderr().write(`${line}\n`),
+  out: (line) => void process.stdout.write(`${line}\n`),
+  err: (line) => void process.stderr.write(`${line}\n`),
 };
 
 type Given = Readonly<Record<string, unknown>>;

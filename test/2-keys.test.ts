@@ -83,7 +83,10 @@ choice("2.oauth-client-request.required", "name, redirect_uris and scopes are re
 );
 
 choice("2.oauth-client-request.redirect_uris", "are https, or http to loopback, without fragment", async ({ api }) => {
-  const good = [["https://c.example.com/cb?x=1"], ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://[::1]/"]];
+  const good = [
+    ["https://c.example.com/cb?x=1"],
+    ["http://127.0.0.1:8080/cb", "http://localhost/cb", "http://localhost./cb", "http://[::1]/"],
+  ];
   const bad = [[], ["https://c.example.com/", "https://c.example.com/"], null, "https://c.example.com/", {}];
   const rule = { field: "redirect_uris", good, bad };
   await fieldRule(api, "/oauth-clients", CLIENT, rule);

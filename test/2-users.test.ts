@@ -40,6 +40,10 @@ choice("2.user-request.email", "is required and has to be an address", async ({ 
     "a b@c.example",
     "a@c example",
     "a@c.example\n",
+    ...["\u0001", "\u001b", "\u001f", "\u007f", "\u0080", "\u009b", "\u009f"].flatMap((c) => [
+      `a${c}b@c.example`,
+      `a@c${c}.example`,
+    ]),
     ...NOT_TEXT,
   ];
   await fieldRule(api, "/users", {}, { field: "email", good, bad });

@@ -115,6 +115,9 @@ const NOT_A_NUMBER = [
   "1,000",
   "%D9%A1",
   "5;",
+  "05",
+  "00",
+  "true",
 ];
 
 choice("7.error-codes.parameters", "limit and offset are plain decimal digits", async ({ api }) => {

@@ -115,14 +115,14 @@ choice(
   },
 );
 
-choice("5.revocation-reach", "revoking is felt at the next call", OWN, async ({ api }) => {
+choice("5.oauth-endpoints", "revoking is felt at the next call", OWN, async ({ api }) => {
   const { app, tokens, holder } = await scene(api);
   assert.equal((await holder.get("/apps")).status, 200);
   await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
   await refused(holder.get("/apps"), /access .* revoked/);
 });
 
-choice("5.revocation-reach", "a deleted user or client is felt at the next call", OWN, async ({ api }) => {
+choice("5.oauth-endpoints", "a deleted user or client is felt at the next call", OWN, async ({ api }) => {
   const [first, second] = [await scene(api), await scene(api)];
   for (const { holder } of [first, second]) assert.equal((await holder.get("/apps")).status, 200);
   await api.delete(`/users/${first.who.id}`);

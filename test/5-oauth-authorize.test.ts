@@ -45,7 +45,7 @@ choice("5.response-type", "a denial comes back as access_denied", OWN, async ({ 
 });
 
 choice(
-  "5.loopback-redirect-port",
+  "2.oauth-client-request",
   "an unknown client or redirect_uri ends on a page, never in a redirect",
   OWN,
   async ({ api }) => {
@@ -75,7 +75,7 @@ choice(
 );
 
 choice(
-  "5.loopback-redirect-port",
+  "2.oauth-client-request",
   "the port of a loopback redirect may vary, nothing else of it",
   OWN,
   async ({ api }) => {
@@ -244,7 +244,7 @@ const TWO = {
   },
 } as const;
 
-choice("5.client-reach", "users of every account may be asked; the token acts in theirs", TWO, async ({ api }) => {
+choice("5.consent", "users of every account may be asked; the token acts in theirs", TWO, async ({ api }) => {
   const b = api.as(B_KEY);
   const [app, who] = [await register(api), await person(b, ["read:apps"])];
   const { access } = pair(await exchange(api, app, await codeOf(who, app)));

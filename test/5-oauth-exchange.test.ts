@@ -241,7 +241,7 @@ choice(
   },
 );
 
-choice("5.second-use", "what fails without being a second use leaves the code usable", OWN, async ({ api }) => {
+choice("5.code-lifetime", "what fails without being a second use leaves the code usable", OWN, async ({ api }) => {
   const { app, code } = await scene(api);
   const other = await register(api);
   const one = await code();
@@ -291,22 +291,27 @@ choice("5.pkce", "a public client has no secret to send", OWN, async ({ api }) =
   pair(await exchange(api, app, one, { code_verifier: VERIFIER }));
 });
 
-choice("5.second-use", "a code used again revokes the grant and every token of it", OWN, async ({ api, service }) => {
-  const { app, code } = await scene(api);
-  const one = await code();
-  const { access, refresh } = pair(await exchange(api, app, one));
-  await service.clock.advance(10 * 60_000);
-  assert.match(oauthError(await exchange(api, app, one), 400, "invalid_grant"), /used before/);
-  problem(await api.as(access).get("/apps"), 401, "invalid_credential");
-  oauthError(
-    await sendJson(api, "/oauth/token", { grant_type: "refresh_token", refresh_token: refresh }),
-    400,
-    "invalid_grant",
-  );
-});
+choice(
+  "5.code-lifetime",
+  "a code used again revokes the grant and every token of it",
+  OWN,
+  async ({ api, service }) => {
+    const { app, code } = await scene(api);
+    const one = await code();
+    const { access, refresh } = pair(await exchange(api, app, one));
+    await service.clock.advance(10 * 60_000);
+    assert.match(oauthError(await exchange(api, app, one), 400, "invalid_grant"), /used before/);
+    problem(await api.as(access).get("/apps"), 401, "invalid_credential");
+    oauthError(
+      await sendJson(api, "/oauth/token", { grant_type: "refresh_token", refresh_token: refresh }),
+      400,
+      "invalid_grant",
+    );
+  },
+);
 
 choice(
-  "5.second-use",
+  "5.code-lifetime",
   "50 exchanges of one code at once: one succeeds, the others end its grant",
   OWN,
   async ({ api }) => {
@@ -321,7 +326,7 @@ choice(
 );
 
 choice(
-  "5.second-use",
+  "5.code-lifetime",
   "a user, client or account that is gone meanwhile gets nothing for its code",
   OWN,
   async (own: OwnContext) => {

@@ -104,17 +104,22 @@ choice("5.oauth-errors", "a missing refresh_token is invalid_request", OWN, asyn
   oauthError(await sendJson(api, "/oauth/token", { grant_type: "refresh_token" }), 400, "invalid_request");
 });
 
-choice("5.second-use", "a refresh token used again revokes the grant and its successor", OWN, async ({ api }) => {
-  const { tokens } = await scene(api);
-  const next = pair(await refresh(api, tokens.refresh));
-  assert.match(oauthError(await refresh(api, tokens.refresh), 400, "invalid_grant"), /used before/);
-  oauthError(await refresh(api, next.refresh), 400, "invalid_grant");
-  for (const token of [tokens.access, next.access])
-    problem(await api.as(token).get("/apps"), 401, "invalid_credential");
-});
+choice(
+  "5.refresh-token-lifetime",
+  "a refresh token used again revokes the grant and its successor",
+  OWN,
+  async ({ api }) => {
+    const { tokens } = await scene(api);
+    const next = pair(await refresh(api, tokens.refresh));
+    assert.match(oauthError(await refresh(api, tokens.refresh), 400, "invalid_grant"), /used before/);
+    oauthError(await refresh(api, next.refresh), 400, "invalid_grant");
+    for (const token of [tokens.access, next.access])
+      problem(await api.as(token).get("/apps"), 401, "invalid_credential");
+  },
+);
 
 choice(
-  "5.second-use",
+  "5.refresh-token-lifetime",
   "50 refreshes at once: one successor, invalid_grant for the rest, and the grant ends",
   OWN,
   async ({ api }) => {
@@ -154,7 +159,7 @@ choice("5.token-response", "a refresh hands out what the user still holds", OWN,
 });
 
 choice(
-  "5.revocation-reach",
+  "5.oauth-endpoints",
   "a deleted user's, deleted client's or suspended account's token is invalid_grant",
   OWN,
   async (own) => {

@@ -6,13 +6,16 @@ import { lookup } from "node:dns/promises";
 import { hostname } from "node:os";
 import { judgeAddress } from "../src/delivery/address-policy.ts";
 import { type ReceiverOptions, startReceiver } from "../src/receiver.ts";
+import { answeredAfter } from "./support/answer-time.ts";
 import { choice, clause, type OwnContext } from "./support/clauses.ts";
 import { type Client, type Members, members, str } from "./support/client.ts";
 import { closeLater } from "./support/closing.ts";
+import { httpReceiver } from "./support/http-receiver.ts";
 import { invalid, problem } from "./support/problem.ts";
 import { eventually } from "./support/wait.ts";
 
 const SECRET = "geheim-ü-🔑";
+const MANUAL = { needs: "embedded", options: { clock: "manual" } } as const;
 const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
 
 async function receiver(answers: ReceiverOptions["answers"] = [200]) {
@@ -107,6 +110,30 @@ clause("6.success.2xx", "any 2xx answer is a success", async ({ api }) => {
   }
 });
 
+clause("6.success.2xx-only", "302, 304 and 404 are failures, and a redirect is not followed", async ({ api }) => {
+  const target = await httpReceiver();
+  for (const status of [302, 304, 404]) {
+    const { url } = await httpReceiver((_, response) => {
+      response.writeHead(status, { Location: target.url }).end();
+      return undefined;
+    });
+    const webhook = await subscribe(api, url);
+    await newApp(api);
+    const delivery = await attempted(api, webhook);
+    assert.notEqual(delivery.status, "succeeded");
+    assert.equal(attemptsOf(delivery)[0]?.response_status, status);
+    await api.delete(`/webhooks/${webhook.id}`);
+  }
+  assert.deepEqual(target.got, []);
+});
+
+clause("6.success.30-seconds", "a 2xx after 28 seconds is a success, after 32 a failure", MANUAL, async ({ api }) => {
+  const inTime = await answeredAfter(api, 28_000);
+  assert.deepEqual([inTime.status, attemptsOf(inTime)[0]?.response_status], ["succeeded", 200]);
+  const late = await answeredAfter(api, 32_000);
+  assert.deepEqual([late.status, attemptsOf(late)[0]?.response_status], ["pending", null]);
+});
+
 choice(
   "6.delivery-headers",
   "tell type, delivery and attempt, and carry a Standard Webhooks signature",
@@ -188,8 +215,6 @@ choice("6.webhook-policies", "a refused URL is 422 and names the rule", async ({
     assert.match(answer.text, rule);
   }
 });
-
-const MANUAL = { needs: "embedded", options: { clock: "manual" } } as const;
 
 choice(
   "6.webhook-policies",

@@ -1,6 +1,8 @@
-// Spec part 8 leaves the size limits open: bodies, nesting, URLs and headers, each on both sides (contract, part 8).
+// Spec part 8: the time that an endpoint has to answer. The size limits it leaves open: bodies, nesting, URLs and headers.
+// Each is held on both sides (contract, part 8).
 import assert from "node:assert/strict";
-import { choice, type OwnContext } from "./support/clauses.ts";
+import { answeredAfter } from "./support/answer-time.ts";
+import { choice, clause, type OwnContext } from "./support/clauses.ts";
 import { type Client, str } from "./support/client.ts";
 import { invalid, problem } from "./support/problem.ts";
 import { RawConnection, rawAnswer } from "./support/raw.ts";
@@ -16,6 +18,16 @@ const padded = (value: unknown, size: number): Buffer => Buffer.alloc(size, JSON
 
 const head = (line: string, { api }: OwnContext, ...lines: string[]): string =>
   [`${line} HTTP/1.1`, "host: localhost", `authorization: Bearer ${api.key}`, ...lines, "", ""].join("\r\n");
+
+clause(
+  "8.answer-time",
+  "is 30 seconds by default: a 2xx counts until a millisecond before they are over",
+  { needs: "embedded", options: { clock: "manual" } },
+  async ({ api }) => {
+    assert.equal((await answeredAfter(api, 29_999)).status, "succeeded");
+    assert.equal((await answeredAfter(api, 30_000)).status, "pending");
+  },
+);
 
 choice("8.body-size", "is 1 MiB, and one byte more is refused", async ({ api }) => {
   assert.equal((await send(api, "/apps", padded({ title: "T" }, MIB))).status, 201);

@@ -2,10 +2,8 @@
 import { decide } from "../kit/decisions.ts";
 import { type Infer, object, text } from "../kit/schema.ts";
 import { type Caller, KEY_PREFIX, sha256 } from "./access.ts";
-import { type Page, pageOf } from "./lists.ts";
 import { type ApiKeyRecord, apiKeys, PREFIX } from "./model.ts";
-import { type Expect, notFound, Refusal } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
 export const apiKeyDraft = object({ name: text({ min: 1, max: 200, notBlank: true }) });
@@ -27,6 +25,8 @@ export const pinnedKey = text({
 });
 
 const KEY_BYTES = 32;
+
+export const { get: getApiKey, list: listApiKeys, remove: removeApiKey } = owned(apiKeys, "API key");
 
 export interface NewApiKey {
   readonly record: ApiKeyRecord;
@@ -51,21 +51,3 @@ export async function addApiKey(w: Work, accountId: string, name: string, pinned
   await w.tx.put(apiKeys, record);
   return { record, key };
 }
-
-export async function getApiKey(reader: Reader, caller: Caller, id: string): Promise<ApiKeyRecord | Refusal> {
-  const key = await reader.get(apiKeys, id);
-  return key?.account_id === caller.account.id ? key : notFound("API key");
-}
-
-export const listApiKeys = (reader: Reader, caller: Caller, span: Span): Promise<Page<ApiKeyRecord>> =>
-  pageOf(reader, apiKeys, "account", [caller.account.id], span);
-
-export const removeApiKey = (unit: Unit, caller: Caller, id: string, expect: Expect<ApiKeyRecord>) =>
-  unit.transact<null>(async (w) => {
-    const key = await getApiKey(w.tx, caller, id);
-    if (key instanceof Refusal) return key;
-    const unmet = expect(key);
-    if (unmet) return unmet;
-    await w.tx.remove(apiKeys, id);
-    return null;
-  });

@@ -4,9 +4,9 @@ import { decide } from "../kit/decisions.ts";
 import { changesOf, flag, type Infer, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { EMITS, recordEvent } from "./events.ts";
-import { everyPage, type Page, pageOf } from "./lists.ts";
+import { everyPage, pageOf } from "./lists.ts";
 import { type AppRecord, apps, dataSources, deployments, domains, goneDeployments } from "./model.ts";
-import { type Expect, notFound, Refusal } from "./refusal.ts";
+import { owned } from "./owned.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -69,60 +69,32 @@ export async function addApp(
   return app;
 }
 
-export async function getApp(reader: Reader, caller: Caller, id: string): Promise<AppRecord | Refusal> {
-  const app = await reader.get(apps, id);
-  return app?.account_id === caller.account.id ? app : notFound("app");
-}
+const own = owned(apps, "app", { changing, removing });
+export const { get: getApp, change: changeApp, remove: removeApp } = own;
 
-export const listApps = (
-  reader: Reader,
-  caller: Caller,
-  shared: boolean | undefined,
-  span: Span,
-): Promise<Page<AppRecord>> =>
+export const listApps = (reader: Reader, caller: Caller, shared: boolean | undefined, span: Span) =>
   shared === undefined
-    ? pageOf(reader, apps, "account", [caller.account.id], span)
+    ? own.list(reader, caller, span)
     : pageOf(reader, apps, "account_public", [caller.account.id, shared], span);
 
-/** Changes the fields sent. Where nothing differs, nothing happens: no new updated_at, no event. */
-export const changeApp = (
-  unit: Unit,
-  caller: Caller,
-  id: string,
-  changes: Infer<typeof appChanges>,
-  expect: Expect<AppRecord>,
-) =>
-  unit.transact<AppRecord>(async (w) => {
-    const app = await getApp(w.tx, caller, id);
-    if (app instanceof Refusal) return app;
-    const unmet = expect(app);
-    if (unmet) return unmet;
-    const changed: AppRecord = { ...app, ...changes, updated_at: w.at };
-    if (sameApp(app, changed)) return app;
-    await w.tx.put(apps, changed);
-    await recordEvent(w, caller.account, EMITS.changeApp, appFields(changed));
-    return changed;
-  });
+async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: Caller): Promise<AppRecord> {
+  const app = { ...after, updated_at: w.at };
+  await recordEvent(w, caller.account, EMITS.changeApp, appFields(app));
+  return app;
+}
 
-/** Removes the app with its deployments; its data sources stay, without an app. */
-export const removeApp = (unit: Unit, caller: Caller, id: string, expect: Expect<AppRecord>) =>
-  unit.transact<null>(async (w) => {
-    const app = await getApp(w.tx, caller, id);
-    if (app instanceof Refusal) return app;
-    const unmet = expect(app);
-    if (unmet) return unmet;
-    const held = await everyPage((span) => w.tx.page(deployments, "app", [id], span));
-    for (const deployment of held) {
-      await w.tx.remove(deployments, deployment.id);
-      await w.tx.put(goneDeployments, { id: deployment.id });
-      if (deployment.live_domain !== null) await w.tx.remove(domains, deployment.live_domain);
-    }
-    for (const source of await everyPage((span) => w.tx.page(dataSources, "app", [id], span)))
-      await w.tx.put(dataSources, { ...source, app_id: APP_GONE, updated_at: w.at });
-    await w.tx.remove(apps, id);
-    await recordEvent(w, caller.account, EMITS.removeApp, appFields(app));
-    return null;
-  });
+/** With the app go its deployments; its data sources stay, without an app. */
+async function removing(w: Work, app: AppRecord, caller: Caller): Promise<void> {
+  const { id } = app;
+  for (const deployment of await everyPage((span) => w.tx.page(deployments, "app", [id], span))) {
+    await w.tx.remove(deployments, deployment.id);
+    await w.tx.put(goneDeployments, { id: deployment.id });
+    if (deployment.live_domain !== null) await w.tx.remove(domains, deployment.live_domain);
+  }
+  for (const source of await everyPage((span) => w.tx.page(dataSources, "app", [id], span)))
+    await w.tx.put(dataSources, { ...source, app_id: APP_GONE, updated_at: w.at });
+  await recordEvent(w, caller.account, EMITS.removeApp, appFields(app));
+}
 
 const APP_GONE = decide("4.data-of-a-deleted-app", null, {
   open: "what becomes of the data sources of a deleted app",
@@ -139,6 +111,3 @@ export const appFields = ({ id, title, description, theme, public: shared, creat
   created_at,
   updated_at,
 });
-
-const sameApp = (a: AppRecord, b: AppRecord): boolean =>
-  a.title === b.title && a.description === b.description && a.theme === b.theme && a.public === b.public;

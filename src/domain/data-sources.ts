@@ -15,7 +15,8 @@ import {
   PREFIX,
   TOPIC,
 } from "./model.ts";
-import { type Expect, invalidField, notFound, Refusal } from "./refusal.ts";
+import { owned } from "./owned.ts";
+import { invalidField, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -66,29 +67,13 @@ const NOT_YOUR_APP = decide("4.foreign-app-id", "must be the id of one of your a
   why: "a field of the body is wrong, which is a 422; the words are the same for both, so that nothing is told of others",
 });
 
-export async function getDataSource(reader: Reader, caller: Caller, id: string): Promise<DataSourceRecord | Refusal> {
-  const source = await reader.get(dataSources, id);
-  return source?.account_id === caller.account.id ? source : notFound("data source");
-}
-
-export const listDataSources = (reader: Reader, caller: Caller, span: Span): Promise<Page<DataSourceRecord>> =>
-  pageOf(reader, dataSources, "account", [caller.account.id], span);
+/** With it go its rows, or what is still to be processed. */
+const own = owned(dataSources, "data source", { removing: ({ tx }, { id }) => tx.remove(dataContents, id) });
+export const { get: getDataSource, list: listDataSources, remove: removeDataSource } = own;
 
 /** Those that an app shows. */
 export const listDataSourcesOf = (reader: Reader, appId: string, span: Span): Promise<Page<DataSourceRecord>> =>
   pageOf(reader, dataSources, "app", [appId], span);
-
-/** Removes it with its rows, or with what is still to be processed. */
-export const removeDataSource = (unit: Unit, caller: Caller, id: string, expect: Expect<DataSourceRecord>) =>
-  unit.transact<null>(async (w) => {
-    const source = await getDataSource(w.tx, caller, id);
-    if (source instanceof Refusal) return source;
-    const unmet = expect(source);
-    if (unmet) return unmet;
-    await w.tx.remove(dataContents, id);
-    await w.tx.remove(dataSources, id);
-    return null;
-  });
 
 /** The rows as objects, in the order in which they were sent. */
 export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span): Promise<Page<Row> | Refusal> {

@@ -4,10 +4,8 @@ import { decide } from "../kit/decisions.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";
 import { flag, type Infer, list, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import { type Caller, sha256 } from "./access.ts";
-import { type Page, pageOf } from "./lists.ts";
 import { type OAuthClientRecord, oauthClients, PREFIX, SCOPES, scope } from "./model.ts";
-import { type Expect, notFound, Refusal } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
 const RULES = decide(
@@ -57,6 +55,9 @@ export interface NewOAuthClient {
 
 const SECRET_BYTES = 32;
 
+const own = owned(oauthClients, "OAuth client");
+export const { get: getOAuthClient, list: listOAuthClients, remove: removeOAuthClient } = own;
+
 export const createOAuthClient = (unit: Unit, caller: Caller, draft: Infer<typeof oauthClientDraft>) =>
   unit.transact<NewOAuthClient>((w) => addOAuthClient(w, caller.account.id, draft));
 
@@ -81,21 +82,3 @@ export async function addOAuthClient(
   await w.tx.put(oauthClients, record);
   return { record, secret };
 }
-
-export async function getOAuthClient(reader: Reader, caller: Caller, id: string): Promise<OAuthClientRecord | Refusal> {
-  const client = await reader.get(oauthClients, id);
-  return client?.account_id === caller.account.id ? client : notFound("OAuth client");
-}
-
-export const listOAuthClients = (reader: Reader, caller: Caller, span: Span): Promise<Page<OAuthClientRecord>> =>
-  pageOf(reader, oauthClients, "account", [caller.account.id], span);
-
-export const removeOAuthClient = (unit: Unit, caller: Caller, id: string, expect: Expect<OAuthClientRecord>) =>
-  unit.transact<null>(async (w) => {
-    const client = await getOAuthClient(w.tx, caller, id);
-    if (client instanceof Refusal) return client;
-    const unmet = expect(client);
-    if (unmet) return unmet;
-    await w.tx.remove(oauthClients, id);
-    return null;
-  });

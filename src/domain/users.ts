@@ -3,14 +3,16 @@
 import { decide } from "../kit/decisions.ts";
 import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { type Page, pageOf } from "./lists.ts";
 import { PREFIX, SCOPES, scope, type UserRecord, users } from "./model.ts";
-import { type Expect, notFound, Refusal, refuse } from "./refusal.ts";
+import { owned } from "./owned.ts";
+import { Refusal, refuse } from "./refusal.ts";
 import { newSignIn } from "./sign-in.ts";
-import type { Reader, Span, Tx } from "./store.ts";
+import type { Tx } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
+/** C0, DEL and C1: an address stands in the log and on the console. */
+const CONTROL = /\p{Cc}/u;
 
 const RULES = decide(
   "2.user-request",
@@ -22,7 +24,13 @@ const RULES = decide(
 );
 
 export const userDraft = object({
-  email: text({ ...RULES.email, pattern: EMAIL, says: "an e-mail address like name@example.com", format: "email" }),
+  email: text({
+    ...RULES.email,
+    pattern: EMAIL,
+    says: "an e-mail address like name@example.com",
+    format: "email",
+    rule: (email) => (CONTROL.test(email) ? "must not contain a control character" : undefined),
+  }),
   name: withDefault(text(RULES.name), ""),
   permissions: withDefault(
     list(scope, { max: SCOPES.length, distinct: true }),
@@ -41,6 +49,11 @@ export interface NewUser {
 }
 
 const emailKey = (email: string): string => email.toLowerCase();
+
+const derived = ({ email, permissions }: Pick<UserRecord, "email" | "permissions">) => ({
+  email_key: emailKey(email),
+  is_admin: permissions.includes("admin"),
+});
 
 export const createUser = (unit: Unit, caller: Caller, draft: Infer<typeof userDraft>) =>
   unit.transact<NewUser>(async (w) => {
@@ -65,54 +78,23 @@ export async function addUser(
     created_at: w.at,
     updated_at: w.at,
     account_id: accountId,
-    email_key: emailKey(email),
-    is_admin: permissions.includes("admin"),
+    ...derived({ email, permissions }),
   };
   await w.tx.put(users, record);
   return record;
 }
 
-export async function getUser(reader: Reader, caller: Caller, id: string): Promise<UserRecord | Refusal> {
-  const user = await reader.get(users, id);
-  return user?.account_id === caller.account.id ? user : notFound("user");
+const own = owned(users, "user", { changing, removing: ({ tx }, user) => lastAdmin(tx, user) });
+export const { get: getUser, list: listUsers, change: changeUser, remove: removeUser } = own;
+
+async function changing(w: Work, after: UserRecord, before: UserRecord): Promise<UserRecord | Refusal> {
+  const changed = { ...after, ...derived(after), updated_at: w.at };
+  return (
+    (changed.email_key === before.email_key ? undefined : await emailTaken(w.tx, after.account_id, after.email)) ??
+    (changed.is_admin ? undefined : await lastAdmin(w.tx, before)) ??
+    changed
+  );
 }
-
-export const listUsers = (reader: Reader, caller: Caller, span: Span): Promise<Page<UserRecord>> =>
-  pageOf(reader, users, "account", [caller.account.id], span);
-
-export const changeUser = (
-  unit: Unit,
-  caller: Caller,
-  id: string,
-  changes: Infer<typeof userChanges>,
-  expect: Expect<UserRecord>,
-) =>
-  unit.transact<UserRecord>(async (w) => {
-    const user = await getUser(w.tx, caller, id);
-    if (user instanceof Refusal) return user;
-    const changed: UserRecord = { ...user, ...changes, updated_at: w.at };
-    const email_key = emailKey(changed.email);
-    const is_admin = changed.permissions.includes("admin");
-    const unmet =
-      (email_key === user.email_key ? undefined : await emailTaken(w.tx, user.account_id, changed.email)) ??
-      (is_admin ? undefined : await lastAdmin(w.tx, user)) ??
-      expect(user);
-    if (unmet) return unmet;
-    if (sameUser(user, changed)) return user;
-    const record = { ...changed, email_key, is_admin };
-    await w.tx.put(users, record);
-    return record;
-  });
-
-export const removeUser = (unit: Unit, caller: Caller, id: string, expect: Expect<UserRecord>) =>
-  unit.transact<null>(async (w) => {
-    const user = await getUser(w.tx, caller, id);
-    if (user instanceof Refusal) return user;
-    const unmet = (await lastAdmin(w.tx, user)) ?? expect(user);
-    if (unmet) return unmet;
-    await w.tx.remove(users, id);
-    return null;
-  });
 
 async function emailTaken(tx: Tx, accountId: string, email: string): Promise<Refusal | undefined> {
   const holder = await tx.find(users, "email", [accountId, emailKey(email)]);
@@ -124,6 +106,3 @@ async function lastAdmin(tx: Tx, user: UserRecord): Promise<Refusal | undefined>
   const admins = await tx.count(users, "account_admin", [user.account_id, true]);
   return admins > 1 ? undefined : refuse({ code: "last_admin" });
 }
-
-const sameUser = (a: UserRecord, b: UserRecord): boolean =>
-  a.email === b.email && a.name === b.name && a.permissions.join() === b.permissions.join();

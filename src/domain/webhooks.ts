@@ -16,10 +16,8 @@ import {
 } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { leavingQueue } from "./deliveries.ts";
-import { type Page, pageOf } from "./lists.ts";
-import { EVENT_TYPES, type EventType, eventType, PREFIX, type WebhookRecord, webhooks } from "./model.ts";
-import { type Expect, notFound, Refusal } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import { EVENT_TYPES, eventType, PREFIX, type WebhookRecord, webhooks } from "./model.ts";
+import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
 const URL_LENGTH_MAX = decide("2.webhook-url-length", 2_048, {
@@ -97,66 +95,23 @@ export async function addWebhook(w: Work, accountId: string, draft: WebhookDraft
   return webhook;
 }
 
-export async function getWebhook(reader: Reader, caller: Caller, id: string): Promise<WebhookRecord | Refusal> {
-  const webhook = await reader.get(webhooks, id);
-  return webhook?.account_id === caller.account.id ? webhook : notFound("webhook");
-}
+const own = owned(webhooks, "webhook", { changing, removing: async (w, webhook) => leavingQueue(w.tx, webhook) });
+export const { get: getWebhook, list: listWebhooks, change: changeWebhook, remove: removeWebhook } = own;
 
-export const listWebhooks = (reader: Reader, caller: Caller, span: Span): Promise<Page<WebhookRecord>> =>
-  pageOf(reader, webhooks, "account", [caller.account.id], span);
-
-/** Changes the fields sent. Switching off cancels what waits; switching on again forgets why it was off. */
-export const changeWebhook = (
-  unit: Unit,
-  caller: Caller,
-  id: string,
-  changes: WebhookChanges,
-  expect: Expect<WebhookRecord>,
-) =>
-  unit.transact<WebhookRecord>(async (w) => {
-    const webhook = await getWebhook(w.tx, caller, id);
-    if (webhook instanceof Refusal) return webhook;
-    const unmet = expect(webhook);
-    if (unmet) return unmet;
-    const changed = withChanges(w, webhook, changes);
-    if (changed === webhook) return webhook;
-    const kept = webhook.active && !changed.active ? leavingQueue(w.tx, changed) : changed;
-    await w.tx.put(webhooks, kept);
-    return kept;
-  });
-
-export const removeWebhook = (unit: Unit, caller: Caller, id: string, expect: Expect<WebhookRecord>) =>
-  unit.transact<null>(async (w) => {
-    const webhook = await getWebhook(w.tx, caller, id);
-    if (webhook instanceof Refusal) return webhook;
-    const unmet = expect(webhook);
-    if (unmet) return unmet;
-    leavingQueue(w.tx, webhook);
-    await w.tx.remove(webhooks, id);
-    return null;
-  });
-
-/** The same object where nothing differs. */
-function withChanges(w: Work, webhook: WebhookRecord, changes: WebhookChanges): WebhookRecord {
-  const { url = webhook.url, events = webhook.events, active = webhook.active, secret = webhook.secret } = changes;
-  const moved = url !== webhook.url;
-  const rotated = secret !== webhook.secret;
-  const switched = active !== webhook.active;
-  if (!moved && !rotated && !switched && sameTypes(events, webhook.events)) return webhook;
+/** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
+async function changing(w: Work, after: WebhookRecord, before: WebhookRecord): Promise<WebhookRecord> {
+  const { url, active, secret } = before;
+  const switched = after.active !== active;
+  const rotated = { old_secret: secret, old_secret_until: iso(w.now + ROTATION_MS) };
   return {
-    ...webhook,
-    url,
-    events,
-    active,
+    ...(active && switched ? leavingQueue(w.tx, after) : after),
     updated_at: w.at,
-    ...(rotated && { secret, old_secret: webhook.secret, old_secret_until: iso(w.now + ROTATION_MS) }),
+    ...(after.secret !== secret && rotated),
     ...(switched && { disabled_reason: null }),
     // Neither a new address nor one that was switched on again answers for the failures before.
-    ...((moved || switched) && { failing_since: null }),
+    ...((switched || after.url !== url) && { failing_since: null }),
   };
 }
-
-const sameTypes = (a: readonly EventType[], b: readonly EventType[]): boolean => a.join() === b.join();
 
 /** The secrets in force, the newest first. */
 export function secretsOf(webhook: WebhookRecord, at: string): readonly string[] {

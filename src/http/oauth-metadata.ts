@@ -2,7 +2,7 @@
 // RFC 9728 for the REST API. They promise only what the server does.
 import { SCOPES } from "../domain/model.ts";
 import { RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
-import { CHALLENGE_METHOD } from "../domain/oauth/pkce.ts";
+import { CHALLENGE_METHOD } from "../domain/oauth/rules.ts";
 import { decide } from "../kit/decisions.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 

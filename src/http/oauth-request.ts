@@ -1,7 +1,6 @@
 // What a client sends to the authorization server: JSON as the spec shows it (part 5) or a form as RFC 6749 has it, and its
 // credentials in the body or as HTTP Basic. Parameters that nobody knows are ignored (RFC 6749 3.2), repeated ones refused.
-import type { ClientCredentials } from "../domain/oauth/clients.ts";
-import { invalidClient, invalidRequest, OAuthError } from "../domain/oauth/error.ts";
+import { type ClientCredentials, invalidClient, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { decide } from "../kit/decisions.ts";
 import { fieldsOf, formDecoded } from "../kit/form.ts";

@@ -1,12 +1,11 @@
 // The authorization server's endpoints for programs (spec part 5; contract part 5): token, revoke, introspect, the keys and
 // the two metadata documents. What users see of it, authorize and consent, are pages and live in web/. Errors are those of
 // RFC 6749 5.2, never problem details, and nothing here may be cached that carries a token.
-import { authenticated, identified } from "../domain/oauth/clients.ts";
-import { invalidRequest, OAuthError } from "../domain/oauth/error.ts";
-import type { SigningKeys } from "../domain/oauth/signing-keys.ts";
-import type { TokenStatus } from "../domain/oauth/token-status.ts";
-import type { Tokens } from "../domain/oauth/tokens.ts";
-import { isStoreError, type Store } from "../domain/store.ts";
+import type { Context } from "../domain/oauth/context.ts";
+import { authenticated, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
+import * as status from "../domain/oauth/token-status.ts";
+import * as tokens from "../domain/oauth/tokens.ts";
+import { isStoreError } from "../domain/store.ts";
 import { decide } from "../kit/decisions.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
 import type { Door } from "./front.ts";
@@ -14,25 +13,16 @@ import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { authorizationServerMetadata, ENDPOINTS, protectedResourceMetadata } from "./oauth-metadata.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
 
-export interface OAuthRouteParts {
-  readonly store: Store;
-  readonly tokens: Tokens;
-  readonly status: TokenStatus;
-  readonly keys: SigningKeys;
-  readonly links: ServiceLinks;
-}
-
 /** Each endpoint has one method; HEAD comes with GET. */
 type Endpoint = { readonly method: "GET" | "POST"; readonly answer: (call: Call) => Promise<Reply> };
 
 /** Answers the calls to these endpoints, and undefined to any other path. */
-export function oauthRoutes(parts: OAuthRouteParts): Door {
-  const { store, keys, links, status } = parts;
+export function oauthRoutes(context: Context, links: ServiceLinks): Door {
   const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
-    ["/oauth/token", posted((request) => token(parts, request))],
-    [ENDPOINTS.revoke, posted((request) => revoke(parts, request))],
-    [ENDPOINTS.introspect, posted((request) => introspect(store, status, request))],
-    [ENDPOINTS.keys, got(async () => ({ keys: await keys.published() }))],
+    ["/oauth/token", posted((request) => token(context, request))],
+    [ENDPOINTS.revoke, posted((request) => revoke(context, request))],
+    [ENDPOINTS.introspect, posted((request) => introspect(context, request))],
+    [ENDPOINTS.keys, got(async () => ({ keys: await context.keys.published() }))],
     [ENDPOINTS.metadata, got(async () => authorizationServerMetadata(links))],
     [ADDRESSES.resource_metadata, got(async () => protectedResourceMetadata(links))],
   ]);
@@ -95,23 +85,23 @@ function failure(
 }
 
 /** Credentials are judged before the code or token is looked at, so that a stranger learns nothing and uses up nothing. */
-async function token({ store, tokens }: OAuthRouteParts, request: OAuthRequest): Promise<object | OAuthError> {
+async function token(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
   const { fields, credentials } = request;
   switch (fields.get("grant_type")) {
     case "authorization_code": {
-      const client = await authenticated(store, credentials);
+      const client = await authenticated(context.store, credentials);
       const code = fields.get("code");
       if (client instanceof OAuthError) return client;
       if (code === undefined) return invalidRequest("The code is missing.");
       const [redirectUri, verifier] = [fields.get("redirect_uri"), fields.get("code_verifier")];
-      return tokens.exchange(client, { code, redirectUri, verifier });
+      return tokens.exchange(context, client, { code, redirectUri, verifier });
     }
     case "refresh_token": {
-      const client = await identified(store, credentials);
+      const client = await identified(context.store, credentials);
       const refreshToken = fields.get("refresh_token");
       if (client instanceof OAuthError) return client;
       if (refreshToken === undefined) return invalidRequest("The refresh_token is missing.");
-      return tokens.refresh(client ?? null, refreshToken, fields.get("scope"));
+      return tokens.refresh(context, client, refreshToken, fields.get("scope"));
     }
     case undefined:
       return invalidRequest("The grant_type is missing.");
@@ -121,22 +111,22 @@ async function token({ store, tokens }: OAuthRouteParts, request: OAuthRequest):
 }
 
 /** A request without any credentials may still name a token that belongs to no client. */
-async function revoke({ store, status }: OAuthRouteParts, request: OAuthRequest): Promise<object | OAuthError> {
+async function revoke(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
   const { fields, credentials } = request;
   const anonymous = credentials.id === undefined && credentials.secret === undefined;
-  const client = anonymous ? null : await authenticated(store, credentials);
+  const client = anonymous ? null : await authenticated(context.store, credentials);
   const held = fields.get("token");
   if (client instanceof OAuthError) return client;
   if (held === undefined) return invalidRequest("The token is missing.");
-  return (await status.revoke(client, held)) ?? {};
+  return (await status.revoke(context, client, held)) ?? {};
 }
 
 /** RFC 7662 2.1 wants the caller authorised, which only a client with a secret can be. */
-async function introspect(store: Store, status: TokenStatus, request: OAuthRequest): Promise<object | OAuthError> {
-  const client = await authenticated(store, request.credentials);
+async function introspect(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
+  const client = await authenticated(context.store, request.credentials);
   const asked = request.fields.get("token");
   if (client instanceof OAuthError) return client;
   if (client.public) return new OAuthError("invalid_client", "A public client cannot ask about tokens.");
   if (asked === undefined) return invalidRequest("The token is missing.");
-  return status.introspect(client, asked);
+  return status.introspect(context, client, asked);
 }

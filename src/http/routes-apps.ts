@@ -5,7 +5,7 @@ import * as interactions from "../domain/interactions.ts";
 import { listQuery, spanParameters } from "../domain/lists.ts";
 import type { AppRecord } from "../domain/model.ts";
 import { decide } from "../kit/decisions.ts";
-import { flagText, object, optional } from "../kit/schema.ts";
+import { flag, fromText, object, optional } from "../kit/schema.ts";
 import { created, nothing, one, page } from "./answers.ts";
 import { type Base, chosen, type Row, route, type Target } from "./route.ts";
 import { SCOPE } from "./scopes.ts";
@@ -16,7 +16,7 @@ type AppPath = "/apps/{app_id}";
 const find = ({ unit, caller, params }: Base<AppPath>) => apps.getApp(unit.store, caller, params.app_id);
 const theApp: Target<AppPath, AppRecord> = { view: appView, find };
 
-const appsQuery = object({ ...spanParameters, public: optional(flagText) });
+const appsQuery = object({ ...spanParameters, public: optional(fromText(flag)) });
 
 const INTERACTION_STATUS = decide("4.interaction-response", 202, {
   open: "how an interaction with an app is reported",

@@ -1,7 +1,9 @@
 // The user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in
 // which account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
 
-import type { Authorization, AuthorizationRequest, Consent, Ended } from "../domain/oauth/authorize.ts";
+import type { AuthorizationRequest, Consent, Ended } from "../domain/oauth/authorize.ts";
+import * as authorization from "../domain/oauth/authorize.ts";
+import type { Context } from "../domain/oauth/context.ts";
 import type { Reply } from "../http/call.ts";
 import { decide } from "../kit/decisions.ts";
 import { fieldsOf } from "../kit/form.ts";
@@ -15,7 +17,7 @@ export const AUTHORIZE_PATH = "/oauth/authorize";
 export const CONSENT_PATH = "/oauth/consent";
 
 export interface ConsentParts {
-  readonly authorization: Authorization;
+  readonly oauth: Context;
   readonly visits: Visits;
 }
 
@@ -25,21 +27,21 @@ const ASKS = decide("5.consent", "each time", {
 });
 
 /** GET /oauth/authorize. Nothing is granted by it, so a link or an image that leads here does no harm. */
-export async function openConsent({ authorization }: ConsentParts, visit: Visit): Promise<Reply> {
+export async function openConsent({ oauth }: ConsentParts, visit: Visit): Promise<Reply> {
   const { query } = visit.call;
-  const put = await putBefore(authorization, visit, query);
+  const put = await putBefore(oauth, visit, query);
   return "status" in put ? put : consentPage(visit, put.request, put.consent, query);
 }
 
 /** The answer of the user. Only the word allow allows: a form without a button pressed is a no. */
-export async function answerConsent({ authorization, visits }: ConsentParts, visit: Visit): Promise<Reply> {
+export async function answerConsent({ oauth, visits }: ConsentParts, visit: Visit): Promise<Reply> {
   const posted = await visits.form(visit);
   if ("refused" in posted) return posted.refused;
-  const put = await putBefore(authorization, visit, posted.fields.get("request") ?? "");
+  const put = await putBefore(oauth, visit, posted.fields.get("request") ?? "");
   if ("status" in put) return put;
   const { request, user, consent } = put;
   const allowed = posted.fields.get("decision") === "allow";
-  return ended(allowed ? await authorization.allow(request, user, consent) : authorization.deny(request));
+  return ended(allowed ? await authorization.allow(oauth, request, user, consent) : authorization.deny(oauth, request));
 }
 
 interface Put {
@@ -49,11 +51,11 @@ interface Put {
 }
 
 /** The request as it may be put before the user who is signed in; or what the browser is answered instead. */
-async function putBefore(authorization: Authorization, { signedIn }: Visit, query: string): Promise<Put | Reply> {
-  const request = await authorization.judge(fieldsOf(query));
+async function putBefore(oauth: Context, { signedIn }: Visit, query: string): Promise<Put | Reply> {
+  const request = await authorization.judge(oauth, fieldsOf(query));
   if (!("client" in request)) return ended(request);
   if (signedIn === undefined) return signInFirst(`${AUTHORIZE_PATH}?${query}`);
-  const consent = await authorization.consent(request, signedIn.user);
+  const consent = await authorization.consent(oauth, request, signedIn.user);
   return "granted" in consent ? { request, consent, user: signedIn.user } : ended(consent);
 }
 

@@ -60,14 +60,7 @@ export const SPEC_GAPS: readonly Gap[] = [
   gap(4, "how one app is read or changed", "4.app-endpoints"),
 
   gap(5, "the form of the token answer", "5.token-response", "5.oauth-errors"),
-  gap(
-    5,
-    "how long tokens last",
-    "5.access-token-lifetime",
-    "5.refresh-token-lifetime",
-    "5.second-use",
-    "5.code-lifetime",
-  ),
+  gap(5, "how long tokens last", "5.access-token-lifetime", "5.refresh-token-lifetime", "5.code-lifetime"),
   gap(5, "the scope that each endpoint takes", "5.scope-per-endpoint"),
 
   gap(6, "which operation emits which event", "6.emitted-by", "3.data-processed-outcomes"),
