@@ -1,5 +1,6 @@
 // A delivery's life (spec part 6; contract, parts 3 and 6): pure steps from one record to the next, and where it stands
 // in its webhook's queue. Nothing is sent here and nothing waits here.
+import { decide } from "../decisions.ts";
 import { type Instant, instant } from "../kit/clock.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
 import { deliveries, events, PREFIX, TOPIC, webhooks } from "./model.ts";
@@ -63,13 +64,16 @@ export function askedAgain(delivery: DeliveryRecord, webhook: WebhookRecord, at:
 /** The receiver wants nothing more (RFC 9110 15.5.11): its webhook is switched off at once, and nothing is retried. */
 export const GONE = 410;
 
+/** Nobody wants it any more, and nothing went wrong. */
+const UNWANTED = decide("3.delivery-cancelled");
+
 const over = { next_attempt_at: null, manual: false, queue: null, queue_of: null } as const;
 
 /** What arrived once stays a success, although somebody had asked for it again. */
 export const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({
   ...delivery,
   ...over,
-  status: delivery.attempts.some(succeeded) ? "succeeded" : "cancelled",
+  status: delivery.attempts.some(succeeded) ? "succeeded" : UNWANTED,
 });
 
 export const succeeded = (attempt: Attempt): boolean =>

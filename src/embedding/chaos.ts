@@ -1,18 +1,15 @@
 // Disturbed deliveries on command, for tests of receivers (contract, part 10): sent twice, out of order, never, late, or
 // with a signature that does not fit. It stands between the outbox and its sender and touches only what a rule names.
 // A delivery that is late is put off in its row; otherwise what a receiver makes of all this is recorded as ever.
+import { decide } from "../decisions.ts";
 import type { NotNow, Outcome, Post, Sender } from "../delivery/sender.ts";
 import { putOff } from "../domain/deliveries.ts";
 import { type DeliveryRecord, type EventType, eventType } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
 
-export const EFFECTS = decide("1.chaos-effects", ["duplicate", "reorder", "drop", "delay", "bad_signature"], {
-  open: "how a test of a receiver meets what can go wrong with deliveries",
-  why: "at least once and in no certain order is what the spec promises; these make each of it happen when asked for",
-});
+export const EFFECTS = decide("1.chaos");
 export type Effect = (typeof EFFECTS)[number];
 
 const DELAY_MAX_MS = 86_400_000;
