@@ -3,12 +3,13 @@
 // would run on under the `other` reading; `field` is what others do. Plain bounds, names and page details are no rows:
 // they are constants where they stand. This file imports nothing; /docs shows it.
 
-interface Row {
+export interface Decision {
   readonly open: string;
   readonly choice: { readonly is: unknown; readonly or: unknown; readonly other: string };
   readonly field: string;
   readonly why: string;
 }
+type Decisions = { readonly [id: string]: Decision };
 
 /** A row for each gap that the specification names itself. */
 export const GAPS = {
@@ -56,7 +57,7 @@ export const GAPS = {
   },
   "4.list-shape": {
     open: "the form of a list of apps, and its total",
-    choice: { is: ["data", "total", "limit", "offset"], or: [], other: "a bare array" },
+    choice: { is: '{"data":<items>,"total":<total>,"limit":<limit>,"offset":<offset>}', or: "<items>", other: "bare" },
     field: "Stripe wraps (data, has_more); GitHub answers an array with Link (RFC 8288)",
     why: "a wrapper can grow and carries the total; Link names the next page; creation order, so that no page shifts",
   },
@@ -86,8 +87,8 @@ export const GAPS = {
   },
   "4.webhook-endpoints": {
     open: "what registering a webhook answers, and how it is read, changed and removed",
-    choice: { is: ["secret"], or: [], other: "never the secret: whoever wants one brings it" },
-    field: "Stripe shows it once; Svix has an endpoint for it; nearly all have the five operations and a test delivery",
+    choice: { is: "secret", or: "signing_secret", other: "the secret under a name of its own" },
+    field: "Stripe shows secret once, Resend signing_secret; nearly all have the five operations and a test",
     why: "a secret made here has to be told once, and only once; the delivery log is there for programs as well",
   },
   "4.app-endpoints": {
@@ -220,7 +221,7 @@ export const GAPS = {
     field: "a bare 404 where the version is in the path; GitHub: 400 where it is in a header",
     why: "a 404 that names the version there is tells a client of tomorrow what happened",
   },
-} as const satisfies Readonly<Record<string, Row>>;
+} as const satisfies Decisions;
 
 /** What users of such a service expect beyond it. */
 export const ADDED = {
@@ -231,7 +232,7 @@ export const ADDED = {
     why: "one address for all; each page calls the API's own operation, keys, OAuth clients and events included",
   },
   "1.test-controls": {
-    open: "how a test moves the time, causes failures and looks in",
+    open: "how a person or a test controls the server: its start, its time, its failures, what it has seen",
     choice: { is: "/_control", or: "/__admin", other: "WireMock's address" },
     field: "Stripe has test clocks; mock servers have an address of their own",
     why: "beside the API and off unless asked for: what a test may do, no client of the service should find",
@@ -302,7 +303,7 @@ export const ADDED = {
     field: "Stripe takes http in test mode only; GitHub takes it anywhere",
     why: "a developer's receiver has no certificate; a server that others reach allows no inside address",
   },
-} as const satisfies Readonly<Record<string, Row>>;
+} as const satisfies Decisions;
 
 /** Many small points in one row each: what they have in common is the choice. */
 export const SUMMED_UP = {
@@ -328,7 +329,7 @@ export const SUMMED_UP = {
     field: "nginx: 8 KiB for URL and headers; a page of limits in every service's manual",
     why: "each is far above what an honest client sends; without them one hostile client holds the server",
   },
-} as const satisfies Readonly<Record<string, Row>>;
+} as const satisfies Decisions;
 
 export const DECISIONS = { ...GAPS, ...ADDED, ...SUMMED_UP };
 export type DecisionId = keyof typeof DECISIONS;

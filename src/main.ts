@@ -3,7 +3,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { isStoreError } from "./domain/store.ts";
 import { AdjustableClock } from "./kit/clock.ts";
-import { decide } from "./kit/decisions.ts";
 import type { Console } from "./kit/log.ts";
 import { VERSION } from "./kit/version.ts";
 import { run } from "./launch.ts";
@@ -11,14 +10,8 @@ import { environmentName, OPTIONS, OptionError, readSettings, type Settings } fr
 import { ready } from "./ready.ts";
 import type { Service } from "./service.ts";
 
-const EXIT = decide(
-  "1.exit-codes",
-  { stopped: 0, failed: 1, wrong_use: 2 },
-  {
-    open: "how the process ends",
-    why: "a script tells a wrong flag from a port in use without reading; both say in one line what to do",
-  },
-);
+/** A script tells a wrong flag from a port in use without reading. */
+const EXIT = { stopped: 0, failed: 1, wrong_use: 2 };
 
 export async function main(args: readonly string[]): Promise<void> {
   // Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving.

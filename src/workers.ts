@@ -5,10 +5,8 @@ import type { Outbox } from "./delivery/outbox.ts";
 import { processDataSource } from "./domain/data-processing.ts";
 import { unprocessed } from "./domain/data-sources.ts";
 import { dueDeliveries } from "./domain/deliveries.ts";
-import { EXPIRING } from "./domain/expiring.ts";
-import { Expiry } from "./domain/expiry.ts";
+import { Forgetting } from "./domain/forgetting.ts";
 import { type DeliveryRecord, TOPIC } from "./domain/model.ts";
-import { Sweeper } from "./domain/retention.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";
 import { Background } from "./kit/background.ts";
 
@@ -17,9 +15,8 @@ export class Workers {
   readonly #makeOutbox: () => Outbox;
   readonly #background: Background;
   readonly #onError: (error: unknown, during: string) => void;
-  readonly #sweeper: Sweeper;
   #outbox: Outbox;
-  #expiry: Expiry;
+  #forgetting: Forgetting;
   /** Each ends the hearing of one topic; none before the start. */
   #hearing: readonly (() => void)[] = [];
   readonly #stirring: (() => void)[] = [];
@@ -31,8 +28,7 @@ export class Workers {
     this.#outbox = makeOutbox();
     this.#onError = onError;
     this.#background = new Background(onError);
-    this.#sweeper = new Sweeper(unit.store, this.#background);
-    this.#expiry = this.#newExpiry();
+    this.#forgetting = this.#newForgetting();
   }
 
   /** Takes up all that waits, and from here on what commits tell. */
@@ -46,9 +42,9 @@ export class Workers {
     this.#hearing = [
       look(TOPIC.queue, (id) => this.#outbox.notify(id)),
       look(TOPIC.data, (id) => this.#process(id)),
-      look(TOPIC.events, (id) => this.#sweeper.notify(id)),
+      look(TOPIC.events, (id) => this.#forgetting.notify(id)),
     ];
-    await this.#expiry.look();
+    await this.#forgetting.look();
     await this.#outbox.start();
     for (const id of await unprocessed(store)) this.#process(id);
   }
@@ -59,7 +55,7 @@ export class Workers {
 
   /** Finds out what expires next: asked before time is moved by hand, since a list that was empty may have grown. */
   async look(): Promise<void> {
-    if (this.#hearing.length > 0) await this.#expiry.look();
+    if (this.#hearing.length > 0) await this.#forgetting.look();
   }
 
   /** Resolves when nothing that can be done now is left undone. */
@@ -90,8 +86,8 @@ export class Workers {
   async stop(): Promise<void> {
     for (const end of this.#hearing) end();
     this.#hearing = [];
-    this.#expiry.stop();
-    this.#expiry = this.#newExpiry();
+    this.#forgetting.stop();
+    this.#forgetting = this.#newForgetting();
     await this.#background.idle();
     await this.#outbox.stop();
     this.#outbox = this.#makeOutbox();
@@ -107,8 +103,8 @@ export class Workers {
     });
   }
 
-  #newExpiry(): Expiry {
+  #newForgetting(): Forgetting {
     const { store, clock } = this.#unit;
-    return new Expiry({ store, clock, lists: EXPIRING, onError: this.#onError });
+    return new Forgetting({ store, clock, background: this.#background, onError: this.#onError });
   }
 }

@@ -88,7 +88,7 @@ async function removing(w: Work, app: AppRecord, caller: Caller): Promise<void> 
   const { id } = app;
   for (const deployment of await everyPage((span) => w.tx.page(deployments, "app", [id], span))) {
     await w.tx.remove(deployments, deployment.id);
-    await w.tx.put(goneDeployments, { id: deployment.id });
+    await w.tx.put(goneDeployments, { id: deployment.id, account_id: deployment.account_id });
     if (deployment.live_domain !== null) await w.tx.remove(domains, deployment.live_domain);
   }
   for (const source of await everyPage((span) => w.tx.page(dataSources, "app", [id], span)))

@@ -13,11 +13,6 @@ import type { Work } from "./work.ts";
 
 type Owner = Pick<AccountRecord, "id" | "name">;
 
-export const EVENTS_KEPT = decide("6.events-kept", 10_000, {
-  open: "how long events and their deliveries are kept",
-  why: "an account's newest ones are what a person looks at; what is still to be sent is kept whatever its age",
-});
-
 const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(
   decide("6.events-without-account", ["user.interaction"], {
     open: "which events carry the account",

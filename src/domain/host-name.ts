@@ -2,19 +2,11 @@
 // two or more of them; an address or a port is no host name.
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
-import { decide } from "../kit/decisions.ts";
 import type { Schema } from "../kit/schema.ts";
 import { text } from "../kit/schema.ts";
 
-const RULES = decide(
-  "2.custom-domain",
-  { labels_min: 2, length_max: 253, label: "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" },
-  {
-    open: "which host names are allowed as custom_domain",
-    why: "RFC 1123; a single label is a machine of somebody's own network, never a domain that can be pointed here",
-  },
-);
-const LABEL = new RegExp(RULES.label);
+/** RFC 1123; a single label is a machine of somebody's own network, never a domain that can be pointed here. */
+const RULES = { labels_min: 2, length_max: 253, label: /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/ };
 
 const written = text({ min: 1, max: RULES.length_max });
 
@@ -39,7 +31,7 @@ export function canonicalHost(given: string): string | undefined {
   if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
   const name = domainToASCII(given).toLowerCase();
   const labels = name.split(".");
-  const wellFormed = labels.length >= RULES.labels_min && labels.every((label) => LABEL.test(label));
+  const wellFormed = labels.length >= RULES.labels_min && labels.every((label) => RULES.label.test(label));
   return wellFormed && name.length <= RULES.length_max && isIP(name) === 0 && !/^\d+$/.test(labels.at(-1) ?? "")
     ? name
     : undefined;

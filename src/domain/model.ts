@@ -2,8 +2,7 @@
 // resource's own fields and, behind them, what only the server needs; `views` in http/ names what goes out.
 import { decide } from "../kit/decisions.ts";
 import { oneOf } from "../kit/schema.ts";
-import { oauthCollections } from "./oauth/model.ts";
-import { type AnyCollection, collection } from "./store.ts";
+import { collection, type Stored } from "./store.ts";
 
 /** How the ids begin for which the specification shows no prefix; `app_`, `dep_`, `evt_` and `acc_` are its own. */
 export const PREFIX = decide(
@@ -53,15 +52,20 @@ export const accounts = collection<AccountRecord & { readonly all: "accounts" }>
   indexes: { all: { by: ["all"] } },
 });
 
-export interface AppRecord {
-  readonly id: string;
+/** What an account made, and what it can change afterwards. */
+interface Made extends Stored {
+  readonly created_at: string;
+  readonly account_id: string;
+}
+interface Changeable extends Made {
+  readonly updated_at: string;
+}
+
+export interface AppRecord extends Changeable {
   readonly title: string;
   readonly description: string;
   readonly theme: string;
   readonly public: boolean;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly account_id: string;
 }
 export const apps = collection<AppRecord>()({
   name: "apps",
@@ -88,8 +92,14 @@ export const deployments = collection<DeploymentRecord>()({
   unique: { live: ["app_id", "live_in"] },
 });
 
-/** A deployment that went with its app: nothing is left but that its address once led somewhere. */
-export const goneDeployments = collection<{ readonly id: string }>()({ name: "gone_deployments" });
+/**
+ * A deployment that went with its app: nothing is left but that its address once led somewhere. Records made before they
+ * were counted name no account; they stand in no list and stay.
+ */
+export const goneDeployments = collection<{ readonly id: string; readonly account_id?: string }>()({
+  name: "gone_deployments",
+  indexes: { account: { by: ["account_id"] } },
+});
 
 /** Which app holds a custom domain; the id is the host name. */
 export interface DomainRecord {
@@ -105,8 +115,7 @@ export interface Column {
 }
 export type Cell = string | number | boolean | null;
 
-export interface DataSourceRecord {
-  readonly id: string;
+export interface DataSourceRecord extends Changeable {
   readonly name: string;
   readonly type: "json" | "csv";
   readonly app_id: string | null;
@@ -114,9 +123,6 @@ export interface DataSourceRecord {
   readonly columns: readonly Column[] | null;
   readonly row_count: number | null;
   readonly error: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly account_id: string;
 }
 export const dataSources = collection<DataSourceRecord>()({
   name: "data_sources",
@@ -133,14 +139,10 @@ export interface DataRecord {
 }
 export const dataContents = collection<DataRecord>()({ name: "data_contents" });
 
-export interface UserRecord {
-  readonly id: string;
+export interface UserRecord extends Changeable {
   readonly email: string;
   readonly name: string;
   readonly permissions: readonly Scope[];
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly account_id: string;
   readonly email_key: string;
   readonly is_admin: boolean;
 }
@@ -154,13 +156,10 @@ export const users = collection<UserRecord>()({
   unique: { email: ["account_id", "email_key"] },
 });
 
-export interface ApiKeyRecord {
-  readonly id: string;
+export interface ApiKeyRecord extends Made {
   readonly name: string;
   readonly last_four: string;
-  readonly created_at: string;
   readonly last_used_at: string | null;
-  readonly account_id: string;
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
 }
@@ -170,14 +169,11 @@ export const apiKeys = collection<ApiKeyRecord>()({
   unique: { hash: ["hash"] },
 });
 
-export interface OAuthClientRecord {
-  readonly id: string;
+export interface OAuthClientRecord extends Made {
   readonly name: string;
   readonly redirect_uris: readonly string[];
   readonly scopes: readonly Scope[];
   readonly public: boolean;
-  readonly created_at: string;
-  readonly account_id: string;
   /** SHA-256 of the client secret, hexadecimal; null for a public client. */
   readonly secret_hash: string | null;
 }
@@ -198,15 +194,11 @@ export const signIns = collection<SignInRecord>()({
   indexes: { expiry: { by: ["all"], order: "expires_at" }, user: { by: ["user_id"] } },
 });
 
-export interface WebhookRecord {
-  readonly id: string;
+export interface WebhookRecord extends Changeable {
   readonly url: string;
   readonly events: readonly EventType[];
   readonly active: boolean;
   readonly disabled_reason: "gone" | "failing" | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly account_id: string;
   readonly secret: string;
   /** The secret before the last change, and until when `webhook-signature` carries it too. */
   readonly old_secret: string | null;
@@ -270,8 +262,7 @@ export interface Attempt {
   readonly error: AttemptError | null;
 }
 
-export interface DeliveryRecord {
-  readonly id: string;
+export interface DeliveryRecord extends Made {
   readonly webhook_id: string;
   readonly event_id: string;
   readonly event_type: EventType;
@@ -279,8 +270,6 @@ export interface DeliveryRecord {
   readonly attempts: readonly Attempt[];
   /** When the next attempt of the schedule is due; null when none is. */
   readonly next_attempt_at: string | null;
-  readonly created_at: string;
-  readonly account_id: string;
   /** Asked to be sent again and not attempted since. */
   readonly manual: boolean;
   /** A test delivery: sent whatever the webhook subscribes to, once. */
@@ -338,24 +327,3 @@ export const TOPIC = {
   event: "event",
   delivery: "delivery",
 } as const;
-
-/** All of them, as a store is opened with. */
-export const collections: readonly AnyCollection[] = [
-  accounts,
-  apps,
-  deployments,
-  goneDeployments,
-  domains,
-  dataSources,
-  dataContents,
-  users,
-  apiKeys,
-  oauthClients,
-  signIns,
-  webhooks,
-  events,
-  deliveries,
-  idempotency,
-  clockRecords,
-  ...oauthCollections,
-];

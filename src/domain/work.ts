@@ -23,20 +23,25 @@ export interface UnitParts {
   readonly ids: Ids;
 }
 
+/** Called last in each transaction that is about to commit, with what the work answered. */
+export type Finish = (w: Work, value: unknown) => Promise<void>;
+
 export class Unit {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly cause: string | null;
+  readonly #finish: Finish | undefined;
 
-  constructor(parts: UnitParts, cause: string | null = null) {
+  constructor(parts: UnitParts, cause: string | null = null, finish?: Finish) {
     this.store = parts.store;
     this.clock = parts.clock;
     this.ids = parts.ids;
     this.cause = cause;
+    this.#finish = finish;
   }
 
-  /** Runs `work` in one transaction; where it answers a refusal nothing is kept. `finish` may write last in it. */
+  /** Runs `work` in one transaction; where it answers a refusal nothing is kept. */
   async transact<T>(work: (w: Work) => Promise<T | Refusal>): Promise<T | Refusal> {
     try {
       return await this.store.transact(async (tx) => {
@@ -44,7 +49,7 @@ export class Unit {
         const w: Work = { tx, now, at: iso(now), ids: this.ids, cause: this.cause };
         const value = await work(w);
         if (value instanceof Refusal) throw new Undo(value);
-        if (this.finish !== undefined) await this.finish(w, value);
+        await this.#finish?.(w, value);
         return value;
       });
     } catch (error) {
@@ -52,9 +57,6 @@ export class Unit {
       throw error;
     }
   }
-
-  /** Called last in each transaction that is about to commit. */
-  protected finish?(w: Work, value: unknown): Promise<void>;
 }
 
 /** Carries a refusal out of the store's transaction, so that the store rolls back. */

@@ -2,10 +2,11 @@
 // Whatever the way, the same is done: what runs behind the answers ends, everything kept is replaced in one step, and all
 // that was only counted or remembered begins anew. Requests under way are their sender's to wait for.
 import { type Access, keyOf } from "../domain/access.ts";
+import { collections } from "../domain/collections.ts";
 import { processDataSource } from "../domain/data-processing.ts";
 import { unprocessed } from "../domain/data-sources.ts";
 import type { RateLimiter } from "../domain/limits.ts";
-import { accounts, collections } from "../domain/model.ts";
+import { accounts } from "../domain/model.ts";
 import type { StoreData } from "../domain/store.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import type { AdjustableClock } from "../kit/clock.ts";

@@ -11,6 +11,7 @@ import {
   type EventRecord,
   type EventType,
   events,
+  goneDeployments,
   TOPIC,
   type WebhookRecord,
   webhooks,
@@ -26,7 +27,7 @@ import { closeLater } from "./closing.ts";
 
 export const START = Date.UTC(2026, 0, 1);
 /** What the outbox reads and writes. */
-export const ROWS = [events, deliveries, webhooks];
+export const ROWS = [events, deliveries, webhooks, goneDeployments];
 export const SECRET = "whsecret";
 
 export interface WorldOptions extends Partial<OutboxParts> {

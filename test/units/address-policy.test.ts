@@ -9,7 +9,7 @@ const allowedBy = (policy: WebhookPolicy, urls: readonly string[]) => {
   for (const url of urls) assert.equal(judgeUrl(url, policy), undefined, url);
 };
 
-test("6.webhook-policies: both allow https to public hosts", () => {
+test("6.webhook-policy: both allow https to public hosts", () => {
   const urls = [
     "https://example.com/hook?a=b",
     "https://8.8.8.8:8443/",
@@ -20,7 +20,7 @@ test("6.webhook-policies: both allow https to public hosts", () => {
   allowedBy("strict", urls);
 });
 
-test("6.webhook-policies: local allows http and https to loopback, strict neither", () => {
+test("6.webhook-policy: local allows http and https to loopback, strict neither", () => {
   const urls = [
     "http://localhost:4000/hook",
     "https://localhost",

@@ -1,7 +1,7 @@
 // Two server processes on one store that both need a signing key for the first time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collections } from "../../src/domain/model.ts";
+import { collections } from "../../src/domain/collections.ts";
 import { SigningKeys } from "../../src/domain/oauth/signing-keys.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { memoryStore } from "../../src/store/memory.ts";

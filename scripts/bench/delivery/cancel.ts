@@ -1,8 +1,10 @@
 // A webhook with very many pending deliveries is switched off or deleted: how long another request waits at most until
 // the last of them is cancelled, and how long that takes.
+
+import { collections } from "../../../src/domain/collections.ts";
 import { afterAttempt, newDelivery } from "../../../src/domain/deliveries.ts";
 import { recordEvent } from "../../../src/domain/events.ts";
-import { type Attempt, collections, deliveries, type WebhookRecord } from "../../../src/domain/model.ts";
+import { type Attempt, deliveries, type WebhookRecord } from "../../../src/domain/model.ts";
 import { addWebhook, changeWebhook, removeWebhook } from "../../../src/domain/webhooks.ts";
 import { Unit } from "../../../src/domain/work.ts";
 import { AdjustableClock, iso } from "../../../src/kit/clock.ts";

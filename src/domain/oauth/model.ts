@@ -83,5 +83,3 @@ export const sessions = collection<SessionRecord>()({
   name: "sessions",
   indexes: { expiry: { by: ["all"], order: "expires_at" } },
 });
-
-export const oauthCollections = [signingKeys, grants, refreshTokens, sessions] as const;
