@@ -2,8 +2,7 @@
 // is to be done stands in the store, so a stop loses nothing and a start takes it all up again; what commits tell meanwhile
 // only says where to look.
 import type { Outbox } from "./delivery/outbox.ts";
-import { processDataSource } from "./domain/data-processing.ts";
-import { unprocessed } from "./domain/data-sources.ts";
+import { processDataSource, unprocessed } from "./domain/data-sources.ts";
 import { Forgetting } from "./domain/forgetting.ts";
 import { type DeliveryRecord, TOPIC } from "./domain/model.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";

@@ -118,18 +118,14 @@ choice(
   },
 );
 
-choice(
-  "3.data-processed-outcomes",
-  "what only processing can see makes it failed, with the reason",
-  async ({ api }) => {
-    for (const data of ['a,b\n"open,1\n', "a,b\n1,2,3\n", "a,a\n1,2\n", ""]) {
-      const source = await made(api, "csv", data);
-      assert.equal(source.status, "failed", JSON.stringify(data));
-      assert.ok(typeof source.error === "string" && source.error.length > 5, "says why");
-      assert.deepEqual([source.columns, source.row_count], [null, null]);
-    }
-  },
-);
+choice("6.emitted-by", "what only processing can see makes it failed, with the reason", async ({ api }) => {
+  for (const data of ['a,b\n"open,1\n', "a,b\n1,2,3\n", "a,a\n1,2\n", ""]) {
+    const source = await made(api, "csv", data);
+    assert.equal(source.status, "failed", JSON.stringify(data));
+    assert.ok(typeof source.error === "string" && source.error.length > 5, "says why");
+    assert.deepEqual([source.columns, source.row_count], [null, null]);
+  }
+});
 
 choice("3.rows-before-ready", "there are none before the data is processed, nor where that failed", async ({ api }) => {
   const source = await made(api, "csv", 'a\n"open');

@@ -37,17 +37,15 @@ export const createApiKey = (unit: Unit, caller: Caller, draft: Infer<typeof api
   unit.transact<NewApiKey>((w) => addApiKey(w, caller.account.id, draft.name));
 
 /** Makes a key, or takes the one given. */
-export async function addApiKey(w: Work, accountId: string, name: string, pinned?: string): Promise<NewApiKey> {
-  const key = pinned ?? KEY_PREFIX + w.ids.secret(KEY_BYTES);
-  const record: ApiKeyRecord = {
-    id: w.ids.next(PREFIX.apiKey),
-    name,
-    last_four: key.slice(-4),
-    created_at: w.at,
-    last_used_at: null,
-    account_id: accountId,
-    hash: sha256(key),
-  };
+export async function addApiKey(
+  w: Work,
+  account_id: string,
+  name: string,
+  key = KEY_PREFIX + w.ids.secret(KEY_BYTES),
+): Promise<NewApiKey> {
+  const id = w.ids.next(PREFIX.apiKey);
+  const last_four = key.slice(-4);
+  const record = { id, name, last_four, created_at: w.at, last_used_at: null, account_id, hash: sha256(key) };
   await w.tx.put(apiKeys, record);
   return { record, key };
 }

@@ -6,7 +6,7 @@ import type { Caller } from "./access.ts";
 import { EMITS, recordEvent } from "./events.ts";
 import { everyPage, pageOf } from "./lists.ts";
 import { type AppRecord, apps, dataSources, deployments, domains, goneDeployments } from "./model.ts";
-import { owned } from "./owned.ts";
+import { owned, shownFields } from "./owned.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -42,29 +42,22 @@ export const appDraft = object({
 });
 export const appChanges = changesOf(appDraft);
 
-export const createApp = (unit: Unit, caller: Caller, draft: Infer<typeof appDraft>) =>
+type AppDraft = Infer<typeof appDraft>;
+
+export const createApp = (unit: Unit, caller: Caller, draft: AppDraft) =>
   unit.transact<AppRecord>(async (w) => {
     const app = await addApp(w, caller.account.id, draft);
-    await recordEvent(w, caller.account, EMITS.createApp, appFields(app));
+    await recordEvent(w, caller.account, EMITS.createApp, shownFields(app));
     return app;
   });
 
 export async function addApp(
   w: Work,
-  accountId: string,
-  draft: Infer<typeof appDraft>,
-  id?: string,
+  account_id: string,
+  draft: AppDraft,
+  id = w.ids.next("app_"),
 ): Promise<AppRecord> {
-  const app: AppRecord = {
-    id: id ?? w.ids.next("app_"),
-    title: draft.title,
-    description: draft.description,
-    theme: draft.theme,
-    public: draft.public,
-    created_at: w.at,
-    updated_at: w.at,
-    account_id: accountId,
-  };
+  const app = { id, ...draft, created_at: w.at, updated_at: w.at, account_id };
   await w.tx.put(apps, app);
   return app;
 }
@@ -79,7 +72,7 @@ export const listApps = (reader: Reader, caller: Caller, shared: boolean | undef
 
 async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: Caller): Promise<AppRecord> {
   const app = { ...after, updated_at: w.at };
-  await recordEvent(w, caller.account, EMITS.changeApp, appFields(app));
+  await recordEvent(w, caller.account, EMITS.changeApp, shownFields(app));
   return app;
 }
 
@@ -93,21 +86,10 @@ async function removing(w: Work, app: AppRecord, caller: Caller): Promise<void> 
   }
   for (const source of await everyPage((span) => w.tx.page(dataSources, "app", [id], span)))
     await w.tx.put(dataSources, { ...source, app_id: APP_GONE, updated_at: w.at });
-  await recordEvent(w, caller.account, EMITS.removeApp, appFields(app));
+  await recordEvent(w, caller.account, EMITS.removeApp, shownFields(app));
 }
 
 const APP_GONE = decide("4.data-of-a-deleted-app", null, {
   open: "what becomes of the data sources of a deleted app",
   why: "data may be shared and is costly to load again, so it stays and belongs to no app",
-});
-
-/** The app as it stands in an answer and in an event. */
-export const appFields = ({ id, title, description, theme, public: shared, created_at, updated_at }: AppRecord) => ({
-  id,
-  title,
-  description,
-  theme,
-  public: shared,
-  created_at,
-  updated_at,
 });

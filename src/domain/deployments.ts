@@ -6,7 +6,7 @@ import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
 import { EMITS, recordEvent } from "./events.ts";
 import { hostName } from "./host-name.ts";
-import { type Page, pageOf } from "./lists.ts";
+import { pageOf } from "./lists.ts";
 import { type DeploymentRecord, deployments, domains } from "./model.ts";
 import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
@@ -38,34 +38,32 @@ export const deployRequest = object({
 });
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
-export const deploy = (unit: Unit, caller: Caller, appId: string, request: Infer<typeof deployRequest>, links: Links) =>
+export const deploy = (
+  unit: Unit,
+  caller: Caller,
+  app_id: string,
+  request: Infer<typeof deployRequest>,
+  links: Links,
+) =>
   unit.transact<DeploymentRecord>(async (w) => {
-    const app = await getApp(w.tx, caller, appId);
+    const app = await getApp(w.tx, caller, app_id);
     if (app instanceof Refusal) return app;
     const { custom_domain: domain, environment } = request;
-    if (domain !== null && domain === links.host())
-      return invalidField("#/custom_domain", "must not be this server's own host");
-    const holder = domain === null ? undefined : await w.tx.get(domains, domain);
-    if (domain !== null && holder && holder.app_id !== appId) return refuse({ code: HELD_ELSEWHERE, domain });
-    const before = await w.tx.find(deployments, "live", [appId, environment]);
+    if (domain !== null) {
+      if (domain === links.host()) return invalidField("#/custom_domain", "must not be this server's own host");
+      const holder = await w.tx.get(domains, domain);
+      if (holder && holder.app_id !== app_id) return refuse({ code: HELD_ELSEWHERE, domain });
+    }
+    const before = await w.tx.find(deployments, "live", [app_id, environment]);
     if (before) await retire(w, before);
-    const deployment: DeploymentRecord = {
-      id: w.ids.next("dep_"),
-      app_id: appId,
-      name: request.name,
-      environment,
-      custom_domain: domain,
-      status: "live",
-      deployed_at: w.at,
-      account_id: caller.account.id,
-      live_in: environment,
-      live_domain: domain,
-    };
+    const id = w.ids.next("dep_");
+    const now = { status: "live", deployed_at: w.at } as const;
+    const of = { account_id: caller.account.id, live_in: environment, live_domain: domain };
+    const deployment = { id, app_id, ...request, ...now, ...of };
     await w.tx.put(deployments, deployment);
-    if (domain !== null) await w.tx.put(domains, { id: domain, app_id: appId });
-    const { id, status, deployed_at } = deployment;
-    const shown = { id, url: links.site(id), status, deployed_at };
-    await recordEvent(w, caller.account, EMITS.deploy, { id: app.id, title: app.title, deployment: shown });
+    if (domain !== null) await w.tx.put(domains, { id: domain, app_id });
+    const shown = { id: app.id, title: app.title, deployment: { id, url: links.site(id), ...now } };
+    await recordEvent(w, caller.account, EMITS.deploy, shown);
     return deployment;
   });
 
@@ -93,17 +91,10 @@ const ON_REDEPLOY = decide("3.redeploy", "retired", {
   why: "one deployment is live in an environment; the one before it stays readable and says that it is over",
 });
 
-export async function getDeployment(
-  reader: Reader,
-  caller: Caller,
-  appId: string,
-  id: string,
-): Promise<DeploymentRecord | Refusal> {
-  const deployment = await reader.get(deployments, id);
-  return deployment?.account_id === caller.account.id && deployment.app_id === appId
-    ? deployment
-    : notFound("deployment");
+export async function getDeployment(reader: Reader, caller: Caller, appId: string, id: string) {
+  const found = await reader.get(deployments, id);
+  return found?.account_id === caller.account.id && found.app_id === appId ? found : notFound("deployment");
 }
 
-export const listDeployments = (reader: Reader, appId: string, span: Span): Promise<Page<DeploymentRecord>> =>
+export const listDeployments = (reader: Reader, appId: string, span: Span) =>
   pageOf(reader, deployments, "app", [appId], span);

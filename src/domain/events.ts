@@ -39,42 +39,31 @@ export const EMITS = decide(
 
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
 export async function recordEvent(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
-  const event = newEvent(w, account, type, object, { listed_in: account.id, sample_of: null });
-  await putEvent(w, event);
-  for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span))) {
-    if (!webhook.active || !webhook.events.includes(type)) continue;
-    await putDelivery(w.tx, newDelivery(w, webhook, event));
-  }
+  const event = await putEvent(w, account, type, object, { listed_in: account.id, sample_of: null });
+  for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span)))
+    if (webhook.active && webhook.events.includes(type)) await putDelivery(w.tx, newDelivery(w, webhook, event));
   return event;
 }
 
 /** The event of a test delivery: real in form, listed nowhere. */
-export async function recordSample(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
-  const event = newEvent(w, account, type, object, { listed_in: null, sample_of: account.id });
-  await putEvent(w, event);
-  return event;
-}
+export const recordSample = (w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> =>
+  putEvent(w, account, type, object, { listed_in: null, sample_of: account.id });
 
-async function putEvent({ tx }: Work, event: EventRecord): Promise<void> {
-  await tx.put(events, event);
-  tx.tell(TOPIC.event, event.id);
-  tx.tell(TOPIC.events, event.account_id);
-}
-
-type Shown = Pick<EventRecord, "listed_in" | "sample_of">;
-
-function newEvent(
+async function putEvent(
   w: Work,
   { id: account_id, name }: Owner,
   type: EventType,
   object: object,
-  shown: Shown,
-): EventRecord {
+  shown: Pick<EventRecord, "listed_in" | "sample_of">,
+): Promise<EventRecord> {
   const id = w.ids.next("evt_");
-  const owner = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name };
-  const body = JSON.stringify({ id, type, created: w.at, data: { object }, account: owner });
-  const { listed_in, sample_of } = shown;
-  return { id, type, created: w.at, body, account_id, listed_in, sample_of, request_id: w.cause };
+  const account = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name };
+  const body = JSON.stringify({ id, type, created: w.at, data: { object }, account });
+  const event = { id, type, created: w.at, body, account_id, ...shown, request_id: w.cause };
+  await w.tx.put(events, event);
+  w.tx.tell(TOPIC.event, id);
+  w.tx.tell(TOPIC.events, account_id);
+  return event;
 }
 
 /** The query of GET /events. */

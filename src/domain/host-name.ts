@@ -1,10 +1,8 @@
 // A custom domain (spec part 2; contract part 2): lower case, international names in their ASCII form, RFC 1123 labels,
 // two or more of them; an address or a port is no host name.
-import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
 import { decide } from "../kit/decisions.ts";
-import type { Schema } from "../kit/schema.ts";
-import { text } from "../kit/schema.ts";
+import { type Schema, text } from "../kit/schema.ts";
 
 const RULES = decide(
   "2.custom-domain",
@@ -15,32 +13,30 @@ const RULES = decide(
   },
 );
 const LABEL = new RegExp(RULES.label);
+const UNFIT = `must be a host name of ${RULES.labels_min} or more labels, without scheme, port or path, and no IP address`;
 
-const written = text({ min: 1, max: RULES.length_max });
+const written = text({
+  min: 1,
+  max: RULES.length_max,
+  format: "hostname",
+  rule: (given) => (canonicalHost(given) === undefined ? UNFIT : undefined),
+});
 
 /** Answers the name in its one spelling. */
 export const hostName: Schema<string> = {
-  json: { ...written.json, format: "hostname" },
+  ...written,
   check(value, path, faults) {
     const before = faults.length;
     const given = written.check(value, path, faults);
-    if (faults.length > before) return given;
-    const name = canonicalHost(given);
-    if (name === undefined)
-      faults.push({
-        path,
-        detail: `must be a host name of ${RULES.labels_min} or more labels, without scheme, port or path, and no IP address`,
-      });
-    return name ?? given;
+    return faults.length > before ? given : (canonicalHost(given) ?? given);
   },
 };
 
-export function canonicalHost(given: string): string | undefined {
+function canonicalHost(given: string): string | undefined {
   if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
   const name = domainToASCII(given).toLowerCase();
   const labels = name.split(".");
-  const wellFormed = labels.length >= RULES.labels_min && labels.every((label) => LABEL.test(label));
-  return wellFormed && name.length <= RULES.length_max && isIP(name) === 0 && !/^\d+$/.test(labels.at(-1) ?? "")
-    ? name
-    : undefined;
+  if (labels.length < RULES.labels_min || !labels.every((label) => LABEL.test(label))) return undefined;
+  // An address is written with a number behind the last dot, whatever it was written like before.
+  return name.length <= RULES.length_max && !/^\d+$/.test(labels.at(-1) ?? "") ? name : undefined;
 }

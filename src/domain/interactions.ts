@@ -35,9 +35,8 @@ export const interaction = object({
 });
 
 /** Records that a user did something in the app. */
-export const interact = (unit: Unit, caller: Caller, appId: string, done: Infer<typeof interaction>) =>
+export const interact = (unit: Unit, caller: Caller, app_id: string, done: Infer<typeof interaction>) =>
   unit.transact<EventRecord>(async (w) => {
-    const app = await getApp(w.tx, caller, appId);
-    if (app instanceof Refusal) return app;
-    return recordEvent(w, caller.account, EMITS.interact, { app_id: appId, ...done });
+    const app = await getApp(w.tx, caller, app_id);
+    return app instanceof Refusal ? app : recordEvent(w, caller.account, EMITS.interact, { app_id, ...done });
   });

@@ -20,16 +20,11 @@ export interface Rate {
   readonly exceeded: boolean;
 }
 
-interface Window {
-  ends: number;
-  count: number;
-}
-
 export class RateLimiter {
   readonly #clock: Clock;
   /** Requests per window; null for no limit. */
   readonly limit: number | null;
-  readonly #windows = new Map<string, Window>();
+  readonly #windows = new Map<string, { readonly ends: number; count: number }>();
 
   constructor(clock: Clock, limit: number | null) {
     this.#clock = clock;
@@ -37,20 +32,7 @@ export class RateLimiter {
   }
 
   /** Counts a request. Undefined where there is no limit. */
-  count(accountId: string): Rate | undefined {
-    return this.#rate(accountId, 1);
-  }
-
-  /** The same without counting. */
-  peek(accountId: string): Rate | undefined {
-    return this.#rate(accountId, 0);
-  }
-
-  reset(): void {
-    this.#windows.clear();
-  }
-
-  #rate(accountId: string, cost: 0 | 1): Rate | undefined {
+  count(accountId: string, cost: 0 | 1 = 1): Rate | undefined {
     if (this.limit === null) return undefined;
     const now = this.#clock.now();
     let window = this.#windows.get(accountId);
@@ -59,10 +41,17 @@ export class RateLimiter {
       this.#windows.set(accountId, window);
     }
     window.count += cost;
-    return {
-      remaining: Math.max(this.limit - window.count, 0),
-      reset_s: Math.ceil((window.ends - now) / 1_000),
-      exceeded: window.count > this.limit,
-    };
+    const { ends, count } = window;
+    const remaining = Math.max(this.limit - count, 0);
+    return { remaining, reset_s: Math.ceil((ends - now) / 1_000), exceeded: count > this.limit };
+  }
+
+  /** The same without counting. */
+  peek(accountId: string): Rate | undefined {
+    return this.count(accountId, 0);
+  }
+
+  reset(): void {
+    this.#windows.clear();
   }
 }

@@ -58,27 +58,22 @@ const SECRET_BYTES = 32;
 const own = owned(oauthClients, "OAuth client");
 export const { get: getOAuthClient, list: listOAuthClients, remove: removeOAuthClient } = own;
 
-export const createOAuthClient = (unit: Unit, caller: Caller, draft: Infer<typeof oauthClientDraft>) =>
+type ClientDraft = Infer<typeof oauthClientDraft>;
+
+export const createOAuthClient = (unit: Unit, caller: Caller, draft: ClientDraft) =>
   unit.transact<NewOAuthClient>((w) => addOAuthClient(w, caller.account.id, draft));
 
 /** Makes a client; `given` are an id and a secret that a seed brings along. */
 export async function addOAuthClient(
   w: Work,
-  accountId: string,
-  { name, redirect_uris, scopes, public: isPublic }: Infer<typeof oauthClientDraft>,
+  account_id: string,
+  draft: ClientDraft,
   given: { readonly id?: string | undefined; readonly secret?: string | undefined } = {},
 ): Promise<NewOAuthClient> {
-  const secret = isPublic ? null : (given.secret ?? w.ids.secret(SECRET_BYTES));
-  const record: OAuthClientRecord = {
-    id: given.id ?? w.ids.next(PREFIX.oauthClient),
-    name,
-    redirect_uris,
-    scopes,
-    public: isPublic,
-    created_at: w.at,
-    account_id: accountId,
-    secret_hash: secret === null ? null : sha256(secret),
-  };
+  const secret = draft.public ? null : (given.secret ?? w.ids.secret(SECRET_BYTES));
+  const id = given.id ?? w.ids.next(PREFIX.oauthClient);
+  const secret_hash = secret === null ? null : sha256(secret);
+  const record = { id, ...draft, created_at: w.at, account_id, secret_hash };
   await w.tx.put(oauthClients, record);
   return { record, secret };
 }

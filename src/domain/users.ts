@@ -6,7 +6,7 @@ import type { Caller } from "./access.ts";
 import { PREFIX, SCOPES, scope, type UserRecord, users } from "./model.ts";
 import { owned } from "./owned.ts";
 import { Refusal, refuse } from "./refusal.ts";
-import { newSignIn } from "./sign-in.ts";
+import { newSignIn } from "./sessions.ts";
 import type { Tx } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -50,36 +50,29 @@ export interface NewUser {
 
 const emailKey = (email: string): string => email.toLowerCase();
 
-const derived = ({ email, permissions }: Pick<UserRecord, "email" | "permissions">) => ({
+type UserDraft = Infer<typeof userDraft>;
+
+/** What lists and unique keys need. */
+const derived = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
   email_key: emailKey(email),
   is_admin: permissions.includes("admin"),
 });
 
-export const createUser = (unit: Unit, caller: Caller, draft: Infer<typeof userDraft>) =>
+export const createUser = (unit: Unit, caller: Caller, draft: UserDraft) =>
   unit.transact<NewUser>(async (w) => {
     const record = await addUser(w, caller.account.id, draft);
-    if (record instanceof Refusal) return record;
-    return { record, signInToken: await newSignIn(w, record.id) };
+    return record instanceof Refusal ? record : { record, signInToken: await newSignIn(w, record.id) };
   });
 
 export async function addUser(
   w: Work,
-  accountId: string,
-  { email, name, permissions }: Infer<typeof userDraft>,
-  id?: string,
+  account_id: string,
+  draft: UserDraft,
+  id = w.ids.next(PREFIX.user),
 ): Promise<UserRecord | Refusal> {
-  const taken = await emailTaken(w.tx, accountId, email);
+  const taken = await emailTaken(w.tx, account_id, draft.email);
   if (taken) return taken;
-  const record: UserRecord = {
-    id: id ?? w.ids.next(PREFIX.user),
-    email,
-    name,
-    permissions,
-    created_at: w.at,
-    updated_at: w.at,
-    account_id: accountId,
-    ...derived({ email, permissions }),
-  };
+  const record = { id, ...draft, created_at: w.at, updated_at: w.at, account_id, ...derived(draft) };
   await w.tx.put(users, record);
   return record;
 }
@@ -89,8 +82,9 @@ export const { get: getUser, list: listUsers, change: changeUser, remove: remove
 
 async function changing(w: Work, after: UserRecord, before: UserRecord): Promise<UserRecord | Refusal> {
   const changed = { ...after, ...derived(after), updated_at: w.at };
+  const renamed = changed.email_key !== before.email_key;
   return (
-    (changed.email_key === before.email_key ? undefined : await emailTaken(w.tx, after.account_id, after.email)) ??
+    (renamed ? await emailTaken(w.tx, after.account_id, after.email) : undefined) ??
     (changed.is_admin ? undefined : await lastAdmin(w.tx, before)) ??
     changed
   );

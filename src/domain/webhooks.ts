@@ -76,21 +76,14 @@ export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft) =
   unit.transact<WebhookRecord>((w) => addWebhook(w, caller.account.id, draft));
 
 /** `id` is given by a seed. */
-export async function addWebhook(w: Work, accountId: string, draft: WebhookDraft, id?: string): Promise<WebhookRecord> {
-  const webhook: WebhookRecord = {
-    id: id ?? w.ids.next(PREFIX.webhook),
-    url: draft.url,
-    events: draft.events,
-    active: draft.active,
-    disabled_reason: null,
-    created_at: w.at,
-    updated_at: w.at,
-    account_id: accountId,
-    secret: draft.secret ?? w.ids.secret(SECRET_BYTES),
-    old_secret: null,
-    old_secret_until: null,
-    failing_since: null,
-  };
+export async function addWebhook(
+  w: Work,
+  account_id: string,
+  { secret = w.ids.secret(SECRET_BYTES), ...draft }: WebhookDraft,
+  id = w.ids.next(PREFIX.webhook),
+): Promise<WebhookRecord> {
+  const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
+  const webhook = { id, ...draft, ...untried, secret, created_at: w.at, updated_at: w.at, account_id };
   await w.tx.put(webhooks, webhook);
   return webhook;
 }

@@ -6,7 +6,6 @@ import type { Caller } from "../domain/access.ts";
 import { idempotency } from "../domain/model.ts";
 import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
 import type { Lease, Store, Tx } from "../domain/store.ts";
-import { Unit, type UnitParts, type Work } from "../domain/work.ts";
 import { type Clock, instant, iso } from "../kit/clock.ts";
 import { decide } from "../kit/decisions.ts";
 import type { Call, Reply } from "./call.ts";
@@ -36,18 +35,6 @@ export function idempotencyKey(call: Call, faults: FieldError[]): string | undef
   if (values.length > 1 || key.length < 1 || key.length > KEY_MAX)
     faults.push({ header: "Idempotency-Key", detail: `must be sent once, with 1 to ${KEY_MAX} characters` });
   return key;
-}
-
-/** A unit of work that keeps the answer in its transaction. */
-export class RememberingUnit extends Unit {
-  readonly #remember: (w: Work, value: unknown) => Promise<void>;
-  constructor(parts: UnitParts, cause: string | null, remember: (w: Work, value: unknown) => Promise<void>) {
-    super(parts, cause);
-    this.#remember = remember;
-  }
-  protected override finish(w: Work, value: unknown): Promise<void> {
-    return this.#remember(w, value);
-  }
 }
 
 /** One use of a key: what was answered before, or the right to be the first. */

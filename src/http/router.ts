@@ -10,7 +10,7 @@ import { parseJson, unfitMediaType } from "./body.ts";
 import { type Call, empty, type Reply, VERSION_PREFIX } from "./call.ts";
 import { type Conditions, conditionsOf, judge, UNCHANGED } from "./conditional.ts";
 import type { Faults } from "./faults.ts";
-import { idempotencyKey, Once, RememberingUnit } from "./idempotency.ts";
+import { idempotencyKey, Once } from "./idempotency.ts";
 import { problem } from "./problem.ts";
 import { queryOf } from "./query.ts";
 import type { Prepared, Presented, Row, Services } from "./route.ts";
@@ -140,7 +140,7 @@ export class Router {
     const before = await once.begin();
     if (before) return before;
     const { row, call } = request;
-    const unit = new RememberingUnit(this.#parts.unit, call.id, (w, value) => {
+    const unit = new Unit(this.#parts.unit, call.id, (w, value) => {
       const presented = row.present(value, this.#parts.presenter, call);
       return once.write(w.tx, { ...replyOf(row, presented), body: presented.kept ?? presented.text });
     });

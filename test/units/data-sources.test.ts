@@ -1,16 +1,16 @@
-// domain/data-sources and data-processing over the memory store: what is kept, what the processing makes of it, and that it
+// domain/data-sources over the memory store: what is kept, what the processing makes of it, and that it
 // does so once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../../src/domain/access.ts";
 import { appDraft, createApp } from "../../src/domain/apps.ts";
-import { processDataSource } from "../../src/domain/data-processing.ts";
 import {
   createDataSource,
   type DataSourceDraft,
   dataSourceDraft,
   getDataSource,
   listDataSources,
+  processDataSource,
   removeDataSource,
   rowsPage,
   unprocessed,
@@ -178,7 +178,7 @@ test("an empty array is ready, without columns and rows", async () => {
 
 const failure = ({ status, columns, row_count, error }: DataSourceRecord) => ({ status, columns, row_count, error });
 
-test("3.data-processed-outcomes: data that cannot be read fails, says why and where, and is announced as well", async () => {
+test("6.emitted-by: data that cannot be read fails, says why and where, and is announced as well", async () => {
   const { load, eventsOf, ours, store } = await setUp();
   const source = await load({ type: "csv", data: "a,b\n1,2\n3\n" });
   const error = "Line 3: the number of fields is 1, but the header has 2.";

@@ -63,7 +63,7 @@ export const SPEC_GAPS: readonly Gap[] = [
   gap(5, "how long tokens last", "5.access-token-lifetime", "5.refresh-token-lifetime", "5.code-lifetime"),
   gap(5, "the scope that each endpoint takes", "5.scope-per-endpoint"),
 
-  gap(6, "which operation emits which event", "6.emitted-by", "3.data-processed-outcomes"),
+  gap(6, "which operation emits which event", "6.emitted-by"),
   gap(6, "which events name the account, beyond the two examples", "6.events-without-account"),
   gap(6, "what app.created, app.updated, app.deleted and data.processed contain", "6.event-objects"),
   gap(6, "when and how often a delivery is tried again", "6.retry-schedule", "6.retry-jitter", "6.retry-after-max"),
