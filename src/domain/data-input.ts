@@ -14,7 +14,7 @@ import {
   unfitText,
   withDefault,
 } from "../kit/schema.ts";
-import type { Row } from "./columns.ts";
+import { COLUMNS_MAX, type Row } from "./columns.ts";
 
 const FAULTS_LISTED = decide("7.data-faults-listed", 20, {
   open: "how many faults of the rows of a data source one answer lists",
@@ -27,28 +27,31 @@ const scalar = { type: ["string", "number", "boolean", "null"] };
 export const flatRows: Schema<readonly Row[]> = {
   json: { type: "array", items: { type: "object", additionalProperties: scalar } },
   check(value, path, faults) {
-    const rows: unknown = value;
-    if (!Array.isArray(rows)) faults.push({ path, detail: "must be an array of flat objects" });
-    else {
-      let found = 0;
-      for (const fault of faultsOf(rows)) {
-        if (found < FAULTS_LISTED) faults.push({ ...fault, path: [...path, ...fault.path] });
-        found += 1;
-      }
-      const more = found - FAULTS_LISTED;
-      if (more > 0) faults.push({ path, detail: `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed` });
+    let found = 0;
+    for (const fault of faultsOf(value)) {
+      if (found < FAULTS_LISTED) faults.push({ ...fault, path: [...path, ...fault.path] });
+      found += 1;
     }
-    return trusted(rows); // every row and value was looked at above
+    const more = found - FAULTS_LISTED;
+    if (more > 0) faults.push({ path, detail: `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed` });
+    return trusted(value); // every row and value was looked at above
   },
 };
 
-function* faultsOf(rows: readonly unknown[]): Generator<Fault> {
-  for (const [at, row] of rows.entries()) {
+function* faultsOf(data: unknown): Generator<Fault> {
+  const rows: readonly unknown[] | undefined = Array.isArray(data) ? data : undefined;
+  if (rows === undefined) yield { path: [], detail: "must be an array of flat objects" };
+  for (const [at, row] of (rows ?? []).entries()) {
     if (typeof row !== "object" || row === null || Array.isArray(row)) {
       yield { path: [at], detail: "must be a flat object" };
       continue;
     }
-    for (const [name, value] of Object.entries(row)) {
+    const members = Object.entries(row);
+    if (members.length > COLUMNS_MAX) {
+      yield { path: [at], detail: `must have ${COLUMNS_MAX} members at most` };
+      continue;
+    }
+    for (const [name, value] of members) {
       const unfitName = unfitText(name);
       if (unfitName !== undefined) yield { path: [at], detail: `has a member whose name ${unfitName}` };
       const unfit = unfitCell(value);
@@ -91,11 +94,12 @@ const common = {
     }),
   ),
 };
-const jsonDraft = object({ ...common, type: oneOf(RULES.json), data: flatRows });
-const csvDraft = object({ ...common, type: oneOf(RULES.csv), data: csvText });
-
+const draftOf = <T extends "json" | "csv", D>(types: readonly T[], data: Schema<D>) =>
+  object({ ...common, type: oneOf(types), data });
+const jsonDraft = draftOf(RULES.json, flatRows);
+const csvDraft = draftOf(RULES.csv, csvText);
 /** Where the type is not known, `data` is not judged. */
-const untyped = object({ ...common, type: oneOf([...RULES.json, ...RULES.csv]), data: { json: {}, check: () => "" } });
+const untyped = draftOf([...RULES.json, ...RULES.csv], { json: {}, check: () => "" });
 
 export type DataSourceDraft = Infer<typeof jsonDraft> | Infer<typeof csvDraft>;
 
@@ -103,9 +107,7 @@ export const dataSourceDraft: Schema<DataSourceDraft> = {
   json: { oneOf: [jsonDraft.json, csvDraft.json] },
   check(value, path, faults) {
     const type = typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
-    if (type === "json") return jsonDraft.check(value, path, faults);
-    if (type === "csv") return csvDraft.check(value, path, faults);
-    untyped.check(value, path, faults);
-    return trusted(value); // the line above has found at least the fault in `type`
+    const draft = type === "json" ? jsonDraft : type === "csv" ? csvDraft : untyped;
+    return trusted(draft.check(value, path, faults)); // `untyped` finds at least the fault in `type`
   },
 };
