@@ -1,6 +1,5 @@
 // Puts together what people look at (contract, part 1): the dashboard, deployed apps, the documentation, the description.
 // Part of the composition root, beside server.ts, which loads it when somebody comes: a start need not wait for it.
-
 import type { RateLimiter } from "./domain/limits.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { ControlRow } from "./http/control-table.ts";

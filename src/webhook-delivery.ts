@@ -1,5 +1,6 @@
 // Puts the delivery of webhooks together: the sender under the policy in force, and the outbox that feeds it (spec part 6).
 import { X509Certificate } from "node:crypto";
+import { decide } from "./decisions.ts";
 import type { WebhookPolicy } from "./delivery/address-policy.ts";
 import { Outbox, type OutboxParts } from "./delivery/outbox.ts";
 import { HttpSender } from "./delivery/sender.ts";
@@ -12,9 +13,11 @@ import { OptionError, type Settings } from "./options.ts";
 /** How much longer a row stays claimed than an attempt can take. */
 const LEASE_SPARE_MS = 10_000;
 
+const ON_LOOPBACK = decide("6.webhook-policy");
+
 /** A server that only this machine reaches may deliver to this machine. */
 export const policyOf = ({ webhookPolicy, host }: Settings): WebhookPolicy =>
-  webhookPolicy ?? (isLoopbackHost(host) ? "local" : "strict");
+  webhookPolicy ?? (isLoopbackHost(host) ? ON_LOOPBACK : "strict");
 
 /** What makes an outbox. A file without certificates is refused at once. */
 export function webhookOutbox(

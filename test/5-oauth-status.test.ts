@@ -23,7 +23,7 @@ async function asked(api: Client, app: object, token: string) {
 }
 
 choice(
-  "5.oauth-endpoints",
+  "1.rfcs.revocation",
   "either token, as JSON or form, with any way to authenticate, ends the grant",
   OWN,
   async ({ api }) => {
@@ -51,7 +51,7 @@ choice(
 );
 
 choice(
-  "5.oauth-endpoints",
+  "1.rfcs.revocation",
   "what is not known or over already is answered 200 all the same",
   OWN,
   async ({ api, service }) => {
@@ -65,7 +65,7 @@ choice(
 );
 
 choice(
-  "5.oauth-endpoints",
+  "1.rfcs.revocation",
   "only the client that holds the token revokes it, and it proves who it is",
   OWN,
   async ({ api }) => {
@@ -85,7 +85,7 @@ choice(
   },
 );
 
-choice("5.oauth-endpoints", "an access token: its claims, its user, and what it opens now", OWN, async ({ api }) => {
+choice("1.rfcs.introspection", "an access token: its claims, its user, and what it opens now", OWN, async ({ api }) => {
   const { app, who, tokens, ask } = await scene(api);
   const { iss, sub, aud, client_id, jti, iat, exp } = claimsOf(tokens.access);
   const claims = { iss, sub, aud, client_id, jti, iat, exp };
@@ -101,21 +101,26 @@ choice("5.oauth-endpoints", "an access token: its claims, its user, and what it 
   assert.equal((await ask(tokens.access)).scope, "");
 });
 
-choice("5.oauth-endpoints", "a refresh token: until it is used, expired or revoked", OWN, async ({ api, service }) => {
-  const { app, who, tokens, ask } = await scene(api);
-  const { iss, aud } = claimsOf(tokens.access);
-  const [iat, exp] = [1_767_225_600, 1_769_817_600]; // the manual clock's start, and 30 days later
-  const rest = { client_id: app.client_id, username: who.email, sub: who.id, iss, aud, iat, exp };
-  assert.deepEqual(await ask(tokens.refresh), { active: true, scope: "read:apps", ...rest });
-  const next = (await refresh(api, tokens.refresh)).json;
-  assert.deepEqual(await ask(tokens.refresh), { active: false });
-  assert.equal((await ask(String(next.refresh_token))).active, true);
-  await service.clock.advance(30 * 86_400_000);
-  assert.deepEqual(await ask(String(next.refresh_token)), { active: false });
-});
+choice(
+  "1.rfcs.introspection",
+  "a refresh token: until it is used, expired or revoked",
+  OWN,
+  async ({ api, service }) => {
+    const { app, who, tokens, ask } = await scene(api);
+    const { iss, aud } = claimsOf(tokens.access);
+    const [iat, exp] = [1_767_225_600, 1_769_817_600]; // the manual clock's start, and 30 days later
+    const rest = { client_id: app.client_id, username: who.email, sub: who.id, iss, aud, iat, exp };
+    assert.deepEqual(await ask(tokens.refresh), { active: true, scope: "read:apps", ...rest });
+    const next = (await refresh(api, tokens.refresh)).json;
+    assert.deepEqual(await ask(tokens.refresh), { active: false });
+    assert.equal((await ask(String(next.refresh_token))).active, true);
+    await service.clock.advance(30 * 86_400_000);
+    assert.deepEqual(await ask(String(next.refresh_token)), { active: false });
+  },
+);
 
 choice(
-  "5.oauth-endpoints",
+  "1.rfcs.introspection",
   "what opens nothing is not active, and nothing else is said",
   OWN,
   async ({ api, service }) => {
@@ -136,22 +141,27 @@ choice(
   },
 );
 
-choice("5.oauth-endpoints", "takes a client with a secret; to ask, the token must be named", OWN, async ({ api }) => {
-  const { app, tokens } = await scene(api);
-  const open = await register(api, { public: true });
-  for (const [fields, status, error] of [
-    [{ token: tokens.access }, 401, "invalid_client"],
-    [{ client_id: app.client_id, token: tokens.access }, 401, "invalid_client"],
-    [{ ...app, client_secret: "wrong", token: tokens.access }, 401, "invalid_client"],
-    [{ ...open, token: tokens.access }, 401, "invalid_client"],
-    [{ ...app }, 400, "invalid_request"],
-  ] as const)
-    oauthError(await sendJson(api, "/oauth/introspect", fields), status, error);
-  const form = await sendForm(api, "/oauth/introspect", { ...app, token: tokens.access });
-  assert.equal(form.json.active, true);
-});
+choice(
+  "1.rfcs.introspection",
+  "takes a client with a secret; to ask, the token must be named",
+  OWN,
+  async ({ api }) => {
+    const { app, tokens } = await scene(api);
+    const open = await register(api, { public: true });
+    for (const [fields, status, error] of [
+      [{ token: tokens.access }, 401, "invalid_client"],
+      [{ client_id: app.client_id, token: tokens.access }, 401, "invalid_client"],
+      [{ ...app, client_secret: "wrong", token: tokens.access }, 401, "invalid_client"],
+      [{ ...open, token: tokens.access }, 401, "invalid_client"],
+      [{ ...app }, 400, "invalid_request"],
+    ] as const)
+      oauthError(await sendJson(api, "/oauth/introspect", fields), status, error);
+    const form = await sendForm(api, "/oauth/introspect", { ...app, token: tokens.access });
+    assert.equal(form.json.active, true);
+  },
+);
 
-choice("5.oauth-endpoints", "tokens outlast a restart, and so does their end", { needs: "embedded" }, async () => {
+choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", { needs: "embedded" }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "oauth-"));
   const options = { data: join(folder, "data.json"), apiKey: "restart-test-key", port: 0 };
   try {

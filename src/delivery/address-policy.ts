@@ -3,7 +3,7 @@
 // judge answers is the rule that refuses, in words for the one who sent the URL.
 import { BlockList, isIP } from "node:net";
 import { decide } from "../kit/decisions.ts";
-import { once } from "../kit/later.ts";
+import { isLoopbackHost } from "../kit/loopback.ts";
 import { memo } from "../kit/memo.ts";
 
 export type WebhookPolicy = "local" | "strict";
@@ -38,11 +38,11 @@ const FORBIDDEN_V6: readonly [name: string, ...ranges: string[]][] = [
 ];
 
 // A list holds one family only: Node's BlockList matches an IPv4 address against the ranges of its mapped form too.
-const lists = once(() => ({
+const LISTS = {
   loopback: { 4: ranges("ipv4", ["127.0.0.0/8"]), 6: ranges("ipv6", ["::1/128"]) },
   forbidden: { 4: named("ipv4", FORBIDDEN_V4), 6: named("ipv6", FORBIDDEN_V6) },
   globalV6: ranges("ipv6", ["2000::/3"]),
-}));
+};
 
 function ranges(family: "ipv4" | "ipv6", subnets: readonly string[]): BlockList {
   const list = new BlockList();
@@ -63,7 +63,7 @@ const kindOf = memo(1_000, (address) => {
   const version = isIP(bare);
   if (version !== 4 && version !== 6) return "unreadable";
   const family = version === 4 ? "ipv4" : "ipv6";
-  const { loopback, forbidden, globalV6 } = lists();
+  const { loopback, forbidden, globalV6 } = LISTS;
   if (loopback[version].check(bare, family)) return "loopback";
   for (const [name, list] of forbidden[version]) if (list.check(bare, family)) return name;
   return version === 6 && !globalV6.check(bare, family) ? "reserved" : "public";
@@ -83,9 +83,6 @@ const HTTPS_ONLY = {
   strict: "must use https; the strict policy refuses http",
 };
 
-/** `localhost` and names under it are loopback, whatever DNS says (RFC 6761 6.3). */
-export const isLocalhost = (host: string): boolean => /^(.+\.)?localhost\.?$/i.test(host);
-
 /** The host of a URL as it is connected to: without the brackets of IPv6. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "");
 
@@ -99,7 +96,7 @@ export function judgeUrl(text: string, policy: WebhookPolicy): string | undefine
   if (url.port === "0") return "must not name port 0";
   const host = hostOf(url);
   const secure = url.protocol === "https:";
-  if (isLocalhost(host)) return judgeAddress("127.0.0.1", policy, secure);
+  if (isLoopbackHost(host)) return judgeAddress("127.0.0.1", policy, secure);
   if (isIP(host) !== 0) return judgeAddress(host, policy, secure);
   return secure ? undefined : HTTPS_ONLY[policy];
 }

@@ -1,8 +1,8 @@
 // Who calls and what they may do (spec part 5; contract part 5, API keys). A key is found by its SHA-256; the key itself
 // is kept nowhere. How an access token is verified is the business of domain/oauth, handed in as `TokenCheck`.
 import { hash as digest } from "node:crypto";
+import { decide } from "../decisions.ts";
 import { type Clock, instant, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import { type AccountRecord, type ApiKeyRecord, accounts, apiKeys, SCOPES, type Scope } from "./model.ts";
 import { Refusal, refuse } from "./refusal.ts";
 import type { Reader, Store, Tx } from "./store.ts";
@@ -17,10 +17,8 @@ export interface Caller {
 /** Verifies an access token, or says why not. */
 export type TokenCheck = (token: string) => Promise<Caller | Refusal>;
 
-export const KEY_PREFIX = decide("5.api-key-format", "ahs_", {
-  open: "what an API key looks like",
-  why: "a prefix of its own lets people and secret scanners recognise a key; 256 random bits follow it",
-});
+/** Lets people and secret scanners recognise a key; 256 random bits follow it. */
+export const KEY_PREFIX = "ahs_";
 
 export const KEY_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
 
@@ -28,16 +26,6 @@ export const sha256 = (text: string): string => digest("sha256", text, "hex");
 
 /** `admin` contains the other scopes (spec part 5: full account access). */
 export const allows = (scopes: ReadonlySet<Scope>, scope: Scope): boolean => scopes.has(scope) || scopes.has("admin");
-
-const SCHEME = decide("5.scheme-case", "bearer", {
-  open: "whether Bearer may be written in another case",
-  why: "it is compared in lower case, since RFC 9110 11.1 has scheme names in any",
-});
-
-const HEADERS_MAX = decide("5.one-credential", 1, {
-  open: "what several Authorization headers mean, or a token in another place",
-  why: "two credentials are two callers; one in the query would end up in logs, so it is none",
-});
 
 const CREDENTIAL = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/;
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
@@ -52,9 +40,11 @@ export function bearerToken(headers: readonly string[]): string | Refusal {
     });
   const malformed = (scheme: "bearer" | "other", detail: string) =>
     refuse({ code: "malformed_credential", detail, scheme });
-  if (headers.length > HEADERS_MAX) return malformed("bearer", "There is more than one Authorization header.");
+  if (headers.length > 1) return malformed("bearer", "There is more than one Authorization header.");
   const [, scheme, token] = CREDENTIAL.exec(header) ?? [];
-  if (scheme?.toLowerCase() !== SCHEME) return malformed("other", "The Authorization header's scheme must be Bearer.");
+  // RFC 9110 11.1: scheme names are in any case.
+  if (scheme?.toLowerCase() !== "bearer")
+    return malformed("other", "The Authorization header's scheme must be Bearer.");
   if (token === undefined || token === "") return malformed("bearer", "After Bearer the token is missing.");
   return TOKEN.test(token)
     ? token
@@ -64,10 +54,8 @@ export function bearerToken(headers: readonly string[]): string | Refusal {
 /** A signed token starts with a JSON object in base64url and has three parts; a pinned key may have dots, too. */
 const JWT = /^eyJ[^.]*\.[^.]*\.[^.]*$/;
 
-const NOTED_MS = decide("5.api-key-last-used", 60_000, {
-  open: "whether the use of a key can be seen",
-  why: "whoever rotates keys wants to know which are still in use; to the minute, so that a read seldom causes a write",
-});
+/** To the minute, so that a read seldom causes a write. */
+const NOTED_MS = 60_000;
 
 /** Headers kept in mind; beyond that all are forgotten and would be read again. */
 const REMEMBERED_MAX = 1_000;
@@ -142,12 +130,7 @@ export class Access {
 export const keyOf = (reader: Reader, key: string): Promise<ApiKeyRecord | undefined> =>
   reader.find(apiKeys, "hash", [sha256(key)]);
 
-const WHILE_LIMITED: ReadonlySet<string> = new Set(
-  decide("3.account-limited", ["GET", "HEAD", "OPTIONS"], {
-    open: "what a limited account may still do, and what a suspended one",
-    why: "limited stops growth and not the reading of what is there; suspended stops everything",
-  }),
-);
+const WHILE_LIMITED: ReadonlySet<string> = new Set(decide("3.account-states"));
 
 /** What the account's state forbids (spec part 5: suspended or limited account). */
 export function standing(account: AccountRecord, method: string): Refusal | undefined {

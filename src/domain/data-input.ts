@@ -1,7 +1,7 @@
 // What POST /data-sources takes (spec part 4: not shown; contract, parts 2 and 4): rows of JSON that are flat objects, or
 // CSV as text. What the rows and the text hold is judged later, by the processing; here only that they can be kept and
 // given back as they came.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import {
   type Fault,
   type Infer,
@@ -16,10 +16,8 @@ import {
 } from "../kit/schema.ts";
 import { COLUMNS_MAX, type Row } from "./columns.ts";
 
-const FAULTS_LISTED = decide("7.data-faults-listed", 20, {
-  open: "how many faults of the rows of a data source one answer lists",
-  why: "a fault in one row is mostly a fault in all; the answer says how many more there are",
-});
+/** A fault in one row is mostly a fault in all; the answer says how many more there are. */
+const FAULTS_LISTED = 20;
 
 const scalar = { type: ["string", "number", "boolean", "null"] };
 
@@ -76,38 +74,30 @@ export const csvText: Schema<string> = {
   },
 };
 
-const RULES = decide(
-  "2.data-source-request",
-  { name: { min: 1, max: 200 }, app_id: { min: 1, max: 64 }, json: ["json"], csv: ["csv"] },
-  {
-    open: "the body of POST /data-sources",
-    why: "a name, and data in one of the two forms that every tool can write: an array of flat objects, or CSV as text",
-  },
-);
-const common = {
-  name: text(RULES.name),
-  app_id: withDefault(
-    nullable(text(RULES.app_id)),
-    decide("2.data-source-app", null, {
-      open: "whether a data source belongs to an app",
-      why: "several apps may show the same data, so a data source can stand alone",
-    }),
-  ),
-};
-const draftOf = <T extends "json" | "csv", D>(types: readonly T[], data: Schema<D>) =>
-  object({ ...common, type: oneOf(types), data });
-const jsonDraft = draftOf(RULES.json, flatRows);
-const csvDraft = draftOf(RULES.csv, csvText);
-/** Where the type is not known, `data` is not judged. */
-const untyped = draftOf([...RULES.json, ...RULES.csv], { json: {}, check: () => "" });
+const TYPES = decide("2.data-source-request");
 
-export type DataSourceDraft = Infer<typeof jsonDraft> | Infer<typeof csvDraft>;
+const common = {
+  name: text({ min: 1, max: decide("8.field-lengths").name }),
+  // Several apps may show the same data, so a data source can stand alone.
+  app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
+};
+const DRAFTS = {
+  json: object({ ...common, type: oneOf(["json"]), data: flatRows }),
+  csv: object({ ...common, type: oneOf(["csv"]), data: csvText }),
+};
+
+/** Where the type is not known, `data` is not judged. */
+const untyped = object({ ...common, type: oneOf(TYPES), data: { json: {}, check: () => "" } });
+
+export type DataSourceDraft = Infer<(typeof DRAFTS)[keyof typeof DRAFTS]>;
 
 export const dataSourceDraft: Schema<DataSourceDraft> = {
-  json: { oneOf: [jsonDraft.json, csvDraft.json] },
+  json: { oneOf: TYPES.map((type) => DRAFTS[type].json) },
   check(value, path, faults) {
-    const type = typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
-    const draft = type === "json" ? jsonDraft : type === "csv" ? csvDraft : untyped;
-    return trusted(draft.check(value, path, faults)); // `untyped` finds at least the fault in `type`
+    const given = typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
+    const type = TYPES.find((each) => each === given);
+    if (type !== undefined) return DRAFTS[type].check(value, path, faults);
+    untyped.check(value, path, faults);
+    return trusted(value); // the line above has found at least the fault in `type`
   },
 };

@@ -1,15 +1,13 @@
 // A delivery's life (spec part 6; contract, parts 3 and 6): pure steps from one record to the next, and where it stands
 // in its webhook's queue. Nothing is sent here and nothing waits here.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
 import { deliveries, events, PREFIX, TOPIC } from "./model.ts";
 import type { Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
-const TURNS = decide("6.send-order", ["manual", "first", "retry"], {
-  open: "what is sent first when much is waiting for one webhook",
-  why: "a person who asks looks on; new events are not held up by old ones that failed before",
-});
+/** A person who asks looks on; new events are not held up by old ones that failed before. */
+const TURNS = ["manual", "first", "retry"] as const;
 export type Turn = (typeof TURNS)[number];
 
 /** A place in a queue, compared as text: its turn's number, then since when it is due. */
@@ -61,10 +59,8 @@ export function askedAgain(delivery: DeliveryRecord, at: string): DeliveryRecord
   };
 }
 
-export const GONE = decide("6.gone-status", 410, {
-  open: "how a receiver says that it wants nothing more",
-  why: "that is what the status means (RFC 9110 15.5.11): the webhook is switched off at once and nothing is retried",
-});
+/** RFC 9110 15.5.11: the receiver wants nothing more, so its webhook is switched off and nothing is tried again. */
+export const GONE = 410;
 
 const over = { next_attempt_at: null, manual: false, queue: null, queue_of: null } as const;
 
@@ -75,10 +71,7 @@ export const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({
   status: delivery.attempts.some(succeeded) ? "succeeded" : UNWANTED,
 });
 
-const UNWANTED = decide("3.delivery-cancelled", "cancelled", {
-  open: "what becomes of deliveries that wait when their webhook is deleted or switched off",
-  why: "nobody wants them any more; they end at once and say so, instead of failing or waiting for a switch",
-});
+const UNWANTED = decide("3.delivery-cancelled");
 
 export const succeeded = (attempt: Attempt): boolean =>
   attempt.response_status !== null && attempt.response_status >= 200 && attempt.response_status < 300;

@@ -1,6 +1,6 @@
 // Deployments of an app (spec parts 2 and 3; contract, parts 2 and 3): one is live in an environment, and a custom domain
 // belongs to one app at a time. Which page a deployment shows is not decided here.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { type Infer, nullable, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
@@ -12,28 +12,20 @@ import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
-const RULES = decide(
-  "2.deploy-request",
-  { name: { min: 1, max: 100 }, environment: { min: 1, max: 63, slug: "^[a-z0-9][a-z0-9-]{0,62}$" } },
-  {
-    open: "which fields of a deploy are required, and what they may hold",
-    why: "the name says which release it is and is required; an environment is a slug, so that it can stand in a URL",
-  },
-);
+/** A slug, so that it can stand in a URL. */
+const ENVIRONMENT = new RegExp(decide("2.environments"));
 
 export const deployRequest = object({
-  name: text(RULES.name),
+  name: text({ min: 1, max: 100 }),
   custom_domain: withDefault(nullable(hostName), null),
   environment: withDefault(
     text({
-      ...RULES.environment,
-      pattern: new RegExp(RULES.environment.slug),
+      min: 1,
+      max: 63,
+      pattern: ENVIRONMENT,
       says: "lower-case letters, digits and hyphens, not starting with a hyphen",
     }),
-    decide("2.default-environment", "production", {
-      open: "the allowed environments and whether one is required",
-      why: "any slug is an environment; whoever names none means the one that users see",
-    }),
+    "production",
   ),
 });
 
@@ -52,7 +44,7 @@ export const deploy = (
     if (domain !== null) {
       if (domain === links.host()) return invalidField("#/custom_domain", "must not be this server's own host");
       const holder = await w.tx.get(domains, domain);
-      if (holder && holder.app_id !== app_id) return refuse({ code: HELD_ELSEWHERE, domain });
+      if (holder && holder.app_id !== app_id) return refuse({ code: "domain_taken", domain });
     }
     const before = await w.tx.find(deployments, "live", [app_id, environment]);
     if (before) await retire(w, before);
@@ -67,11 +59,6 @@ export const deploy = (
     return deployment;
   });
 
-const HELD_ELSEWHERE = decide("3.custom-domain", "domain_taken", {
-  open: "what happens when two apps ask for one custom domain",
-  why: "a host name leads to one place: it belongs to one app of all accounts until no live deployment holds it",
-});
-
 /** Where deployed apps are reached; the server's own host name, in lower case. */
 export interface Links {
   site(deploymentId: string): string;
@@ -81,15 +68,12 @@ export interface Links {
 /** Its domain becomes free unless another live deployment of the app holds it. */
 async function retire(w: Work, deployment: DeploymentRecord): Promise<void> {
   const domain = deployment.live_domain;
-  await w.tx.put(deployments, { ...deployment, status: ON_REDEPLOY, live_in: null, live_domain: null });
+  await w.tx.put(deployments, { ...deployment, status: ON_REDEPLOY.live, live_in: null, live_domain: null });
   if (domain !== null && (await w.tx.count(deployments, "live_domain", [domain])) === 0)
     await w.tx.remove(domains, domain);
 }
 
-const ON_REDEPLOY = decide("3.redeploy", "retired", {
-  open: "deployment statuses other than live, and the transitions",
-  why: "one deployment is live in an environment; the one before it stays readable and says that it is over",
-});
+const ON_REDEPLOY = decide("3.redeploy");
 
 export async function getDeployment(reader: Reader, caller: Caller, appId: string, id: string) {
   const found = await reader.get(deployments, id);

@@ -1,6 +1,5 @@
 // What users do in a deployed app (spec part 6, user.interaction): reported by a client or by the app's own page, recorded
 // as an event and nothing else.
-import { decide } from "../kit/decisions.ts";
 import { anyOf, type Infer, nullable, number, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
@@ -9,28 +8,15 @@ import type { EventRecord } from "./model.ts";
 import { Refusal } from "./refusal.ts";
 import type { Unit } from "./work.ts";
 
-const RULES = decide(
-  "2.interaction-request",
-  {
-    user_id: { min: 1, max: 200 },
-    interaction_type: { min: 1, max: 64 },
-    chart_id: { max: 200 },
-    value: { max: 1_000 },
-  },
-  {
-    open: "how a client reports what a user did, and what it may say",
-    why: "the members of the event that is shown; the user may be anybody, and any type is taken, since one value is only an observed one",
-  },
-);
-
 const coordinate = withDefault(
-  nullable(anyOf<string | number>([text(RULES.value), number], "must be a string, a number or null")),
+  nullable(anyOf<string | number>([text({ max: 1_000 }), number], "must be a string, a number or null")),
   null,
 );
+/** The user may be anybody, and any type is taken, since the one that is shown is only an observed one. */
 export const interaction = object({
-  user_id: text(RULES.user_id),
-  interaction_type: text(RULES.interaction_type),
-  chart_id: withDefault(nullable(text(RULES.chart_id)), null),
+  user_id: text({ min: 1, max: 200 }),
+  interaction_type: text({ min: 1, max: 64 }),
+  chart_id: withDefault(nullable(text({ max: 200 })), null),
   data_point: withDefault(nullable(object({ x: coordinate, y: coordinate, category: coordinate })), null),
 });
 

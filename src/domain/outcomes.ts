@@ -1,18 +1,12 @@
 // What an attempt changes (contract, part 6): the delivery's log and state, and whether its webhook still works. The one
 // place where a webhook is switched off by what its receiver answers.
-import { duration, type Instant, instant, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
+import { type Instant, instant, iso } from "../kit/clock.ts";
 import { afterAttempt, cancelPending, GONE, putDelivery, settle, succeeded } from "./deliveries.ts";
 import { type Attempt, type DeliveryRecord, deliveries, type WebhookRecord, webhooks } from "./model.ts";
 import type { Tx } from "./store.ts";
 
-const FAILING_MS =
-  duration(
-    decide("6.failing-webhook", "5d", {
-      open: "what becomes of a webhook whose endpoint never answers with success",
-      why: "after five days without one it is switched off and says so, and can be switched on again",
-    }),
-  ) ?? 0;
+/** After so long without a success a webhook is switched off; it can be switched on again. */
+const FAILING_MS = 5 * 86_400_000;
 
 export interface Made {
   readonly deliveryId: string;

@@ -1,7 +1,6 @@
 // What a fresh server starts with (contract, part 1): one account with its owner and one key, or what a seed says. A
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
 
-import { decide } from "../kit/decisions.ts";
 import {
   type Fault,
   type Infer,
@@ -26,10 +25,8 @@ import { addWebhook, type webhookDraft } from "./webhooks.ts";
 import type { Unit, Work } from "./work.ts";
 
 const ITEMS_MAX = 100_000;
-const ACCOUNT_NAME = decide("1.first-account", "Example account", {
-  open: "what a fresh server holds",
-  why: "something to sign in to and a key that works: the first request succeeds without preparation",
-});
+/** Something to sign in to and a key that works: the first request succeeds without preparation. */
+const ACCOUNT_NAME = "Example account";
 export const FIRST_KEY = "Start-up key";
 
 const idWith = (prefix: string) =>
@@ -91,10 +88,8 @@ const seedMembers = (webhook: ReturnType<typeof webhookDraft>) =>
 export type Seed = Infer<ReturnType<typeof seedMembers>>;
 type AccountSeed = Seed["accounts"][number];
 
-const WITH_IDS = decide("1.seed", ["users", "oauth_clients", "apps", "data_sources", "webhooks"], {
-  open: "how a server starts with something in it, and what of that may bring its own id",
-  why: "the members are those of the create bodies; with ids of its own a test can name what it will find",
-});
+/** What may bring its own id, so that a test can name what it will find. */
+const WITH_IDS = ["users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
 
 /** What no schema of one member sees: what stands twice (an id would replace the record before it), or ill together. */
 function* clashes(seed: Seed): Generator<Fault> {

@@ -1,6 +1,5 @@
 // Which deployed app an address leads to (spec part 2: url and custom_domain of a deployment; contract, parts 1 and 3), and
 // who may see it. How it looks is not known here.
-import { decide } from "../kit/decisions.ts";
 import { allows } from "./access.ts";
 import {
   type AccountRecord,
@@ -53,15 +52,10 @@ async function whole(reader: Reader, deployment: DeploymentRecord): Promise<Site
   return app && account && { deployment, app, account };
 }
 
-const VIEWERS = decide("2.private-app-viewers", "read:apps", {
-  open: "who sees a deployed app that is not public",
-  why: "whoever may read the app through the API may look at it, too; its charts are part of it",
-});
-
-/** Whether the app is shown; where nobody is signed in, signing in may help. */
+/** Whoever may read the app through the API may look at it, too. Where nobody is signed in, signing in may help. */
 export function mayView({ app }: Site, signedIn: SignedIn | undefined): "yes" | "sign in" | "not yours" | "no" {
   if (app.public) return "yes";
   if (signedIn === undefined) return "sign in";
   if (signedIn.account.id !== app.account_id) return "not yours";
-  return allows(new Set(signedIn.user.permissions), VIEWERS) ? "yes" : "no";
+  return allows(new Set(signedIn.user.permissions), "read:apps") ? "yes" : "no";
 }

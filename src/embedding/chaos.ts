@@ -1,17 +1,14 @@
 // Disturbed deliveries on command, for tests of receivers (contract, part 10): sent twice, out of order, never, late, or
 // with a signature that does not fit. It stands between the outbox and its sender and touches only what a rule names.
 // The rows of the deliveries are not changed: what a receiver makes of it is recorded as ever.
+import { decide } from "../decisions.ts";
 import type { Gate } from "../delivery/outbox.ts";
 import type { Outcome, Post, Sender } from "../delivery/sender.ts";
 import { type DeliveryRecord, type EventType, eventType } from "../domain/model.ts";
 import type { Clock, Instant } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
 
-export const EFFECTS = decide("1.chaos-effects", ["duplicate", "reorder", "drop", "delay", "bad_signature"], {
-  open: "how a test of a receiver meets what can go wrong with deliveries",
-  why: "at least once and in no certain order is what the spec promises; these make each of it happen when asked for",
-});
+export const EFFECTS = decide("1.chaos");
 export type Effect = (typeof EFFECTS)[number];
 
 const DELAY_MAX_MS = 86_400_000;

@@ -7,14 +7,11 @@ import type { Call } from "../http/call.ts";
 import type { FaultMark } from "../http/faults.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import { type Clock, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import type { EventEnvelope } from "../receiver.ts";
 import type { Effect } from "./chaos.ts";
 
-const KEPT = decide("1.journal-entries", 10_000, {
-  open: "how far back a test can look",
-  why: "as many as events are kept: more than a test makes, and a bound on the memory of a long run",
-});
+/** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */
+const KEPT = 10_000;
 
 export interface JournalRequest {
   readonly id: string;

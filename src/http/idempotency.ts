@@ -2,24 +2,17 @@
 // crash leaves both or neither, and comes again for the same request within 24 hours. Server errors are not kept, and
 // what is shown once is null in what is kept.
 import { createHash } from "node:crypto";
+import { decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import { idempotency } from "../domain/model.ts";
 import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
 import type { Lease, Store, Tx } from "../domain/store.ts";
 import { type Clock, instant, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import type { Call, Reply } from "./call.ts";
 
-const { keep_ms: KEEP_MS, key_length_max: KEY_MAX } = decide(
-  "4.idempotency",
-  { keep_ms: 24 * 3_600_000, key_length_max: 255 },
-  {
-    open: "how a create can be repeated safely",
-    why: "a day outlasts the retries of any client; a key is at most 255 characters, as others have it",
-  },
-);
-
-export { KEY_MAX };
+const { keep_h, key_max } = decide("4.idempotency");
+const KEEP_MS = keep_h * 3_600_000;
+export const KEY_MAX = key_max;
 
 /** Longer than any request may take; a crashed holder must not block the key for good. */
 const LEASE_MS = 60_000;

@@ -6,7 +6,6 @@ import { authenticated, identified, invalidRequest, OAuthError } from "../domain
 import * as status from "../domain/oauth/token-status.ts";
 import * as tokens from "../domain/oauth/tokens.ts";
 import { isStoreError } from "../domain/store.ts";
-import { decide } from "../kit/decisions.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
 import type { Door } from "./front.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
@@ -64,15 +63,6 @@ const posted = (run: (request: OAuthRequest) => Promise<object | OAuthError>): E
   },
 });
 
-const FAILURE_STATUS = decide(
-  "5.oauth-errors",
-  { invalid_client: 401, other: 400 },
-  {
-    open: "the errors of the token endpoint",
-    why: "RFC 6749 5.2 is what every client library reads; 401 with a challenge for the client's own credentials",
-  },
-);
-
 /** RFC 9110 15.5.2 wants a challenge with every 401; Basic is the scheme that clients can answer it with. */
 function failure(
   { error, description }: OAuthError,
@@ -80,7 +70,7 @@ function failure(
 ): Reply {
   const isClient = error === "invalid_client";
   const headers = { ...NO_STORE, ...(isClient && { "www-authenticate": 'Basic realm="app-hosting"' }), ...at.headers };
-  const status = at.status ?? (isClient ? FAILURE_STATUS.invalid_client : FAILURE_STATUS.other);
+  const status = at.status ?? (isClient ? 401 : 400);
   return jsonReply(status, { error, error_description: description }, headers);
 }
 

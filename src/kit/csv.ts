@@ -30,13 +30,12 @@ export function parseCsv(text: string): CsvTable | CsvFault {
   if (unfit) return unfit;
   const width = header.length;
   const fields: string[] = [];
-  while (!scanner.atEnd) {
-    const { line } = scanner;
-    const before = fields.length;
+  while (scanner.at < text.length) {
+    const [start, before] = [scanner.at, fields.length];
     const fault = scanner.record(fields);
     if (fault) return fault;
     const count = fields.length - before;
-    if (count !== width) return new CsvFault(line, `the number of fields is ${count}, but the header has ${width}`);
+    if (count !== width) return scanner.fault(`the number of fields is ${count}, but the header has ${width}`, start);
   }
   return { header, fields };
 }
@@ -61,75 +60,62 @@ const CR = 0x0d;
 
 class Scanner {
   readonly #text: string;
-  #at = 0;
-  /** The line that the next character stands on. */
-  line = 1;
+  /** Where the next character stands. */
+  at = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  get atEnd(): boolean {
-    return this.#at === this.#text.length;
-  }
-
   /** Adds the fields of one record; the scanner then stands behind its line break. */
   record(fields: string[]): CsvFault | undefined {
     for (;;) {
-      const field = this.#text.charCodeAt(this.#at) === QUOTE ? this.#quoted() : this.#plain();
+      const field = this.#code() === QUOTE ? this.#quoted() : this.#plain();
       if (field instanceof CsvFault) return field;
       fields.push(field);
-      if (this.#text.charCodeAt(this.#at) !== COMMA) return this.#endOfRecord();
-      this.#at += 1;
+      if (this.#code() !== COMMA) return this.#endOfRecord();
+      this.at += 1;
     }
+  }
+
+  /** Lines are counted only here: a text has one fault at most. */
+  fault(detail: string, at = this.at): CsvFault {
+    let line = 1;
+    for (let end = this.#text.indexOf("\n"); end >= 0 && end < at; end = this.#text.indexOf("\n", end + 1)) line += 1;
+    return new CsvFault(line, detail);
+  }
+
+  #code(after = 0): number {
+    return this.#text.charCodeAt(this.at + after);
   }
 
   /** Ends before the comma or line break, or at the end of the text. */
   #plain(): string | CsvFault {
-    const start = this.#at;
-    for (; this.#at < this.#text.length; this.#at += 1) {
-      const code = this.#text.charCodeAt(this.#at);
+    const start = this.at;
+    for (; this.at < this.#text.length; this.at += 1) {
+      const code = this.#code();
       if (code === COMMA || code === LF || code === CR) break;
-      if (code === QUOTE) return this.#fault("a quote inside a field that does not begin with one");
+      if (code === QUOTE) return this.fault("a quote inside a field that does not begin with one");
     }
-    return this.#text.slice(start, this.#at);
+    return this.#text.slice(start, this.at);
   }
 
   #quoted(): string | CsvFault {
-    const text = this.#text;
-    const start = this.#at + 1;
-    let end = text.indexOf('"', start);
-    let doubled = false;
-    while (end >= 0 && text.charCodeAt(end + 1) === QUOTE) {
-      doubled = true;
-      end = text.indexOf('"', end + 2);
-    }
-    if (end < 0) return this.#fault("a quoted field begins here and is never closed");
-    this.#at = end + 1;
-    const inside = text.slice(start, end);
-    this.line += lineBreaks(inside);
-    return doubled ? inside.replaceAll('""', '"') : inside;
+    const start = this.at + 1;
+    let end = this.#text.indexOf('"', start);
+    while (end >= 0 && this.#text.charCodeAt(end + 1) === QUOTE) end = this.#text.indexOf('"', end + 2);
+    if (end < 0) return this.fault("a quoted field begins here and is never closed");
+    this.at = end + 1;
+    return this.#text.slice(start, end).replaceAll('""', '"');
   }
 
   /** Steps over the line break; what else may follow a field is a fault. */
   #endOfRecord(): CsvFault | undefined {
-    if (this.atEnd) return undefined;
-    const code = this.#text.charCodeAt(this.#at);
-    if (code === CR && this.#text.charCodeAt(this.#at + 1) !== LF)
-      return this.#fault("a carriage return without a line feed");
-    if (code !== CR && code !== LF) return this.#fault("text after the closing quote of a field");
-    this.#at += code === CR ? 2 : 1;
-    this.line += 1;
+    if (this.at === this.#text.length) return undefined;
+    const code = this.#code();
+    if (code === CR && this.#code(1) !== LF) return this.fault("a carriage return without a line feed");
+    if (code !== CR && code !== LF) return this.fault("text after the closing quote of a field");
+    this.at += code === CR ? 2 : 1;
     return undefined;
   }
-
-  #fault(detail: string): CsvFault {
-    return new CsvFault(this.line, detail);
-  }
-}
-
-function lineBreaks(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
-  return count;
 }

@@ -24,13 +24,6 @@ const {
   },
 );
 const COUNT_MAX = 62 ** COUNT_LENGTH;
-const POOL_BYTES = 4096;
-/** Where the parts of an id stand in the buffer that it is written in; prefixes end where the time begins. */
-const TIME_AT = 16;
-const COUNT_AT = TIME_AT + TIME_LENGTH;
-const RANDOM_AT = COUNT_AT + COUNT_LENGTH;
-const END = RANDOM_AT + RANDOM_LENGTH;
-const CODES = Buffer.from(ALPHABET);
 
 export interface Ids {
   /** A new id such as `app_0UZ…`; later ones compare greater. */
@@ -46,24 +39,35 @@ export interface IdMark {
   readonly count: number;
 }
 
-/** Fills the buffer with random bytes. */
-export type RandomSource = (buffer: Buffer) => void;
+/** The next random byte. */
+export type RandomSource = () => number;
 
-export const systemRandom: RandomSource = (buffer) => randomFillSync(buffer);
+/** Drawn many at a time, since each draw is a call of the system. */
+const POOL_BYTES = 4096;
+
+function fromPool(fill: (pool: Buffer) => void): RandomSource {
+  const pool = Buffer.alloc(POOL_BYTES);
+  let used = POOL_BYTES;
+  return () => {
+    if (used === POOL_BYTES) {
+      fill(pool);
+      used = 0;
+    }
+    return pool[used++] ?? 0;
+  };
+}
+
+export const systemRandom: RandomSource = fromPool((pool) => randomFillSync(pool));
 
 /** The same bytes in the same order for the same text: the key stream of AES-256-CTR. For tests on loopback only. */
 export function seededRandom(seed: string): RandomSource {
   const stream = createCipheriv("aes-256-ctr", createHash("sha256").update(seed).digest(), Buffer.alloc(16));
-  return (buffer) => stream.update(Buffer.alloc(buffer.length)).copy(buffer);
+  return fromPool((pool) => stream.update(Buffer.alloc(POOL_BYTES)).copy(pool));
 }
 
 export class TimeOrderedIds implements Ids {
   readonly #clock: Clock;
   #random: RandomSource;
-  readonly #pool = Buffer.alloc(POOL_BYTES);
-  #used = POOL_BYTES;
-  /** An id is made in one piece: as a sum of texts it would be put together anew when it is first looked up. */
-  readonly #text = Buffer.alloc(END);
   #time = 0;
   #count = 0;
 
@@ -80,33 +84,24 @@ export class TimeOrderedIds implements Ids {
   /** Goes on from `mark` with this randomness: at the same time the same ids come again. For repeatable tests only. */
   restart({ time, count }: IdMark, random: RandomSource): void {
     this.#time = time;
-    write62(this.#text, time, TIME_AT, TIME_LENGTH);
     this.#count = count;
     this.#random = random;
-    this.#used = POOL_BYTES;
   }
 
   next(prefix: string): string {
     this.#tick();
-    const text = this.#text;
-    const start = TIME_AT - prefix.length;
-    for (let at = 0; at < prefix.length; at += 1) text[start + at] = prefix.charCodeAt(at);
-    write62(text, this.#count, COUNT_AT, COUNT_LENGTH);
-    for (let at = RANDOM_AT; at < END; ) {
-      const code = CODES[this.#byte() & 63];
-      if (code !== undefined) text[at++] = code;
-    }
-    return text.toString("latin1", start, END);
+    let id = prefix + inBase62(this.#time, TIME_LENGTH) + inBase62(this.#count, COUNT_LENGTH);
+    // Of the 64 values of six bits two are passed over, so that all characters are equally likely.
+    for (const end = id.length + RANDOM_LENGTH; id.length < end; ) id += ALPHABET[this.#random() & 63] ?? "";
+    return id;
   }
 
   secret(bytes: number): string {
-    const buffer = Buffer.alloc(bytes);
-    for (let at = 0; at < bytes; at += 1) buffer[at] = this.#byte();
-    return buffer.toString("base64url");
+    return Buffer.from(Array.from({ length: bytes }, this.#random)).toString("base64url");
   }
 
   fraction(): number {
-    return ((this.#byte() << 16) | (this.#byte() << 8) | this.#byte()) / 2 ** 24;
+    return ((this.#random() << 16) | (this.#random() << 8) | this.#random()) / 2 ** 24;
   }
 
   /** Time never runs backwards here, so that a clock set back does not break the order. */
@@ -115,26 +110,12 @@ export class TimeOrderedIds implements Ids {
     this.#count += 1;
     if (now <= this.#time && this.#count < COUNT_MAX) return;
     this.#time = Math.max(now, this.#time + 1);
-    write62(this.#text, this.#time, TIME_AT, TIME_LENGTH);
     this.#count = 0;
-  }
-
-  #byte(): number {
-    if (this.#used === POOL_BYTES) {
-      this.#random(this.#pool);
-      this.#used = 0;
-    }
-    const byte = this.#pool[this.#used] ?? 0;
-    this.#pool[this.#used] = 0;
-    this.#used += 1;
-    return byte;
   }
 }
 
-function write62(into: Buffer, value: number, at: number, length: number): void {
-  let rest = value;
-  for (let place = at + length - 1; place >= at; place -= 1) {
-    into[place] = CODES[rest % 62] ?? 0;
-    rest = Math.floor(rest / 62);
-  }
+function inBase62(value: number, length: number): string {
+  let text = "";
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 62)) text = `${ALPHABET[rest % 62]}${text}`;
+  return text;
 }

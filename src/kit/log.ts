@@ -1,5 +1,6 @@
 // What the server says while it runs: one line a request, one a failure, in words or as JSON. This file alone writes to
-// the console, and nothing that it prints holds a credential, except a sign-in link that somebody asked for.
+// the console, and nothing that it prints holds a credential, except a sign-in link that somebody asked for, or a control
+// character that somebody sent.
 import { styleText } from "node:util";
 import { type Clock, iso } from "./clock.ts";
 
@@ -31,8 +32,16 @@ export function logTo(form: LogForm, clock: Clock, console: Console): Log {
 
 const described = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
+/**
+ * Control characters (C0, DEL, C1) as JSON escapes them: a terminal obeys those that come raw, and after a line break
+ * what somebody sent would pass for a line of the log. Only the lines of a stack, which are indented, stay lines.
+ */
+const escaped = (text: string): string =>
+  text.replace(/(?!\n {4}at )\p{Cc}/gu, (raw) => `\\u${raw.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 function jsonLog(clock: Clock, { out, err }: Console): Log {
-  const line = (event: string, members: object) => JSON.stringify({ at: iso(clock.now()), event, ...members });
+  // JSON.stringify escapes C0 only.
+  const line = (event: string, members: object) => escaped(JSON.stringify({ at: iso(clock.now()), event, ...members }));
   return {
     request: (members) => out(line("request", members)),
     warn: (message) => err(line("warning", { message })),
@@ -42,16 +51,15 @@ function jsonLog(clock: Clock, { out, err }: Console): Log {
 }
 
 function prettyLog(clock: Clock, { out, err }: Console): Log {
-  const time = () => styleText("dim", iso(clock.now()).slice(11, 23));
+  const line = (...parts: string[]) => [styleText("dim", iso(clock.now()).slice(11, 23)), ...parts].join(" ");
   return {
     request({ id, method, path, status, duration_ms }) {
       const colour = status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
-      out(
-        `${time()} ${method} ${path} ${styleText(colour, String(status))} ${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`,
-      );
+      const shown = styleText(colour, String(status));
+      out(line(escaped(`${method} ${path}`), shown, `${duration_ms.toFixed(1)} ms`, styleText("dim", id)));
     },
-    warn: (message) => err(`${time()} ${styleText("yellow", "warning")} ${message}`),
-    announce: (message) => out(`${time()} ${message}`),
-    error: (error, during) => err(`${time()} ${styleText("red", "error")} ${during}: ${described(error)}`),
+    warn: (message) => err(line(styleText("yellow", "warning"), escaped(message))),
+    announce: (message) => out(line(escaped(message))),
+    error: (error, during) => err(line(styleText("red", "error"), escaped(`${during}: ${described(error)}`))),
   };
 }

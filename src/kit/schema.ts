@@ -48,6 +48,15 @@ function fail<T>(faults: Fault[], path: Path, detail: string): T {
   return undefined as T;
 }
 
+/** A value that is taken as it is; `unfit` says what is wrong with one that is not. */
+const plain = <T>(json: JsonSchema, unfit: (value: unknown) => string | undefined): Schema<T> => ({
+  json,
+  check(value, path, faults) {
+    const detail = unfit(value);
+    return detail === undefined ? trusted<T>(value) : fail(faults, path, detail);
+  },
+});
+
 export interface TextRules {
   readonly min?: number;
   readonly max: number;
@@ -63,29 +72,25 @@ export interface TextRules {
 
 /** Unicode text; `min` and `max` count code points. Lone surrogates and NUL are refused. */
 export function text(rules: TextRules): Schema<string> {
-  const { min = 0, max, pattern, rule } = rules;
-  const range = min === 0 ? `at most ${max} characters` : `${min} to ${max} characters`;
-  return {
-    json: {
-      type: "string",
-      ...(min > 0 && { minLength: min }),
-      maxLength: max,
-      ...(pattern ? { pattern: pattern.source } : rules.notBlank && { pattern: "\\S" }),
-      ...(rules.format && { format: rules.format }),
-      ...(rules.description && { description: rules.description }),
-    },
-    check(value, path, faults) {
-      if (typeof value !== "string") return fail(faults, path, "must be a string");
-      const unfit = unfitText(value);
-      if (unfit) return fail(faults, path, unfit);
-      if (!lengthWithin(value, min, max)) return fail(faults, path, `must have ${range}`);
-      if (rules.notBlank && value.trim() === "") return fail(faults, path, "must not be blank");
-      if (pattern && !pattern.test(value))
-        return fail(faults, path, `must be ${rules.says ?? `like ${pattern.source}`}`);
-      const broken = rule?.(value);
-      return broken === undefined ? value : fail(faults, path, broken);
-    },
+  const { min = 0, max, pattern, notBlank, format, description } = rules;
+  const json = {
+    type: "string",
+    ...(min > 0 && { minLength: min }),
+    maxLength: max,
+    ...(pattern ? { pattern: pattern.source } : notBlank && { pattern: "\\S" }),
+    ...(format && { format }),
+    ...(description && { description }),
   };
+  return plain(json, (value) => (typeof value === "string" ? brokenRule(rules, value) : "must be a string"));
+}
+
+function brokenRule({ min = 0, max, pattern, says, notBlank, rule }: TextRules, value: string): string | undefined {
+  const unfit = unfitText(value);
+  if (unfit) return unfit;
+  if (!lengthWithin(value, min, max)) return `must have ${min === 0 ? "at most" : `${min} to`} ${max} characters`;
+  if (notBlank && value.trim() === "") return "must not be blank";
+  if (pattern && !pattern.test(value)) return `must be ${says ?? `like ${pattern.source}`}`;
+  return rule?.(value);
 }
 
 const UNFIT = decide(
@@ -103,56 +108,51 @@ export function unfitText(value: string): string | undefined {
   return value.includes("\0") ? UNFIT.nul : undefined;
 }
 
-/** A code point is one unit or two, so that most texts need not be counted through. */
+/** A code point is one unit or two: what is far too long need not be counted. */
 function lengthWithin(value: string, min: number, max: number): boolean {
-  const units = value.length;
-  if (units < min || units > 2 * max) return false;
-  return (units <= max && units >= 2 * min) || (codePoints(value) >= min && codePoints(value) <= max);
+  if (value.length > 2 * max) return false;
+  const { length } = [...value];
+  return length >= min && length <= max;
 }
 
-function codePoints(value: string): number {
-  let count = 0;
-  for (const _ of value) count += 1;
-  return count;
-}
-
-export const flag: Schema<boolean> = {
-  json: { type: "boolean" },
-  check: (value, path, faults) => (typeof value === "boolean" ? value : fail(faults, path, "must be true or false")),
-};
+export const flag: Schema<boolean> = plain({ type: "boolean" }, (value) =>
+  typeof value === "boolean" ? undefined : "must be true or false",
+);
 
 /** A finite number. */
-export const number: Schema<number> = {
-  json: { type: "number" },
-  check: (value, path, faults) =>
-    typeof value === "number" && Number.isFinite(value) ? value : fail(faults, path, "must be a finite number"),
-};
+export const number: Schema<number> = plain({ type: "number" }, (value) =>
+  Number.isFinite(value) ? undefined : "must be a finite number",
+);
 
-/** A whole number of JSON. */
-export function whole({ min, max }: { readonly min: number; readonly max: number }): Schema<number> {
-  return {
-    json: { type: "integer", minimum: min, maximum: max },
-    check: (value, path, faults) =>
-      typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max
-        ? value
-        : fail(faults, path, `must be a whole number from ${min} to ${max}`),
-  };
+export function whole({ min, max }: { readonly min: number; readonly max?: number }): Schema<number> {
+  const most = max ?? Number.MAX_SAFE_INTEGER;
+  const detail = `must be a whole number ${max === undefined ? `${min} or more` : `from ${min} to ${max}`}`;
+  return plain({ type: "integer", minimum: min, ...(max !== undefined && { maximum: max }) }, (value) =>
+    Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= most ? undefined : detail,
+  );
 }
 
 export function oneOf<const T extends string>(values: readonly T[]): Schema<T> {
   const known = new Set<unknown>(values);
-  const list = values.map((value) => `"${value}"`).join(", ");
-  return {
-    json: { type: "string", enum: values },
-    check: (value, path, faults) => (known.has(value) ? (value as T) : fail(faults, path, `must be one of ${list}`)),
-  };
+  const detail = `must be one of ${values.map((value) => `"${value}"`).join(", ")}`;
+  return plain({ type: "string", enum: values }, (value) => (known.has(value) ? undefined : detail));
 }
+
+/**
+ * A number or a flag as it stands in a query, where everything is text: `true`, `false`, or decimal digits without
+ * leading zeros, so that each value has one form.
+ */
+export const fromText = <T extends number | boolean>(schema: Schema<T>): Schema<T> => ({
+  ...schema,
+  check: (value, path, faults) =>
+    schema.check(/^(true|false|0|[1-9]\d*)$/.test(String(value)) ? JSON.parse(String(value)) : value, path, faults),
+});
 
 export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   const { type, ...rest } = schema.json;
-  const json = typeof type === "string" && !("enum" in rest) ? { ...rest, type: [type, "null"] } : null;
+  const either = typeof type === "string" && !("enum" in rest);
   return {
-    json: json ?? { oneOf: [schema.json, { type: "null" }] },
+    json: either ? { ...rest, type: [type, "null"] } : { oneOf: [schema.json, { type: "null" }] },
     check: (value, path, faults) => (value === null ? null : schema.check(value, path, faults)),
   };
 }
@@ -160,12 +160,11 @@ export function nullable<T>(schema: Schema<T>): Schema<T | null> {
 /** The first of the schemas that accepts the value; `says` is the fault where none does. */
 export function anyOf<T>(schemas: readonly Schema<T>[], says: string): Schema<T> {
   return {
-    json: { anyOf: schemas.map((schema) => schema.json) },
+    json: { anyOf: schemas.map(({ json }) => json) },
     check(value, path, faults) {
       for (const schema of schemas) {
-        const own: Fault[] = [];
-        const accepted = schema.check(value, path, own);
-        if (own.length === 0) return accepted;
+        const read = parse(schema, value);
+        if ("value" in read) return read.value;
       }
       return fail(faults, path, says);
     },
@@ -218,31 +217,28 @@ export const UNKNOWN_MEMBER = decide("2.unknown-members", "is not a known member
 
 /** An object with these members and no others. */
 export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M> {
-  const names = Object.keys(members);
-  const required = names.filter((name) => members[name]?.absent === undefined);
+  const named = Object.entries(members);
+  const required = named.filter(([, { absent }]) => absent === undefined).map(([name]) => name);
   return {
     members,
     json: {
       type: "object",
-      properties: Object.fromEntries(names.map((name) => [name, members[name]?.json])),
+      properties: Object.fromEntries(named.map(([name, { json }]) => [name, json])),
       ...(required.length > 0 && { required }),
       additionalProperties: false,
     },
     check(value, path, faults) {
       if (typeof value !== "object" || value === null || Array.isArray(value))
         return fail(faults, path, "must be an object");
-      for (const name of Object.keys(value))
+      const given = trusted<Record<string, unknown>>(value);
+      for (const name of Object.keys(given))
         if (!Object.hasOwn(members, name)) fail(faults, [...path, name], UNKNOWN_MEMBER);
       const accepted: Record<string, unknown> = {};
-      for (const name of names) {
-        const schema = members[name];
-        if (schema === undefined) continue;
-        if (Object.hasOwn(value, name))
-          accepted[name] = schema.check((value as Record<string, unknown>)[name], [...path, name], faults);
-        else if (schema.absent) accepted[name] = schema.absent.value;
-        else fail(faults, [...path, name], "is required");
-      }
-      return accepted as Shape<M>;
+      for (const [name, { check, absent }] of named)
+        if (Object.hasOwn(given, name)) accepted[name] = check(given[name], [...path, name], faults);
+        else if (absent === undefined) fail(faults, [...path, name], "is required");
+        else if (absent.value !== undefined) accepted[name] = absent.value;
+      return trusted(accepted);
     },
   };
 }
@@ -251,38 +247,9 @@ export type Changes<T> = { readonly [N in keyof T]?: T[N] };
 
 /** The body of a PATCH (a JSON merge of the members sent): each member as in `schema`, none required, no defaults. */
 export function changesOf<T>(schema: ObjectSchema<T>): ObjectSchema<Changes<T>> {
-  const members: Record<string, Schema<unknown>> = {};
-  for (const [name, member] of Object.entries(schema.members)) {
-    const { default: _, ...json } = member.json;
-    members[name] = { ...member, json, absent: { value: undefined } };
-  }
-  const whole = object(members);
-  return {
-    members,
-    json: whole.json,
-    check(value, path, faults) {
-      const accepted = whole.check(value, path, faults);
-      const sent = Object.entries(accepted ?? {}).filter(([, member]) => member !== undefined);
-      return Object.fromEntries(sent) as Changes<T>;
-    },
-  };
+  const members = Object.entries(schema.members).map(([name, { json, ...member }]) => {
+    const { default: _, ...ownJson } = json;
+    return [name, optional({ ...member, json: ownJson })] as const;
+  });
+  return trusted(object(Object.fromEntries(members)));
 }
-
-/** A whole number written in decimal digits, as it stands in a query. */
-export function wholeNumber({ min, max }: { readonly min: number; readonly max: number }): Schema<number> {
-  const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `from ${min} to ${max}`;
-  return {
-    json: { type: "integer", minimum: min, ...(max < Number.MAX_SAFE_INTEGER && { maximum: max }) },
-    check(value, path, faults) {
-      const read = typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
-      return read >= min && read <= max ? read : fail(faults, path, `must be a whole number ${range}`);
-    },
-  };
-}
-
-/** `true` or `false` written out, as it stands in a query. */
-export const flagText: Schema<boolean> = {
-  json: { type: "boolean" },
-  check: (value, path, faults) =>
-    value === "true" || value === "false" ? value === "true" : fail(faults, path, "must be true or false"),
-};

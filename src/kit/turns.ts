@@ -7,10 +7,7 @@ export class Turns {
   /** Runs `work` after everything that was asked for before. */
   run<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#last.then(work);
-    this.#last = mine.then(
-      () => undefined,
-      () => undefined,
-    );
+    this.#last = mine.catch(() => undefined);
     return mine;
   }
 }

@@ -5,7 +5,6 @@ import type { AuthorizationRequest, Consent, Ended } from "../domain/oauth/autho
 import * as authorization from "../domain/oauth/authorize.ts";
 import type { Context } from "../domain/oauth/context.ts";
 import type { Reply } from "../http/call.ts";
-import { decide } from "../kit/decisions.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
@@ -20,11 +19,6 @@ export interface ConsentParts {
   readonly oauth: Context;
   readonly visits: Visits;
 }
-
-const ASKS = decide("5.consent", "each time", {
-  open: "whether an application that was allowed once is asked about again",
-  why: "nothing is granted that the user does not see; a refresh token spares the asking in daily use",
-});
 
 /** GET /oauth/authorize. Nothing is granted by it, so a link or an image that leads here does no harm. */
 export async function openConsent({ oauth }: ConsentParts, visit: Visit): Promise<Reply> {
@@ -88,7 +82,7 @@ ${visit.csrfField}<input type="hidden" name="request" value="${query}">
 <button name="decision" value="deny" class="quiet">Deny</button>
 </form>
 </div>
-<p class="soft">Either way you go back to <strong>${host}</strong>. ${ASKS === "each time" && "You will be asked again the next time."}</p>
+<p class="soft">Either way you go back to <strong>${host}</strong>. You will be asked again the next time.</p>
 <h2>Not you?</h2>
 ${whoIsIn(visit)}`,
   });

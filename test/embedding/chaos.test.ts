@@ -13,7 +13,7 @@ const create = async ({ api }: Embedded, ...names: readonly string[]) => {
 const marks = ({ service }: Embedded) =>
   service.deliveries.flatMap(({ attempts }) => attempts.map(({ chaos, error }) => [chaos, error]));
 
-test("duplicate: the receiver gets the same attempt twice, the log has it once", async () => {
+test("1.chaos.duplicate: the receiver gets the same attempt twice, the log has it once", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "duplicate" });
@@ -32,7 +32,7 @@ test("duplicate: the receiver gets the same attempt twice, the log has it once",
   ]);
 });
 
-test("drop: nothing arrives, the attempt counts as failed and is tried again", async () => {
+test("1.chaos.drop: nothing arrives, the attempt counts as failed and is tried again", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "drop", times: 2 });
@@ -49,7 +49,7 @@ test("drop: nothing arrives, the attempt counts as failed and is tried again", a
   ]);
 });
 
-test("bad_signature: a correct receiver refuses it, and takes the next attempt", async () => {
+test("1.chaos.bad_signature: a correct receiver refuses it, and takes the next attempt", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "bad_signature" });
@@ -62,7 +62,7 @@ test("bad_signature: a correct receiver refuses it, and takes the next attempt",
   assert.deepEqual(titles(hook.receiver), ["A"]);
 });
 
-test("reorder: one waits until the next to the same webhook has gone", async () => {
+test("1.chaos.reorder: one waits until the next to the same webhook has gone", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "reorder" });
@@ -76,7 +76,7 @@ test("reorder: one waits until the next to the same webhook has gone", async () 
   ]);
 });
 
-test("reorder: while it waits it is pending, and settled says which", async () => {
+test("1.chaos.reorder: while it waits it is pending, and settled says which", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "reorder" });
@@ -95,7 +95,7 @@ test("reorder: while it waits it is pending, and settled says which", async () =
   assert.deepEqual(titles(hook.receiver), ["B", "A"]);
 });
 
-test("reorder: a second rule waits until the first has let go", async () => {
+test("1.chaos.reorder: a second rule waits until the first has let go", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "reorder", times: 2 });
@@ -105,7 +105,7 @@ test("reorder: a second rule waits until the first has let go", async () => {
   assert.deepEqual(titles(hook.receiver).slice(0, 2), ["B", "A"]);
 });
 
-test("delay: it is due later by the service's clock, and holds up no other", async () => {
+test("1.chaos.delay: it is due later by the service's clock, and holds up no other", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "delay", delayMs: 60_000 });
@@ -118,7 +118,7 @@ test("delay: it is due later by the service's clock, and holds up no other", asy
   assert.deepEqual(titles(hook.receiver), ["B", "A"]);
 });
 
-test("a rule falls on its type and its webhook only; clear lets go what is held back", async () => {
+test("1.chaos: a rule falls on its type and its webhook only; clear lets go what is held back", async () => {
   await using it = await embedded();
   await using one = await subscribed(it.api, ["app.created", "app.deleted"]);
   await using two = await subscribed(it.api, ["app.created", "app.deleted"]);
@@ -133,7 +133,7 @@ test("a rule falls on its type and its webhook only; clear lets go what is held 
   assert.equal(one.receiver.received.length, 2);
 });
 
-test("1.chaos-effects: a wrong rule is refused by name", async () => {
+test("1.chaos: a wrong rule is refused by name", async () => {
   await using it = await embedded();
   const wrong: readonly (readonly [object, RegExp])[] = [
     [{ effect: "lose" }, /#\/effect must be one of/],
@@ -201,7 +201,7 @@ test("advance: tokens and rate windows end by the same clock", async () => {
   assert.equal((await it.api.as(access_token).get("/apps")).json.code, "expired_credential");
 });
 
-test("1.durations: what is none is refused by name", async () => {
+test("1.test-controls.durations: what is none is refused by name", async () => {
   await using it = await embedded();
   for (const by of ["5", "5 m", "-5m", "1y", "", -1, 0.5, Number.NaN])
     await assert.rejects(it.service.clock.advance(by), /^OptionError: advance must be given a duration/);

@@ -36,7 +36,7 @@ test("a manual clock starts where startAt says, to the millisecond and in its zo
   assert.equal(app.created_at, "2030-05-06T07:08:09.123Z");
 });
 
-choice("1.manual-clock-start", "a manual clock stands at the start of 2026", async () => {
+choice("1.test-controls.manual-clock", "a manual clock stands at the start of 2026", async () => {
   await using it = await embedded();
   assert.equal(it.service.clock.now(), Date.UTC(2026, 0, 1));
 });

@@ -84,7 +84,7 @@ function draft(body: object): DataSourceDraft {
 
 const never = () => undefined;
 
-test("3.data-source-first-status: a new data source is processing, its data is kept and due", async () => {
+test("3.data-processing.first: a new data source is processing, its data is kept and due", async () => {
   const { load, store, due, ours } = await setUp();
   const source = await load({ type: "csv", data: "a\n1\n" }, false);
   assert.deepEqual(source, {
@@ -106,7 +106,7 @@ test("3.data-source-first-status: a new data source is processing, its data is k
   assert.deepEqual(ok(await rowsPage(store, ours, source.id, SPAN)), { items: [], total: 0, span: SPAN });
 });
 
-test("2.data-source-app: an app of the account or none", async () => {
+test("2.data-source-request.app: an app of the account or none", async () => {
   const { load, unit, ours, theirs, store } = await setUp();
   const appOf = async (caller: Caller) => {
     const body = parse(appDraft, { title: "App" });
@@ -178,7 +178,7 @@ test("an empty array is ready, without columns and rows", async () => {
 
 const failure = ({ status, columns, row_count, error }: DataSourceRecord) => ({ status, columns, row_count, error });
 
-test("6.emitted-by: data that cannot be read fails, says why and where, and is announced as well", async () => {
+test("6.emitted-by.data-processed: data that cannot be read fails, says why and where, and is announced as well", async () => {
   const { load, eventsOf, ours, store } = await setUp();
   const source = await load({ type: "csv", data: "a,b\n1,2\n3\n" });
   const error = "Line 3: the number of fields is 1, but the header has 2.";
@@ -190,7 +190,7 @@ test("6.emitted-by: data that cannot be read fails, says why and where, and is a
   assert.equal((await load({ type: "csv", data: "" })).error, "Line 1: the text is empty, there is no header line.");
 });
 
-test("8.columns: a hundred columns are ready, one more has failed", async () => {
+test("8.bounds.columns: a hundred columns are ready, one more has failed", async () => {
   const { load } = await setUp();
   const header = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`).join(",");
   assert.equal((await load({ type: "csv", data: header(100) })).status, "ready");
@@ -198,7 +198,7 @@ test("8.columns: a hundred columns are ready, one more has failed", async () => 
   assert.deepEqual([failed.status, failed.error], ["failed", "There are 101 columns; 100 are allowed."]);
 });
 
-test("2.csv-byte-order-mark: one at the start of the text is no part of the first name", async () => {
+test("2.data-reading.byte-order-mark: one at the start of the text is no part of the first name", async () => {
   const { load } = await setUp();
   const names = async (data: string) => (await load({ type: "csv", data })).columns?.map(({ name }) => name);
   assert.deepEqual(await names("\uFEFFa,b\n"), ["a", "b"]);

@@ -1,7 +1,7 @@
-// Forms with files (kit/multipart): fields as browsers send them, and what is no such form.
+// Forms with files (kit/form): fields as browsers send them, and what is no such form.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { multipartFields } from "../../src/kit/multipart.ts";
+import { multipartFields } from "../../src/kit/form.ts";
 
 const TYPE = "multipart/form-data; boundary=B";
 const part = (head: string, value: string) => `--B\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`;

@@ -147,7 +147,7 @@ test("6.webhook-concurrency: as many at once as asked for, and no more", async (
   assert.equal(receiver.got.length, 9);
 });
 
-test("6.send-order: first attempts go before retries of the same webhook", async () => {
+test("6.webhook-concurrency.order: first attempts go before retries of the same webhook", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
   const webhook = await world.webhook(receiver.url);
@@ -164,7 +164,8 @@ test("6.send-order: first attempts go before retries of the same webhook", async
 });
 
 test("one silent and one dead endpoint hold up no other", async () => {
-  const world = await outboxWorld({ timeout_ms: 300 });
+  // On a busy machine a deadline that passes within the test has the silent endpoint asked again: this one never does.
+  const world = await outboxWorld({ timeout_ms: 60_000 });
   const silent = await httpReceiver(() => undefined);
   const healthy = await httpReceiver();
   const mute = await world.webhook(silent.url);
@@ -173,11 +174,12 @@ test("one silent and one dead endpoint hold up no other", async () => {
   for (let n = 0; n < 20; n += 1) await world.emit({ n });
   while ((await world.log(well)).some(({ status }) => status === "pending")) await new Promise(setImmediate);
   assert.equal(healthy.got.length, 20);
+  while (silent.got.length === 0) await new Promise(setImmediate);
   assert.equal(silent.got.length, 1);
   assert.equal((await world.log(mute))[0]?.attempts.length, 0);
 });
 
-test("8.deliveries-at-once: 256 are under way, the rest wait as rows", async () => {
+test("8.bounds.deliveries-at-once: 256 are under way, the rest wait as rows", async () => {
   const world = await outboxWorld({ timeout_ms: 60_000 });
   const receiver = await httpReceiver(() => undefined);
   for (let n = 0; n < 300; n += 1) await world.webhook(receiver.url);
@@ -188,7 +190,7 @@ test("8.deliveries-at-once: 256 are under way, the rest wait as rows", async () 
   assert.equal((await world.outbox.pending()).length, 300);
 });
 
-test("8.doubtful-deliveries-at-once: what failed before never takes all places", async () => {
+test("8.bounds.doubtful-deliveries: what failed before never takes all places", async () => {
   const world = await outboxWorld({ timeout_ms: 60_000 });
   const dead = await httpReceiver((count) => (count <= 300 ? 500 : undefined));
   const healthy = await httpReceiver();
@@ -203,7 +205,7 @@ test("8.doubtful-deliveries-at-once: what failed before never takes all places",
   assert.equal(dead.got.length, 492);
 });
 
-test("6.gone-status: 410 fails its delivery, switches the webhook off and cancels the others", async () => {
+test("3.delivery-cancelled.gone: 410 fails its delivery, switches the webhook off and cancels the others", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 410));
   const webhook = await world.webhook(receiver.url);
@@ -225,7 +227,7 @@ test("6.gone-status: 410 fails its delivery, switches the webhook off and cancel
   assert.equal((await world.read(webhook)).disabled_reason, null);
 });
 
-test("6.failing-webhook: without a success for five days it is switched off, not a moment earlier", async () => {
+test("3.delivery-cancelled.failing: without a success for five days it is switched off, not a moment earlier", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver(() => 500);
   const webhook = await world.webhook(receiver.url);
@@ -320,7 +322,7 @@ test("switched off while an attempt is under way: a failure stays cancelled, a s
   }
 });
 
-test("6.secret-rotation: url and secret are read again at each attempt; a changed secret is accompanied by the old one for 24 h", async () => {
+test("4.webhook-endpoints.rotation: url and secret are read again at each attempt; a changed secret is accompanied by the old one for 24 h", async () => {
   const world = await outboxWorld();
   const [before, now] = [await httpReceiver(() => 500), await httpReceiver(() => 500)];
   const webhook = await world.webhook(before.url);

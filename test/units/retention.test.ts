@@ -20,7 +20,7 @@ const emitMany = (world: World, count: number, types: readonly EventType[] = ["a
 const total = async (world: World, type?: EventType) =>
   (await listEvents(world.store, world.caller, type, { offset: 0, limit: 1 })).total;
 
-test("6.events-kept: the newest 10,000 and their deliveries stay, older ones go", async () => {
+test("8.bounds.events: the newest 10,000 and their deliveries stay, older ones go", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver();
   const webhook = await world.webhook(receiver.url);
@@ -40,7 +40,7 @@ test("6.events-kept: the newest 10,000 and their deliveries stay, older ones go"
   assert.ok(await world.store.get(events, foreign.id));
 });
 
-test("6.events-kept: what is still to be sent stays, off the list, and goes once it is settled", async () => {
+test("8.bounds.events: what is still to be sent stays, off the list, and goes once it is settled", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
   const webhook = await world.webhook(receiver.url);
@@ -58,7 +58,7 @@ test("6.events-kept: what is still to be sent stays, off the list, and goes once
   assert.equal(await world.store.count(deliveries, "webhook", [webhook.id]), 0);
 });
 
-test("6.events-kept: visitors' events never push out the account's others, nor those the visitors'", async () => {
+test("8.bounds.events-kept: visitors' events never push out the account's others, nor those the visitors'", async () => {
   const world = await outboxWorld();
   const [change, click] = [await world.emit(), await world.emit({}, world.caller, "user.interaction")];
   await emitMany(world, KEPT + 150, ["user.interaction"]);
@@ -79,7 +79,7 @@ test("6.events-kept: visitors' events never push out the account's others, nor t
   );
 });
 
-test("6.events-kept: test events are kept by themselves", async () => {
+test("8.bounds.events-kept: test events are kept by themselves", async () => {
   const world = await outboxWorld();
   const first = await world.emit();
   await emitMany(world, KEPT + 1, ["app.created"], recordSample);
@@ -88,7 +88,7 @@ test("6.events-kept: test events are kept by themselves", async () => {
   assert.ok(await world.store.get(events, first.id));
 });
 
-test("6.events-kept: of deployments of deleted apps the newest 10,000 an account; those without an account stay", async () => {
+test("8.bounds.events-kept: of deployments of deleted apps the newest 10,000 an account; those without an account stay", async () => {
   const world = await outboxWorld();
   await world.store.transact(async (tx) => {
     await tx.put(goneDeployments, { id: "dep_old" });
@@ -102,7 +102,7 @@ test("6.events-kept: of deployments of deleted apps the newest 10,000 an account
   for (const id of ["dep_000250", "dep_old", "dep_other"]) assert.ok(await world.store.get(goneDeployments, id), id);
 });
 
-test("6.events-kept: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
+test("8.bounds.events-kept: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
   const world = await outboxWorld();
   const errors: unknown[] = [];
   const onError = (error: unknown) => errors.push(error);

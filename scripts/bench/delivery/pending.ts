@@ -1,9 +1,9 @@
 // A million deliveries that wait for their next attempt: the outbox must use no CPU while none is due, and a new delivery
 // must cost what it costs beside a thousand.
 import { Outbox } from "../../../src/delivery/outbox.ts";
+import { collections } from "../../../src/domain/collections.ts";
 import { afterAttempt, newDelivery } from "../../../src/domain/deliveries.ts";
 import { recordEvent } from "../../../src/domain/events.ts";
-import { collections } from "../../../src/domain/collections.ts";
 import { type Attempt, deliveries, webhooks } from "../../../src/domain/model.ts";
 import { addWebhook } from "../../../src/domain/webhooks.ts";
 import { Unit, type Work } from "../../../src/domain/work.ts";

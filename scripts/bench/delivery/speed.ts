@@ -2,8 +2,8 @@
 // same bytes; and whether the API answers as fast when a subscribed receiver is silent. The receivers are a process of
 // their own, so that both sides of a ratio have the same one.
 import { Agent, request } from "node:http";
-import { recordEvent } from "../../../src/domain/events.ts";
 import { collections } from "../../../src/domain/collections.ts";
+import { recordEvent } from "../../../src/domain/events.ts";
 import { addWebhook } from "../../../src/domain/webhooks.ts";
 import { Unit } from "../../../src/domain/work.ts";
 import { AdjustableClock } from "../../../src/kit/clock.ts";

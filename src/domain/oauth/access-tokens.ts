@@ -1,7 +1,7 @@
 // Access tokens: JWTs after RFC 9068 (spec part 5; contract part 5). The signature of a token is checked once and then
 // remembered; its key, grant, client, user and account are looked up at every use, so that whatever ends one of them is
 // felt at the very next call. Its scopes are cut to what its user may do at that moment.
-import { decide } from "../../kit/decisions.ts";
+import { decide } from "../../decisions.ts";
 import { type JwtFault, signJwt, verifyJwt } from "../../kit/jwt.ts";
 import type { Caller } from "../access.ts";
 import type { Scope } from "../model.ts";
@@ -11,14 +11,9 @@ import { type Standing, standingGrant } from "./grants.ts";
 import { type GrantRecord, signingKeys } from "./model.ts";
 import { cut, scopesIn } from "./rules.ts";
 
-export const ACCESS_S = decide("5.access-token-lifetime", 3_600, {
-  open: "the lifetime of access tokens",
-  why: "an hour spares clients a refresh at every step; revoking needs no shorter one, since it is felt at once",
-});
-const TYP = decide("5.access-token-format", "at+jwt", {
-  open: "what is in the JWT tokens",
-  why: "RFC 9068 is the profile that resource servers and libraries know",
-});
+export const ACCESS_S = decide("5.token-lifetimes").access_h * 3_600;
+/** RFC 9068. */
+const TYP = "at+jwt";
 /** RFC 9068 requires a client_id: the one of tokens that the service hands out itself, without a client. */
 const NO_CLIENT = "app-hosting-service";
 /** Verified tokens kept in mind; beyond that all are forgotten and would be verified again. */

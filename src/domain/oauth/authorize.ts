@@ -1,6 +1,5 @@
 // The authorization request (spec part 5, step 1; RFC 6749 4.1.1): judged whole before anything is shown, then allowed or
 // denied by the user. Nothing goes back to an address that the client has not registered: such a request ends on a page.
-import { decide } from "../../kit/decisions.ts";
 import type { Fields } from "../../kit/form.ts";
 import {
   type AccountRecord,
@@ -126,10 +125,8 @@ function termsOf({ values, repeated }: Fields, client: OAuthClientRecord): Terms
   return asked instanceof OAuthError ? asked : { asked, challenge };
 }
 
-export const RESPONSE_TYPE = decide("5.response-type", "code", {
-  open: "whether flows other than the authorization code flow exist",
-  why: "the implicit flow and the password grant are gone from OAuth 2.1, and the spec shows neither",
-});
+/** The implicit flow and the password grant are gone from OAuth 2.1, and the specification shows neither. */
+export const RESPONSE_TYPE = "code";
 
 /** No default: whoever asks for nothing in particular would be given more, or less, than was thought of. */
 function askedScopes(text: string | undefined, client: OAuthClientRecord): readonly Scope[] | OAuthError {

@@ -1,7 +1,8 @@
 // Grants: what a user has allowed a client (spec part 5; contract part 5). Everything that a token opens hangs on its
 // grant, client, user and account, which are looked up at each use: whatever ends one of them ends the token at once.
+
+import { decide } from "../../decisions.ts";
 import { iso } from "../../kit/clock.ts";
-import { decide } from "../../kit/decisions.ts";
 import { sha256 } from "../access.ts";
 import {
   type AccountRecord,
@@ -15,26 +16,15 @@ import type { Reader } from "../store.ts";
 import type { Work } from "../work.ts";
 import { type CodeTerms, type GrantRecord, grants, refreshTokens } from "./model.ts";
 
-const CODE_MS = decide("5.code-lifetime", 60_000, {
-  open: "how long an authorization code can be exchanged",
-  why: "a client exchanges it at once; RFC 6749 recommends ten minutes at most, a minute gives a thief less",
-});
-const CODE_REMEMBERED_MS = decide("5.code-memory", 10 * 60_000, {
-  open: "how long an expired authorization code is told from one that never was",
-  why: "a client that comes too late learns that it was late; a sweep at the very second would hide it",
-});
-const REFRESH_MS = decide("5.refresh-token-lifetime", 30 * 86_400_000, {
-  open: "the lifetime of refresh tokens",
-  why: "an application used once a month stays signed in, and rotation makes a stolen token show itself",
-});
-const REMEMBERED_MS = decide("5.refresh-token-memory", 30 * 86_400_000, {
-  open: "how the failure causes of a refresh are told apart",
-  why: "an expired token is remembered as long again, so that its client hears expired and not unknown",
-});
-const REFRESH_PREFIX = decide("5.refresh-token-format", "ahr_", {
-  open: "what a refresh token looks like",
-  why: "a prefix of its own lets people and secret scanners recognise it; 256 random bits follow",
-});
+/** A client exchanges its code at once: a minute gives a thief less than the ten of RFC 6749. */
+const CODE_MS = 60_000;
+/** A client that comes too late learns that it was late. */
+const CODE_REMEMBERED_MS = 10 * 60_000;
+const REFRESH_MS = decide("5.token-lifetimes").refresh_d * 86_400_000;
+/** As long again, so that its client hears expired and not unknown. */
+const REMEMBERED_MS = REFRESH_MS;
+/** Lets people and secret scanners recognise a refresh token; 256 random bits follow. */
+const REFRESH_PREFIX = "ahr_";
 const SECRET_BYTES = 32;
 
 /** What the writing of one transaction may use. */

@@ -1,7 +1,7 @@
 // What OAuth 2.0 asks of any server (spec part 5; RFC 6749, 7636, 8252): how it says no, the arithmetic of scopes, PKCE
 // with S256 only (`plain` would show the verifier to whoever sees the request), redirect URIs, and who a client is.
 import { hash, timingSafeEqual } from "node:crypto";
-import { decide } from "../../kit/decisions.ts";
+import { decide } from "../../decisions.ts";
 import { isLoopbackHost } from "../../kit/loopback.ts";
 import { sha256 } from "../access.ts";
 import { type OAuthClientRecord, oauthClients, SCOPES, type Scope } from "../model.ts";
@@ -57,10 +57,7 @@ export function cut(asked: readonly Scope[], held: readonly Scope[]): readonly S
 export const within = (asked: readonly Scope[], held: readonly Scope[]): boolean =>
   held.includes("admin") || asked.every((scope) => held.includes(scope));
 
-export const CHALLENGE_METHOD = decide("5.pkce", "S256", {
-  open: "whether PKCE is supported",
-  why: "it stops stolen codes; required for public clients, which have nothing else, offered to all",
-});
+export const CHALLENGE_METHOD = decide("5.pkce");
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 

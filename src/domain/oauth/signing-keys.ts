@@ -3,16 +3,13 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, hash, type JsonWebKey, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 import { type Clock, iso } from "../../kit/clock.ts";
-import { decide } from "../../kit/decisions.ts";
 import type { Algorithm, JwtKey } from "../../kit/jwt.ts";
 import { memo } from "../../kit/memo.ts";
 import type { Store } from "../store.ts";
 import { type SigningKeyRecord, signingKeys } from "./model.ts";
 
-export const TOKEN_ALGORITHM: Algorithm = decide("5.token-algorithm", "ES256", {
-  open: "how the JWT tokens are signed",
-  why: "small signatures and a key that is made in no time; RS256 by flag, for clients that know nothing else",
-});
+/** Small signatures and a key that is made in no time; RS256 by flag, for clients that know nothing else. */
+export const TOKEN_ALGORITHM: Algorithm = "ES256";
 
 const RSA_BITS = 2_048;
 /** There is one key an algorithm, so this is more than there can be. */

@@ -1,8 +1,9 @@
 // The token endpoint (spec part 5, steps 2 and 3; RFC 6749 4.1.3 and 6): a code or a refresh token becomes an access token
 // and the next refresh token. Each can be used once; the store's transaction decides who was first, and a second use ends
 // the grant with every token of it (RFC 9700 4.14), because one of the two users must be a thief.
+
+import { decide } from "../../decisions.ts";
 import { instant } from "../../kit/clock.ts";
-import { decide } from "../../kit/decisions.ts";
 import { sha256 } from "../access.ts";
 import type { AccountRecord, OAuthClientRecord, Scope, UserRecord } from "../model.ts";
 import type { Tx } from "../store.ts";
@@ -32,10 +33,7 @@ interface Granted {
   readonly scopes: readonly Scope[];
 }
 
-const TOKEN_TYPE = decide("5.token-response", "Bearer", {
-  open: "the shape of the token response",
-  why: "RFC 6749 5.1, member for member: access_token, token_type, expires_in, refresh_token, scope",
-});
+const TOKEN_TYPE = decide("5.token-response");
 
 /**
  * A code becomes tokens. `client` has been authenticated. What fails here, save a second use, leaves the code usable: a
