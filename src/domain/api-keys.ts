@@ -1,26 +1,18 @@
 // API keys (spec part 5: a key opens the whole account). The key is shown in the answer that makes it and never again.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { type Infer, object, text } from "../kit/schema.ts";
 import { type Caller, KEY_PREFIX, sha256 } from "./access.ts";
 import { type ApiKeyRecord, apiKeys, PREFIX } from "./model.ts";
 import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
-export const apiKeyDraft = object({ name: text({ min: 1, max: 200, notBlank: true }) });
+export const apiKeyDraft = object({ name: text({ min: 1, max: decide("8.field-lengths").name, notBlank: true }) });
 
-const PINNED = decide(
-  "1.pinned-key",
-  { min: 8, max: 200, form: "^[A-Za-z0-9._~-]+$" },
-  {
-    open: "which API key a person may choose for the start",
-    why: "one that a test file can name; only characters that need no quoting in a header, a URL or a shell",
-  },
-);
-
-/** A key chosen by a person (flag or seed). */
+/** A key chosen by a person (flag or seed): only characters that need no quoting in a header, a URL or a shell. */
 export const pinnedKey = text({
-  ...PINNED,
-  pattern: new RegExp(PINNED.form),
+  min: 8,
+  max: 200,
+  pattern: /^[A-Za-z0-9._~-]+$/,
   says: "made of letters, digits and - . _ ~",
 });
 

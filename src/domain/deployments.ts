@@ -4,7 +4,7 @@ import { decide } from "../decisions.ts";
 import { type Infer, nullable, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
-import { EMITS, recordEvent } from "./events.ts";
+import { recordEvent } from "./events.ts";
 import { hostName } from "./host-name.ts";
 import { pageOf } from "./lists.ts";
 import { type DeploymentRecord, deployments, domains } from "./model.ts";
@@ -55,7 +55,7 @@ export const deploy = (
     await w.tx.put(deployments, deployment);
     if (domain !== null) await w.tx.put(domains, { id: domain, app_id });
     const shown = { id: app.id, title: app.title, deployment: { id, url: links.site(id), ...now } };
-    await recordEvent(w, caller.account, EMITS.deploy, shown);
+    await recordEvent(w, caller.account, "app.deployed", shown);
     return deployment;
   });
 

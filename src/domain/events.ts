@@ -1,6 +1,6 @@
 // Events (spec part 6): the envelope, written in the commit of the change that it tells of, with one delivery for each
 // active webhook that asked for its type. Sending is the outbox's; here only rows are written.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { object, optional } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { newDelivery, putDelivery } from "./deliveries.ts";
@@ -13,29 +13,7 @@ import type { Work } from "./work.ts";
 
 type Owner = Pick<AccountRecord, "id" | "name">;
 
-const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(
-  decide("6.events-without-account", ["user.interaction"], {
-    open: "which events carry the account",
-    why: "the examples show it in app.deployed and leave it out of user.interaction; the rest follow app.deployed",
-  }),
-);
-
-/** Which operation tells which event. */
-export const EMITS = decide(
-  "6.emitted-by",
-  {
-    createApp: "app.created",
-    changeApp: "app.updated",
-    deploy: "app.deployed",
-    removeApp: "app.deleted",
-    process: "data.processed",
-    interact: "user.interaction",
-  },
-  {
-    open: "the operations that emit each event",
-    why: "one each, in the commit of the change, so that there is never one without the other; what changes nothing tells nothing",
-  },
-);
+const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(decide("6.events-without-account"));
 
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
 export async function recordEvent(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {

@@ -1,18 +1,15 @@
 // What goes (contract, part 6): what is over its time, and of each account the events and the traces of deleted apps past
 // the number kept. It runs behind the requests and in steps of bounded size. Nothing depends on it: whether something has
 // expired is judged at each use.
+import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
 import { type Clock, type Instant, instant, iso, type Scheduled } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import { dropIfOver } from "./deliveries.ts";
 import { EVENT_TYPES, type EventType, events, goneDeployments, idempotency, signIns } from "./model.ts";
 import { grants, refreshTokens, sessions } from "./oauth/model.ts";
 import type { Collection, Reader, Scalar, Store, Stored, Tx } from "./store.ts";
 
-export const KEPT = decide("6.events-kept", 10_000, {
-  open: "how long events and their deliveries are kept",
-  why: "an account's newest ones are what a person looks at; what is still to be sent is kept whatever its age",
-});
+export const KEPT = decide("8.bounds").events;
 
 const STEP = 100;
 /** How often it is looked for what expires, where nothing is known to. */

@@ -3,7 +3,7 @@
 import { anyOf, type Infer, nullable, number, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
-import { EMITS, recordEvent } from "./events.ts";
+import { recordEvent } from "./events.ts";
 import type { EventRecord } from "./model.ts";
 import { Refusal } from "./refusal.ts";
 import type { Unit } from "./work.ts";
@@ -24,5 +24,5 @@ export const interaction = object({
 export const interact = (unit: Unit, caller: Caller, app_id: string, done: Infer<typeof interaction>) =>
   unit.transact<EventRecord>(async (w) => {
     const app = await getApp(w.tx, caller, app_id);
-    return app instanceof Refusal ? app : recordEvent(w, caller.account, EMITS.interact, { app_id, ...done });
+    return app instanceof Refusal ? app : recordEvent(w, caller.account, "user.interaction", { app_id, ...done });
   });

@@ -1,17 +1,9 @@
 // The rate limit (spec part 8: there is one, exceeding it is a 403; contract part 8: its values). Counted per account in
 // fixed windows that start with the account's first request, in memory: a restart begins a new window.
+import { decide } from "../decisions.ts";
 import type { Clock } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 
-export const RATE_LIMIT = decide("8.rate-limit", 6_000, {
-  open: "the values of the rate limit",
-  why: "a hundred requests a second for a minute: no ordinary client meets it, a runaway loop does",
-});
-
-export const RATE_WINDOW_S = decide("8.rate-window", 60, {
-  open: "the window of the rate limit",
-  why: "a fixed minute can be explained in one sentence and tested with one jump of the clock",
-});
+export const { requests: RATE_LIMIT, window_s: RATE_WINDOW_S } = decide("8.rate-limit");
 
 export interface Rate {
   readonly remaining: number;

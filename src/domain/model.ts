@@ -1,18 +1,17 @@
 // The records that the service keeps (spec part 2; contract part 2) and the lists they are read by. A record holds the
 // resource's own fields and, behind them, what only the server needs; `views` in http/ names what goes out.
-import { decide } from "../kit/decisions.ts";
 import { oneOf } from "../kit/schema.ts";
 import { collection, type Stored } from "./store.ts";
 
 /** How the ids begin for which the specification shows no prefix; `app_`, `dep_`, `evt_` and `acc_` are its own. */
-export const PREFIX = decide(
-  "2.id-prefixes",
-  { dataSource: "ds_", user: "usr_", webhook: "wh_", delivery: "dlv_", apiKey: "key_", oauthClient: "cli_" },
-  {
-    open: "the identifiers of webhooks, data sources, users and what this server adds",
-    why: "in the style of those that are shown: an id says what it belongs to, wherever it is pasted",
-  },
-);
+export const PREFIX = {
+  dataSource: "ds_",
+  user: "usr_",
+  webhook: "wh_",
+  delivery: "dlv_",
+  apiKey: "key_",
+  oauthClient: "cli_",
+} as const;
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -29,16 +28,10 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 export const eventType = oneOf(EVENT_TYPES);
 
-export const DELIVERY_STATUSES = decide("3.delivery-statuses", ["pending", "succeeded", "failed", "cancelled"], {
-  open: "the values of the delivery status that the log shows",
-  why: "still to be sent, arrived, given up, or no longer wanted because the webhook was deleted or switched off",
-});
+export const DELIVERY_STATUSES = ["pending", "succeeded", "failed", "cancelled"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-export const ACCOUNT_STATES = decide("3.account-states", ["active", "limited", "suspended"], {
-  open: "the states of an account, which the causes of 403 only hint at",
-  why: "limited and suspended are the two that the failure causes name; active is the rest",
-});
+export const ACCOUNT_STATES = ["active", "limited", "suspended"] as const;
 export type AccountState = (typeof ACCOUNT_STATES)[number];
 
 export interface AccountRecord {

@@ -1,6 +1,6 @@
 // The applications that may ask users for access (spec part 5, OAuth 2.0; fields: contract, part 2). The secret of a
 // confidential client is shown in the answer that makes it; only its SHA-256 is kept.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";
 import { flag, type Infer, list, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import { type Caller, sha256 } from "./access.ts";
@@ -8,21 +8,7 @@ import { type OAuthClientRecord, oauthClients, PREFIX, SCOPES, scope } from "./m
 import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
-const RULES = decide(
-  "2.oauth-client-request",
-  {
-    name: { min: 1, max: 200, notBlank: true },
-    redirect_uri: { min: 1, max: 2_000 },
-    redirect_uris: { min: 1, max: 20, distinct: true },
-    scopes: { min: 1, max: SCOPES.length, distinct: true },
-  },
-  {
-    open: "what is said of an OAuth client when it is registered",
-    why: "RFC 9700 2.1: where its users may be sent back, written out, and the most that it may ask for",
-  },
-);
-
-export const redirectUri: Schema<string> = text({ ...RULES.redirect_uri, format: "uri", rule: unfitRedirect });
+export const redirectUri: Schema<string> = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
 
 /** The characters of RFC 3986 behind the scheme. The text goes into Location as it stands, so nothing is repaired here. */
 const WRITTEN_AS_URI = /^https?:\/\/[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
@@ -41,9 +27,9 @@ function unfitRedirect(uri: string): string | undefined {
 }
 
 export const oauthClientDraft = object({
-  name: text(RULES.name),
-  redirect_uris: list(redirectUri, RULES.redirect_uris),
-  scopes: list(scope, RULES.scopes),
+  name: text({ min: 1, max: decide("8.field-lengths").name, notBlank: true }),
+  redirect_uris: list(redirectUri, { min: 1, max: 20, distinct: true }),
+  scopes: list(scope, { min: 1, max: SCOPES.length, distinct: true }),
   public: withDefault(flag, false),
 });
 

@@ -1,26 +1,19 @@
 // Signing in without a password (contract, part 5): a link that works once opens a session, a secret in the browser's
 // cookie. It ends by signing out, by time, and with its user. Both are kept as SHA-256 only.
+import { decide } from "../decisions.ts";
 import { instant, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import { sha256 } from "./access.ts";
 import { type AccountRecord, accounts, signIns, type UserRecord, users } from "./model.ts";
 import { sessions } from "./oauth/model.ts";
 import type { Reader, Store } from "./store.ts";
 import type { UnitParts, Work } from "./work.ts";
 
-const SIGN_IN_MS = decide("5.sign-in-link", 15 * 60_000, {
-  open: "how a user signs in to the dashboard and for consent",
-  why: "a link that works once, for 15 minutes, needs no password to be kept, leaked or forgotten",
-});
+const { link_min, session_h } = decide("5.sign-in-link");
+const LINK_MS = link_min * 60_000;
 /** From the sign-in on, however busy the session is: a stolen cookie is not kept alive by its thief. */
-const SESSION_MS = decide("5.session-lifetime", 12 * 3_600_000, {
-  open: "how long a user stays signed in to the dashboard",
-  why: "a working day; a new link is one click away",
-});
-const LINKS_MAX = decide("5.sign-in-links-max", 5, {
-  open: "how many sign-in links a user may have waiting",
-  why: "anybody can ask for one at the sign-in page; more would only fill the console and the store",
-});
+const SESSION_MS = session_h * 3_600_000;
+/** Of a user, waiting: anybody can ask for one at the sign-in page, and more would only fill the console and the store. */
+const LINKS_MAX = 5;
 const NAMESAKES_MAX = 20;
 const SECRET_BYTES = 32;
 
@@ -64,7 +57,7 @@ export const signOut = (store: Store, secret: string): Promise<void> =>
 /** Makes a link for the user; answers its token, which is known nowhere else. */
 export async function newSignIn(w: Work, user_id: string): Promise<string> {
   const token = w.ids.secret(SECRET_BYTES);
-  await w.tx.put(signIns, { id: sha256(token), user_id, expires_at: iso(w.now + SIGN_IN_MS), all: "sign_ins" });
+  await w.tx.put(signIns, { id: sha256(token), user_id, expires_at: iso(w.now + LINK_MS), all: "sign_ins" });
   return token;
 }
 

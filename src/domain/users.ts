@@ -1,6 +1,6 @@
 // Users and their permissions (spec part 1; fields and rules: contract, parts 2 and 4). An e-mail address is one user of
 // the account, however it is capitalised, and an account never loses its last admin.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { PREFIX, SCOPES, scope, type UserRecord, users } from "./model.ts";
@@ -14,31 +14,17 @@ const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
 /** C0, DEL and C1: an address stands in the log and on the console. */
 const CONTROL = /\p{Cc}/u;
 
-const RULES = decide(
-  "2.user-request",
-  { email: { min: 3, max: 254 }, name: { max: 200 } },
-  {
-    open: "which fields of a user are required, and how long they may be",
-    why: "the address is what a user is known and signs in by, as long as mail allows; a name is for people",
-  },
-);
-
 export const userDraft = object({
   email: text({
-    ...RULES.email,
+    min: 3,
+    max: 254, // as mail has it
     pattern: EMAIL,
     says: "an e-mail address like name@example.com",
     format: "email",
     rule: (email) => (CONTROL.test(email) ? "must not contain a control character" : undefined),
   }),
-  name: withDefault(text(RULES.name), ""),
-  permissions: withDefault(
-    list(scope, { max: SCOPES.length, distinct: true }),
-    decide("2.user-permissions", [], {
-      open: "the fields of a user and how permissions are given",
-      why: "the five scopes are the permissions; a new user has none until somebody gives them",
-    }),
-  ),
+  name: withDefault(text({ max: decide("8.field-lengths").name }), ""),
+  permissions: withDefault(list(scope, { max: SCOPES.length, distinct: true }), []),
 });
 export const userChanges = changesOf(userDraft);
 
