@@ -42,7 +42,7 @@ export class Workers {
       look(TOPIC.data, (id) => this.#process(id)),
       look(TOPIC.events, (id) => this.#forgetting.notify(id)),
     ];
-    await this.#forgetting.look();
+    this.#forgetting.start();
     await this.#outbox.start();
     for (const id of await unprocessed(store)) this.#process(id);
   }

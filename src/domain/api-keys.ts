@@ -2,7 +2,7 @@
 import { decide } from "../decisions.ts";
 import { type Infer, object, text } from "../kit/schema.ts";
 import { type Caller, KEY_PREFIX, sha256 } from "./access.ts";
-import { type ApiKeyRecord, apiKeys, PREFIX } from "./model.ts";
+import { type ApiKeyRecord, apiKeys } from "./model.ts";
 import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -35,7 +35,7 @@ export async function addApiKey(
   name: string,
   key = KEY_PREFIX + w.ids.secret(KEY_BYTES),
 ): Promise<NewApiKey> {
-  const id = w.ids.next(PREFIX.apiKey);
+  const id = w.ids.next("key_");
   const last_four = key.slice(-4);
   const record = { id, name, last_four, created_at: w.at, last_used_at: null, account_id, hash: sha256(key) };
   await w.tx.put(apiKeys, record);

@@ -18,7 +18,6 @@ import {
   type DataSourceRecord,
   dataContents,
   dataSources,
-  PREFIX,
   TOPIC,
 } from "./model.ts";
 import { owned, shownFields } from "./owned.ts";
@@ -47,7 +46,7 @@ export async function addDataSource(
   w: Work,
   account_id: string,
   { data, ...draft }: DataSourceDraft,
-  id = w.ids.next(PREFIX.dataSource),
+  id = w.ids.next("ds_"),
 ): Promise<DataSourceRecord | Refusal> {
   if (draft.app_id !== null && (await w.tx.get(apps, draft.app_id))?.account_id !== account_id)
     return invalidField("#/app_id", "must be the id of one of your apps, or null");

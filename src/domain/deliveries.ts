@@ -2,7 +2,7 @@
 // in its webhook's queue. Nothing is sent here and nothing waits here.
 import { decide } from "../decisions.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
-import { deliveries, events, PREFIX, TOPIC } from "./model.ts";
+import { deliveries, events, TOPIC } from "./model.ts";
 import type { Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
@@ -21,7 +21,7 @@ export const turnOf = (queue: string): { readonly turn: Turn; readonly due: stri
 /** The delivery of an event, to be attempted at once. */
 export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord): DeliveryRecord {
   return {
-    id: w.ids.next(PREFIX.delivery),
+    id: w.ids.next("dlv_"),
     webhook_id: webhook.id,
     event_id: event.id,
     event_type: event.type,

@@ -1,16 +1,48 @@
 // Deployments of an app (spec parts 2 and 3; contract, parts 2 and 3): one is live in an environment, and a custom domain
 // belongs to one app at a time. Which page a deployment shows is not decided here.
+import { domainToASCII } from "node:url";
 import { decide } from "../decisions.ts";
-import { type Infer, nullable, object, text, withDefault } from "../kit/schema.ts";
+import { type Infer, nullable, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
 import { recordEvent } from "./events.ts";
-import { hostName } from "./host-name.ts";
 import { pageOf } from "./lists.ts";
 import { type DeploymentRecord, deployments, domains } from "./model.ts";
 import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
+
+const HOST_LENGTH_MAX = 253;
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const UNFIT = "must be a host name of 2 or more labels, without scheme, port or path, and no IP address";
+
+const written = text({
+  min: 1,
+  max: HOST_LENGTH_MAX,
+  format: "hostname",
+  rule: (given) => (canonicalHost(given) === undefined ? UNFIT : undefined),
+});
+
+/** A custom domain, answered in its one spelling: lower case, international names in their ASCII form. */
+const hostName: Schema<string> = {
+  ...written,
+  check(value, path, faults) {
+    const before = faults.length;
+    const given = written.check(value, path, faults);
+    return faults.length > before ? given : (canonicalHost(given) ?? given);
+  },
+};
+
+/** RFC 1123. A single label is a machine of somebody's own network, never a domain that can be pointed here. */
+function canonicalHost(given: string): string | undefined {
+  if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
+  const name = domainToASCII(given).toLowerCase();
+  const labels = name.split(".");
+  if (name.length > HOST_LENGTH_MAX || labels.length < 2 || !labels.every((label) => LABEL.test(label)))
+    return undefined;
+  // An address ends in a number, whatever it was written like before.
+  return /^\d+$/.test(labels.at(-1) ?? "") ? undefined : name;
+}
 
 /** A slug, so that it can stand in a URL. */
 const ENVIRONMENT = new RegExp(decide("2.environments"));

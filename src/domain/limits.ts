@@ -23,7 +23,7 @@ export class RateLimiter {
     this.limit = limit;
   }
 
-  /** Counts a request. Undefined where there is no limit. */
+  /** Counts a request, or only looks where it costs nothing. Undefined where there is no limit. */
   count(accountId: string, cost: 0 | 1 = 1): Rate | undefined {
     if (this.limit === null) return undefined;
     const now = this.#clock.now();
@@ -36,11 +36,6 @@ export class RateLimiter {
     const { ends, count } = window;
     const remaining = Math.max(this.limit - count, 0);
     return { remaining, reset_s: Math.ceil((ends - now) / 1_000), exceeded: count > this.limit };
-  }
-
-  /** The same without counting. */
-  peek(accountId: string): Rate | undefined {
-    return this.count(accountId, 0);
   }
 
   reset(): void {

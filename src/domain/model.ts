@@ -3,16 +3,6 @@
 import { oneOf } from "../kit/schema.ts";
 import { collection, type Stored } from "./store.ts";
 
-/** How the ids begin for which the specification shows no prefix; `app_`, `dep_`, `evt_` and `acc_` are its own. */
-export const PREFIX = {
-  dataSource: "ds_",
-  user: "usr_",
-  webhook: "wh_",
-  delivery: "dlv_",
-  apiKey: "key_",
-  oauthClient: "cli_",
-} as const;
-
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 export const scope = oneOf(SCOPES);

@@ -4,7 +4,7 @@ import { decide } from "../decisions.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";
 import { flag, type Infer, list, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import { type Caller, sha256 } from "./access.ts";
-import { type OAuthClientRecord, oauthClients, PREFIX, SCOPES, scope } from "./model.ts";
+import { type OAuthClientRecord, oauthClients, SCOPES, scope } from "./model.ts";
 import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -57,7 +57,7 @@ export async function addOAuthClient(
   given: { readonly id?: string | undefined; readonly secret?: string | undefined } = {},
 ): Promise<NewOAuthClient> {
   const secret = draft.public ? null : (given.secret ?? w.ids.secret(SECRET_BYTES));
-  const id = given.id ?? w.ids.next(PREFIX.oauthClient);
+  const id = given.id ?? w.ids.next("cli_");
   const secret_hash = secret === null ? null : sha256(secret);
   const record = { id, ...draft, created_at: w.at, account_id, secret_hash };
   await w.tx.put(oauthClients, record);

@@ -1,6 +1,6 @@
 // Realistic payloads for test deliveries (contract, part 6): one for each event type, in exactly the form that a real
 // event has. Their ids are new and belong to nothing.
-import { type EventType, PREFIX } from "./model.ts";
+import type { EventType } from "./model.ts";
 import type { Work } from "./work.ts";
 
 /** `data.object` of a sample event of the type. */
@@ -23,13 +23,13 @@ export function sampleObject({ ids, at }: Pick<Work, "ids" | "at">, type: EventT
         { name: "revenue", type: "number" },
         { name: "ordered_at", type: "datetime" },
       ];
-      const source = { id: ids.next(PREFIX.dataSource), name: "Orders", type: "csv", app_id: null };
+      const source = { id: ids.next("ds_"), name: "Orders", type: "csv", app_id: null };
       return { ...source, status: "ready", columns, row_count: 1_284, error: null, ...times };
     }
     case "user.interaction": {
       const data_point = { x: "2026-03", y: 48_250, category: "North" };
       const what = { interaction_type: "chart_click", chart_id: "revenue-by-month", data_point };
-      return { app_id: id, user_id: ids.next(PREFIX.user), ...what };
+      return { app_id: id, user_id: ids.next("usr_"), ...what };
     }
   }
 }

@@ -17,7 +17,7 @@ import { addAccount, OWNER_EMAIL } from "./account.ts";
 import { addApiKey, apiKeyDraft, pinnedKey } from "./api-keys.ts";
 import { addApp, appDraft } from "./apps.ts";
 import { addDataSource, type DataSourceDraft, dataSourceDraft } from "./data-sources.ts";
-import { ACCOUNT_STATES, type AccountRecord, PREFIX } from "./model.ts";
+import { ACCOUNT_STATES, type AccountRecord } from "./model.ts";
 import { addOAuthClient, oauthClientDraft } from "./oauth-clients.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { addUser, userDraft } from "./users.ts";
@@ -45,7 +45,7 @@ const dataSourceSeed: Schema<{ readonly id: string | undefined; readonly draft: 
   check(value, path, faults) {
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     const { id, ...draft } = isObject ? { id: undefined, ...value } : { id: undefined };
-    const given = id === undefined ? undefined : idWith(PREFIX.dataSource).check(id, [...path, "id"], faults);
+    const given = id === undefined ? undefined : idWith("ds_").check(id, [...path, "id"], faults);
     return { id: given, draft: dataSourceDraft.check(isObject ? draft : value, path, faults) };
   },
 };
@@ -74,13 +74,13 @@ const seedMembers = (webhook: ReturnType<typeof webhookDraft>) =>
         name: text({ min: 1, max: 200, notBlank: true }),
         state: withDefault(oneOf(ACCOUNT_STATES), "active"),
         api_keys: many(object({ name: apiKeyDraft.members.name, key: pinnedKey })),
-        users: many(object({ id: idWith(PREFIX.user), ...userDraft.members })),
+        users: many(object({ id: idWith("usr_"), ...userDraft.members })),
         oauth_clients: many(
-          object({ id: idWith(PREFIX.oauthClient), client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
+          object({ id: idWith("cli_"), client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
         ),
         apps: many(object({ id: idWith("app_"), ...appDraft.members })),
         data_sources: many(dataSourceSeed),
-        webhooks: many(object({ id: idWith(PREFIX.webhook), ...webhook.members })),
+        webhooks: many(object({ id: idWith("wh_"), ...webhook.members })),
       }),
       { min: 1, max: ITEMS_MAX },
     ),

@@ -22,13 +22,17 @@ export interface SignedIn {
   readonly account: AccountRecord;
 }
 
+/** A user with the account that the user belongs to; undefined where either is gone. */
+export async function userIn(reader: Reader, userId: string): Promise<SignedIn | undefined> {
+  const user = await reader.get(users, userId);
+  const account = user && (await reader.get(accounts, user.account_id));
+  return account && { user, account };
+}
+
 /** Who is signed in with this secret; undefined where nobody is. */
 export async function sessionOf(reader: Reader, secret: string, now: number): Promise<SignedIn | undefined> {
   const session = await reader.get(sessions, sha256(secret));
-  if (session === undefined || now >= instant(session.expires_at)) return undefined;
-  const user = await reader.get(users, session.user_id);
-  const account = user && (await reader.get(accounts, user.account_id));
-  return account && { user, account };
+  return session && now < instant(session.expires_at) ? userIn(reader, session.user_id) : undefined;
 }
 
 /**

@@ -3,7 +3,7 @@
 import { decide } from "../decisions.ts";
 import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { PREFIX, SCOPES, scope, type UserRecord, users } from "./model.ts";
+import { SCOPES, scope, type UserRecord, users } from "./model.ts";
 import { owned } from "./owned.ts";
 import { Refusal, refuse } from "./refusal.ts";
 import { newSignIn } from "./sessions.ts";
@@ -54,7 +54,7 @@ export async function addUser(
   w: Work,
   account_id: string,
   draft: UserDraft,
-  id = w.ids.next(PREFIX.user),
+  id = w.ids.next("usr_"),
 ): Promise<UserRecord | Refusal> {
   const taken = await emailTaken(w.tx, account_id, draft.email);
   if (taken) return taken;

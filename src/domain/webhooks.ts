@@ -16,7 +16,7 @@ import {
 } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { cancelPending } from "./deliveries.ts";
-import { EVENT_TYPES, eventType, PREFIX, type WebhookRecord, webhooks } from "./model.ts";
+import { EVENT_TYPES, eventType, type WebhookRecord, webhooks } from "./model.ts";
 import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -52,7 +52,7 @@ export async function addWebhook(
   w: Work,
   account_id: string,
   { secret = w.ids.secret(SECRET_BYTES), ...draft }: WebhookDraft,
-  id = w.ids.next(PREFIX.webhook),
+  id = w.ids.next("wh_"),
 ): Promise<WebhookRecord> {
   const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
   const webhook = { id, ...draft, ...untried, secret, created_at: w.at, updated_at: w.at, account_id };
