@@ -18,10 +18,10 @@ import { type Standing, States } from "./embedding/states.ts";
 import { type FaultMark, type FaultRule, Faults, type GivenFault } from "./http/faults.ts";
 import { ServiceLinks } from "./http/links.ts";
 import { routes } from "./http/routes.ts";
+import { Turns } from "./kit/background.ts";
 import type { AdjustableClock, Ran } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import type { Log } from "./kit/log.ts";
-import { Turns } from "./kit/turns.ts";
 import type { Settings } from "./options.ts";
 import type { EventEnvelope } from "./receiver.ts";
 import { Server } from "./server.ts";
@@ -61,9 +61,9 @@ export class Service implements AsyncDisposable {
     this.store = store;
     this.#journals = new Journals(clock);
     const chaos = new Chaos({
-      clock,
+      ...{ store, clock },
       onStrike: (id, attempt, effect) => this.#journals.disturbed(id, attempt, effect),
-      onRelease: () => this.#server.workers.wake(),
+      inBackground: (what, work) => this.#server.workers.run(what, work),
     });
     this.chaos = new Rules("chaos", chaosRule, chaos);
     this.clock = new ServiceClock(clock, (by_ms) => this.#advance(by_ms));

@@ -180,6 +180,8 @@ export interface WebhookRecord extends Changeable {
   readonly old_secret_until: string | null;
   /** Since when no attempt has succeeded: the first failure after the last success; null while all is well. */
   readonly failing_since: string | null;
+  /** How often it was switched off, where it was: each time its deliveries begin a new queue. */
+  readonly times_off?: number;
 }
 export const webhooks = collection<WebhookRecord>()({
   name: "webhooks",
@@ -251,7 +253,7 @@ export interface DeliveryRecord extends Made {
    * "2" to be tried again, each followed by the time it is due. Compared as text, the first is the next to go.
    */
   readonly queue: string | null;
-  /** The webhook while something is to be sent, null afterwards. */
+  /** Its webhook's queue when it was queued (see `queueOf`) while something is to be sent, null afterwards. */
   readonly queue_of: string | null;
 }
 export const deliveries = collection<DeliveryRecord>()({
@@ -285,7 +287,7 @@ export const clockRecords = collection<Stored & { readonly at: string }>()({ nam
 
 /** What commits tell (`Tx.tell`), each with the id that is its subject. */
 export const TOPIC = {
-  /** The webhook whose deliveries have changed: there may be something to send. */
+  /** The queue (or webhook) whose deliveries have changed: there may be something to send or to cancel. */
   queue: "queue",
   /** The data source that waits to be processed. */
   data: "data",

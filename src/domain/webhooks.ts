@@ -1,5 +1,5 @@
-// Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where. What a change means for deliveries
-// that wait is settled in its own transaction; sending is the outbox's. Which URLs are allowed is the delivery layer's to
+// Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where. What waits for one that is
+// deleted or switched off is the outbox's to cancel, as sending is. Which URLs are allowed is the delivery layer's to
 // say and comes in as a function.
 import { decide } from "../decisions.ts";
 import { iso } from "../kit/clock.ts";
@@ -15,7 +15,7 @@ import {
   withDefault,
 } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { cancelPending } from "./deliveries.ts";
+import { leavingQueue } from "./deliveries.ts";
 import { EVENT_TYPES, eventType, type WebhookRecord, webhooks } from "./model.ts";
 import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
@@ -60,17 +60,16 @@ export async function addWebhook(
   return webhook;
 }
 
-const own = owned(webhooks, "webhook", { changing, removing: (w, { id }) => cancelPending(w.tx, id) });
+const own = owned(webhooks, "webhook", { changing, removing: async (w, webhook) => leavingQueue(w.tx, webhook) });
 export const { get: getWebhook, list: listWebhooks, change: changeWebhook, remove: removeWebhook } = own;
 
-/** Switching off cancels what waits; switching on again forgets why it was off. */
+/** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
 async function changing(w: Work, after: WebhookRecord, before: WebhookRecord): Promise<WebhookRecord> {
-  const { id, url, active, secret } = before;
-  if (active && !after.active) await cancelPending(w.tx, id);
+  const { url, active, secret } = before;
   const switched = after.active !== active;
   const rotated = { old_secret: secret, old_secret_until: iso(w.now + ROTATION_MS) };
   return {
-    ...after,
+    ...(active && switched ? leavingQueue(w.tx, after) : after),
     updated_at: w.at,
     ...(after.secret !== secret && rotated),
     ...(switched && { disabled_reason: null }),

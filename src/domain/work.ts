@@ -23,7 +23,7 @@ export interface UnitParts {
   readonly ids: Ids;
 }
 
-/** Writes last in a transaction that is about to commit. */
+/** Called last in each transaction that is about to commit, with what the work answered. */
 export type Finish = (w: Work, value: unknown) => Promise<void>;
 
 export class Unit implements UnitParts {
@@ -50,7 +50,7 @@ export class Unit implements UnitParts {
         const w: Work = { tx, now, at: iso(now), ids, cause };
         const value = await work(w);
         if (value instanceof Refusal) throw value; // on its way through the store, which undoes everything
-        if (this.#finish !== undefined) await this.#finish(w, value);
+        await this.#finish?.(w, value);
         return value;
       });
     } catch (error) {

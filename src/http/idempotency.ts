@@ -1,6 +1,6 @@
 // Idempotency-Key on a POST (contract, part 4): the first answer is written in the very transaction of the change, so a
-// crash leaves both or neither, and comes again for the same request within 24 hours. Server errors are not kept, and
-// what is shown once is null in what is kept.
+// crash leaves both or neither, and comes again for the same request within 24 hours. A refusal changed nothing: it is not
+// kept and is judged anew. What is shown once is null in what is kept.
 import { createHash } from "node:crypto";
 import { decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
@@ -73,11 +73,6 @@ export class Once {
       expires_at: iso(this.#clock.now() + KEEP_MS),
       all: "idempotency",
     });
-  }
-
-  /** Keeps the answer of a request that changed nothing. */
-  keep(reply: Reply): Promise<void> {
-    return this.#store.transact((tx) => this.write(tx, reply));
   }
 }
 

@@ -131,7 +131,7 @@ export class Router {
     return this.#once(request, new Once(unit, caller, key, call, body.bytes), body);
   }
 
-  /** Replays what the key's first request was answered, or answers it now and keeps the answer. */
+  /** Replays what the key's first success was, or answers now and keeps a success. */
   async #once(request: Request, once: Once, body: Body): Promise<Answer> {
     const before = await once.begin();
     if (before) return before;
@@ -141,9 +141,7 @@ export class Router {
       return once.write(w.tx, { ...replyOf(row, presented), body: presented.kept ?? presented.text });
     });
     try {
-      const answer = await this.#operate(request, unit, body);
-      if (answer instanceof Refusal) await once.keep(problem(answer, call.id, this.#parts.services.links));
-      return answer;
+      return await this.#operate(request, unit, body);
     } finally {
       await once.end();
     }
