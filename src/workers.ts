@@ -2,8 +2,7 @@
 // is to be done stands in the store, so a stop loses nothing and a start takes it all up again; what commits tell meanwhile
 // only says where to look.
 import type { Outbox } from "./delivery/outbox.ts";
-import { processDataSource } from "./domain/data-processing.ts";
-import { unprocessed } from "./domain/data-sources.ts";
+import { processDataSource, unprocessed } from "./domain/data-sources.ts";
 import { dueDeliveries } from "./domain/deliveries.ts";
 import { Forgetting } from "./domain/forgetting.ts";
 import { type DeliveryRecord, TOPIC } from "./domain/model.ts";
@@ -44,7 +43,7 @@ export class Workers {
       look(TOPIC.data, (id) => this.#process(id)),
       look(TOPIC.events, (id) => this.#forgetting.notify(id)),
     ];
-    await this.#forgetting.look();
+    this.#forgetting.start();
     await this.#outbox.start();
     for (const id of await unprocessed(store)) this.#process(id);
   }

@@ -3,7 +3,7 @@
 import { decide } from "../decisions.ts";
 import { type Instant, instant } from "../kit/clock.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
-import { deliveries, events, PREFIX, TOPIC, webhooks } from "./model.ts";
+import { deliveries, events, TOPIC, webhooks } from "./model.ts";
 import type { Reader, Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
@@ -28,7 +28,7 @@ export const queueOf = ({ id, times_off = 0 }: WebhookRecord): string => (times_
 /** The delivery of an event, to be attempted at once. */
 export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord): DeliveryRecord {
   return {
-    id: w.ids.next(PREFIX.delivery),
+    id: w.ids.next("dlv_"),
     webhook_id: webhook.id,
     event_id: event.id,
     event_type: event.type,
