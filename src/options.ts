@@ -2,8 +2,7 @@
 // text becomes a value. The same table serves the command line and `startService`, so that neither knows a setting that
 // the other does not. A wrong value is an OptionError that names the setting and says what to do.
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
-import { ANSWER_MS, WEBHOOK_CONCURRENCY } from "./delivery/defaults.ts";
-import { RETRY_WAITS_MS, retrySchedule } from "./delivery/schedule.ts";
+import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule, WEBHOOK_CONCURRENCY } from "./delivery/schedule.ts";
 import { pinnedKey } from "./domain/api-keys.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";

@@ -61,9 +61,9 @@ export class Service implements AsyncDisposable {
     this.store = store;
     this.#journals = new Journals(clock);
     const chaos = new Chaos({
-      clock,
+      ...{ store, clock },
       onStrike: (id, attempt, effect) => this.#journals.disturbed(id, attempt, effect),
-      onRelease: () => this.#server.workers.wake(),
+      inBackground: (what, work) => this.#server.workers.run(what, work),
     });
     this.chaos = new Rules("chaos", chaosRule, chaos);
     this.clock = new ServiceClock(clock, (by_ms) => this.#advance(by_ms));

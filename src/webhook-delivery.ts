@@ -31,7 +31,6 @@ export function webhookOutbox(
   const parts = {
     store,
     clock,
-    gate: chaos,
     retryWaits_ms: settings.retrySchedule,
     userAgent: `AppHostingService/${VERSION}`,
     concurrency: settings.webhookConcurrency,

@@ -2,8 +2,8 @@
 // is to be done stands in the store, so a stop loses nothing and a start takes it all up again; what commits tell meanwhile
 // only says where to look.
 import type { Outbox } from "./delivery/outbox.ts";
-import { processDataSource } from "./domain/data-processing.ts";
-import { unprocessed } from "./domain/data-sources.ts";
+import { processDataSource, unprocessed } from "./domain/data-sources.ts";
+import { dueDeliveries } from "./domain/deliveries.ts";
 import { Forgetting } from "./domain/forgetting.ts";
 import { type DeliveryRecord, TOPIC } from "./domain/model.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";
@@ -35,7 +35,7 @@ export class Workers {
     const { store } = this.#unit;
     const look = (topic: string, heard: (id: string) => void) =>
       store.hear(topic, (id) => {
-        for (const resolve of this.#stirring.splice(0)) resolve();
+        this.#stir();
         heard(id);
       });
     this.#hearing = [
@@ -43,7 +43,7 @@ export class Workers {
       look(TOPIC.data, (id) => this.#process(id)),
       look(TOPIC.events, (id) => this.#forgetting.notify(id)),
     ];
-    await this.#forgetting.look();
+    this.#forgetting.start();
     await this.#outbox.start();
     for (const id of await unprocessed(store)) this.#process(id);
   }
@@ -70,16 +70,15 @@ export class Workers {
     return new Promise((resolve) => this.#stirring.push(resolve));
   }
 
-  /** Has every queue looked at again. */
-  wake(): void {
-    if (this.#hearing.length === 0) return;
-    this.#background.run("webhook deliveries", () => this.#outbox.start());
-    for (const resolve of this.#stirring.splice(0)) resolve();
+  /** Does work that nobody waits for, except who waits for all of it. */
+  run(what: string, work: () => Promise<void>): void {
+    this.#background.run(what, work);
+    this.#stir();
   }
 
   /** The deliveries that are due now and not attempted. */
   pending(): Promise<readonly DeliveryRecord[]> {
-    return this.#outbox.pending();
+    return dueDeliveries(this.#unit.store, this.#unit.clock.now());
   }
 
   /** Ends what is under way; it may be started again. */
@@ -91,6 +90,10 @@ export class Workers {
     await this.#background.idle();
     await this.#outbox.stop();
     this.#outbox = this.#makeOutbox();
+  }
+
+  #stir(): void {
+    for (const resolve of this.#stirring.splice(0)) resolve();
   }
 
   #process(id: string): void {

@@ -349,12 +349,13 @@ choice(
 
 choice(
   "3.delivery-cancelled",
-  "switching the webhook off cancels what waits, in the same answer",
+  "switching the webhook off cancels what waits, behind the answer",
   MANUAL,
   async (context) => {
     const { api } = context;
     const { webhook, received, advance } = await retries(context, [500]);
     await api.patch(`/webhooks/${webhook.id}`, { active: false });
+    await context.service.settled();
     const [delivery] = await logOf(api, webhook);
     assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["cancelled", null]);
     await advance(360_000_000);

@@ -13,13 +13,6 @@ export interface Table {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** Names, how many rows there are, and the cells of all rows one behind the other. */
-interface Cells {
-  readonly names: readonly string[];
-  readonly count: number;
-  readonly cells: readonly Cell[];
-}
-
 /** A way to read a column: taken where all its cells but the nulls fit. */
 interface Reading {
   readonly type: Column["type"];
@@ -30,8 +23,8 @@ interface Reading {
 /** Wider tables are nearly always a list whose rows and columns were confused. */
 export const COLUMNS_MAX = decide("8.bounds").columns;
 
-/** No CSV that fits in a body has more; rows of JSON that leave members out could, a hundred times over. */
-export const CELLS_MAX = 10_485_760;
+/** More than anybody looks at, and still read in a moment; rows of JSON that leave members out count whole. */
+export const CELLS_MAX = 1_000_000;
 
 const asIs = (cell: Cell): Cell => cell;
 const datetime: Reading = {
@@ -39,20 +32,20 @@ const datetime: Reading = {
   fits: (cell) => typeof cell === "string" && isDateTime(cell),
   read: asIs,
 };
+const string: Reading = { type: "string", fits: () => true, read: String };
 
-const JSON_READINGS = {
-  number: { type: "number", fits: (cell) => typeof cell === "number", read: asIs },
-  boolean: { type: "boolean", fits: (cell) => typeof cell === "boolean", read: asIs },
+const JSON_READINGS: readonly Reading[] = [
+  { type: "number", fits: (cell) => typeof cell === "number", read: asIs },
+  { type: "boolean", fits: (cell) => typeof cell === "boolean", read: asIs },
   datetime,
-  string: { type: "string", fits: () => true, read: String },
-} satisfies Record<string, Reading>;
-
-const CSV_READINGS = {
-  number: { type: "number", fits: isPlainNumber, read: Number },
-  boolean: { type: "boolean", fits: (cell) => cell === "true" || cell === "false", read: (cell) => cell === "true" },
+  string,
+];
+const CSV_READINGS: readonly Reading[] = [
+  { type: "number", fits: isPlainNumber, read: Number },
+  { type: "boolean", fits: (cell) => cell === "true" || cell === "false", read: (cell) => cell === "true" },
   datetime,
-  string: { type: "string", fits: () => true, read: asIs },
-} satisfies Record<string, Reading>;
+  string,
+];
 
 /**
  * A column has the first type that all its values have: of JSON, datetime is text that is ISO 8601 throughout, and where
@@ -79,10 +72,7 @@ export function tableOfObjects(objects: readonly Row[]): Table | string {
   const cells = new Array<Cell>(objects.length * width).fill(null);
   for (const [at, object] of objects.entries())
     for (const [name, cell] of Object.entries(object)) cells[at * width + (places.get(name) ?? 0)] = cell;
-  return typed(
-    { names: [...places.keys()], count: objects.length, cells },
-    ORDER.map((type) => JSON_READINGS[type]),
-  );
+  return typed([...places.keys()], objects.length, cells, inOrder(JSON_READINGS));
 }
 
 /** Parsed CSV as a table; a text says why not. */
@@ -90,10 +80,7 @@ export function tableOfCsv({ header, fields }: CsvTable): Table | string {
   const tooLarge = unfitSize(header.length, fields.length);
   if (tooLarge !== undefined) return tooLarge;
   const cells = fields.map((field) => (field === "" ? null : field));
-  return typed(
-    { names: header, count: fields.length / header.length, cells },
-    ORDER.map((type) => CSV_READINGS[type]),
-  );
+  return typed(header, fields.length / header.length, cells, inOrder(CSV_READINGS));
 }
 
 function unfitSize(columns: number, cells: number): string | undefined {
@@ -102,7 +89,11 @@ function unfitSize(columns: number, cells: number): string | undefined {
   return undefined;
 }
 
-function typed({ names, count, cells }: Cells, readings: readonly Reading[]): Table {
+const inOrder = (readings: readonly Reading[]): readonly Reading[] =>
+  ORDER.flatMap((type) => readings.filter((reading) => reading.type === type));
+
+/** `cells` are those of all rows one behind the other. */
+function typed(names: readonly string[], count: number, cells: readonly Cell[], readings: readonly Reading[]): Table {
   const width = names.length;
   const chosen = names.map((_, column) => readingOf(cells, column, width, readings));
   const columns = names.map((name, column) => ({ name, type: chosen[column]?.type ?? EMPTY_COLUMN }));
@@ -117,17 +108,10 @@ function typed({ names, count, cells }: Cells, readings: readonly Reading[]): Ta
 
 /** The first reading that all values of the column fit; none where there is no value. */
 function readingOf(cells: readonly Cell[], column: number, width: number, readings: readonly Reading[]) {
-  let empty = true;
-  const fitting = readings.find(({ fits }) => {
-    for (let at = column; at < cells.length; at += width) {
-      const cell = cells[at] ?? null;
-      if (cell === null) continue;
-      empty = false;
-      if (!fits(cell)) return false;
-    }
-    return true;
-  });
-  return empty ? undefined : fitting;
+  const values: Cell[] = [];
+  for (let at = column; at < cells.length; at += width) values.push(cells[at] ?? null);
+  const held = values.filter((cell) => cell !== null);
+  return held.length === 0 ? undefined : readings.find(({ fits }) => held.every(fits));
 }
 
 /** Decimal digits as JSON writes them, without exponent; a whole number only as far as it is exact. */

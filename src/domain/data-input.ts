@@ -14,7 +14,7 @@ import {
   unfitText,
   withDefault,
 } from "../kit/schema.ts";
-import type { Row } from "./columns.ts";
+import { COLUMNS_MAX, type Row } from "./columns.ts";
 
 /** A fault in one row is mostly a fault in all; the answer says how many more there are. */
 const FAULTS_LISTED = 20;
@@ -25,28 +25,31 @@ const scalar = { type: ["string", "number", "boolean", "null"] };
 export const flatRows: Schema<readonly Row[]> = {
   json: { type: "array", items: { type: "object", additionalProperties: scalar } },
   check(value, path, faults) {
-    const rows: unknown = value;
-    if (!Array.isArray(rows)) faults.push({ path, detail: "must be an array of flat objects" });
-    else {
-      let found = 0;
-      for (const fault of faultsOf(rows)) {
-        if (found < FAULTS_LISTED) faults.push({ ...fault, path: [...path, ...fault.path] });
-        found += 1;
-      }
-      const more = found - FAULTS_LISTED;
-      if (more > 0) faults.push({ path, detail: `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed` });
+    let found = 0;
+    for (const fault of faultsOf(value)) {
+      if (found < FAULTS_LISTED) faults.push({ ...fault, path: [...path, ...fault.path] });
+      found += 1;
     }
-    return trusted(rows); // every row and value was looked at above
+    const more = found - FAULTS_LISTED;
+    if (more > 0) faults.push({ path, detail: `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed` });
+    return trusted(value); // every row and value was looked at above
   },
 };
 
-function* faultsOf(rows: readonly unknown[]): Generator<Fault> {
-  for (const [at, row] of rows.entries()) {
+function* faultsOf(data: unknown): Generator<Fault> {
+  const rows: readonly unknown[] | undefined = Array.isArray(data) ? data : undefined;
+  if (rows === undefined) yield { path: [], detail: "must be an array of flat objects" };
+  for (const [at, row] of (rows ?? []).entries()) {
     if (typeof row !== "object" || row === null || Array.isArray(row)) {
       yield { path: [at], detail: "must be a flat object" };
       continue;
     }
-    for (const [name, value] of Object.entries(row)) {
+    const members = Object.entries(row);
+    if (members.length > COLUMNS_MAX) {
+      yield { path: [at], detail: `must have ${COLUMNS_MAX} members at most` };
+      continue;
+    }
+    for (const [name, value] of members) {
       const unfitName = unfitText(name);
       if (unfitName !== undefined) yield { path: [at], detail: `has a member whose name ${unfitName}` };
       const unfit = unfitCell(value);

@@ -44,9 +44,11 @@ export async function getDelivery(
 /** Queues the delivery once more, ahead of what waits. What the schedule has in store for it stays beside that. */
 export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: string) =>
   unit.transact<DeliveryRecord>(async (w) => {
+    const webhook = await getWebhook(w.tx, caller, webhookId);
+    if (webhook instanceof Refusal) return webhook;
     const delivery = await getDelivery(w.tx, caller, webhookId, id);
     if (delivery instanceof Refusal) return delivery;
-    const asked = askedAgain(delivery, w.at);
+    const asked = askedAgain(delivery, webhook, w.at);
     await putDelivery(w.tx, asked);
     return asked;
   });

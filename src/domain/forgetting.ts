@@ -1,58 +1,50 @@
 // What goes (contract, part 6): what is over its time, and of each account the events and the traces of deleted apps past
 // the number kept. It runs behind the requests and in steps of bounded size. Nothing depends on it: whether something has
 // expired is judged at each use.
+import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
 import { type Clock, type Instant, instant, iso, type Scheduled } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import { dropIfOver } from "./deliveries.ts";
 import { EVENT_TYPES, type EventType, events, goneDeployments, idempotency, signIns } from "./model.ts";
 import { grants, refreshTokens, sessions } from "./oauth/model.ts";
 import type { Collection, Reader, Scalar, Store, Stored, Tx } from "./store.ts";
 
-export const KEPT = decide("6.events-kept", 10_000, {
-  open: "how long events and their deliveries are kept",
-  why: "an account's newest ones are what a person looks at; what is still to be sent is kept whatever its age",
-});
+export const KEPT = decide("8.bounds").events;
 
 const STEP = 100;
 /** How often it is looked for what expires, where nothing is known to. */
 const LOOK_AGAIN_MS = 3_600_000;
 
-/** A list of records that may go at the time in one of their fields. */
 interface Expiring {
   readonly what: string;
-  /** When its oldest record goes. */
-  next(reader: Reader): Promise<string | undefined>;
-  /** Removes the oldest that are over. */
-  forget(tx: Tx, at: string): Promise<void>;
+  /** Removes a step of what is over at that time; answers when the next record goes. */
+  forget(tx: Tx, at: string): Promise<string | undefined>;
 }
 
-/** `from` has an index `expiry` by its field `all`, in the order of the time that `goes` reads. */
-function expiring<R extends Stored & { readonly all: string }, U extends string>(
+/** The records of `from` may go at the time that `goes` reads, in whose order its index `expiry` has them. */
+const expiring = <R extends Stored & { readonly all: string }, U extends string>(
   what: string,
   from: Collection<R, "expiry", U>,
-  all: R["all"],
   goes: (record: R) => string,
-): Expiring {
-  const oldest = (reader: Reader, limit: number) => reader.page(from, "expiry", [all], { offset: 0, limit });
-  return {
-    what: `expiry of ${what}`,
-    next: async (reader) => (await oldest(reader, 1)).map(goes)[0],
-    forget: async (tx, at) => {
-      for (const record of await oldest(tx, STEP)) if (goes(record) <= at) await tx.remove(from, record.id);
-    },
-  };
-}
+): Expiring => ({
+  what: `expiry of ${what}`,
+  async forget(tx, at) {
+    const oldest = await tx.page(from, "expiry", [from.name], { offset: 0, limit: STEP + 1 });
+    const over = oldest.slice(0, STEP).filter((record) => goes(record) <= at);
+    for (const { id } of over) await tx.remove(from, id);
+    return oldest.slice(over.length).map(goes)[0];
+  },
+});
 
 const EXPIRING: readonly Expiring[] = [
-  expiring("kept answers", idempotency, "idempotency", ({ expires_at }) => expires_at),
-  expiring("sign-in links", signIns, "sign_ins", ({ expires_at }) => expires_at),
-  expiring("sessions", sessions, "sessions", ({ expires_at }) => expires_at),
-  expiring("grants", grants, "grants", ({ expires_at }) => expires_at),
-  expiring("refresh tokens", refreshTokens, "refresh_tokens", ({ forget_at }) => forget_at),
+  expiring("kept answers", idempotency, ({ expires_at }) => expires_at),
+  expiring("sign-in links", signIns, ({ expires_at }) => expires_at),
+  expiring("sessions", sessions, ({ expires_at }) => expires_at),
+  expiring("grants", grants, ({ expires_at }) => expires_at),
+  expiring("refresh tokens", refreshTokens, ({ forget_at }) => forget_at),
 ];
 
-export interface ForgettingParts {
+interface Parts {
   readonly store: Store;
   readonly clock: Clock;
   readonly background: Background;
@@ -60,29 +52,42 @@ export interface ForgettingParts {
 }
 
 export class Forgetting {
-  readonly #parts: ForgettingParts;
+  readonly #parts: Parts;
   readonly #told = new Set<string>();
   #timer: Scheduled | undefined;
   #stopped = false;
 
-  constructor(parts: ForgettingParts) {
+  constructor(parts: Parts) {
     this.#parts = parts;
   }
 
-  /** Finds out what expires next. Called at the start and before the clock is moved by hand. */
+  /** Looks at once, by the clock, and from then on. */
+  start(): void {
+    this.#arm(this.#parts.clock.now(), null);
+  }
+
+  /** Forgets what has expired and finds out what goes next. Called also before the clock is moved by hand. */
   async look(): Promise<void> {
-    const { store, clock } = this.#parts;
-    let [next, what]: [Instant, string | null] = [clock.now() + LOOK_AGAIN_MS, null];
-    for (const list of EXPIRING) {
-      const at = await list.next(store);
-      if (at !== undefined && instant(at) < next) [next, what] = [instant(at), list.what];
+    const { store, clock, onError } = this.#parts;
+    const now = clock.now();
+    let [next, what]: [Instant, string | null] = [now + LOOK_AGAIN_MS, null];
+    try {
+      for (const list of EXPIRING) {
+        let goes: string | undefined;
+        do goes = await store.transact((tx) => list.forget(tx, iso(now)));
+        while (goes !== undefined && instant(goes) <= now);
+        if (goes !== undefined && instant(goes) < next) [next, what] = [instant(goes), list.what];
+      }
+    } catch (error) {
+      onError(error, "forgetting what has expired");
+      [next, what] = [now + LOOK_AGAIN_MS, null];
     }
     this.#arm(next, what);
   }
 
   /** The account has new events. What is told within one turn of the event loop is one sweep. */
   notify(accountId: string): void {
-    if (this.#told.size === 0) this.#parts.background.run("forgetting old events", () => this.#sweepTold());
+    if (this.#told.size === 0) this.#parts.background.run(OLD_EVENTS, () => this.#sweepTold());
     this.#told.add(accountId);
   }
 
@@ -93,21 +98,7 @@ export class Forgetting {
 
   #arm(at: Instant, what: string | null): void {
     this.#timer?.cancel();
-    if (!this.#stopped) this.#timer = this.#parts.clock.schedule(at, what, () => this.#expire());
-  }
-
-  async #expire(): Promise<void> {
-    const { store, clock, onError } = this.#parts;
-    try {
-      const at = iso(clock.now());
-      for (const list of EXPIRING)
-        for (let next = await list.next(store); next !== undefined && next <= at; next = await list.next(store))
-          await store.transact((tx) => list.forget(tx, at));
-      await this.look();
-    } catch (error) {
-      onError(error, "forgetting what has expired");
-      this.#arm(clock.now() + LOOK_AGAIN_MS, null);
-    }
+    if (!this.#stopped) this.#timer = this.#parts.clock.schedule(at, what, () => this.look());
   }
 
   async #sweepTold(): Promise<void> {
@@ -115,10 +106,12 @@ export class Forgetting {
     await new Promise(setImmediate);
     for (const id of this.#told) {
       this.#told.delete(id);
-      await sweep(store, id).catch((error: unknown) => onError(error, "forgetting old events"));
+      await sweep(store, id).catch((error: unknown) => onError(error, OLD_EVENTS));
     }
   }
 }
+
+const OLD_EVENTS = "forgetting old events";
 
 /** Removes what the account has past the number kept. */
 export async function sweep(store: Store, accountId: string): Promise<void> {

@@ -3,7 +3,7 @@
 import { type Infer, nullable, object, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
-import { EMITS, recordEvent } from "./events.ts";
+import { recordEvent } from "./events.ts";
 import type { EventRecord } from "./model.ts";
 import { Refusal } from "./refusal.ts";
 import type { Unit } from "./work.ts";
@@ -18,9 +18,8 @@ export const interaction = object({
 });
 
 /** Records that a user did something in the app. */
-export const interact = (unit: Unit, caller: Caller, appId: string, done: Infer<typeof interaction>) =>
+export const interact = (unit: Unit, caller: Caller, app_id: string, done: Infer<typeof interaction>) =>
   unit.transact<EventRecord>(async (w) => {
-    const app = await getApp(w.tx, caller, appId);
-    if (app instanceof Refusal) return app;
-    return recordEvent(w, caller.account, EMITS.interact, { app_id: appId, ...done });
+    const app = await getApp(w.tx, caller, app_id);
+    return app instanceof Refusal ? app : recordEvent(w, caller.account, "user.interaction", { app_id, ...done });
   });

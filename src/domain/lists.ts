@@ -1,13 +1,10 @@
 // What every list has in common (spec part 4, query parameters of GET /apps; contract part 4).
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { fromText, object, whole, withDefault } from "../kit/schema.ts";
 import type { Collection, Reader, Scalar, Span, Stored } from "./store.ts";
 
 export const LIMIT_DEFAULT = 20;
-export const LIMIT_MAX = decide("8.max-limit", 100, {
-  open: "the maximum value of limit",
-  why: "a page stays small enough to be built in one go, and round",
-});
+export const LIMIT_MAX = decide("8.max-limit");
 
 /** The parameters of every list: limit 1-100 (20), offset 0 or more (0). */
 export const spanParameters = {

@@ -1,18 +1,7 @@
 // The records that the service keeps (spec part 2; contract part 2) and the lists they are read by. A record holds the
 // resource's own fields and, behind them, what only the server needs; `views` in http/ names what goes out.
-import { decide } from "../kit/decisions.ts";
 import { oneOf } from "../kit/schema.ts";
 import { collection, type Stored } from "./store.ts";
-
-/** How the ids begin for which the specification shows no prefix; `app_`, `dep_`, `evt_` and `acc_` are its own. */
-export const PREFIX = decide(
-  "2.id-prefixes",
-  { dataSource: "ds_", user: "usr_", webhook: "wh_", delivery: "dlv_", apiKey: "key_", oauthClient: "cli_" },
-  {
-    open: "the identifiers of webhooks, data sources, users and what this server adds",
-    why: "in the style of those that are shown: an id says what it belongs to, wherever it is pasted",
-  },
-);
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -29,20 +18,13 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 export const eventType = oneOf(EVENT_TYPES);
 
-export const DELIVERY_STATUSES = decide("3.delivery-statuses", ["pending", "succeeded", "failed", "cancelled"], {
-  open: "the values of the delivery status that the log shows",
-  why: "still to be sent, arrived, given up, or no longer wanted because the webhook was deleted or switched off",
-});
+export const DELIVERY_STATUSES = ["pending", "succeeded", "failed", "cancelled"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-export const ACCOUNT_STATES = decide("3.account-states", ["active", "limited", "suspended"], {
-  open: "the states of an account, which the causes of 403 only hint at",
-  why: "limited and suspended are the two that the failure causes name; active is the rest",
-});
+export const ACCOUNT_STATES = ["active", "limited", "suspended"] as const;
 export type AccountState = (typeof ACCOUNT_STATES)[number];
 
-export interface AccountRecord {
-  readonly id: string;
+export interface AccountRecord extends Stored {
   readonly name: string;
   readonly state: AccountState;
 }
@@ -72,8 +54,7 @@ export const apps = collection<AppRecord>()({
   indexes: { account: { by: ["account_id"] }, account_public: { by: ["account_id", "public"] } },
 });
 
-export interface DeploymentRecord {
-  readonly id: string;
+export interface DeploymentRecord extends Stored {
   readonly app_id: string;
   readonly name: string;
   readonly environment: string;
@@ -96,17 +77,13 @@ export const deployments = collection<DeploymentRecord>()({
  * A deployment that went with its app: nothing is left but that its address once led somewhere. Records made before they
  * were counted name no account; they stand in no list and stay.
  */
-export const goneDeployments = collection<{ readonly id: string; readonly account_id?: string }>()({
+export const goneDeployments = collection<Stored & { readonly account_id?: string }>()({
   name: "gone_deployments",
   indexes: { account: { by: ["account_id"] } },
 });
 
 /** Which app holds a custom domain; the id is the host name. */
-export interface DomainRecord {
-  readonly id: string;
-  readonly app_id: string;
-}
-export const domains = collection<DomainRecord>()({ name: "domains" });
+export const domains = collection<Stored & { readonly app_id: string }>()({ name: "domains" });
 
 export const COLUMN_TYPES = ["string", "number", "boolean", "datetime"] as const;
 export interface Column {
@@ -130,8 +107,7 @@ export const dataSources = collection<DataSourceRecord>()({
 });
 
 /** What was sent (`raw`, until processed) and what became of it (`rows`); the id is the data source's. */
-export interface DataRecord {
-  readonly id: string;
+export interface DataRecord extends Stored {
   readonly raw: string | readonly { readonly [column: string]: Cell }[] | null;
   readonly rows: readonly (readonly Cell[])[];
   /** The request that sent it, for the trace of the event that follows. */
@@ -183,8 +159,7 @@ export const oauthClients = collection<OAuthClientRecord>()({
 });
 
 /** A one-time link that signs a user in; the id is the SHA-256 of its token, hexadecimal. */
-export interface SignInRecord {
-  readonly id: string;
+export interface SignInRecord extends Stored {
   readonly user_id: string;
   readonly expires_at: string;
   readonly all: "sign_ins";
@@ -205,14 +180,15 @@ export interface WebhookRecord extends Changeable {
   readonly old_secret_until: string | null;
   /** Since when no attempt has succeeded: the first failure after the last success; null while all is well. */
   readonly failing_since: string | null;
+  /** How often it was switched off, where it was: each time its deliveries begin a new queue. */
+  readonly times_off?: number;
 }
 export const webhooks = collection<WebhookRecord>()({
   name: "webhooks",
   indexes: { account: { by: ["account_id"] } },
 });
 
-export interface EventRecord {
-  readonly id: string;
+export interface EventRecord extends Stored {
   readonly type: EventType;
   readonly created: string;
   /** The envelope as it goes out, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
@@ -277,7 +253,7 @@ export interface DeliveryRecord extends Made {
    * "2" to be tried again, each followed by the time it is due. Compared as text, the first is the next to go.
    */
   readonly queue: string | null;
-  /** The webhook while something is to be sent, null afterwards. */
+  /** Its webhook's queue when it was queued (see `queueOf`) while something is to be sent, null afterwards. */
   readonly queue_of: string | null;
 }
 export const deliveries = collection<DeliveryRecord>()({
@@ -292,8 +268,7 @@ export const deliveries = collection<DeliveryRecord>()({
 });
 
 /** The kept answer to a request with an Idempotency-Key; the id is a hash of credential and key. */
-export interface IdempotencyRecord {
-  readonly id: string;
+export interface IdempotencyRecord extends Stored {
   /** Hash of method, path and body. */
   readonly fingerprint: string;
   readonly status: number;
@@ -308,15 +283,11 @@ export const idempotency = collection<IdempotencyRecord>()({
 });
 
 /** The service's time when a snapshot was taken; nothing else writes here. */
-export interface ClockRecord {
-  readonly id: string;
-  readonly at: string;
-}
-export const clockRecords = collection<ClockRecord>()({ name: "clock" });
+export const clockRecords = collection<Stored & { readonly at: string }>()({ name: "clock" });
 
 /** What commits tell (`Tx.tell`), each with the id that is its subject. */
 export const TOPIC = {
-  /** The webhook whose deliveries have changed: there may be something to send. */
+  /** The queue (or webhook) whose deliveries have changed: there may be something to send or to cancel. */
   queue: "queue",
   /** The data source that waits to be processed. */
   data: "data",

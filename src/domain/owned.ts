@@ -64,4 +64,7 @@ export function owned<R extends Stored & { readonly account_id: string }, I exte
   return { get, list, change, remove };
 }
 
+/** A record as it stands in an answer and in an event: without whose it is. */
+export const shownFields = <R extends { readonly account_id: string }>({ account_id: _, ...fields }: R) => fields;
+
 type Sent<R> = { readonly [N in keyof R]?: unknown };

@@ -8,7 +8,6 @@ import {
   apps,
   type DeploymentRecord,
   deployments,
-  domains,
   goneDeployments,
 } from "./model.ts";
 import type { SignedIn } from "./sessions.ts";
@@ -40,9 +39,9 @@ export async function siteOf(reader: Reader, deploymentId: string): Promise<Site
 
 /** The site under a custom domain: the newest where the app has several live deployments under it. */
 export async function siteAt(reader: Reader, host: string): Promise<Site | undefined> {
-  if ((await reader.get(domains, host)) === undefined) return undefined;
   const count = await reader.count(deployments, "live_domain", [host]);
-  const [deployment] = await reader.page(deployments, "live_domain", [host], { offset: count - 1, limit: 1 });
+  const newest = { offset: Math.max(count - 1, 0), limit: 1 };
+  const [deployment] = await reader.page(deployments, "live_domain", [host], newest);
   return deployment && whole(reader, deployment);
 }
 

@@ -1,12 +1,12 @@
 // Users and their permissions (spec part 1; fields and rules: contract, parts 2 and 4). An e-mail address is one user of
 // the account, however it is capitalised, and an account never loses its last admin.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { PREFIX, SCOPES, scope, type UserRecord, users } from "./model.ts";
+import { SCOPES, scope, type UserRecord, users } from "./model.ts";
 import { owned } from "./owned.ts";
 import { Refusal, refuse } from "./refusal.ts";
-import { newSignIn } from "./sign-in.ts";
+import { newSignIn } from "./sessions.ts";
 import type { Tx } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -14,31 +14,17 @@ const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
 /** C0, DEL and C1: an address stands in the log and on the console. */
 const CONTROL = /\p{Cc}/u;
 
-const RULES = decide(
-  "2.user-request",
-  { email: { min: 3, max: 254 }, name: { max: 200 } },
-  {
-    open: "which fields of a user are required, and how long they may be",
-    why: "the address is what a user is known and signs in by, as long as mail allows; a name is for people",
-  },
-);
-
 export const userDraft = object({
   email: text({
-    ...RULES.email,
+    min: 3,
+    max: 254, // as mail has it
     pattern: EMAIL,
     says: "an e-mail address like name@example.com",
     format: "email",
     rule: (email) => (CONTROL.test(email) ? "must not contain a control character" : undefined),
   }),
-  name: withDefault(text(RULES.name), ""),
-  permissions: withDefault(
-    list(scope, { max: SCOPES.length, distinct: true }),
-    decide("2.user-permissions", [], {
-      open: "the fields of a user and how permissions are given",
-      why: "the five scopes are the permissions; a new user has none until somebody gives them",
-    }),
-  ),
+  name: withDefault(text({ max: decide("8.field-lengths").name }), ""),
+  permissions: withDefault(list(scope, { max: SCOPES.length, distinct: true }), []),
 });
 export const userChanges = changesOf(userDraft);
 
@@ -50,36 +36,29 @@ export interface NewUser {
 
 const emailKey = (email: string): string => email.toLowerCase();
 
-const derived = ({ email, permissions }: Pick<UserRecord, "email" | "permissions">) => ({
+type UserDraft = Infer<typeof userDraft>;
+
+/** What lists and unique keys need. */
+const derived = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
   email_key: emailKey(email),
   is_admin: permissions.includes("admin"),
 });
 
-export const createUser = (unit: Unit, caller: Caller, draft: Infer<typeof userDraft>) =>
+export const createUser = (unit: Unit, caller: Caller, draft: UserDraft) =>
   unit.transact<NewUser>(async (w) => {
     const record = await addUser(w, caller.account.id, draft);
-    if (record instanceof Refusal) return record;
-    return { record, signInToken: await newSignIn(w, record.id) };
+    return record instanceof Refusal ? record : { record, signInToken: await newSignIn(w, record.id) };
   });
 
 export async function addUser(
   w: Work,
-  accountId: string,
-  { email, name, permissions }: Infer<typeof userDraft>,
-  id?: string,
+  account_id: string,
+  draft: UserDraft,
+  id = w.ids.next("usr_"),
 ): Promise<UserRecord | Refusal> {
-  const taken = await emailTaken(w.tx, accountId, email);
+  const taken = await emailTaken(w.tx, account_id, draft.email);
   if (taken) return taken;
-  const record: UserRecord = {
-    id: id ?? w.ids.next(PREFIX.user),
-    email,
-    name,
-    permissions,
-    created_at: w.at,
-    updated_at: w.at,
-    account_id: accountId,
-    ...derived({ email, permissions }),
-  };
+  const record = { id, ...draft, created_at: w.at, updated_at: w.at, account_id, ...derived(draft) };
   await w.tx.put(users, record);
   return record;
 }
@@ -89,8 +68,9 @@ export const { get: getUser, list: listUsers, change: changeUser, remove: remove
 
 async function changing(w: Work, after: UserRecord, before: UserRecord): Promise<UserRecord | Refusal> {
   const changed = { ...after, ...derived(after), updated_at: w.at };
+  const renamed = changed.email_key !== before.email_key;
   return (
-    (changed.email_key === before.email_key ? undefined : await emailTaken(w.tx, after.account_id, after.email)) ??
+    (renamed ? await emailTaken(w.tx, after.account_id, after.email) : undefined) ??
     (changed.is_admin ? undefined : await lastAdmin(w.tx, before)) ??
     changed
   );

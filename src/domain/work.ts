@@ -26,44 +26,36 @@ export interface UnitParts {
 /** Called last in each transaction that is about to commit, with what the work answered. */
 export type Finish = (w: Work, value: unknown) => Promise<void>;
 
-export class Unit {
+export class Unit implements UnitParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly cause: string | null;
   readonly #finish: Finish | undefined;
 
-  constructor(parts: UnitParts, cause: string | null = null, finish?: Finish) {
-    this.store = parts.store;
-    this.clock = parts.clock;
-    this.ids = parts.ids;
+  constructor({ store, clock, ids }: UnitParts, cause: string | null = null, finish?: Finish) {
+    this.store = store;
+    this.clock = clock;
+    this.ids = ids;
     this.cause = cause;
     this.#finish = finish;
   }
 
   /** Runs `work` in one transaction; where it answers a refusal nothing is kept. */
   async transact<T>(work: (w: Work) => Promise<T | Refusal>): Promise<T | Refusal> {
+    const { store, clock, ids, cause } = this;
     try {
-      return await this.store.transact(async (tx) => {
-        const now = this.clock.now();
-        const w: Work = { tx, now, at: iso(now), ids: this.ids, cause: this.cause };
+      return await store.transact(async (tx) => {
+        const now = clock.now();
+        const w: Work = { tx, now, at: iso(now), ids, cause };
         const value = await work(w);
-        if (value instanceof Refusal) throw new Undo(value);
+        if (value instanceof Refusal) throw value; // on its way through the store, which undoes everything
         await this.#finish?.(w, value);
         return value;
       });
     } catch (error) {
-      if (error instanceof Undo) return error.refusal;
+      if (error instanceof Refusal) return error;
       throw error;
     }
-  }
-}
-
-/** Carries a refusal out of the store's transaction, so that the store rolls back. */
-class Undo extends Error {
-  readonly refusal: Refusal;
-  constructor(refusal: Refusal) {
-    super("refused");
-    this.refusal = refusal;
   }
 }

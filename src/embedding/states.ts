@@ -3,8 +3,7 @@
 // that was only counted or remembered begins anew. Requests under way are their sender's to wait for.
 import { type Access, keyOf } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
-import { processDataSource } from "../domain/data-processing.ts";
-import { unprocessed } from "../domain/data-sources.ts";
+import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import type { RateLimiter } from "../domain/limits.ts";
 import { accounts } from "../domain/model.ts";
 import type { StoreData } from "../domain/store.ts";

@@ -67,7 +67,7 @@ export class Router {
     if (caller instanceof Refusal) return problem(caller, call.id, services.links);
     this.#parts.onCaller?.(call, caller);
     const unfit = standing(caller.account, call.method);
-    const rate = unfit ? limiter.peek(caller.account.id) : limiter.count(caller.account.id);
+    const rate = limiter.count(caller.account.id, unfit ? 0 : 1);
     const answer = unfit ?? exceeded(rate) ?? (await this.#route(call, caller));
     const reply = answer instanceof Refusal ? problem(answer, call.id, services.links) : answer;
     if (rate !== undefined) add(reply.headers, rateHeaders(limiter, rate));

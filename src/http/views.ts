@@ -1,7 +1,6 @@
 // The resources as clients see them (spec part 2; contract part 2): each view lists its fields once, as a schema for the
 // OpenAPI document and as the function that picks them from a record.
 import { decide } from "../decisions.ts";
-import { appFields } from "../domain/apps.ts";
 import {
   ACCOUNT_STATES,
   type AccountRecord,
@@ -20,6 +19,7 @@ import {
   type UserRecord,
   type WebhookRecord,
 } from "../domain/model.ts";
+import { shownFields } from "../domain/owned.ts";
 import { type JsonSchema, trusted } from "../kit/schema.ts";
 import type { View } from "./view.ts";
 
@@ -66,7 +66,7 @@ export const appView: View<AppRecord> = {
     created_at: time,
     updated_at: time,
   }),
-  fields: appFields,
+  fields: shownFields,
 };
 
 export const deploymentView: View<DeploymentRecord> = {

@@ -1,7 +1,7 @@
 // The user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in
 // which account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
 
-import type { AuthorizationRequest, Consent, Ended } from "../domain/oauth/authorize.ts";
+import type { Consent, Ended } from "../domain/oauth/authorize.ts";
 import * as authorization from "../domain/oauth/authorize.ts";
 import type { Context } from "../domain/oauth/context.ts";
 import type { Reply } from "../http/call.ts";
@@ -24,7 +24,7 @@ export interface ConsentParts {
 export async function openConsent({ oauth }: ConsentParts, visit: Visit): Promise<Reply> {
   const { query } = visit.call;
   const put = await putBefore(oauth, visit, query);
-  return "status" in put ? put : consentPage(visit, put.request, put.consent, query);
+  return "status" in put ? put : consentPage(visit, put, query);
 }
 
 /** The answer of the user. Only the word allow allows: a form without a button pressed is a no. */
@@ -33,36 +33,24 @@ export async function answerConsent({ oauth, visits }: ConsentParts, visit: Visi
   if ("refused" in posted) return posted.refused;
   const put = await putBefore(oauth, visit, posted.fields.get("request") ?? "");
   if ("status" in put) return put;
-  const { request, user, consent } = put;
   const allowed = posted.fields.get("decision") === "allow";
-  return ended(allowed ? await authorization.allow(oauth, request, user, consent) : authorization.deny(oauth, request));
-}
-
-interface Put {
-  readonly request: AuthorizationRequest;
-  readonly consent: Consent;
-  readonly user: NonNullable<Visit["signedIn"]>["user"];
+  return ended(allowed ? await authorization.allow(oauth, put) : authorization.deny(oauth, put.request));
 }
 
 /** The request as it may be put before the user who is signed in; or what the browser is answered instead. */
-async function putBefore(oauth: Context, { signedIn }: Visit, query: string): Promise<Put | Reply> {
+async function putBefore(oauth: Context, { signedIn }: Visit, query: string): Promise<Consent | Reply> {
   const request = await authorization.judge(oauth, fieldsOf(query));
   if (!("client" in request)) return ended(request);
   if (signedIn === undefined) return signInFirst(`${AUTHORIZE_PATH}?${query}`);
-  const consent = await authorization.consent(oauth, request, signedIn.user);
-  return "granted" in consent ? { request, consent, user: signedIn.user } : ended(consent);
+  const consent = authorization.consent(oauth, request, signedIn);
+  return "granted" in consent ? consent : ended(consent);
 }
 
 const ended = (end: Ended): Reply =>
   "redirect" in end ? redirect(end.redirect) : messagePage(400, "This request cannot go on", end.page);
 
-function consentPage(
-  visit: Visit,
-  { client, redirectUri, asked }: AuthorizationRequest,
-  consent: Consent,
-  query: string,
-): Reply {
-  const { account, granted } = consent;
+function consentPage(visit: Visit, { request, user, account, granted }: Consent, query: string): Reply {
+  const { client, redirectUri, asked } = request;
   const { host, protocol } = new URL(redirectUri);
   const withheld = asked.some((scope) => !granted.includes(scope));
   return page({
@@ -73,7 +61,7 @@ function consentPage(
     formAction: `'self' ${protocol}`,
     body: html`<h1>Allow <q>${client.name}</q> to use your account?</h1>
 <div class="card">
-<p>In the account <strong>${account.name}</strong>, for <strong>${visit.signedIn?.user.email}</strong>, it will be able to:</p>
+<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
 <ul>${granted.map((scope): Shown => html`<li>${IN_WORDS[scope]} <code class="soft">${scope}</code></li>`)}</ul>
 ${withheld && html`<p class="soft">It asked for more than you may do yourself; it gets only this.</p>`}
 <form method="post" action="${CONSENT_PATH}" class="row">

@@ -118,6 +118,51 @@ test("1.chaos.delay: it is due later by the service's clock, and holds up no oth
   assert.deepEqual(titles(hook.receiver), ["B", "A"]);
 });
 
+test("1.chaos.delay: the log says when it is due, and clear lets it go", async () => {
+  await using it = await embedded();
+  await using hook = await subscribed(it.api, ["app.created"]);
+  it.service.chaos.add({ effect: "delay", delayMs: 60_000 });
+  await create(it, "A");
+  await it.service.settled();
+  const [delivery] = (await it.api.get(`/webhooks/${hook.webhook.id}/deliveries`)).items;
+  assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["pending", "2026-01-01T00:01:00.000Z"]);
+  it.service.chaos.clear();
+  assert.deepEqual(await it.service.settled(), { settled: true, pending: [] });
+  assert.deepEqual(titles(hook.receiver), ["A"]);
+});
+
+test("1.chaos.delay: of each of so many attempts, asked for by hand or not, and marked in the journal", async () => {
+  await using it = await embedded();
+  await using hook = await subscribed(it.api, ["app.created"], [500, 200]);
+  it.service.chaos.add({ effect: "delay", delayMs: 60_000, times: 2 });
+  await create(it, "A");
+  await it.service.settled();
+  const [delivery] = it.service.deliveries;
+  await it.api.post(`/webhooks/${hook.webhook.id}/deliveries/${delivery?.id}/redeliver`);
+  await it.service.settled();
+  assert.deepEqual(titles(hook.receiver), []);
+  await it.service.clock.advance("60s");
+  await it.service.clock.advance("59s");
+  assert.equal(hook.receiver.received[0]?.attempts.length, 1);
+  await it.service.clock.advance("10s");
+  assert.deepEqual(marks(it), [
+    ["delay", "status"],
+    ["delay", null],
+  ]);
+});
+
+test("1.chaos.reorder: a retry to the same webhook is a next one too", async () => {
+  await using it = await embedded({ retrySchedule: "5s" });
+  await using hook = await subscribed(it.api, ["app.created"], [500, 200]);
+  await create(it, "A");
+  await it.service.settled();
+  it.service.chaos.add({ effect: "reorder" });
+  await create(it, "B");
+  assert.equal((await it.service.settled({ timeoutMs: 30 })).settled, false);
+  await it.service.clock.advance("10s");
+  assert.deepEqual(titles(hook.receiver), ["A", "B"]);
+});
+
 test("1.chaos: a rule falls on its type and its webhook only; clear lets go what is held back", async () => {
   await using it = await embedded();
   await using one = await subscribed(it.api, ["app.created", "app.deleted"]);

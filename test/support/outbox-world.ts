@@ -1,8 +1,9 @@
 // An outbox with its store, clock and rows, and no HTTP in front: events go in by function, receivers are real sockets.
 import { Outbox, type OutboxParts } from "../../src/delivery/outbox.ts";
-import { RETRY_WAITS_MS } from "../../src/delivery/schedule.ts";
+import { RETRY_WAITS_MS, WEBHOOK_CONCURRENCY } from "../../src/delivery/schedule.ts";
 import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
 import type { Caller } from "../../src/domain/access.ts";
+import { dueDeliveries } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import {
   type DeliveryRecord,
@@ -48,6 +49,7 @@ export interface World {
   emit(object?: object, from?: Caller, type?: EventType): Promise<EventRecord>;
   read(webhook: WebhookRecord): Promise<WebhookRecord>;
   log(webhook: WebhookRecord): Promise<readonly DeliveryRecord[]>;
+  pending(): Promise<readonly DeliveryRecord[]>;
 }
 
 export const account = (id: string): Caller => ({
@@ -74,7 +76,7 @@ export async function outboxWorld(options: WorldOptions = {}): Promise<World> {
     sender: new HttpSender({ policy: "local", timeout_ms }),
     retryWaits_ms: RETRY_WAITS_MS,
     userAgent: "AppHostingService/test",
-    concurrency: 1,
+    concurrency: WEBHOOK_CONCURRENCY,
     lease_ms: 60_000,
     onError: (error) => errors.push(error),
     ...options,
@@ -93,5 +95,6 @@ export async function outboxWorld(options: WorldOptions = {}): Promise<World> {
       kept(await unit.transact((w) => recordEvent(w, from.account, type, object))),
     read: async ({ id }) => kept(await store.get(webhooks, id)),
     log: ({ id }) => store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
+    pending: () => dueDeliveries(store, clock.now()),
   };
 }

@@ -192,10 +192,10 @@ test("8.bounds.cells: rows that leave members out do not grow into more cells th
   const sparse = [wide, ...Array<Row>(rows).fill({})];
   assert.equal(
     tableOfObjects(sparse),
-    `There are ${(rows + 1) * 100} cells (rows times columns); 10485760 are allowed.`,
+    `There are ${(rows + 1) * 100} cells (rows times columns); 1000000 are allowed.`,
   );
   assert.equal(
     tableOfCsv({ header: ["a"], fields: Array<string>(CELLS_MAX + 1).fill("") }),
-    "There are 10485761 cells (rows times columns); 10485760 are allowed.",
+    "There are 1000001 cells (rows times columns); 1000000 are allowed.",
   );
 });

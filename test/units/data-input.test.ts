@@ -48,6 +48,16 @@ test("rows of JSON are flat objects of text, numbers, booleans and nulls", () =>
   ]);
 });
 
+test("8.bounds.columns: a row of JSON has 100 members at most", () => {
+  const row = (members: number) => Object.fromEntries(Array.from({ length: members }, (_, n) => [`c${n}`, n]));
+  const body = (...data: unknown[]) => ({ name: "x", type: "json", data });
+  assert.ok("value" in parse(dataSourceDraft, body(row(100))));
+  assert.deepEqual(faultsOf(body({}, row(101), row(102))), [
+    "#/data/1 must have 100 members at most",
+    "#/data/2 must have 100 members at most",
+  ]);
+});
+
 test("text that could not be given back as it came is refused: lone surrogates and NUL, in values, names and CSV", () => {
   assert.deepEqual(faultsOf({ name: "x", type: "json", data: [{ a: "\ud800" }, { "b\0": 1 }, { "\udc00": 1 }] }), [
     "#/data/0/a must not contain a lone surrogate",

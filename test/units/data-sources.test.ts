@@ -1,16 +1,16 @@
-// domain/data-sources and data-processing over the memory store: what is kept, what the processing makes of it, and that it
+// domain/data-sources over the memory store: what is kept, what the processing makes of it, and that it
 // does so once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../../src/domain/access.ts";
 import { appDraft, createApp } from "../../src/domain/apps.ts";
-import { processDataSource } from "../../src/domain/data-processing.ts";
 import {
   createDataSource,
   type DataSourceDraft,
   dataSourceDraft,
   getDataSource,
   listDataSources,
+  processDataSource,
   removeDataSource,
   rowsPage,
   unprocessed,

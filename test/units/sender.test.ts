@@ -155,6 +155,13 @@ test("a close without an answer, or within its headers, is a reset, sent once", 
   assert.deepEqual(reset, outcome({ error: "reset" }));
 });
 
+test("a status line of 000 is no answer", async () => {
+  for (const status of ["000", "099"]) {
+    const { outcome: made } = await attempt(text(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`));
+    assert.deepEqual(made, outcome({ error: "aborted" }));
+  }
+});
+
 test("headers without end and what is not HTTP are broken off", async () => {
   const endless = (socket: Socket) => {
     socket.write("HTTP/1.1 200 OK\r\n");

@@ -1,14 +1,8 @@
 // The authorization request (spec part 5, step 1; RFC 6749 4.1.1): judged whole before anything is shown, then allowed or
 // denied by the user. Nothing goes back to an address that the client has not registered: such a request ends on a page.
 import type { Fields } from "../../kit/form.ts";
-import {
-  type AccountRecord,
-  accounts,
-  type OAuthClientRecord,
-  oauthClients,
-  type Scope,
-  type UserRecord,
-} from "../model.ts";
+import { type OAuthClientRecord, oauthClients, type Scope } from "../model.ts";
+import type { SignedIn } from "../sessions.ts";
 import type { Reader } from "../store.ts";
 import type { Context } from "./context.ts";
 import { openGrantWithCode } from "./grants.ts";
@@ -40,8 +34,9 @@ interface Returnable {
 /** A request that ends here: on an error page, or back at the client. */
 export type Ended = { readonly page: string } | { readonly redirect: string };
 
-export interface Consent {
-  readonly account: AccountRecord;
+/** What a user would be asked to allow. */
+export interface Consent extends SignedIn {
+  readonly request: AuthorizationRequest;
   readonly granted: readonly Scope[];
 }
 
@@ -54,32 +49,26 @@ export async function judge(context: Context, query: Fields): Promise<Authorizat
 }
 
 /** What this user would grant: what was asked for, as far as the user holds it (contract, part 5). */
-export async function consent(
-  context: Context,
-  request: AuthorizationRequest,
-  user: UserRecord,
-): Promise<Consent | Ended> {
-  const account = await context.store.get(accounts, user.account_id);
-  if (account === undefined || account.state === "suspended")
+export function consent(context: Context, request: AuthorizationRequest, { user, account }: SignedIn): Consent | Ended {
+  if (account.state === "suspended")
     return back(context, request, accessDenied("The account of the user is suspended."));
   const granted = cut(request.asked, user.permissions);
   return granted.length > 0
-    ? { account, granted }
+    ? { request, user, account, granted }
     : back(context, request, accessDenied("The user holds none of the permissions that were asked for."));
 }
 
 /** The user said yes: a grant in the user's own account, and its code on the way to the client. */
 export async function allow(
   { store, clock, ids, issuer }: Context,
-  { client, redirectUri, challenge, state }: AuthorizationRequest,
-  user: UserRecord,
-  { granted }: Consent,
+  { request, user, account, granted }: Consent,
 ): Promise<Ended> {
-  const terms = { account_id: user.account_id, user_id: user.id, client_id: client.id, scopes: granted };
+  const { client, redirectUri: redirect_uri, challenge, state } = request;
+  const terms = { account_id: account.id, user_id: user.id, client_id: client.id, scopes: granted };
   const code = await store.transact((tx) =>
-    openGrantWithCode({ tx, now: clock.now(), ids }, terms, { redirect_uri: redirectUri, challenge }),
+    openGrantWithCode({ tx, now: clock.now(), ids }, terms, { redirect_uri, challenge }),
   );
-  return { redirect: withParameters(redirectUri, { code, state, iss: issuer }) };
+  return { redirect: withParameters(redirect_uri, { code, state, iss: issuer }) };
 }
 
 export const deny = (context: Context, request: AuthorizationRequest): Ended =>

@@ -1,14 +1,9 @@
 // What the authorization server works with: handed to each of its functions, made once the public address is known.
-import type { Clock } from "../../kit/clock.ts";
-import type { Ids } from "../../kit/ids.ts";
 import type { Scope } from "../model.ts";
-import type { Store } from "../store.ts";
+import type { UnitParts } from "../work.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 
-export interface Context {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly ids: Ids;
+export interface Context extends UnitParts {
   readonly keys: SigningKeys;
   /** `{auth_url}` */
   readonly issuer: string;

@@ -1,17 +1,10 @@
 // Grants: what a user has allowed a client (spec part 5; contract part 5). Everything that a token opens hangs on its
 // grant, client, user and account, which are looked up at each use: whatever ends one of them ends the token at once.
-
 import { decide } from "../../decisions.ts";
 import { iso } from "../../kit/clock.ts";
 import { sha256 } from "../access.ts";
-import {
-  type AccountRecord,
-  accounts,
-  type OAuthClientRecord,
-  oauthClients,
-  type UserRecord,
-  users,
-} from "../model.ts";
+import { oauthClients } from "../model.ts";
+import { type SignedIn, userIn } from "../sessions.ts";
 import type { Reader } from "../store.ts";
 import type { Work } from "../work.ts";
 import { type CodeTerms, type GrantRecord, grants, refreshTokens } from "./model.ts";
@@ -31,23 +24,18 @@ const SECRET_BYTES = 32;
 export type Writing = Pick<Work, "tx" | "now" | "ids">;
 
 /** A grant whose client, user and account are all there. */
-export interface Standing {
+export interface Standing extends SignedIn {
   readonly grant: GrantRecord;
-  readonly user: UserRecord;
-  readonly account: AccountRecord;
-  readonly client: OAuthClientRecord | null;
 }
 
 /** The grant with what it hangs on, or what of it is gone, said in a sentence. */
 export async function standingGrant(reader: Reader, id: string): Promise<Standing | string> {
   const grant = await reader.get(grants, id);
   if (grant === undefined) return "The access of this application has been revoked.";
-  const client = grant.client_id === null ? null : await reader.get(oauthClients, grant.client_id);
-  if (client === undefined) return "The application was deleted, so its access has been revoked.";
-  const user = await reader.get(users, grant.user_id);
-  const account = user && (await reader.get(accounts, user.account_id));
-  if (!user || !account) return "The user was deleted, so the access of this application has been revoked.";
-  return { grant, user, account, client };
+  if (grant.client_id !== null && (await reader.get(oauthClients, grant.client_id)) === undefined)
+    return "The application was deleted, so its access has been revoked.";
+  const holder = await userIn(reader, grant.user_id);
+  return holder ? { grant, ...holder } : "The user was deleted, so the access of this application has been revoked.";
 }
 
 export type NewGrant = Pick<GrantRecord, "account_id" | "user_id" | "client_id" | "scopes">;

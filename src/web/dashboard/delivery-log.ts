@@ -146,7 +146,7 @@ const live = (view: View): Promise<Reply> =>
     live: (send) => {
       send(": here\n\n");
       return view.unit.store.hear(TOPIC.queue, (changed) => {
-        if (changed === id) send("event: changed\ndata:\n\n");
+        if (changed.split(".")[0] === id) send("event: changed\ndata:\n\n");
       });
     },
   }));
