@@ -1,4 +1,4 @@
-// The one gate: types, lint and format, and tests with a floor of coverage.
+// The one gate: types, lint and format, tests with a floor of coverage, and that a test holds each row of the register.
 // Every step runs even when one before it failed, so that one run tells everything.
 import { spawnSync } from "node:child_process";
 import { styleText } from "node:util";
@@ -16,6 +16,7 @@ const steps: readonly (readonly [name: string, command: string, ...args: string[
   ["types", "npx", "tsc", "-p", "."],
   ["lint and format", "npx", "biome", "ci", "."],
   ["tests with coverage", "npx", "c8", ...coverage, "npm", "test", "--silent"],
+  ["decisions", "node", "--import", "tsx", "scripts/decisions.ts"],
 ];
 
 const failed: string[] = [];

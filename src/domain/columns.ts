@@ -2,8 +2,8 @@
 // in, the same table with a type for each column and its cells in that type out. It refuses what is too wide or too
 // large; it never rounds a whole number and never drops a leading zero.
 import { decide } from "../decisions.ts";
+import { isDateTime } from "../kit/clock.ts";
 import type { CsvTable } from "../kit/csv.ts";
-import { isDateTime } from "../kit/date-time.ts";
 import type { Cell, Column } from "./model.ts";
 
 export type Row = { readonly [column: string]: Cell };

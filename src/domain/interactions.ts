@@ -1,6 +1,6 @@
 // What users do in a deployed app (spec part 6, user.interaction): reported by a client or by the app's own page, recorded
 // as an event and nothing else.
-import { anyOf, type Infer, nullable, number, object, text, withDefault } from "../kit/schema.ts";
+import { type Infer, nullable, object, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
 import { EMITS, recordEvent } from "./events.ts";
@@ -8,10 +8,7 @@ import type { EventRecord } from "./model.ts";
 import { Refusal } from "./refusal.ts";
 import type { Unit } from "./work.ts";
 
-const coordinate = withDefault(
-  nullable(anyOf<string | number>([text({ max: 1_000 }), number], "must be a string, a number or null")),
-  null,
-);
+const coordinate = withDefault(nullable(orNumber(text({ max: 1_000 }))), null);
 /** The user may be anybody, and any type is taken, since the one that is shown is only an observed one. */
 export const interaction = object({
   user_id: text({ min: 1, max: 200 }),

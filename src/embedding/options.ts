@@ -1,8 +1,7 @@
 // What `startService` takes beside the settings of the command line (contract, part 10), checked before anything starts:
 // a misspelt option, a time that is none, options that contradict each other are refused by name.
 import type { Store } from "../domain/store.ts";
-import { AdjustableClock, type Instant, instant } from "../kit/clock.ts";
-import { isDateTime } from "../kit/date-time.ts";
+import { AdjustableClock, type Instant, instant, isDateTime } from "../kit/clock.ts";
 import { type GivenSettings, OPTIONS, OptionError } from "../options.ts";
 
 export interface ServiceOptions extends Omit<GivenSettings, "seed"> {

@@ -2,8 +2,7 @@
 // written to a file opens with `data`. The service's time is a record among the others.
 import { accounts, type ClockRecord, clockRecords } from "../domain/model.ts";
 import type { Store, StoreData, Stored } from "../domain/store.ts";
-import { type Clock, type Instant, instant, iso } from "../kit/clock.ts";
-import { isDateTime } from "../kit/date-time.ts";
+import { type Clock, type Instant, instant, isDateTime, iso } from "../kit/clock.ts";
 import { trusted } from "../kit/schema.ts";
 import { OptionError } from "../options.ts";
 

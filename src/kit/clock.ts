@@ -3,8 +3,6 @@
 // forward later, or a machine that slept, is not followed. It can be frozen, advanced and let run again, so that a test
 // never sleeps. Sockets keep real time: their deadlines belong to the sender and the listener, not to this file.
 
-import { decide } from "./decisions.ts";
-
 /** Milliseconds since 1970, UTC. */
 export type Instant = number;
 
@@ -13,47 +11,31 @@ export interface Ran {
   readonly what: string;
 }
 
-export interface Clock {
-  now(): Instant;
-  /**
-   * Calls `run` once `at` is reached, never inside the call itself. `what` names it in the answer of `advance`, which passes over
-   * what is called null: a look whether there is anything to do.
-   * The promise that `run` answers is awaited by `advance` before time moves on.
-   */
-  schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Scheduled;
-}
+/** The clock as everything sees it that does not move it. */
+export type Clock = Pick<AdjustableClock, "now" | "schedule">;
 
-export interface Scheduled {
-  cancel(): void;
-}
+export type Scheduled = ReturnType<Clock["schedule"]>;
 
-const TIMESTAMP = decide("2.timestamps", "toISOString", {
-  open: "how exact a timestamp is, and which of the forms of ISO 8601 it has",
-  why: "always milliseconds and Z: all have one length and compare as text in the order of time",
-});
-
-/** ISO 8601 UTC with milliseconds, ending in Z: the one form of a timestamp on the wire and in the store. */
-export const iso = (at: Instant): string => new Date(at)[TIMESTAMP]();
+/** ISO 8601 UTC with milliseconds, ending in Z: all have one length and compare as text in the order of time. */
+export const iso = (at: Instant): string => new Date(at).toISOString();
 
 export const instant = (text: string): Instant => Date.parse(text);
 
-const UNITS = new Map(
-  Object.entries(
-    decide(
-      "1.durations",
-      { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 },
-      {
-        open: "how a flag or a test says how long something is",
-        why: "a whole number and its unit: a bare number would be taken for seconds by some and milliseconds by others",
-      },
-    ),
-  ),
-);
+const DATE_TIME =
+  /^(\d{4}-\d\d-(\d\d))(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
 
 /**
- * "250ms", "30s", "5m", "2h", "1d" in milliseconds; undefined for anything else. A bare number is refused: some would
- * take it for seconds and others for milliseconds.
+ * Whether a text is a point in time that needs no guessing (RFC 3339): a date, or a date and time with its zone. A day
+ * that its month does not have is read as one of the next month, or as none.
  */
+export function isDateTime(text: string): boolean {
+  const [, date, day] = DATE_TIME.exec(text) ?? [];
+  return date !== undefined && new Date(date).getUTCDate() === Number(day);
+}
+
+const UNITS = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }));
+
+/** "250ms", "30s", "5m", "2h", "1d" in ms; undefined for all else: a bare number would be seconds to some, ms to others. */
 export function duration(text: string): number | undefined {
   const [, amount, unit = ""] = /^(\d{1,12})([a-z]+)$/.exec(text) ?? [];
   const unit_ms = UNITS.get(unit);
@@ -63,45 +45,46 @@ export function duration(text: string): number | undefined {
 /** Real time that passes, in milliseconds from any moment. */
 export const realTime = (): number => performance.now();
 
-/** In whole milliseconds, so that times that are set and read again are the same. */
-const monotonicTime = (): number => Math.floor(realTime());
+/** In whole milliseconds, so that a time that is set is the one that is read. */
+const REAL = { system: Date.now, monotonic: () => Math.floor(realTime()) };
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Entry {
   readonly at: Instant;
-  readonly order: number;
   readonly what: string | null;
   readonly run: () => void | Promise<void>;
 }
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 /** A clock that runs from the system's time on, or stands still at `startAt` until it is advanced or resumed. */
-export class AdjustableClock implements Clock {
+export class AdjustableClock {
   readonly #startAt: Instant | undefined;
-  readonly #system: () => Instant;
-  readonly #monotonic: () => number;
+  readonly #real: typeof REAL;
   #frozenAt: Instant | undefined;
   /** How far the running clock is ahead of the monotonic one. */
   #ahead_ms = 0;
   /** In the order of their time, and those of one time in the order in which they came. */
   #entries: Entry[] = [];
-  #scheduled = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(startAt?: Instant, system: () => Instant = Date.now, monotonic: () => number = monotonicTime) {
+  constructor(startAt?: Instant, real = REAL) {
     this.#startAt = startAt;
-    this.#system = system;
-    this.#monotonic = monotonic;
+    this.#real = real;
     this.rewind();
   }
 
   now(): Instant {
-    return this.#frozenAt ?? this.#monotonic() + this.#ahead_ms;
+    return this.#frozenAt ?? this.#real.monotonic() + this.#ahead_ms;
   }
 
-  schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Scheduled {
-    const entry = { at, order: this.#scheduled++, what, run };
-    const place = this.#placeOf(entry);
+  /**
+   * Calls `run` once `at` is reached, never inside the call itself. `what` names it in the answer of `advance`, which
+   * passes over what is called null: a look whether there is anything to do. The promise that `run` answers is awaited
+   * by `advance` before time moves on.
+   */
+  schedule(at: Instant, what: string | null, run: () => void | Promise<void>) {
+    const entry = { at, what, run };
+    const place = this.#numberUntil(at);
     this.#entries.splice(place, 0, entry);
     if (place === 0) this.#arm();
     return { cancel: () => this.#drop(entry) };
@@ -121,12 +104,12 @@ export class AdjustableClock implements Clock {
   /** Back to where the clock stood when it was made: a manual one to its start, a running one to the system's time. */
   rewind(): void {
     this.#frozenAt = this.#startAt;
-    this.set(this.#startAt ?? this.#system());
+    this.set(this.#startAt ?? this.#real.system());
   }
 
   /** Sets the time without running what lies between. */
   set(at: Instant): void {
-    if (this.#frozenAt === undefined) this.#ahead_ms = at - this.#monotonic();
+    if (this.#frozenAt === undefined) this.#ahead_ms = at - this.#real.monotonic();
     else this.#frozenAt = at;
     this.#arm();
   }
@@ -153,37 +136,34 @@ export class AdjustableClock implements Clock {
   /** Forgets all timers; none may keep the process alive afterwards. */
   close(): void {
     this.#entries = [];
-    clearTimeout(this.#timer);
+    this.#arm();
   }
 
   #next(until: Instant): Entry | undefined {
-    const [first] = this.#entries;
-    return first !== undefined && first.at <= until ? this.#entries.shift() : undefined;
+    return this.#numberUntil(until) > 0 ? this.#entries.shift() : undefined;
   }
 
-  /** Where the entry stands, or is to stand. */
-  #placeOf({ at, order }: Entry): number {
+  /** How many entries are due by then. */
+  #numberUntil(at: Instant): number {
     let low = 0;
     let high = this.#entries.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const other = this.#entries[middle];
-      if (other && (other.at < at || (other.at === at && other.order < order))) low = middle + 1;
+      if ((this.#entries[middle]?.at ?? at) <= at) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
+  /** One that has run, or is cancelled already, is no more in the list. */
   #drop(entry: Entry): void {
-    const place = this.#placeOf(entry);
-    if (this.#entries[place] !== entry) return; // it has run, or is cancelled already
-    this.#entries.splice(place, 1);
+    const place = this.#entries.lastIndexOf(entry, this.#numberUntil(entry.at) - 1);
+    if (place >= 0) this.#entries.splice(place, 1);
     if (place === 0) this.#arm();
   }
 
   #arm(): void {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
     const [first] = this.#entries;
     if (first === undefined || this.#frozenAt !== undefined) return;
     const wait_ms = Math.min(Math.max(first.at - this.now(), 0), LONGEST_TIMER_MS);
@@ -198,20 +178,5 @@ export class AdjustableClock implements Clock {
   }
 }
 
-/** A moment in real time, whatever the service's clock does: for waits on sockets. */
-export function realDeadline(after_ms: number) {
-  let over = false;
-  let timer: NodeJS.Timeout | undefined;
-  const passed = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.min(after_ms, LONGEST_TIMER_MS));
-  }).then(() => {
-    over = true;
-  });
-  return {
-    passed,
-    get over() {
-      return over;
-    },
-    cancel: () => clearTimeout(timer),
-  };
-}
+/** The time that passes in truth, whatever the service's clock does: for waits on sockets. */
+export const realClock: Clock = new AdjustableClock();

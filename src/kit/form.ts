@@ -40,8 +40,7 @@ const BLANK_LINE = "\r\n\r\n";
 
 /** The fields by name, or why the body cannot be read. */
 export function multipartFields(body: Buffer, contentType: string): Fields | string {
-  const [, quoted, plain] = BOUNDARY.exec(contentType) ?? [];
-  const boundary = quoted ?? plain;
+  const [, quoted, boundary = quoted] = BOUNDARY.exec(contentType) ?? [];
   if (boundary === undefined) return "The form does not say how its parts are divided.";
   const pairs: [name: string, value: string][] = [];
   for (const part of partsOf(body, `\r\n--${boundary}`)) {

@@ -2,70 +2,41 @@
 // of count, so that ids compare as text in creation order, and eleven random ones (65 bits), so that none can be guessed.
 // The alphabet is in ASCII order, which is what makes the text comparison hold.
 import { createCipheriv, createHash, randomFillSync } from "node:crypto";
-import type { Clock, Instant } from "./clock.ts";
-import { decide } from "./decisions.ts";
+import type { Clock } from "./clock.ts";
 
-const {
-  alphabet: ALPHABET,
-  time_length: TIME_LENGTH,
-  count_length: COUNT_LENGTH,
-  random_length: RANDOM_LENGTH,
-} = decide(
-  "2.ids",
-  {
-    alphabet: "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
-    time_length: 9,
-    count_length: 3,
-    random_length: 11,
-  },
-  {
-    open: "what follows the prefix of an id",
-    why: "time and count first, so that ids compare as text in the order of creation; then 65 random bits, so that nobody guesses one",
-  },
-);
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const TIME_LENGTH = 9;
+const COUNT_LENGTH = 3;
+const RANDOM_LENGTH = 11;
 const COUNT_MAX = 62 ** COUNT_LENGTH;
 
-export interface Ids {
-  /** A new id such as `app_0UZ…`; later ones compare greater. */
-  next(prefix: string): string;
-  /** `bytes` random bytes as base64url: for API keys, codes, refresh tokens, secrets. */
-  secret(bytes: number): string;
-  /** A random number in [0, 1): for jitter, never for secrets. */
-  fraction(): number;
-}
-
-export interface IdMark {
-  readonly time: Instant;
-  readonly count: number;
-}
+/** What makes them, as everything sees it that does not repeat them. */
+export type Ids = Pick<TimeOrderedIds, "next" | "secret" | "fraction">;
 
 /** The next random byte. */
 export type RandomSource = () => number;
 
-/** Drawn many at a time, since each draw is a call of the system. */
-const POOL_BYTES = 4096;
-
-function fromPool(fill: (pool: Buffer) => void): RandomSource {
-  const pool = Buffer.alloc(POOL_BYTES);
-  let used = POOL_BYTES;
+/** Bytes are drawn many at a time, since each draw is a call of the system. */
+function drawn(fill: (pool: Buffer) => void): RandomSource {
+  const pool = Buffer.alloc(4_096);
+  let given = 0;
   return () => {
-    if (used === POOL_BYTES) {
-      fill(pool);
-      used = 0;
-    }
-    return pool[used++] ?? 0;
+    if (given % pool.length === 0) fill(pool);
+    return pool[given++ % pool.length] ?? 0;
   };
 }
 
-export const systemRandom: RandomSource = fromPool((pool) => randomFillSync(pool));
+export const systemRandom = drawn((pool) => randomFillSync(pool));
 
 /** The same bytes in the same order for the same text: the key stream of AES-256-CTR. For tests on loopback only. */
 export function seededRandom(seed: string): RandomSource {
   const stream = createCipheriv("aes-256-ctr", createHash("sha256").update(seed).digest(), Buffer.alloc(16));
-  return fromPool((pool) => stream.update(Buffer.alloc(POOL_BYTES)).copy(pool));
+  return drawn((pool) => stream.update(Buffer.alloc(pool.length)).copy(pool));
 }
 
-export class TimeOrderedIds implements Ids {
+export type IdMark = ReturnType<TimeOrderedIds["mark"]>;
+
+export class TimeOrderedIds {
   readonly #clock: Clock;
   #random: RandomSource;
   #time = 0;
@@ -77,7 +48,7 @@ export class TimeOrderedIds implements Ids {
   }
 
   /** How far the ids have come. */
-  mark(): IdMark {
+  mark() {
     return { time: this.#time, count: this.#count };
   }
 
@@ -88,6 +59,7 @@ export class TimeOrderedIds implements Ids {
     this.#random = random;
   }
 
+  /** A new id such as `app_0UZ…`; later ones compare greater. */
   next(prefix: string): string {
     this.#tick();
     let id = prefix + inBase62(this.#time, TIME_LENGTH) + inBase62(this.#count, COUNT_LENGTH);
@@ -96,10 +68,12 @@ export class TimeOrderedIds implements Ids {
     return id;
   }
 
+  /** `bytes` random bytes as base64url: for API keys, codes, refresh tokens, secrets. */
   secret(bytes: number): string {
     return Buffer.from(Array.from({ length: bytes }, this.#random)).toString("base64url");
   }
 
+  /** A random number in [0, 1): for jitter, never for secrets. */
   fraction(): number {
     return ((this.#random() << 16) | (this.#random() << 8) | this.#random()) / 2 ** 24;
   }

@@ -3,7 +3,6 @@
 // `crit`, no key taken from a token's header (jwk, jku, x5u), no shared-secret algorithm, no leeway on expiry.
 import { isUtf8 } from "node:buffer";
 import { type KeyObject, sign, verify } from "node:crypto";
-import { decide } from "./decisions.ts";
 
 export const ALGORITHMS = ["ES256", "RS256"] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
@@ -29,10 +28,8 @@ export interface Expected {
 export type JwtFault = "malformed" | "untrusted" | "foreign" | "expired";
 export type JwtVerdict = { readonly kid: string; readonly claims: Claims } | { readonly fault: JwtFault };
 
-const TOKEN_BYTES_MAX = decide("8.token-size", 8_192, {
-  open: "how long a token may be",
-  why: "ours have a tenth of it; what is longer is refused before any of it is decoded",
-});
+/** Ours have a tenth of it; what is longer is refused before any of it is decoded. */
+const TOKEN_BYTES_MAX = 8_192;
 
 export function signJwt(by: JwtKey, typ: string, claims: Claims): string {
   const input = `${encoded({ typ, alg: by.alg, kid: by.kid })}.${encoded(claims)}`;
@@ -50,10 +47,9 @@ export function verifyJwt(token: string, keys: ReadonlyMap<string, JwtKey>, expe
   const known = typeof header.kid === "string" ? keys.get(header.kid) : undefined;
   if (known === undefined || header.alg !== known.alg || "crit" in header) return { fault: "untrusted" };
   if (!verify("sha256", Buffer.from(`${first}.${second}`), keyed(known), signature)) return { fault: "untrusted" };
-  const { exp } = claims;
-  if (header.typ !== expected.typ || claims.iss !== expected.iss || claims.aud !== expected.aud)
-    return { fault: "foreign" };
-  if (typeof exp !== "number" || !Number.isFinite(exp)) return { fault: "foreign" };
+  const { iss, aud, exp } = claims;
+  const fits = header.typ === expected.typ && iss === expected.iss && aud === expected.aud;
+  if (!fits || typeof exp !== "number" || !Number.isFinite(exp)) return { fault: "foreign" };
   return expected.now < exp * 1_000 ? { kid: known.kid, claims } : { fault: "expired" };
 }
 

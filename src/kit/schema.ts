@@ -3,8 +3,6 @@
 // This file is the only one that may assert a type (`as`): what is asserted here was checked on the line above, or is
 // guaranteed by the rule that `trusted` names.
 
-import { decide } from "./decisions.ts";
-
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** A fault in a value: where (path of member names and positions) and which rule it breaks. */
@@ -34,27 +32,21 @@ export function parse<T>(schema: Schema<T>, value: unknown): { value: T } | { fa
   return faults.length === 0 ? { value: accepted } : { faults };
 }
 
-/**
- * RFC 6901 pointer in its URI fragment form, as RFC 9457 shows it: `#/events/0`. A lone surrogate in a member's name has
- * no such form and stands there as U+FFFD.
- */
-export const pointer = (path: Path): string => `#${path.map((step) => `/${encodeURIComponent(token(step))}`).join("")}`;
+/** RFC 6901 pointer as a URI fragment, as RFC 9457 shows it: `#/events/0`. A lone surrogate stands there as U+FFFD. */
+export const pointer = (path: Path): string =>
+  `#${path.map((step) => `/${encodeURIComponent(escapedStep(String(step)))}`).join("")}`;
 
-const token = (step: string | number): string =>
-  String(step).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
+const escapedStep = (step: string): string => step.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
 
 function fail<T>(faults: Fault[], path: Path, detail: string): T {
   faults.push({ path, detail });
   return undefined as T;
 }
 
-/** A value that is taken as it is; `unfit` says what is wrong with one that is not. */
-const plain = <T>(json: JsonSchema, unfit: (value: unknown) => string | undefined): Schema<T> => ({
+/** A value that is taken as it is where it fits. */
+const plain = <T>(json: JsonSchema, what: string, fits: (value: unknown) => boolean): Schema<T> => ({
   json,
-  check(value, path, faults) {
-    const detail = unfit(value);
-    return detail === undefined ? trusted<T>(value) : fail(faults, path, detail);
-  },
+  check: (value, path, faults) => (fits(value) ? trusted(value) : fail(faults, path, `must be ${what}`)),
 });
 
 export interface TextRules {
@@ -65,83 +57,59 @@ export interface TextRules {
   readonly says?: string;
   readonly notBlank?: boolean;
   readonly format?: string;
-  readonly description?: string;
   /** Further rule: answers the fault's text, or undefined. */
   readonly rule?: (text: string) => string | undefined;
 }
 
 /** Unicode text; `min` and `max` count code points. Lone surrogates and NUL are refused. */
 export function text(rules: TextRules): Schema<string> {
-  const { min = 0, max, pattern, notBlank, format, description } = rules;
-  const json = {
-    type: "string",
-    ...(min > 0 && { minLength: min }),
-    maxLength: max,
-    ...(pattern ? { pattern: pattern.source } : notBlank && { pattern: "\\S" }),
-    ...(format && { format }),
-    ...(description && { description }),
+  const { min = 0, max, pattern, notBlank, format } = rules;
+  return {
+    json: {
+      type: "string",
+      ...(min > 0 && { minLength: min }),
+      maxLength: max,
+      ...(pattern ? { pattern: pattern.source } : notBlank && { pattern: "\\S" }),
+      ...(format && { format }),
+    },
+    check(value, path, faults) {
+      const broken = typeof value === "string" ? brokenRule(rules, value) : "must be a string";
+      return broken === undefined ? trusted(value) : fail(faults, path, broken);
+    },
   };
-  return plain(json, (value) => (typeof value === "string" ? brokenRule(rules, value) : "must be a string"));
 }
 
 function brokenRule({ min = 0, max, pattern, says, notBlank, rule }: TextRules, value: string): string | undefined {
   const unfit = unfitText(value);
   if (unfit) return unfit;
-  if (!lengthWithin(value, min, max)) return `must have ${min === 0 ? "at most" : `${min} to`} ${max} characters`;
+  const { length } = value.length > 2 * max ? value : [...value]; // a code point is one unit or two
+  if (length < min || length > max) return `must have ${min === 0 ? "at most" : `${min} to`} ${max} characters`;
   if (notBlank && value.trim() === "") return "must not be blank";
   if (pattern && !pattern.test(value)) return `must be ${says ?? `like ${pattern.source}`}`;
   return rule?.(value);
 }
 
-const UNFIT = decide(
-  "2.text",
-  { ill_formed: "must not contain a lone surrogate", nul: "must not contain a NUL character" },
-  {
-    open: "which characters a string may hold",
-    why: "any Unicode text comes back as it was sent; these two cannot be kept by every store and every client",
-  },
-);
-
-/** Why a string cannot be kept and given back as it came, or undefined. */
+/** Why a string is refused: all Unicode text comes back as it was sent, but these two not from every store and client. */
 export function unfitText(value: string): string | undefined {
-  if (!value.isWellFormed()) return UNFIT.ill_formed;
-  return value.includes("\0") ? UNFIT.nul : undefined;
+  if (!value.isWellFormed()) return "must not contain a lone surrogate";
+  return value.includes("\0") ? "must not contain a NUL character" : undefined;
 }
 
-/** A code point is one unit or two: what is far too long need not be counted. */
-function lengthWithin(value: string, min: number, max: number): boolean {
-  if (value.length > 2 * max) return false;
-  const { length } = [...value];
-  return length >= min && length <= max;
-}
-
-export const flag: Schema<boolean> = plain({ type: "boolean" }, (value) =>
-  typeof value === "boolean" ? undefined : "must be true or false",
-);
-
-/** A finite number. */
-export const number: Schema<number> = plain({ type: "number" }, (value) =>
-  Number.isFinite(value) ? undefined : "must be a finite number",
-);
+export const flag: Schema<boolean> = plain({ type: "boolean" }, "true or false", (value) => typeof value === "boolean");
 
 export function whole({ min, max }: { readonly min: number; readonly max?: number }): Schema<number> {
   const most = max ?? Number.MAX_SAFE_INTEGER;
-  const detail = `must be a whole number ${max === undefined ? `${min} or more` : `from ${min} to ${max}`}`;
-  return plain({ type: "integer", minimum: min, ...(max !== undefined && { maximum: max }) }, (value) =>
-    Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= most ? undefined : detail,
+  const json = { type: "integer", minimum: min, ...(max !== undefined && { maximum: max }) };
+  const what = `a whole number ${max === undefined ? `${min} or more` : `from ${min} to ${max}`}`;
+  return plain(json, what, (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= most);
+}
+
+export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> =>
+  plain({ type: "string", enum: values }, `one of ${values.map((value) => `"${value}"`).join(", ")}`, (value) =>
+    values.some((known) => known === value),
   );
-}
 
-export function oneOf<const T extends string>(values: readonly T[]): Schema<T> {
-  const known = new Set<unknown>(values);
-  const detail = `must be one of ${values.map((value) => `"${value}"`).join(", ")}`;
-  return plain({ type: "string", enum: values }, (value) => (known.has(value) ? undefined : detail));
-}
-
-/**
- * A number or a flag as it stands in a query, where everything is text: `true`, `false`, or decimal digits without
- * leading zeros, so that each value has one form.
- */
+/** A number or a flag as text, as in a query: decimal digits without leading zeros, `true`, `false`; one form for each. */
 export const fromText = <T extends number | boolean>(schema: Schema<T>): Schema<T> => ({
   ...schema,
   check: (value, path, faults) =>
@@ -150,26 +118,20 @@ export const fromText = <T extends number | boolean>(schema: Schema<T>): Schema<
 
 export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   const { type, ...rest } = schema.json;
-  const either = typeof type === "string" && !("enum" in rest);
   return {
-    json: either ? { ...rest, type: [type, "null"] } : { oneOf: [schema.json, { type: "null" }] },
+    json:
+      typeof type === "string" && !("enum" in rest)
+        ? { ...rest, type: [type, "null"] }
+        : { oneOf: [schema.json, { type: "null" }] },
     check: (value, path, faults) => (value === null ? null : schema.check(value, path, faults)),
   };
 }
 
-/** The first of the schemas that accepts the value; `says` is the fault where none does. */
-export function anyOf<T>(schemas: readonly Schema<T>[], says: string): Schema<T> {
-  return {
-    json: { anyOf: schemas.map(({ json }) => json) },
-    check(value, path, faults) {
-      for (const schema of schemas) {
-        const read = parse(schema, value);
-        if ("value" in read) return read.value;
-      }
-      return fail(faults, path, says);
-    },
-  };
-}
+/** A finite number, or what the schema accepts. */
+export const orNumber = <T>(schema: Schema<T>): Schema<T | number> => ({
+  json: { anyOf: [schema.json, { type: "number" }] },
+  check: (value, path, faults) => (Number.isFinite(value) ? trusted(value) : schema.check(value, path, faults)),
+});
 
 export interface ListRules {
   readonly min?: number;
@@ -209,11 +171,8 @@ export interface ObjectSchema<T, M extends Members = Members> extends Schema<T> 
   readonly members: M;
 }
 
-/** The fault of a member that the schema does not have. */
-export const UNKNOWN_MEMBER = decide("2.unknown-members", "is not a known member", {
-  open: "what becomes of members of a body that the operation does not know",
-  why: "they are refused by name, so that a misspelt member never passes in silence",
-});
+/** The fault of a member that the schema does not have: by name, so that a misspelt one never passes in silence. */
+export const UNKNOWN_MEMBER = "is not a known member";
 
 /** An object with these members and no others. */
 export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M> {

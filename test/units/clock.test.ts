@@ -38,11 +38,7 @@ const START = Date.UTC(2026, 0, 1);
 function running(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const time = { system: START, monotonic: 5_000 };
-  const clock = new AdjustableClock(
-    undefined,
-    () => time.system,
-    () => time.monotonic,
-  );
+  const clock = new AdjustableClock(undefined, { system: () => time.system, monotonic: () => time.monotonic });
   t.after(() => clock.close());
   const pass = (by_ms: number) => {
     time.monotonic += by_ms;

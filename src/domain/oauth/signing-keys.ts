@@ -4,7 +4,6 @@ import { createPrivateKey, createPublicKey, generateKeyPair, hash, type JsonWebK
 import { promisify } from "node:util";
 import { type Clock, iso } from "../../kit/clock.ts";
 import type { Algorithm, JwtKey } from "../../kit/jwt.ts";
-import { memo } from "../../kit/memo.ts";
 import type { Store } from "../store.ts";
 import { type SigningKeyRecord, signingKeys } from "./model.ts";
 
@@ -21,8 +20,7 @@ export class SigningKeys {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #alg: Algorithm;
-  /** Reading PEM costs as much as a signature, so each key is read once. */
-  readonly #keysIn = memo(KEYS_MAX, (pem) => ({ private: createPrivateKey(pem), public: createPublicKey(pem) }));
+  readonly #read = new Map<string, { readonly private: KeyObject; readonly public: KeyObject }>();
   /** The making that is under way: an RSA key costs 100 ms of processor, and 50 first requests need one. */
   #making: Promise<SigningKeyRecord> | undefined;
 
@@ -48,6 +46,13 @@ export class SigningKeys {
   async published(): Promise<readonly { readonly [member: string]: string }[]> {
     await this.#current();
     return (await this.#kept()).map(({ id, alg, public_jwk }) => ({ ...public_jwk, kid: id, alg, use: "sig" }));
+  }
+
+  /** Reading PEM costs as much as a signature, so each key is read once. */
+  #keysIn(pem: string) {
+    const keys = this.#read.get(pem) ?? { private: createPrivateKey(pem), public: createPublicKey(pem) };
+    this.#read.set(pem, keys);
+    return keys;
   }
 
   #kept(): Promise<readonly SigningKeyRecord[]> {
