@@ -214,6 +214,14 @@ test("house: the register is one file of data: under 50 rows, each with sentence
   }
 });
 
+test("house: the code runs on every row of the register, and asks for its choice by the id", () => {
+  const text = src.map((file) => file.text).join("\n");
+  assert.deepEqual(
+    Object.keys(DECISIONS).filter((id) => !text.includes(`decide("${id}")`)),
+    [],
+  );
+});
+
 test("house: each part of the specification that leaves something open has a row for it", () => {
   const parts = new Set(Object.keys(GAPS).map((id) => id.slice(0, 1)));
   assert.deepEqual([...parts].sort(), ["2", "3", "4", "5", "6", "7", "8", "9"], "part 1 leaves nothing open");

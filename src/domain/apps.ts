@@ -6,7 +6,7 @@ import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { everyPage, pageOf } from "./lists.ts";
 import { type AppRecord, apps, dataSources, deployments, domains, goneDeployments } from "./model.ts";
-import { owned } from "./owned.ts";
+import { owned, shownFields } from "./owned.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -28,7 +28,7 @@ type AppDraft = Infer<typeof appDraft>;
 export const createApp = (unit: Unit, caller: Caller, draft: AppDraft) =>
   unit.transact<AppRecord>(async (w) => {
     const app = await addApp(w, caller.account.id, draft);
-    await recordEvent(w, caller.account, "app.created", eventObject(app));
+    await recordEvent(w, caller.account, "app.created", shownFields(app));
     return app;
   });
 
@@ -53,7 +53,7 @@ export const listApps = (reader: Reader, caller: Caller, shared: boolean | undef
 
 async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: Caller): Promise<AppRecord> {
   const app = { ...after, updated_at: w.at };
-  await recordEvent(w, caller.account, "app.updated", eventObject(app));
+  await recordEvent(w, caller.account, "app.updated", shownFields(app));
   return app;
 }
 
@@ -67,10 +67,13 @@ async function removing(w: Work, app: AppRecord, caller: Caller): Promise<void> 
   }
   for (const source of await everyPage((span) => w.tx.page(dataSources, "app", [id], span)))
     await w.tx.put(dataSources, { ...source, app_id: null, updated_at: w.at });
-  await recordEvent(w, caller.account, "app.deleted", eventObject(app));
+  await recordEvent(
+    w,
+    caller.account,
+    "app.deleted",
+    Object.fromEntries(LEFT_OF_IT.map((field) => [field, app[field]])),
+  );
 }
 
-const IN_EVENTS = decide("6.event-objects");
-
-/** The app as the events about it hold it. */
-const eventObject = (app: AppRecord) => Object.fromEntries(IN_EVENTS.map((field) => [field, app[field]]));
+/** What app.deleted holds of the app. */
+const LEFT_OF_IT = decide("6.event-objects");
