@@ -135,7 +135,7 @@ clause("6.success.30-seconds", "a 2xx after 28 seconds is a success, after 32 a 
 });
 
 choice(
-  "6.delivery-headers",
+  "6.retry-schedule.headers",
   "tell type, delivery and attempt, and carry a Standard Webhooks signature",
   async ({ api }) => {
     const { url, next } = await receiver();
@@ -156,29 +156,39 @@ choice(
   },
 );
 
-choice("6.delivery-log", "a delivery shows its attempts, and is listed by status", async ({ api }) => {
-  const webhook = await subscribe(api, (await receiver([500])).url);
-  const app = await newApp(api);
-  const delivery = await attempted(api, webhook);
-  const { id, created_at, next_attempt_at, attempts, event_id, ...rest } = delivery;
-  assert.match(str(id), /^dlv_[0-9A-Za-z]{20,}$/);
-  assert.deepEqual(rest, { webhook_id: webhook.id, event_type: "app.created", status: "pending" });
-  const [attempt] = attemptsOf(delivery);
-  const { at, duration_ms, ...shown } = members(attempt);
-  assert.deepEqual(shown, { number: 1, trigger: "schedule", response_status: 500, response_body: "", error: "status" });
-  assert.ok(Number(duration_ms) >= 0 && str(at) >= str(created_at) && str(next_attempt_at) > str(at));
-  assert.equal(members(members((await api.get(`/events/${event_id}`)).json.data).object).id, app.id);
-  const one = `/webhooks/${webhook.id}/deliveries/${id}`;
-  assert.deepEqual((await api.get(one)).json, delivery);
-  assert.deepEqual(await logOf(api, webhook, "?status=pending"), [delivery]);
-  assert.deepEqual(await logOf(api, webhook, "?status=succeeded"), []);
-  problem(await api.get(`/webhooks/${webhook.id}/deliveries?status=lost`), 400, "invalid_parameter");
-  await api.delete(`/webhooks/${webhook.id}`);
-  problem(await api.get(one), 404, "not_found");
-});
+choice(
+  "4.webhook-endpoints.delivery-log",
+  "a delivery shows its attempts, and is listed by status",
+  async ({ api }) => {
+    const webhook = await subscribe(api, (await receiver([500])).url);
+    const app = await newApp(api);
+    const delivery = await attempted(api, webhook);
+    const { id, created_at, next_attempt_at, attempts, event_id, ...rest } = delivery;
+    assert.match(str(id), /^dlv_[0-9A-Za-z]{20,}$/);
+    assert.deepEqual(rest, { webhook_id: webhook.id, event_type: "app.created", status: "pending" });
+    const [attempt] = attemptsOf(delivery);
+    const { at, duration_ms, ...shown } = members(attempt);
+    assert.deepEqual(shown, {
+      number: 1,
+      trigger: "schedule",
+      response_status: 500,
+      response_body: "",
+      error: "status",
+    });
+    assert.ok(Number(duration_ms) >= 0 && str(at) >= str(created_at) && str(next_attempt_at) > str(at));
+    assert.equal(members(members((await api.get(`/events/${event_id}`)).json.data).object).id, app.id);
+    const one = `/webhooks/${webhook.id}/deliveries/${id}`;
+    assert.deepEqual((await api.get(one)).json, delivery);
+    assert.deepEqual(await logOf(api, webhook, "?status=pending"), [delivery]);
+    assert.deepEqual(await logOf(api, webhook, "?status=succeeded"), []);
+    problem(await api.get(`/webhooks/${webhook.id}/deliveries?status=lost`), 400, "invalid_parameter");
+    await api.delete(`/webhooks/${webhook.id}`);
+    problem(await api.get(one), 404, "not_found");
+  },
+);
 
 choice(
-  "4.delivery-request-response.test",
+  "4.webhook-endpoints.delivery-request.test",
   "a sample of each type is sent, though the webhook asks for another and is off",
   async ({ api }) => {
     const { url, next, received } = await receiver();
@@ -199,7 +209,7 @@ choice(
   },
 );
 
-choice("6.webhook-policies", "a refused URL is 422 and names the rule", async ({ api }) => {
+choice("6.webhook-policy", "a refused URL is 422 and names the rule", async ({ api }) => {
   const rules: Record<string, RegExp> = {
     "http://example.com/": /https/,
     "https://10.0.0.1/": /private/,
@@ -217,7 +227,7 @@ choice("6.webhook-policies", "a refused URL is 422 and names the rule", async ({
 });
 
 choice(
-  "6.webhook-policies",
+  "6.webhook-policy",
   "strict refuses loopback too",
   { needs: "embedded", options: { webhookPolicy: "strict" } },
   async ({ api }) => {
@@ -227,7 +237,7 @@ choice(
 );
 
 choice(
-  "6.webhook-policies",
+  "6.webhook-policy",
   "a name that only DNS shows to lie inside is blocked at the attempt",
   MANUAL,
   async ({ api }) => {
@@ -271,22 +281,27 @@ choice(
   },
 );
 
-choice("6.gone-status", "410 switches the webhook off, and it can be switched on again", MANUAL, async (context) => {
-  const { api } = context;
-  const { webhook } = await retries(context, [410]);
-  const path = `/webhooks/${webhook.id}`;
-  const { active, disabled_reason } = (await api.get(path)).json;
-  assert.deepEqual([active, disabled_reason], [false, "gone"]);
-  assert.deepEqual(
-    (await logOf(api, webhook)).map(({ status }) => status),
-    ["failed"],
-  );
-  const on = (await api.patch(path, { active: true })).json;
-  assert.deepEqual([on.active, on.disabled_reason], [true, null]);
-});
+choice(
+  "3.delivery-cancelled.gone",
+  "410 switches the webhook off, and it can be switched on again",
+  MANUAL,
+  async (context) => {
+    const { api } = context;
+    const { webhook } = await retries(context, [410]);
+    const path = `/webhooks/${webhook.id}`;
+    const { active, disabled_reason } = (await api.get(path)).json;
+    assert.deepEqual([active, disabled_reason], [false, "gone"]);
+    assert.deepEqual(
+      (await logOf(api, webhook)).map(({ status }) => status),
+      ["failed"],
+    );
+    const on = (await api.patch(path, { active: true })).json;
+    assert.deepEqual([on.active, on.disabled_reason], [true, null]);
+  },
+);
 
 choice(
-  "4.delivery-request-response.redelivery",
+  "4.webhook-endpoints.delivery-request.redelivery",
   "is one attempt by hand whose success settles the delivery",
   MANUAL,
   async (context) => {
@@ -317,7 +332,7 @@ choice(
 );
 
 choice(
-  "4.delivery-request-response.redelivery",
+  "4.webhook-endpoints.delivery-request.redelivery",
   "asked for of a webhook that is off, it leaves a success a success",
   async ({ api }) => {
     const { url, received } = await receiver();
@@ -334,12 +349,13 @@ choice(
 
 choice(
   "3.delivery-cancelled",
-  "switching the webhook off cancels what waits, in the same answer",
+  "switching the webhook off cancels what waits, behind the answer",
   MANUAL,
   async (context) => {
     const { api } = context;
     const { webhook, received, advance } = await retries(context, [500]);
     await api.patch(`/webhooks/${webhook.id}`, { active: false });
+    await context.service.settled();
     const [delivery] = await logOf(api, webhook);
     assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["cancelled", null]);
     await advance(360_000_000);
@@ -347,19 +363,24 @@ choice(
   },
 );
 
-choice("6.secret-rotation", "both secrets sign for a day after a change", MANUAL, async ({ api, service }) => {
-  const made = await startReceiver({ secret: "second" });
-  closeLater(() => made.close());
-  const webhook = await subscribe(api, made.url);
-  await api.patch(`/webhooks/${webhook.id}`, { secret: "second" });
-  const signatures = async () => {
-    await newApp(api);
-    const { attempts } = await made.next("app.created");
-    return String(attempts[0]?.headers["webhook-signature"]).split(" ").length;
-  };
-  assert.equal(await signatures(), 2);
-  await service.clock.advance(24 * 3_600_000 - 1);
-  assert.equal(await signatures(), 2);
-  await service.clock.advance(1);
-  assert.equal(await signatures(), 1);
-});
+choice(
+  "4.webhook-endpoints.rotation",
+  "both secrets sign for a day after a change",
+  MANUAL,
+  async ({ api, service }) => {
+    const made = await startReceiver({ secret: "second" });
+    closeLater(() => made.close());
+    const webhook = await subscribe(api, made.url);
+    await api.patch(`/webhooks/${webhook.id}`, { secret: "second" });
+    const signatures = async () => {
+      await newApp(api);
+      const { attempts } = await made.next("app.created");
+      return String(attempts[0]?.headers["webhook-signature"]).split(" ").length;
+    };
+    assert.equal(await signatures(), 2);
+    await service.clock.advance(24 * 3_600_000 - 1);
+    assert.equal(await signatures(), 2);
+    await service.clock.advance(1);
+    assert.equal(await signatures(), 1);
+  },
+);

@@ -1,6 +1,6 @@
 // From a host name to its addresses, for the sender to judge (contract, part 6). What is allowed is not known here.
 import type { LookupAddress } from "node:dns";
-import { isLocalhost } from "./address-policy.ts";
+import { isLoopbackHost } from "../kit/loopback.ts";
 
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
@@ -35,7 +35,7 @@ export function systemResolver(): Resolve {
     }
   };
   return (host) => {
-    if (isLocalhost(host)) return Promise.resolve(LOOPBACK);
+    if (isLoopbackHost(host)) return Promise.resolve(LOOPBACK);
     const asked = running.get(host) ?? ask(host);
     running.set(host, asked);
     return asked;

@@ -1,8 +1,9 @@
 // The store behind `--data FILE`: records in memory, every commit in FILE.journal before it is acknowledged, and FILE
 // itself a snapshot that a person can read (design: the numbered promises in test/stores/json-file.test.ts). Commits
 // that come while the disk is busy go out together in the next line. It serves one process, and knows nothing of apps.
-import { type AnyCollection, type Store, type StoreData, StoreRefusal, type Tx } from "../domain/store.ts";
+import { type AnyCollection, type Lease, type Store, type StoreData, StoreRefusal, type Tx } from "../domain/store.ts";
 import { dataOf, tablesOf } from "./data.ts";
+import { Ears } from "./ears.ts";
 import { Commits } from "./json-file/commits.ts";
 import { errorCode, followLinks, messageOf } from "./json-file/disk.ts";
 import { Files } from "./json-file/files.ts";
@@ -34,6 +35,7 @@ class JsonFileStore extends Reading implements Store {
   readonly #warn: Warn;
   readonly #journal_bytes_max: number;
   readonly #leases = new Leases();
+  readonly #ears = new Ears();
   #parts: Parts | "new" | "closed" = "new";
   /** Ends when all that was gathered is written. */
   #writing: Promise<void> | undefined;
@@ -64,6 +66,7 @@ class JsonFileStore extends Reading implements Store {
 
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return runWork(
+      this.#ears,
       work,
       () => new Transaction(this.#open().commits),
       (tx, changes) => {
@@ -76,14 +79,13 @@ class JsonFileStore extends Reading implements Store {
     );
   }
 
-  async lease(name: string, now: number, until: number): Promise<boolean> {
+  async lease(name: string, for_ms: number): Promise<Lease | undefined> {
     this.#open();
-    return this.#leases.take(name, now, until);
+    return this.#leases.take(name, for_ms);
   }
 
-  async release(name: string): Promise<void> {
-    this.#open();
-    this.#leases.release(name);
+  hear(topic: string, heard: (subject: string) => void): () => void {
+    return this.#ears.hear(topic, heard);
   }
 
   async snapshot(): Promise<StoreData> {

@@ -1,16 +1,20 @@
-// Leases of one process: whoever asks first holds the name until its time has come. They end with the process, which
-// the port allows; stores that admit one process only need no more.
+// Leases of one process: whoever asks first holds the name until its time is over. They end with the process, which the
+// port allows; stores that admit one process only need no more.
+import type { Lease } from "../domain/store.ts";
+import { realTime } from "../kit/clock.ts";
 
 export class Leases {
-  readonly #until = new Map<string, number>();
+  readonly #held = new Map<string, { readonly until: number }>();
 
-  take(name: string, now: number, until: number): boolean {
-    if ((this.#until.get(name) ?? Number.NEGATIVE_INFINITY) > now) return false;
-    this.#until.set(name, until);
-    return true;
-  }
-
-  release(name: string): void {
-    this.#until.delete(name);
+  take(name: string, for_ms: number): Lease | undefined {
+    const now = realTime();
+    if ((this.#held.get(name)?.until ?? now) > now) return undefined;
+    const mine = { until: now + for_ms };
+    this.#held.set(name, mine);
+    return {
+      release: async () => {
+        if (this.#held.get(name) === mine) this.#held.delete(name);
+      },
+    };
   }
 }

@@ -1,7 +1,8 @@
 // The store that keeps everything in memory and nothing beyond its process. A commit is one synchronous step: the reads
 // are asked again, and if they hold the writes are made, so no other transaction can come between.
-import type { AnyCollection, Store, StoreData, Tx } from "../domain/store.ts";
+import type { AnyCollection, Lease, Store, StoreData, Tx } from "../domain/store.ts";
 import { dataOf, tablesOf } from "./data.ts";
+import { Ears } from "./ears.ts";
 import { Leases } from "./leases.ts";
 import { type Rules, rulesOf } from "./rules.ts";
 import { Tables } from "./tables.ts";
@@ -19,6 +20,7 @@ interface State {
 class MemoryStore extends Reading implements Store {
   #state: State | "new" | "closed" = "new";
   readonly #leases = new Leases();
+  readonly #ears = new Ears();
 
   constructor() {
     super(() => this.#open());
@@ -32,20 +34,20 @@ class MemoryStore extends Reading implements Store {
 
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return runWork(
+      this.#ears,
       work,
       () => new Transaction(this.#open()),
       (_, changes) => this.#commit(changes),
     );
   }
 
-  async lease(name: string, now: number, until: number): Promise<boolean> {
+  async lease(name: string, for_ms: number): Promise<Lease | undefined> {
     this.#open();
-    return this.#leases.take(name, now, until);
+    return this.#leases.take(name, for_ms);
   }
 
-  async release(name: string): Promise<void> {
-    this.#open();
-    this.#leases.release(name);
+  hear(topic: string, heard: (subject: string) => void): () => void {
+    return this.#ears.hear(topic, heard);
   }
 
   async snapshot(): Promise<StoreData> {

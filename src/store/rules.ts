@@ -2,7 +2,6 @@
 // and unique rule. A key of one field is the value itself, so that 1 and "1" differ; of several fields it is a text
 // in which ["a", "b,c"] and ["a,b", "c"] differ too. Null in any field means: not in this list.
 import type { AnyCollection, Scalar, Stored } from "../domain/store.ts";
-import { onceFor } from "../kit/later.ts";
 
 /** So many first fields of pairs, and of each so many second ones, are remembered with their keys. */
 const RECENT_MAX = 64;
@@ -47,13 +46,11 @@ export interface TableRule {
   readonly uniqueRules: readonly UniqueRule[];
 }
 
-/** The rules of all collections, by name. Made once: the rules themselves are what lists are known by. */
+/** The rules of all collections, by name: the rules themselves are what the lists of a store are known by. */
 export type Rules = ReadonlyMap<string, TableRule>;
 
-export const rulesOf = onceFor(
-  (collections: readonly AnyCollection[]): Rules =>
-    new Map(collections.map((collection, at) => [collection.name, tableRule(collection, at)])),
-);
+export const rulesOf = (collections: readonly AnyCollection[]): Rules =>
+  new Map(collections.map((collection, at) => [collection.name, tableRule(collection, at)]));
 
 function tableRule(from: AnyCollection, at: number): TableRule {
   const lists = new Map(

@@ -2,6 +2,7 @@
 // any view: they turn the names of collections, indexes and unique keys into rules.
 import type { Collection, Reader, Scalar, Span, Stored, Tx } from "../domain/store.ts";
 import { trusted } from "../kit/schema.ts";
+import type { Ears } from "./ears.ts";
 import { Overlay } from "./overlay.ts";
 import { type Head, ReadSet, type Source } from "./read-set.ts";
 import type { Fields, KeyRule, Rules, TableRule } from "./rules.ts";
@@ -59,16 +60,6 @@ export class Reading implements Reader {
     const key = list.keyFor(values);
     return key === undefined ? 0 : view.count(table, list, key);
   }
-
-  async groups<R extends Stored, I extends string, U extends string>(
-    from: Collection<R, I, U>,
-    name: I,
-  ): Promise<readonly (readonly Scalar[])[]> {
-    const { rules, view } = this.#source();
-    const table = ruleOf(rules, from);
-    const list = named(table, table.lists, name);
-    return view.groups(table, list).map((key) => list.valuesOf(key));
-  }
 }
 
 const WRITTEN: Promise<void> = Promise.resolve();
@@ -77,6 +68,7 @@ export class Transaction extends Reading implements Tx {
   readonly reads: ReadSet;
   readonly writes: Overlay;
   readonly #rules: Rules;
+  readonly told = new Map<string, Set<string>>();
   #failure: unknown;
 
   constructor(head: Head) {
@@ -96,6 +88,10 @@ export class Transaction extends Reading implements Tx {
 
   remove<R extends Stored>(from: Collection<R>, id: string): Promise<void> {
     return this.#write(() => this.writes.remove(ruleOf(this.#rules, from), id));
+  }
+
+  tell(topic: string, subject: string): void {
+    this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
   }
 
   /** Throws the first failure of a write, so that work that swallowed it cannot commit the rest. */
@@ -132,6 +128,7 @@ function named<T extends KeyRule>(table: TableRule, rules: ReadonlyMap<string, T
  * that has to be repeated made way for one that was kept.
  */
 export async function runWork<T>(
+  ears: Ears,
   work: (tx: Tx) => Promise<T>,
   begin: () => Transaction,
   end: (tx: Transaction, changes: readonly Change[]) => boolean | Promise<boolean>,
@@ -148,6 +145,7 @@ export async function runWork<T>(
     if (!tx.reads.holds()) continue;
     if (!(await end(tx, "error" in result ? [] : tx.writes.changes))) continue;
     if ("error" in result) throw result.error;
+    ears.tell(tx.told);
     return result.value;
   }
 }

@@ -1,5 +1,5 @@
 // What the specification shows, clause by clause, in our own words: one id for each statement that an implementation can
-// hold or break. test/house fails where one has no test. What the specification leaves open stands in the decisions.
+// hold or break. test/house fails where one has no test. What the specification leaves open stands in src/decisions.ts.
 
 export const SPEC_CLAUSES: { readonly [id: string]: string } = {
   "1.apps": "apps can be created, listed and deleted",

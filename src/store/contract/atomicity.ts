@@ -29,7 +29,6 @@ export const atomicity: readonly Case[] = [
       assert.equal(await store.find(items, "slot", ["ann", "s"]), undefined);
       assert.equal(await store.count(items, "owner", ["ann"]), 0);
       assert.deepEqual(await store.page(items, "ranked", ["ann"], { offset: 0, limit: 9 }), []);
-      assert.deepEqual(await store.groups(items, "owner_colour"), []);
       await put(store, item("b", { slot: "s" }));
     },
   },
@@ -73,7 +72,6 @@ export const atomicity: readonly Case[] = [
         assert.equal(await store.find(items, "slot", ["ann", "s"]), undefined);
         assert.deepEqual(await idsOf(store), ["old"]);
         assert.equal(await store.count(items, "owner", ["ann"]), 1);
-        assert.deepEqual(await store.groups(items, "owner_colour"), []);
         assert.deepEqual(await store.transact((other) => idsOf(other)), ["old"]);
       });
       assert.deepEqual(await idsOf(store), ["new"]);

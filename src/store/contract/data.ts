@@ -53,7 +53,6 @@ export const data: readonly Case[] = [
       assert.deepEqual(await idsOf(store), ["b", "a"]);
       assert.equal((await store.find(items, "slot", ["ann", "s"]))?.id, "b");
       assert.equal(await store.find(items, "slot", ["ann", "t"]), undefined);
-      assert.deepEqual(await store.groups(items, "owner_colour"), [["ann", "red"]]);
       assert.equal(await store.get(counters, "c"), undefined);
       await put(store, item("d"));
       assert.deepEqual(await idsOf(store), ["b", "a", "d"]);

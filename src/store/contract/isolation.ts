@@ -134,12 +134,6 @@ export const isolation: readonly Case[] = [
     (store) => put(store, item("c", { owner: "bob" })),
     1,
   ),
-  phantom(
-    "the groups",
-    async (tx) => (await tx.groups(items, "owner_colour")).length,
-    (store) => put(store, item("c", { colour: "blue" })),
-    2,
-  ),
   {
     title: "a page that follows own writes is read again too when others have written",
     async run(store) {

@@ -8,10 +8,8 @@ const calls: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => store.find(items, "slot", ["ann", "s"]),
   (store) => store.page(items, "owner", ["ann"], ALL),
   (store) => store.count(items, "owner", ["ann"]),
-  (store) => store.groups(items, "owner"),
   (store) => store.transact(async () => "nothing"),
-  (store) => store.lease("l", 0, 1),
-  (store) => store.release("l"),
+  (store) => store.lease("l", 1),
   (store) => store.snapshot(),
   (store) => store.restore({ format: 1, collections: {} }),
 ];

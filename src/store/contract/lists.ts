@@ -67,7 +67,6 @@ export const lists: readonly Case[] = [
       assert.deepEqual(await idsOf(store), ["b"]);
       assert.equal(await store.count(items, "owner", [null]), 0);
       assert.deepEqual(await store.page(items, "owner_colour", ["ann", null], ALL), []);
-      assert.deepEqual(await store.groups(items, "owner_colour"), []);
     },
   },
   {
@@ -94,19 +93,6 @@ export const lists: readonly Case[] = [
       );
       assert.equal(await store.count(items, "bright", ["true"]), 0);
       assert.equal(await store.count(items, "owner_colour", ["x", "y,z"]), 1);
-    },
-  },
-  {
-    title: "groups are the distinct values that records have now",
-    async run(store) {
-      const coloured = [item("a", { colour: "red" }), item("b", { colour: "red" }), item("c", { colour: "blue" })];
-      await put(store, ...coloured, item("d"), item("e", { owner: "bob", colour: "red" }));
-      const groups = async () => (await store.groups(items, "owner_colour")).map((values) => values.join(" ")).sort();
-      assert.deepEqual(await groups(), ["ann blue", "ann red", "bob red"]);
-      assert.deepEqual(await store.groups(items, "bright"), [[false]]);
-      await remove(store, "c");
-      await put(store, item("e", { owner: "bob", colour: "green" }));
-      assert.deepEqual(await groups(), ["ann red", "bob green"]);
     },
   },
 ];

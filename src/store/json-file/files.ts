@@ -1,7 +1,7 @@
 // FILE and FILE.journal together: a batch goes to the journal; when that has grown, FILE is written anew beside the
 // running service and the journal is cut. At every moment the two hold the same data: the old FILE with the journal, or
 // the new one with what came after. What touches the journal happens one after the other, in the lane.
-import { Turns } from "../../kit/turns.ts";
+import { Turns } from "../../kit/background.ts";
 import type { Rules } from "../rules.ts";
 import type { Tables } from "../tables.ts";
 import type { Commits } from "./commits.ts";
