@@ -46,11 +46,16 @@ export interface TableRule {
   readonly uniqueRules: readonly UniqueRule[];
 }
 
-/** The rules of all collections, by name: the rules themselves are what the lists of a store are known by. */
+/** The rules of all collections, by name. Made once: the rules themselves are what lists are known by. */
 export type Rules = ReadonlyMap<string, TableRule>;
 
-export const rulesOf = (collections: readonly AnyCollection[]): Rules =>
-  new Map(collections.map((collection, at) => [collection.name, tableRule(collection, at)]));
+export function rulesOf(collections: readonly AnyCollection[]): Rules {
+  const rules = known.get(collections) ?? new Map(collections.map((each, at) => [each.name, tableRule(each, at)]));
+  known.set(collections, rules);
+  return rules;
+}
+
+const known = new WeakMap<readonly AnyCollection[], Rules>();
 
 function tableRule(from: AnyCollection, at: number): TableRule {
   const lists = new Map(
