@@ -1,9 +1,9 @@
-// Whether the code runs on the register: each row in turn is given its other reading, and a test that bears the row's id
-// must fail. A row that nothing depends on is a wrong row. That the tests pass on the choices themselves, `npm test` says.
-// Ids on the command line check those rows only.
+// Whether the code runs on the register: each choice in turn is given its other reading, one that is an object member by
+// member, and a test that bears the row's id must fail. A choice that nothing depends on is a wrong row. That the tests pass
+// on the choices themselves, `npm test` says. Ids on the command line check those rows only.
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { DECISIONS } from "../src/decisions.ts";
+import { DECISIONS, type Decision } from "../src/decisions.ts";
 
 const AT_ONCE = 2;
 const PATIENCE_MS = 180_000;
@@ -26,12 +26,23 @@ function filesOf(id: string): readonly string[] {
     .map(({ path }) => path);
 }
 
+/** What is switched of a row, as other-choice takes it. */
+function switched([id, { choice }]: [string, Decision]): readonly string[] {
+  const [is, or] = [choice.is, choice.or].map((value) => new Map(Object.entries(Object(value))));
+  const plain = typeof choice.is === "object" && !Array.isArray(choice.is);
+  const members = plain
+    ? [...(is?.keys() ?? [])].filter((name) => or?.has(name) && or.get(name) !== is?.get(name))
+    : [];
+  return members.length === 0 ? [id] : members.map((name) => `${id}/${name}`);
+}
+
 /** The first test of the row that fails under the other reading. */
-async function noticedBy(id: string): Promise<string | undefined> {
+async function noticedBy(choice: string): Promise<string | undefined> {
+  const [id = ""] = choice.split("/");
   const failure = new RegExp(`^ *not ok \\d+ - (${borne(id)}.*)`, "m");
   for (const path of filesOf(id)) {
     const args = [...LOADED, "--test-name-pattern", `^${borne(id)}`, path];
-    const options = { env: { ...process.env, OTHER_CHOICE: id }, timeout: PATIENCE_MS, maxBuffer: 2 ** 26 };
+    const options = { env: { ...process.env, OTHER_CHOICE: choice }, timeout: PATIENCE_MS, maxBuffer: 2 ** 26 };
     const said = await new Promise<string>((resolve) =>
       execFile(process.execPath, args, options, (_, stdout) => resolve(stdout)),
     );
@@ -42,13 +53,14 @@ async function noticedBy(id: string): Promise<string | undefined> {
 }
 
 const asked = process.argv.slice(2);
-const waiting = Object.keys(DECISIONS).filter((id) => asked.length === 0 || asked.includes(id));
+const rows = Object.entries<Decision>(DECISIONS).filter(([id]) => asked.length === 0 || asked.includes(id));
+const waiting = rows.flatMap(switched);
 const unnoticed: string[] = [];
 async function take(): Promise<void> {
-  for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
-    const name = await noticedBy(id);
-    if (name === undefined) unnoticed.push(id);
-    process.stdout.write(`${name === undefined ? "NOTHING FAILS" : "ok"}  ${name ?? id}\n`);
+  for (let choice = waiting.shift(); choice !== undefined; choice = waiting.shift()) {
+    const name = await noticedBy(choice);
+    if (name === undefined) unnoticed.push(choice);
+    process.stdout.write(`${choice}: ${name ?? "NOTHING FAILS"}\n`);
   }
 }
 await Promise.all(Array.from({ length: AT_ONCE }, take));

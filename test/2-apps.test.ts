@@ -81,11 +81,11 @@ choice("1.rfcs.timestamps", "carry milliseconds and end in Z", async ({ api }) =
   assert.equal(app.updated_at, app.created_at);
 });
 
-choice("2.app-fields", "each field is bounded on create", async ({ api }) => {
+choice("8.field-lengths.app", "each field is bounded on create", async ({ api }) => {
   for (const rule of RULES) await fieldRule(api, "/apps", { title: "Bounds" }, rule);
 });
 
-choice("2.app-fields", "and in the same way on change", async ({ api }) => {
+choice("8.field-lengths.app", "and in the same way on change", async ({ api }) => {
   const app = await api.create("/apps", { title: "Bounds" });
   for (const rule of RULES) await changeRule(api, `/apps/${app.id}`, rule);
 });

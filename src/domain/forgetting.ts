@@ -9,7 +9,7 @@ import { EVENT_TYPES, type EventType, events, goneDeployments, idempotency, sign
 import { grants, refreshTokens, sessions } from "./oauth/model.ts";
 import type { Collection, Reader, Scalar, Store, Stored, Tx } from "./store.ts";
 
-export const KEPT = decide("8.bounds").events;
+const KEPT = decide("8.bounds").events;
 
 const STEP = 100;
 /** How often it is looked for what expires, where nothing is known to. */

@@ -23,6 +23,8 @@ import { shownFields } from "../domain/owned.ts";
 import { type JsonSchema, trusted } from "../kit/schema.ts";
 import type { View } from "./view.ts";
 
+const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
+
 const string: JsonSchema = { type: "string" };
 const text = (maxLength: number): JsonSchema => ({ type: "string", maxLength });
 const boolean: JsonSchema = { type: "boolean" };
@@ -59,8 +61,8 @@ export const appView: View<AppRecord> = {
   name: "App",
   json: shape({
     id: id("app"),
-    title: text(200),
-    description: text(5_000),
+    title: text(NAME_MAX),
+    description: text(TEXT_MAX),
     theme: text(64),
     public: boolean,
     created_at: time,
@@ -99,7 +101,7 @@ export const dataSourceView: View<DataSourceRecord> = {
   json: shape(
     only(DATA_SOURCE, {
       id: id("ds"),
-      name: text(200),
+      name: text(NAME_MAX),
       type: enumOf(decide("2.data-source-request")),
       app_id: orNull(id("app")),
       status: enumOf(decide("3.data-processing")),
@@ -120,7 +122,7 @@ export const userView: View<UserRecord> = {
     only(USER, {
       id: id("usr"),
       email: text(254),
-      name: text(200),
+      name: text(NAME_MAX),
       permissions: listOf(enumOf(SCOPES)),
       created_at: time,
       updated_at: time,
@@ -182,7 +184,7 @@ export const deliveryView: View<DeliveryRecord> = {
 
 export const apiKeyView: View<ApiKeyRecord> = {
   name: "ApiKey",
-  json: shape({ id: id("key"), name: text(200), last_four: string, created_at: time, last_used_at: orNull(time) }),
+  json: shape({ id: id("key"), name: text(NAME_MAX), last_four: string, created_at: time, last_used_at: orNull(time) }),
   fields: ({ account_id: _, hash: __, ...fields }) => fields,
 };
 
@@ -190,7 +192,7 @@ export const oauthClientView: View<OAuthClientRecord> = {
   name: "OAuthClient",
   json: shape({
     id: id("cli"),
-    name: text(200),
+    name: text(NAME_MAX),
     redirect_uris: listOf(url),
     scopes: listOf(enumOf(SCOPES)),
     public: boolean,

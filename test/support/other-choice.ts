@@ -1,7 +1,11 @@
-// Loaded before anything else (`--import`), it has the code run on the other reading of the row that OTHER_CHOICE names.
-import { DECISIONS } from "../../src/decisions.ts";
+// Loaded before anything else (`--import`), it has the code run on the other reading of what OTHER_CHOICE names: a row of
+// the register, or one member of a choice that is an object (`8.bounds/nesting`).
+import { DECISIONS, type Decision } from "../../src/decisions.ts";
 
-const id = process.env.OTHER_CHOICE;
-const [, row] = Object.entries(DECISIONS).find(([each]) => each === id) ?? [];
-if (row === undefined) throw new Error(`OTHER_CHOICE is no row of the register: ${id}`);
-Object.assign(row.choice, { is: row.choice.or });
+const given = process.env.OTHER_CHOICE ?? "";
+const [id = "", member] = given.split("/");
+const row: Decision | undefined = new Map<string, Decision>(Object.entries(DECISIONS)).get(id);
+if (row === undefined) throw new Error(`OTHER_CHOICE is no row of the register: ${given}`);
+const { is, or } = row.choice;
+const other = new Map(Object.entries(Object(or)));
+Object.assign(row.choice, { is: member === undefined ? or : { ...Object(is), [member]: other.get(member) } });

@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { getEvent, listEvents, recordEvent, recordSample } from "../../src/domain/events.ts";
-import { Forgetting, KEPT, sweep } from "../../src/domain/forgetting.ts";
+import { Forgetting, sweep } from "../../src/domain/forgetting.ts";
 import { deliveries, type EventType, events, goneDeployments } from "../../src/domain/model.ts";
 import { Background } from "../../src/kit/background.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { account, kept, outboxWorld, type World } from "../support/outbox-world.ts";
 
 const H = 3_600_000;
+const KEPT = 10_000;
 
 /** Many events at once, in one transaction. */
 const emitMany = (world: World, count: number, types: readonly EventType[] = ["app.updated"], record = recordEvent) =>
@@ -58,7 +59,7 @@ test("8.bounds.events: what is still to be sent stays, off the list, and goes on
   assert.equal(await world.store.count(deliveries, "webhook", [webhook.id]), 0);
 });
 
-test("8.bounds.events-kept: visitors' events never push out the account's others, nor those the visitors'", async () => {
+test("8.bounds.events: visitors' events never push out the account's others, nor those the visitors'", async () => {
   const world = await outboxWorld();
   const [change, click] = [await world.emit(), await world.emit({}, world.caller, "user.interaction")];
   await emitMany(world, KEPT + 150, ["user.interaction"]);
@@ -79,7 +80,7 @@ test("8.bounds.events-kept: visitors' events never push out the account's others
   );
 });
 
-test("8.bounds.events-kept: test events are kept by themselves", async () => {
+test("8.bounds.events: test events are kept by themselves", async () => {
   const world = await outboxWorld();
   const first = await world.emit();
   await emitMany(world, KEPT + 1, ["app.created"], recordSample);
@@ -88,7 +89,7 @@ test("8.bounds.events-kept: test events are kept by themselves", async () => {
   assert.ok(await world.store.get(events, first.id));
 });
 
-test("8.bounds.events-kept: of deployments of deleted apps the newest 10,000 an account; those without an account stay", async () => {
+test("8.bounds.events: of deployments of deleted apps the newest 10,000 an account; those without an account stay", async () => {
   const world = await outboxWorld();
   await world.store.transact(async (tx) => {
     await tx.put(goneDeployments, { id: "dep_old" });
@@ -102,7 +103,7 @@ test("8.bounds.events-kept: of deployments of deleted apps the newest 10,000 an 
   for (const id of ["dep_000250", "dep_old", "dep_other"]) assert.ok(await world.store.get(goneDeployments, id), id);
 });
 
-test("8.bounds.events-kept: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
+test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
   const world = await outboxWorld();
   const errors: unknown[] = [];
   const onError = (error: unknown) => errors.push(error);
