@@ -65,13 +65,9 @@ export async function newSignIn(w: Work, user_id: string): Promise<string> {
   return token;
 }
 
-export interface AskedLink extends SignedIn {
-  readonly token: string;
-}
-
 /** New links for the users with this address, one in each of their accounts; none where enough are waiting. */
-export async function askForLinks(w: Work, email: string): Promise<readonly AskedLink[]> {
-  const made: AskedLink[] = [];
+export async function askForLinks(w: Work, email: string) {
+  const made: (SignedIn & { readonly token: string })[] = [];
   const named = await w.tx.page(users, "email", [email.toLowerCase()], { offset: 0, limit: NAMESAKES_MAX });
   for (const user of named) {
     const account = await w.tx.get(accounts, user.account_id);

@@ -24,11 +24,8 @@ const SECRET_BYTES = 32;
 /** So long `webhook-signature` carries both secrets, so that a receiver can change over without a gap. */
 const ROTATION_MS = 24 * 3_600_000;
 
-/** Answers the rule that refuses a URL, or undefined. */
-export type UrlRule = (url: string) => string | undefined;
-
-/** The body of POST /webhooks. */
-export const webhookDraft = (urlRule: UrlRule) =>
+/** The body of POST /webhooks; `urlRule` says why it refuses a URL. */
+export const webhookDraft = (urlRule: (url: string) => string | undefined) =>
   object({
     url: text({ min: 1, max: decide("8.field-lengths").url, format: "uri", rule: urlRule }),
     events: list(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
