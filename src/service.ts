@@ -153,7 +153,7 @@ export class Service implements AsyncDisposable {
 
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
   async signIn(options: SignInOptions): Promise<TokenAnswer> {
-    const oauth = await this.#server.oauth.get();
+    const oauth = await this.#server.oauth;
     return oauth.signIn(this.account, options);
   }
 

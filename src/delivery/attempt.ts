@@ -91,18 +91,8 @@ function conclude(
     response_body: outcome.body,
     error: outcome.error,
   };
-  const retryAt = succeeded(attempt) ? null : whenNext(delivery, outcome, now, retryWaits_ms);
-  return { deliveryId: delivery.id, url: webhook.url, attempt, retryAt };
-}
-
-function whenNext(
-  delivery: DeliveryRecord,
-  { status, retryAfter }: Outcome,
-  now: Instant,
-  waits_ms: readonly number[],
-): string | null {
-  const attempt = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  const fraction = jitterOf(delivery.id, attempt);
-  const next = nextAttempt({ attempt, now, fraction, status, retryAfter }, waits_ms);
-  return next === undefined ? null : iso(next);
+  const made = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
+  const failure = { attempt: made, now, fraction: jitterOf(delivery.id, made), ...outcome };
+  const next = succeeded(attempt) ? undefined : nextAttempt(failure, retryWaits_ms);
+  return { deliveryId: delivery.id, url: webhook.url, attempt, retryAt: next === undefined ? null : iso(next) };
 }

@@ -88,8 +88,8 @@ export class Outbox {
   }
 
   /** Resolves when nothing that is due now is left unattempted and unrecorded. */
-  idle(): Promise<void> {
-    return !this.busy ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+  async idle(): Promise<void> {
+    if (this.busy) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   /** Breaks off what is under way; its rows stay and are sent after the next start. */

@@ -22,11 +22,7 @@ export function systemResolver(): Resolve {
     if (free > 0) free -= 1;
     else await new Promise<void>((resume) => waiting.push(resume));
     try {
-      return await new Promise((resolve, reject) =>
-        process
-          .getBuiltinModule("node:dns")
-          .lookup(host, { all: true }, (error, found) => (error ? reject(error) : resolve(found))),
-      );
+      return await process.getBuiltinModule("node:dns/promises").lookup(host, { all: true });
     } finally {
       const next = waiting.shift();
       if (next) next();

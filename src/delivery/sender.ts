@@ -89,7 +89,7 @@ export class HttpSender implements Sender {
   readonly #resolve: Resolve;
   readonly #http: HttpAgent;
   #https: HttpsAgent | undefined;
-  /** Kept, since judging a URL and taking it apart costs a tenth of an attempt. */
+  /** Kept, since judging a URL and taking it apart costs a sixth of an attempt. */
   readonly #targets = new Map<string, Target>();
 
   constructor(options: SenderOptions) {

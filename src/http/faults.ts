@@ -5,7 +5,7 @@ import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, wi
 import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "./call.ts";
 import { PROBLEM_TYPE, type ProblemLinks, problem } from "./problem.ts";
 import type { Row } from "./route.ts";
-import { routeTree } from "./route-tree.ts";
+import { RouteTree } from "./route-tree.ts";
 
 /**
  * The request has been authenticated, counted and found allowed, so that a test of failures is not answered about
@@ -120,7 +120,7 @@ function ruleFor(rows: readonly Row[]): ObjectSchema<FaultRule> {
     const own = path.slice(VERSION_PREFIX.length);
     // A template is taken to the letter: with another name in braces it would be a rule that never strikes.
     if (own.includes("{")) return rows.some((row) => row.method === method && row.path === own);
-    return routeTree(rows).find(own)?.rows.has(method) ?? false;
+    return new RouteTree(rows).find(own)?.rows.has(method) ?? false;
   };
   return {
     ...members,

@@ -14,7 +14,7 @@ import { idempotencyKey, Once } from "./idempotency.ts";
 import { problem } from "./problem.ts";
 import { queryOf } from "./query.ts";
 import type { Prepared, Presented, Row, Services } from "./route.ts";
-import { type Found, type RouteTree, routeTree } from "./route-tree.ts";
+import { type Found, RouteTree } from "./route-tree.ts";
 import { template } from "./template.ts";
 import type { Presenter } from "./view.ts";
 
@@ -57,7 +57,7 @@ export class Router {
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
-    this.#tree = routeTree(parts.rows);
+    this.#tree = new RouteTree(parts.rows);
   }
 
   /** Answers a call whose path starts with /v1. */

@@ -2,6 +2,7 @@
 // Every fault of a value is collected, each with the JSON pointer of its place, so that one answer names them all.
 // This file is the only one that may assert a type (`as`): what is asserted here was checked on the line above, or is
 // guaranteed by the rule that `trusted` names.
+import { decide } from "../decisions.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -173,6 +174,7 @@ export interface ObjectSchema<T, M extends Members = Members> extends Schema<T> 
 
 /** The fault of a member that the schema does not have: by name, so that a misspelt one never passes in silence. */
 export const UNKNOWN_MEMBER = "is not a known member";
+const OTHERS_ALLOWED = decide("2.unknown-members");
 
 /** An object with these members and no others. */
 export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M> {
@@ -184,14 +186,14 @@ export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M>
       type: "object",
       properties: Object.fromEntries(named.map(([name, { json }]) => [name, json])),
       ...(required.length > 0 && { required }),
-      additionalProperties: false,
+      additionalProperties: OTHERS_ALLOWED,
     },
     check(value, path, faults) {
       if (typeof value !== "object" || value === null || Array.isArray(value))
         return fail(faults, path, "must be an object");
       const given = trusted<Record<string, unknown>>(value);
       for (const name of Object.keys(given))
-        if (!Object.hasOwn(members, name)) fail(faults, [...path, name], UNKNOWN_MEMBER);
+        if (!OTHERS_ALLOWED && !Object.hasOwn(members, name)) fail(faults, [...path, name], UNKNOWN_MEMBER);
       const accepted: Record<string, unknown> = {};
       for (const [name, { check, absent }] of named)
         if (Object.hasOwn(given, name)) accepted[name] = check(given[name], [...path, name], faults);

@@ -2,7 +2,6 @@
 // and unique rule. A key of one field is the value itself, so that 1 and "1" differ; of several fields it is a text
 // in which ["a", "b,c"] and ["a,b", "c"] differ too. Null in any field means: not in this list.
 import type { AnyCollection, Scalar, Stored } from "../domain/store.ts";
-import { onceFor } from "../kit/later.ts";
 
 /** So many first fields of pairs, and of each so many second ones, are remembered with their keys. */
 const RECENT_MAX = 64;
@@ -50,10 +49,13 @@ export interface TableRule {
 /** The rules of all collections, by name. Made once: the rules themselves are what lists are known by. */
 export type Rules = ReadonlyMap<string, TableRule>;
 
-export const rulesOf = onceFor(
-  (collections: readonly AnyCollection[]): Rules =>
-    new Map(collections.map((collection, at) => [collection.name, tableRule(collection, at)])),
-);
+export function rulesOf(collections: readonly AnyCollection[]): Rules {
+  const rules = known.get(collections) ?? new Map(collections.map((each, at) => [each.name, tableRule(each, at)]));
+  known.set(collections, rules);
+  return rules;
+}
+
+const known = new WeakMap<readonly AnyCollection[], Rules>();
 
 function tableRule(from: AnyCollection, at: number): TableRule {
   const lists = new Map(

@@ -1,6 +1,6 @@
 // An outbox with its store, clock and rows, and no HTTP in front: events go in by function, receivers are real sockets.
 import { Outbox, type OutboxParts } from "../../src/delivery/outbox.ts";
-import { RETRY_WAITS_MS } from "../../src/delivery/schedule.ts";
+import { RETRY_WAITS_MS, WEBHOOK_CONCURRENCY } from "../../src/delivery/schedule.ts";
 import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
 import type { Caller } from "../../src/domain/access.ts";
 import { dueDeliveries } from "../../src/domain/deliveries.ts";
@@ -76,7 +76,7 @@ export async function outboxWorld(options: WorldOptions = {}): Promise<World> {
     sender: new HttpSender({ policy: "local", timeout_ms }),
     retryWaits_ms: RETRY_WAITS_MS,
     userAgent: "AppHostingService/test",
-    concurrency: 1,
+    concurrency: WEBHOOK_CONCURRENCY,
     lease_ms: 60_000,
     onError: (error) => errors.push(error),
     ...options,
