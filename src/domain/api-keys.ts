@@ -16,8 +16,6 @@ export const pinnedKey = text({
   says: "made of letters, digits and - . _ ~",
 });
 
-const KEY_BYTES = 32;
-
 export const { get: getApiKey, list: listApiKeys, remove: removeApiKey } = owned(apiKeys, "API key");
 
 export interface NewApiKey {
@@ -33,7 +31,7 @@ export async function addApiKey(
   w: Work,
   account_id: string,
   name: string,
-  key = KEY_PREFIX + w.ids.secret(KEY_BYTES),
+  key = KEY_PREFIX + w.ids.secret(),
 ): Promise<NewApiKey> {
   const id = w.ids.next("key_");
   const last_four = key.slice(-4);

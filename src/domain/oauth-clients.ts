@@ -39,8 +39,6 @@ export interface NewOAuthClient {
   readonly secret: string | null;
 }
 
-const SECRET_BYTES = 32;
-
 const own = owned(oauthClients, "OAuth client");
 export const { get: getOAuthClient, list: listOAuthClients, remove: removeOAuthClient } = own;
 
@@ -56,7 +54,7 @@ export async function addOAuthClient(
   draft: ClientDraft,
   given: { readonly id?: string | undefined; readonly secret?: string | undefined } = {},
 ): Promise<NewOAuthClient> {
-  const secret = draft.public ? null : (given.secret ?? w.ids.secret(SECRET_BYTES));
+  const secret = draft.public ? null : (given.secret ?? w.ids.secret());
   const id = given.id ?? w.ids.next("cli_");
   const secret_hash = secret === null ? null : sha256(secret);
   const record = { id, ...draft, created_at: w.at, account_id, secret_hash };

@@ -15,7 +15,6 @@ const SESSION_MS = session_h * 3_600_000;
 /** Of a user, waiting: anybody can ask for one at the sign-in page, and more would only fill the console and the store. */
 const LINKS_MAX = 5;
 const NAMESAKES_MAX = 20;
-const SECRET_BYTES = 32;
 
 export interface SignedIn {
   readonly user: UserRecord;
@@ -48,7 +47,7 @@ export function signInWith({ store, clock, ids }: UnitParts, token: string, befo
     const { user_id } = link;
     if (now >= instant(link.expires_at) || (await tx.get(users, user_id)) === undefined) return undefined;
     await tx.remove(sessions, sha256(before));
-    const secret = ids.secret(SECRET_BYTES);
+    const secret = ids.secret();
     const times = { created_at: iso(now), expires_at: iso(now + SESSION_MS) };
     await tx.put(sessions, { id: sha256(secret), user_id, ...times, all: "sessions" });
     return secret;
@@ -60,18 +59,14 @@ export const signOut = (store: Store, secret: string): Promise<void> =>
 
 /** Makes a link for the user; answers its token, which is known nowhere else. */
 export async function newSignIn(w: Work, user_id: string): Promise<string> {
-  const token = w.ids.secret(SECRET_BYTES);
+  const token = w.ids.secret();
   await w.tx.put(signIns, { id: sha256(token), user_id, expires_at: iso(w.now + LINK_MS), all: "sign_ins" });
   return token;
 }
 
-export interface AskedLink extends SignedIn {
-  readonly token: string;
-}
-
 /** New links for the users with this address, one in each of their accounts; none where enough are waiting. */
-export async function askForLinks(w: Work, email: string): Promise<readonly AskedLink[]> {
-  const made: AskedLink[] = [];
+export async function askForLinks(w: Work, email: string) {
+  const made: (SignedIn & { readonly token: string })[] = [];
   const named = await w.tx.page(users, "email", [email.toLowerCase()], { offset: 0, limit: NAMESAKES_MAX });
   for (const user of named) {
     const account = await w.tx.get(accounts, user.account_id);

@@ -20,15 +20,11 @@ import { EVENT_TYPES, eventType, type WebhookRecord, webhooks } from "./model.ts
 import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
-const SECRET_BYTES = 32;
 /** So long `webhook-signature` carries both secrets, so that a receiver can change over without a gap. */
 const ROTATION_MS = 24 * 3_600_000;
 
-/** Answers the rule that refuses a URL, or undefined. */
-export type UrlRule = (url: string) => string | undefined;
-
-/** The body of POST /webhooks. */
-export const webhookDraft = (urlRule: UrlRule) =>
+/** The body of POST /webhooks; `urlRule` says why it refuses a URL. */
+export const webhookDraft = (urlRule: (url: string) => string | undefined) =>
   object({
     url: text({ min: 1, max: decide("8.field-lengths").url, format: "uri", rule: urlRule }),
     events: list(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
@@ -51,7 +47,7 @@ export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft) =
 export async function addWebhook(
   w: Work,
   account_id: string,
-  { secret = w.ids.secret(SECRET_BYTES), ...draft }: WebhookDraft,
+  { secret = w.ids.secret(), ...draft }: WebhookDraft,
   id = w.ids.next("wh_"),
 ): Promise<WebhookRecord> {
   const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };

@@ -68,8 +68,8 @@ export class TimeOrderedIds {
     return id;
   }
 
-  /** `bytes` random bytes as base64url: for API keys, codes, refresh tokens, secrets. */
-  secret(bytes: number): string {
+  /** 256 random bits as base64url: for API keys, codes, refresh tokens, secrets. */
+  secret(bytes = 32): string {
     return Buffer.from(Array.from({ length: bytes }, this.#random)).toString("base64url");
   }
 

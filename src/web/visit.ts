@@ -13,7 +13,6 @@ import { type Html, html } from "./html.ts";
 import { messagePage } from "./page.ts";
 
 const FORM_BYTES = 65_536;
-const SECRET_BYTES = 32;
 /** A name of its own, since cookies of all ports of a host share one space. */
 const COOKIE = "apphost_session";
 
@@ -53,7 +52,7 @@ export class Visits {
   async of(call: Call): Promise<Visit> {
     const { store, clock, ids } = this.#parts;
     const sent = cookie(call, this.#name);
-    const secret = sent ?? ids.secret(SECRET_BYTES);
+    const secret = sent ?? ids.secret();
     const signedIn = sent === undefined ? undefined : await sessionOf(store, sent, clock.now());
     const setCookie = sent === undefined ? this.cookieOf(secret) : {};
     const csrfField = html`<input type="hidden" name="csrf" value="${csrfToken(secret)}">`;

@@ -42,14 +42,11 @@ export async function check(context: Context, token: string): Promise<Caller | R
   return { account: used.account, scopes: new Set(used.scopes), credential: used.grant.id };
 }
 
-export interface Usable extends Standing {
-  readonly facts: TokenFacts;
-  /** What the token opens at this moment. */
-  readonly scopes: readonly Scope[];
-}
-
 /** What the token opens now, and for whom; or why it opens nothing. */
-export async function use(context: Context, token: string): Promise<Usable | Refusal> {
+export async function use(
+  context: Context,
+  token: string,
+): Promise<(Standing & { readonly facts: TokenFacts; readonly scopes: readonly Scope[] }) | Refusal> {
   const facts = await factsOf(context, token);
   if (facts instanceof Refusal) return facts;
   if ((await context.store.get(signingKeys, facts.kid)) === undefined) return UNUSABLE.untrusted;
@@ -82,9 +79,9 @@ function claimed(kid: string, claims: { readonly [name: string]: unknown }): Tok
   const { scope, jti, iat, exp } = claims;
   if (typeof scope !== "string" || typeof jti !== "string" || typeof iat !== "number" || typeof exp !== "number")
     return undefined;
-  const listed = scopesIn(scope);
+  const scopes = scopesIn(scope);
   const [grantId = ""] = jti.split(".");
-  return "unknown" in listed ? undefined : { kid, grantId, scopes: listed.scopes, jti, iat, exp };
+  return typeof scopes === "string" ? undefined : { kid, grantId, scopes, jti, iat, exp };
 }
 
 const bad = (detail: string): Refusal => refuse({ code: "invalid_credential", detail });

@@ -119,11 +119,11 @@ export const RESPONSE_TYPE = "code";
 
 /** No default: whoever asks for nothing in particular would be given more, or less, than was thought of. */
 function askedScopes(text: string | undefined, client: OAuthClientRecord): readonly Scope[] | OAuthError {
-  const listed = scopesIn(text ?? "");
-  if ("unknown" in listed) return invalidScope(`${printable(listed.unknown)} is not a scope.`);
-  if (listed.scopes.length === 0) return invalidScope("The scope is missing; there is no default.");
-  return within(listed.scopes, client.scopes)
-    ? listed.scopes
+  const asked = scopesIn(text ?? "");
+  if (typeof asked === "string") return invalidScope(`${printable(asked)} is not a scope.`);
+  if (asked.length === 0) return invalidScope("The scope is missing; there is no default.");
+  return within(asked, client.scopes)
+    ? asked
     : invalidScope("The scope goes beyond what this client is registered for.");
 }
 

@@ -18,7 +18,6 @@ const REFRESH_MS = decide("5.token-lifetimes").refresh_d * 86_400_000;
 const REMEMBERED_MS = REFRESH_MS;
 /** Lets people and secret scanners recognise a refresh token; 256 random bits follow. */
 const REFRESH_PREFIX = "ahr_";
-const SECRET_BYTES = 32;
 
 /** What the writing of one transaction may use. */
 export type Writing = Pick<Work, "tx" | "now" | "ids">;
@@ -55,7 +54,7 @@ export async function openGrantWithCode(
   terms: NewGrant,
   bound: Pick<CodeTerms, "redirect_uri" | "challenge">,
 ): Promise<string> {
-  const code = w.ids.secret(SECRET_BYTES);
+  const code = w.ids.secret();
   await openGrant(w, terms, {
     code: { ...bound, expires_at: iso(w.now + CODE_MS), used: false },
     code_hash: sha256(code),
@@ -66,7 +65,7 @@ export async function openGrantWithCode(
 
 /** A new refresh token; the grant lasts as long as it does. Answers the token. */
 export async function addRefreshToken(w: Writing, grant: GrantRecord): Promise<string> {
-  const token = `${REFRESH_PREFIX}${w.ids.secret(SECRET_BYTES)}`;
+  const token = `${REFRESH_PREFIX}${w.ids.secret()}`;
   const expires_at = iso(w.now + REFRESH_MS);
   await w.tx.put(refreshTokens, {
     id: sha256(token),

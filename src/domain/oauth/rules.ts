@@ -34,17 +34,15 @@ export const invalidGrant = refusing("invalid_grant");
 export const invalidScope = refusing("invalid_scope");
 export const accessDenied = refusing("access_denied");
 
-const KNOWN: ReadonlyMap<string, Scope> = new Map(SCOPES.map((scope) => [scope, scope]));
-
-/** The scopes in a space-separated list, each once; a name that is no scope is answered as `unknown`. */
-export function scopesIn(text: string): { readonly scopes: readonly Scope[] } | { readonly unknown: string } {
+/** The scopes in a space-separated list, each once; a text is the first name that is no scope. */
+export function scopesIn(list: string): readonly Scope[] | string {
   const scopes = new Set<Scope>();
-  for (const name of text.split(" ").filter((part) => part !== "")) {
-    const scope = KNOWN.get(name);
-    if (scope === undefined) return { unknown: name };
+  for (const name of list.split(" ").filter((part) => part !== "")) {
+    const scope = SCOPES.find((each) => each === name);
+    if (scope === undefined) return name;
     scopes.add(scope);
   }
-  return { scopes: [...scopes] };
+  return [...scopes];
 }
 
 /** What is left of the scopes asked for where only these are held, in the order of asking; `admin` contains the rest. */
@@ -79,11 +77,8 @@ export function unfitVerifier(challenge: string | null, verifier: string | undef
     : "The code_verifier does not fit the code_challenge.";
 }
 
-/** Whether two hashes are the same, in a time that does not tell where they differ. */
-function sameHash(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
-}
+/** Whether two hashes of one kind are the same, in a time that does not tell where they differ. */
+const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b));
 
 /**
  * Redirect URIs are compared as text, except that the port of a loopback address may vary (RFC 8252 7.3): a native

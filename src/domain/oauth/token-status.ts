@@ -33,10 +33,8 @@ export async function revoke(
   return undefined;
 }
 
-export type Introspection = { readonly active: false } | { readonly active: true; readonly [member: string]: unknown };
-
 /** What a client learns about its own tokens. To any other, and where a token opens nothing, all it hears is no. */
-export async function introspect(context: Context, client: OAuthClientRecord, token: string): Promise<Introspection> {
+export async function introspect(context: Context, client: OAuthClientRecord, token: string): Promise<object> {
   const asked = (await accessToken(context, token)) ?? (await refreshToken(context, token));
   if (asked?.grant.client_id !== client.id || asked.account.state === "suspended") return { active: false };
   const { issuer: iss, audience: aud } = context;

@@ -145,8 +145,8 @@ async function grantedNow(tx: Tx, grantId: string): Promise<Granted | OAuthError
 /** RFC 6749 6: a refresh may ask for less than was granted, never for more. */
 function narrowed(scope: string | undefined, held: readonly Scope[]): readonly Scope[] | OAuthError {
   if (scope === undefined) return held;
-  const listed = scopesIn(scope);
-  if ("unknown" in listed || listed.scopes.length === 0 || !within(listed.scopes, held))
-    return invalidScope("The scope goes beyond what was granted.");
-  return listed.scopes;
+  const asked = scopesIn(scope);
+  return typeof asked === "string" || asked.length === 0 || !within(asked, held)
+    ? invalidScope("The scope goes beyond what was granted.")
+    : asked;
 }
