@@ -1,6 +1,14 @@
 // The store port: what the service asks of a place that keeps records. It is asynchronous and speaks only of declared
 // keys and indexes, so that a database shared by several server processes fits it as well as memory does. It knows
 // nothing of apps. `store/contract` states every sentence here as a test.
+//
+// To write a store: implement `Store` and pass `storeContract(test, makeStore)`. A record is a JSON object, never changed
+// in place: it comes back with its members in their order and every string in it byte-equal, NUL and lone surrogates too.
+// Units of work are serializable; lock, or run `work` again, as suits the engine. `work` awaits its own `tx` and nothing
+// else, and has no effects of its own: running it twice must not show. One that asks the store itself from inside is
+// refused, never left to wait for itself. Who reads outside a unit of work sees only what is durable. Where the data are
+// out of reach every call rejects with `StorageUnavailable`; so does `transact` when it gave up after a number of runs.
+// Errors are told by their `name`, since a store may come from another copy of this package.
 
 export type Scalar = string | number | boolean | null;
 
@@ -73,36 +81,44 @@ export interface Reader {
     index: I,
     values: readonly Scalar[],
   ): Promise<number>;
-  /** The distinct values that the index's `by` fields have, over all records in it. */
-  groups<R extends Stored, I extends string, U extends string>(
-    from: Collection<R, I, U>,
-    index: I,
-  ): Promise<readonly (readonly Scalar[])[]>;
 }
 
 export interface Tx extends Reader {
   /** Creates the record or replaces the one with its id. A replaced record keeps its place in creation order. */
   put<R extends Stored, I extends string, U extends string>(into: Collection<R, I, U>, record: R): Promise<void>;
   remove<R extends Stored, I extends string, U extends string>(from: Collection<R, I, U>, id: string): Promise<void>;
+  /** Once this unit of work is durable, whoever hears the topic is told the subject; once, however often it is said. */
+  tell(topic: string, subject: string): void;
+}
+
+/** A lease that is held. */
+export interface Lease {
+  /** Ends it at once. One that has run out, or is released already, is left as it is. */
+  release(): Promise<void>;
 }
 
 export interface Store extends Reader {
   /** Before anything else, once. Rejects with `StoreRefusal` where the data cannot be used. */
   open(collections: readonly AnyCollection[]): Promise<void>;
   /**
-   * The unit of work. All writes of `work` take effect together, or none does (when `work` or the store rejects).
-   * `work` sees its own writes and otherwise one consistent state; where that state has changed by the time of the
-   * commit, `work` is run again, so it has no effects of its own. Resolves when the writes are as durable as the store
-   * promises; nobody sees them before. Rejects with `StorageUnavailable` when they could not be kept, and with
-   * `UniqueViolation` when a unique key would be held twice.
+   * The unit of work. All writes of `work` take effect together, or none does (when `work` or the store rejects). `work`
+   * sees its own writes and otherwise one state, as if units of work were done one after the other. Resolves when the
+   * writes are as durable as the store promises; nobody outside sees them before. Rejects with `StorageUnavailable` when
+   * they could not be kept, and with `UniqueViolation` when a unique key would be held twice, also where `work` swallowed
+   * that. A `tx` rejects every call after the end of its run.
    */
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * Takes the lease called `name` until the instant `until`, unless someone holds it at `now` (milliseconds): true if
-   * taken. At most one holder over all processes on the same data; a lease need not outlive its holder's process.
+   * Calls `heard` for what is told after commits, those of other processes on the same data included, until the answer is
+   * called. In order of the commits, before the unit of work resolves where it was this process's own. It only says that
+   * there is something to look at: whoever must miss nothing also looks at its start.
    */
-  lease(name: string, now: number, until: number): Promise<boolean>;
-  release(name: string): Promise<void>;
+  hear(topic: string, heard: (subject: string) => void): () => void;
+  /**
+   * Takes the lease called `name` for so many milliseconds of the store's own clock; undefined while another holds it. At
+   * most one holder over all processes on the same data; a lease need not outlive its holder's process.
+   */
+  lease(name: string, for_ms: number): Promise<Lease | undefined>;
   /** Everything kept, as plain JSON. */
   snapshot(): Promise<StoreData>;
   /** Replaces everything by `data`, atomically and as durably as a transaction. */
@@ -122,7 +138,7 @@ export class StoreRefusal extends Error {
   override readonly name = "StoreRefusal";
 }
 
-/** A write could not be kept (disk full, I/O error); nothing of it is visible. */
+/** A write could not be kept, or nothing can be read (disk full, I/O error, connection lost); nothing of it is visible. */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
 }
@@ -131,3 +147,9 @@ export class StorageUnavailable extends Error {
 export class UniqueViolation extends Error {
   override readonly name = "UniqueViolation";
 }
+
+/** Whether an error is of this kind, whichever copy of the package its class came from. */
+export const isStoreError = (
+  error: unknown,
+  name: "StoreRefusal" | "StorageUnavailable" | "UniqueViolation",
+): boolean => error instanceof Error && error.name === name;
