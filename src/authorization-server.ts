@@ -2,12 +2,11 @@
 // composition root, beside service.ts, which starts and stops it.
 import type { TokenCheck } from "./domain/access.ts";
 import { type AccountRecord, type Scope, type UserRecord, users } from "./domain/model.ts";
-import { AccessTokens } from "./domain/oauth/access-tokens.ts";
-import { Authorization } from "./domain/oauth/authorize.ts";
-import { OAuthError } from "./domain/oauth/error.ts";
+import { check } from "./domain/oauth/access-tokens.ts";
+import type { Context } from "./domain/oauth/context.ts";
+import { OAuthError } from "./domain/oauth/rules.ts";
 import { SigningKeys } from "./domain/oauth/signing-keys.ts";
-import { TokenStatus } from "./domain/oauth/token-status.ts";
-import { type TokenAnswer, Tokens } from "./domain/oauth/tokens.ts";
+import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { Door } from "./http/front.ts";
 import type { ServiceLinks } from "./http/links.ts";
@@ -41,36 +40,27 @@ export interface AuthorizationServer {
 /** Everything is built once the public address is known, because every token and every metadata document names it. */
 export function authorizationServer({ unit, links, alg, announce }: AuthorizationServerParts): AuthorizationServer {
   const { store, clock, ids } = unit;
-  const common = { store, clock, ids, issuer: links.authUrl, audience: links.baseUrl, authUrl: links.authUrl };
-  const keys = new SigningKeys({ store, clock, alg });
-  const accessTokens = new AccessTokens({ ...common, keys });
-  const tokens = new Tokens({ ...common, keys, accessTokens });
-  const status = new TokenStatus({ ...common, accessTokens });
-  const authorization = new Authorization(common);
-  const visits = new Visits(common);
+  const keys = new SigningKeys(store, clock, alg);
+  const oauth = { store, clock, ids, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
+  const visits = new Visits({ store, clock, ids, authUrl: links.authUrl });
   const signInLink = (token: string) => links.signIn(token);
-  const endpoints = oauthRoutes({ store, tokens, status, keys, links });
-  const pages = signInPages({ authorization, visits, unit, signInLink, announce });
+  const endpoints = oauthRoutes(oauth, links);
+  const pages = signInPages({ oauth, visits, unit, signInLink, announce });
   return {
     door: (call) => endpoints(call) ?? pages(call),
-    check: accessTokens.check,
+    check: (token) => check(oauth, token),
     visits,
-    signIn: (account, options) => signIn(unit, tokens, account, options),
+    signIn: (account, options) => signIn(oauth, account, options),
   };
 }
 
 /** For tests: what a user would get by the code flow, without a browser. */
-async function signIn(
-  { store }: UnitParts,
-  tokens: Tokens,
-  account: AccountRecord,
-  { scopes, userId }: SignInOptions,
-): Promise<TokenAnswer> {
-  const [admin] = await store.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
-  const user: UserRecord | undefined = userId === undefined ? admin : await store.get(users, userId);
+async function signIn(oauth: Context, account: AccountRecord, { scopes, userId }: SignInOptions): Promise<TokenAnswer> {
+  const [admin] = await oauth.store.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
+  const user: UserRecord | undefined = userId === undefined ? admin : await oauth.store.get(users, userId);
   if (user?.account_id !== account.id)
     throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
-  const answer = await tokens.handOver(user, account, scopes);
+  const answer = await handOver(oauth, user, account, scopes);
   if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
   return answer;
 }

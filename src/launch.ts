@@ -1,6 +1,6 @@
 // From options to a service that stands: the settings are read, the store is opened, and what fails on the way leaves
 // nothing behind - no port, no lock of a file.
-import { collections } from "./domain/model.ts";
+import { collections } from "./domain/collections.ts";
 import type { Store } from "./domain/store.ts";
 import { clockFor, type ServiceOptions } from "./embedding/options.ts";
 import type { AdjustableClock } from "./kit/clock.ts";

@@ -1,10 +1,8 @@
 // The command line (contract, part 1): flags and environment become settings, the service starts, the ready lines are
 // printed once it listens, signals stop it.
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { StoreRefusal } from "./domain/store.ts";
+import { isStoreError } from "./domain/store.ts";
 import { AdjustableClock } from "./kit/clock.ts";
-import { decide } from "./kit/decisions.ts";
-import { once } from "./kit/later.ts";
 import type { Console } from "./kit/log.ts";
 import { VERSION } from "./kit/version.ts";
 import { run } from "./launch.ts";
@@ -12,16 +10,12 @@ import { environmentName, OPTIONS, OptionError, readSettings, type Settings } fr
 import { ready } from "./ready.ts";
 import type { Service } from "./service.ts";
 
-const EXIT = decide(
-  "1.exit-codes",
-  { stopped: 0, failed: 1, wrong_use: 2 },
-  {
-    open: "how the process ends",
-    why: "a script tells a wrong flag from a port in use without reading; both say in one line what to do",
-  },
-);
+/** A script tells a wrong flag from a port in use without reading. */
+const EXIT = { stopped: 0, failed: 1, wrong_use: 2 };
 
 export async function main(args: readonly string[]): Promise<void> {
+  // Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   try {
     const given = flags(args);
     if (given.help) return terminal.out(help());
@@ -35,12 +29,9 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving. */
-const stdout = once(() => process.stdout.on("error", () => {}));
-const stderr = once(() => process.stderr.on("error", () => {}));
 const terminal: Console = {
-  out: (line) => void stdout().write(`${line}\n`),
-  err: (line) => void stderr().write(`${line}\n`),
+  out: (line) => void process.stdout.write(`${line}\n`),
+  err: (line) => void process.stderr.write(`${line}\n`),
 };
 
 type Given = Readonly<Record<string, unknown>>;
@@ -102,7 +93,7 @@ function fail(error: unknown): void {
 
 function lineOf(error: unknown, code: unknown, wrongHost: boolean): string {
   if (error instanceof OptionError) return `${error.message}. See --help.`;
-  if (error instanceof StoreRefusal) return error.message;
+  if (isStoreError(error, "StoreRefusal")) return error.message;
   if (wrongHost) return `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`;
   if (code === "EADDRINUSE") return "The port is in use; choose another with --port, or --port 0 for any free one.";
   if (code === "EACCES") return "The port may not be used (EACCES); choose another with --port.";

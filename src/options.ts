@@ -2,13 +2,11 @@
 // text becomes a value. The same table serves the command line and `startService`, so that neither knows a setting that
 // the other does not. A wrong value is an OptionError that names the setting and says what to do.
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
-import { ANSWER_MS, WEBHOOK_CONCURRENCY } from "./delivery/defaults.ts";
-import { RETRY_WAITS_MS, retrySchedule } from "./delivery/schedule.ts";
+import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule, WEBHOOK_CONCURRENCY } from "./delivery/schedule.ts";
 import { pinnedKey } from "./domain/api-keys.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
 import { duration } from "./kit/clock.ts";
-import { decide } from "./kit/decisions.ts";
 import { ALGORITHMS } from "./kit/jwt.ts";
 import { LOG_FORMS, type LogForm } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
@@ -88,72 +86,66 @@ const yesOrNo: Read<boolean> = (text) => {
   return text === "false" || text === "0" ? { value: false } : { must: "be true or false" };
 };
 
-export const OPTIONS = decide(
-  "1.flags",
-  {
-    port: option("port", "N", 4600, whole(0, 65_535), "port to listen on; 0 for any free one"),
-    host: option("host", "ADDRESS", "127.0.0.1", anyText, "address to listen on"),
-    publicUrl: option<string | null>("public-url", "URL", null, url, "how clients reach this server"),
-    data: option<string | null>("data", "FILE", null, anyText, "keep everything in this JSON file (memory otherwise)"),
-    seed: option<string | null>("seed", "FILE", null, anyText, "JSON file: what a fresh server starts with"),
-    apiKey: {
-      ...option<string | null>("api-key", "KEY", null, key, "the first API key, instead of a random one"),
-      secret: true,
-    },
-    tlsCert: option<string | null>("tls-cert", "FILE", null, anyText, "certificate (PEM): serve https"),
-    tlsKey: option<string | null>("tls-key", "FILE", null, anyText, "its private key (PEM)"),
-    rateLimit: option<number | null>(
-      "rate-limit",
-      "N|off",
-      RATE_LIMIT,
-      orOff(whole(1, 999_999_999)),
-      "requests per account in 60 s",
-    ),
-    retrySchedule: option("retry-schedule", "LIST", RETRY_WAITS_MS, waits, "waits before each retry, like 5s,5m,2h"),
-    webhookPolicy: option<WebhookPolicy | null>(
-      "webhook-policy",
-      "POLICY",
-      null,
-      oneOf(WEBHOOK_POLICIES),
-      "where deliveries may go: local (default on loopback) or strict",
-    ),
-    webhookCa: option<string | null>("webhook-ca", "FILE", null, anyText, "certificates (PEM) to trust for deliveries"),
-    webhookConcurrency: option<number>(
-      "webhook-concurrency",
-      "N",
-      WEBHOOK_CONCURRENCY,
-      whole(1, 256),
-      "attempts at once for one webhook",
-    ),
-    webhookTimeout: option(
-      "webhook-timeout",
-      "TIME",
-      ANSWER_MS,
-      answerTime,
-      "how long a receiver has to answer, 30s at most",
-    ),
-    tokenAlg: option(
-      "token-alg",
-      "ALG",
-      TOKEN_ALGORITHM,
-      oneOf(ALGORITHMS),
-      `how tokens are signed: ${ALGORITHMS.join(", ")}`,
-    ),
-    randomSeed: option<string | null>(
-      "random-seed",
-      "TEXT",
-      null,
-      anyText,
-      "ids and keys repeat from run to run (loopback only)",
-    ),
-    control: option("control", "", false, yesOrNo, "answer /_control: time, faults, reset, for tests in any language"),
-    log: option<LogForm>("log", "FORM", "pretty", oneOf(LOG_FORMS), LOG_FORMS.join(", ")),
+/** It starts without any setting; each has one name as a flag, as a variable and as an option of startService. */
+export const OPTIONS = {
+  port: option("port", "N", 4600, whole(0, 65_535), "port to listen on; 0 for any free one"),
+  host: option("host", "ADDRESS", "127.0.0.1", anyText, "address to listen on"),
+  publicUrl: option<string | null>("public-url", "URL", null, url, "how clients reach this server"),
+  data: option<string | null>("data", "FILE", null, anyText, "keep everything in this JSON file (memory otherwise)"),
+  seed: option<string | null>("seed", "FILE", null, anyText, "JSON file: what a fresh server starts with"),
+  apiKey: {
+    ...option<string | null>("api-key", "KEY", null, key, "the first API key, instead of a random one"),
+    secret: true,
   },
-  {
-    open: "how the server is started and set up",
-    why: "it starts without any setting; each has one name as a flag, as a variable and as an option of startService",
-  },
-);
+  tlsCert: option<string | null>("tls-cert", "FILE", null, anyText, "certificate (PEM): serve https"),
+  tlsKey: option<string | null>("tls-key", "FILE", null, anyText, "its private key (PEM)"),
+  rateLimit: option<number | null>(
+    "rate-limit",
+    "N|off",
+    RATE_LIMIT,
+    orOff(whole(1, 999_999_999)),
+    "requests per account in 60 s",
+  ),
+  retrySchedule: option("retry-schedule", "LIST", RETRY_WAITS_MS, waits, "waits before each retry, like 5s,5m,2h"),
+  webhookPolicy: option<WebhookPolicy | null>(
+    "webhook-policy",
+    "POLICY",
+    null,
+    oneOf(WEBHOOK_POLICIES),
+    "where deliveries may go: local (default on loopback) or strict",
+  ),
+  webhookCa: option<string | null>("webhook-ca", "FILE", null, anyText, "certificates (PEM) to trust for deliveries"),
+  webhookConcurrency: option<number>(
+    "webhook-concurrency",
+    "N",
+    WEBHOOK_CONCURRENCY,
+    whole(1, 256),
+    "attempts at once for one webhook",
+  ),
+  webhookTimeout: option(
+    "webhook-timeout",
+    "TIME",
+    ANSWER_MS,
+    answerTime,
+    "how long a receiver has to answer, 30s at most",
+  ),
+  tokenAlg: option(
+    "token-alg",
+    "ALG",
+    TOKEN_ALGORITHM,
+    oneOf(ALGORITHMS),
+    `how tokens are signed: ${ALGORITHMS.join(", ")}`,
+  ),
+  randomSeed: option<string | null>(
+    "random-seed",
+    "TEXT",
+    null,
+    anyText,
+    "ids and keys repeat from run to run (loopback only)",
+  ),
+  control: option("control", "", false, yesOrNo, "answer /_control: time, faults, reset, for tests in any language"),
+  log: option<LogForm>("log", "FORM", "pretty", oneOf(LOG_FORMS), LOG_FORMS.join(", ")),
+};
 
 type Name = keyof typeof OPTIONS;
 
@@ -194,9 +186,7 @@ function assertTogether(settings: Settings, called: (name: string, flag: string)
     );
 }
 
-const VARIABLE_PREFIX = decide("1.environment", "APPHOST_", {
-  open: "whether settings may come from the environment",
-  why: "containers set variables; a prefix of its own keeps them apart from others', and PORT is what hosts set",
-});
+/** Keeps our variables apart from others'. */
+const VARIABLE_PREFIX = "APPHOST_";
 
 export const environmentName = (flag: string): string => `${VARIABLE_PREFIX}${flag.replaceAll("-", "_").toUpperCase()}`;

@@ -1,10 +1,5 @@
 // Puts together what people look at (contract, part 1): the dashboard, deployed apps, the documentation, the description.
 // Part of the composition root, beside server.ts, which loads it when somebody comes: a start need not wait for it.
-
-// What else is loaded later and declares decisions: /docs shows them all.
-import "./delivery/outbox.ts";
-import "./delivery/sender.ts";
-import "./domain/data-processing.ts";
 import type { RateLimiter } from "./domain/limits.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { ControlRow } from "./http/control-table.ts";
@@ -13,7 +8,6 @@ import { openApiDoor } from "./http/openapi.ts";
 import { explain, PROBLEMS } from "./http/problem.ts";
 import type { Services } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
-import type { Bell } from "./kit/bell.ts";
 import { Dashboard } from "./web/dashboard/dashboard.ts";
 import { dashboardRows } from "./web/dashboard/rows.ts";
 import { docsDoor } from "./web/docs/docs.ts";
@@ -27,8 +21,6 @@ export interface PagesParts {
   readonly limiter: RateLimiter;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
-  /** Rings for a webhook whose delivery log has changed. */
-  readonly bell: Bell;
   /** The test controls, where they are switched on. */
   readonly controls: readonly ControlRow[];
 }

@@ -1,19 +1,13 @@
 // What is printed once the server listens: everything that is needed for a first request, and a curl line that works.
 import { styleText } from "node:util";
-import { decide } from "./kit/decisions.ts";
 import type { Settings } from "./options.ts";
 import type { Service } from "./service.ts";
-
-const READY = decide("1.ready-line", "ready", {
-  open: "how a person, or a program with --log json, learns the addresses and the first key",
-  why: "printed once it listens and not before, so that whoever waits for it can start at once",
-});
 
 export function ready(service: Service, { log, tlsCert }: Settings): string {
   const { baseUrl, authUrl, apiKey, signInUrl } = service;
   if (log === "json")
     return JSON.stringify({
-      event: READY,
+      event: "ready",
       base_url: baseUrl,
       auth_url: authUrl,
       api_key: apiKey,

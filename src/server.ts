@@ -2,13 +2,11 @@
 // seed; service.ts gives it life, and may give it what tests use to look in and to disturb.
 import type { AuthorizationServer } from "./authorization-server.ts";
 import { judgeUrl } from "./delivery/address-policy.ts";
-import type { OutboxParts } from "./delivery/outbox.ts";
-import { Access, type Caller } from "./domain/access.ts";
+import { Access } from "./domain/access.ts";
 import { RateLimiter } from "./domain/limits.ts";
-import type { Refusal } from "./domain/refusal.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
-import type { Due, UnitParts } from "./domain/work.ts";
+import type { UnitParts } from "./domain/work.ts";
 import type { Chaos } from "./embedding/chaos.ts";
 import type { TestControls } from "./embedding/controls.ts";
 import type { Journals } from "./embedding/journals.ts";
@@ -22,10 +20,8 @@ import type { Services } from "./http/route.ts";
 import { Router } from "./http/router.ts";
 import { routes } from "./http/routes.ts";
 import { Presenter } from "./http/view.ts";
-import { Bell } from "./kit/bell.ts";
 import type { AdjustableClock } from "./kit/clock.ts";
 import type { TimeOrderedIds } from "./kit/ids.ts";
-import { Later } from "./kit/later.ts";
 import type { Log } from "./kit/log.ts";
 import { OptionError, type Settings } from "./options.ts";
 import type { Pages } from "./pages.ts";
@@ -50,31 +46,31 @@ export class Server {
   readonly webhookDraft: ReturnType<typeof webhookDraft>;
   readonly #parts: ServerParts;
   readonly #listener: Listener;
-  readonly #bell = new Bell();
-  #oauth: Later<AuthorizationServer> | undefined;
+  #links: ServiceLinks | undefined;
+  #oauth: Promise<AuthorizationServer> | undefined;
+  #pages: Promise<Pages> | undefined;
 
   constructor(parts: ServerParts) {
     const { settings, clock, ids, store, log, chaos } = parts;
     const onError = (error: unknown, during: string) => log.error(error, during);
     this.#parts = parts;
-    this.unit = { store, clock, ids, onDue: (due) => this.#due(due) };
-    const onAttempt: OutboxParts["onAttempt"] = (_sent, delivery) => this.#bell.ring(delivery?.webhook_id ?? "");
-    const outbox = webhookOutbox(this.unit, settings, { onError, onAttempt }, chaos);
+    this.unit = { store, clock, ids };
+    const outbox = webhookOutbox(this.unit, settings, onError, chaos);
     this.workers = new Workers(this.unit, outbox, onError);
     this.limiter = new RateLimiter(clock, settings.rateLimit);
     this.webhookDraft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
     this.access = new Access({
       store,
       clock,
-      checkToken: (token) => this.oauth.loaded?.check(token) ?? this.#firstToken(token),
+      checkToken: async (token) => (await this.oauth).check(token),
       onError: (error) => onError(error, "noting the use of an API key"),
     });
     this.#listener = listenerOf(settings);
   }
 
   /** Loaded when first needed, as the pages are: the API answers keys without them, and they took 10 ms of every start. */
-  get oauth(): Later<AuthorizationServer> {
-    if (this.#oauth === undefined) throw new Error("The service has not started");
+  get oauth(): Promise<AuthorizationServer> {
+    this.#oauth ??= this.#loadOauth();
     return this.#oauth;
   }
 
@@ -82,27 +78,25 @@ export class Server {
   async listen(): Promise<ServiceLinks> {
     const { port, host, publicUrl, tlsCert } = this.#parts.settings;
     const taken = await this.#listener.listen(port, host);
-    return new ServiceLinks(publicUrl ?? localUrl(tlsCert === null ? "http" : "https", host, taken));
+    this.#links = new ServiceLinks(publicUrl ?? localUrl(tlsCert === null ? "http" : "https", host, taken));
+    return this.#links;
   }
 
   /** Answers from now on; `controls` are switched on where there are any. */
   serve(links: ServiceLinks, faults: Faults, controls?: TestControls): void {
     const { settings, log, journals } = this.#parts;
-    const announce = (line: string) => log.announce(line);
-    const oauth = new Later(async () => {
-      const { authorizationServer } = await import("./authorization-server.ts");
-      return authorizationServer({ unit: this.unit, links, alg: settings.tokenAlg, announce });
-    });
-    this.#oauth = oauth;
     const services = { links, webhookDraft: this.webhookDraft, webhookChanges: webhookChanges(this.webhookDraft) };
     const router = this.#router(services, faults);
-    const web = this.#pages(services, controls?.rows ?? []);
+    const web = () => {
+      this.#pages ??= this.#loadPages(services, controls?.rows ?? []);
+      return this.#pages;
+    };
     const inside = front(
       [api((call) => router.handle(call)), health(links), home(links)],
-      [async (call) => (await oauth.get()).door(call), async (call) => (await web.get()).door(call)],
+      [async (call) => (await this.oauth).door(call), async (call) => (await web()).door(call)],
       links,
     );
-    const all = unlessDomain(this.unit.store, links, async (call) => (await web.get()).domain(call), inside);
+    const all = unlessDomain(this.unit.store, links, async (call) => (await web()).domain(call), inside);
     const handle: Handler = controls ? (call) => controls.door(call) ?? all(call) : all;
     this.#listener.serve({
       ids: this.unit.ids,
@@ -127,17 +121,18 @@ export class Server {
     await this.#parts.store.close();
   }
 
-  #pages(services: Services, controls: readonly ControlRow[]): Later<Pages> {
-    const { limiter, unit } = this;
-    const told = { limiter, bell: this.#bell, retryWaits_ms: this.#parts.settings.retrySchedule };
-    return new Later(async () => {
-      const [{ pages }, { visits }] = await Promise.all([import("./pages.ts"), this.oauth.get()]);
-      return pages({ unit, visits, services, controls, ...told });
-    });
+  async #loadOauth(): Promise<AuthorizationServer> {
+    if (this.#links === undefined) throw new Error("The service has not started");
+    const { settings, log } = this.#parts;
+    const { authorizationServer } = await import("./authorization-server.ts");
+    const announce = (line: string) => log.announce(line);
+    return authorizationServer({ unit: this.unit, links: this.#links, alg: settings.tokenAlg, announce });
   }
 
-  async #firstToken(token: string): Promise<Caller | Refusal> {
-    return (await this.oauth.get()).check(token);
+  async #loadPages(services: Services, controls: readonly ControlRow[]): Promise<Pages> {
+    const { limiter, unit } = this;
+    const [{ pages }, { visits }] = await Promise.all([import("./pages.ts"), this.oauth]);
+    return pages({ unit, visits, services, controls, limiter, retryWaits_ms: this.#parts.settings.retrySchedule });
   }
 
   #router(services: Services, faults: Faults): Router {
@@ -158,11 +153,6 @@ export class Server {
     const { log, journals } = this.#parts;
     journals?.answered(call, status);
     log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms });
-  }
-
-  #due(due: Due): void {
-    this.workers.due(due);
-    for (const id of due.webhooks) this.#bell.ring(id);
   }
 }
 

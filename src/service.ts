@@ -10,8 +10,7 @@ import type { Store, StoreData } from "./domain/store.ts";
 import { Unit } from "./domain/work.ts";
 import { Chaos, type ChaosRule, chaosRule, type GivenChaos } from "./embedding/chaos.ts";
 import type { TestControls } from "./embedding/controls.ts";
-import { JOURNALLED, type JournalDelivery, type JournalRequest, Journals, type Trace } from "./embedding/journals.ts";
-import { observed } from "./embedding/observed-store.ts";
+import { type JournalDelivery, type JournalRequest, Journals, type Trace } from "./embedding/journals.ts";
 import { Rules } from "./embedding/rules.ts";
 import { ServiceClock } from "./embedding/service-clock.ts";
 import { type Settled, settle } from "./embedding/settled.ts";
@@ -19,10 +18,10 @@ import { type Standing, States } from "./embedding/states.ts";
 import { type FaultMark, type FaultRule, Faults, type GivenFault } from "./http/faults.ts";
 import { ServiceLinks } from "./http/links.ts";
 import { routes } from "./http/routes.ts";
+import { Turns } from "./kit/background.ts";
 import type { AdjustableClock, Ran } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import type { Log } from "./kit/log.ts";
-import { Turns } from "./kit/turns.ts";
 import type { Settings } from "./options.ts";
 import type { EventEnvelope } from "./receiver.ts";
 import { Server } from "./server.ts";
@@ -55,22 +54,22 @@ export class Service implements AsyncDisposable {
   #standing: Standing | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor({ settings, clock, store: kept, log, watched }: ServiceParts, seed: object | string | null) {
+  constructor({ settings, clock, store, log, watched }: ServiceParts, seed: object | string | null) {
     this.#clock = clock;
     this.#control = settings.control;
     this.#watched = watched;
-    this.store = kept;
+    this.store = store;
     this.#journals = new Journals(clock);
     const chaos = new Chaos({
-      clock,
+      ...{ store, clock },
       onStrike: (id, attempt, effect) => this.#journals.disturbed(id, attempt, effect),
-      onRelease: () => this.#server.workers.wake(),
+      inBackground: (what, work) => this.#server.workers.run(what, work),
     });
     this.chaos = new Rules("chaos", chaosRule, chaos);
     this.clock = new ServiceClock(clock, (by_ms) => this.#advance(by_ms));
     const { randomSeed, apiKey } = settings;
     const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
-    const store = watched ? observed(kept, JOURNALLED, (written) => this.#journals.committed(written)) : kept;
+    if (watched) this.#journals.hear(store, (error) => log.error(error, "noting what was committed"));
     const tools = watched ? { journals: this.#journals, chaos } : {};
     this.#server = new Server({ settings, clock, ids, store, log, ...tools });
     const { unit, access, limiter, workers, webhookDraft } = this.#server;
@@ -154,7 +153,7 @@ export class Service implements AsyncDisposable {
 
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
   async signIn(options: SignInOptions): Promise<TokenAnswer> {
-    const oauth = await this.#server.oauth.get();
+    const oauth = await this.#server.oauth;
     return oauth.signIn(this.account, options);
   }
 

@@ -5,7 +5,7 @@ import { addApiKey } from "./domain/api-keys.ts";
 import { type AccountRecord, accounts, users } from "./domain/model.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, type Seed, seedSchema } from "./domain/seed.ts";
-import { newSignIn } from "./domain/sign-in.ts";
+import { newSignIn } from "./domain/sessions.ts";
 import type { webhookDraft } from "./domain/webhooks.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";
 import type { Log } from "./kit/log.ts";
@@ -35,7 +35,7 @@ export async function begin(parts: UnitParts, rules: StartRules): Promise<Start 
 }
 
 export async function plantSeed(parts: UnitParts, { seed, apiKey, webhookDraft }: StartRules): Promise<Start> {
-  const planned = seed === null ? DEFAULT_SEED : checked(await seedValue(seed), webhookDraft);
+  const planned = checked(seed === null ? DEFAULT_SEED : await seedValue(seed), webhookDraft);
   const planted = await plant(new Unit(parts), planned, apiKey ?? undefined);
   if (planted instanceof Refusal) throw new OptionError(`The seed is wrong: ${faultOf(planted)}`);
   return { account: planted.account, apiKey: planted.key };

@@ -1,7 +1,9 @@
 // Puts the delivery of webhooks together: the sender under the policy in force, and the outbox that feeds it (spec part 6).
 import { X509Certificate } from "node:crypto";
+import { decide } from "./decisions.ts";
 import type { WebhookPolicy } from "./delivery/address-policy.ts";
-import type { Outbox, OutboxParts } from "./delivery/outbox.ts";
+import { Outbox, type OutboxParts } from "./delivery/outbox.ts";
+import { HttpSender } from "./delivery/sender.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { Chaos } from "./embedding/chaos.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
@@ -11,34 +13,31 @@ import { OptionError, type Settings } from "./options.ts";
 /** How much longer a row stays claimed than an attempt can take. */
 const LEASE_SPARE_MS = 10_000;
 
+const ON_LOOPBACK = decide("6.webhook-policy");
+
 /** A server that only this machine reaches may deliver to this machine. */
 export const policyOf = ({ webhookPolicy, host }: Settings): WebhookPolicy =>
-  webhookPolicy ?? (isLoopbackHost(host) ? "local" : "strict");
+  webhookPolicy ?? (isLoopbackHost(host) ? ON_LOOPBACK : "strict");
 
-/** What makes an outbox; it is loaded with the first that is needed. A file without certificates is refused at once. */
+/** What makes an outbox. A file without certificates is refused at once. */
 export function webhookOutbox(
   { store, clock }: Pick<UnitParts, "store" | "clock">,
   settings: Settings,
-  told: Pick<OutboxParts, "onError" | "onAttempt">,
+  onError: OutboxParts["onError"],
   chaos?: Chaos,
-): () => Promise<Outbox> {
+): () => Outbox {
   const { webhookTimeout: timeout_ms, webhookCa } = settings;
   const ca = webhookCa === null ? {} : { ca: certificates(webhookCa) };
   const parts = {
     store,
     clock,
-    gate: chaos,
     retryWaits_ms: settings.retrySchedule,
     userAgent: `AppHostingService/${VERSION}`,
     concurrency: settings.webhookConcurrency,
     lease_ms: timeout_ms + LEASE_SPARE_MS,
-    ...told,
+    onError,
   };
-  return async () => {
-    const [{ Outbox }, { HttpSender }] = await Promise.all([
-      import("./delivery/outbox.ts"),
-      import("./delivery/sender.ts"),
-    ]);
+  return () => {
     const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ...ca });
     return new Outbox({ ...parts, sender: chaos?.around(sender) ?? sender });
   };

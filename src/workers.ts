@@ -1,69 +1,67 @@
 // What goes on behind the answers: deliveries are sent, data sources processed, old records forgotten. Everything that
-// is to be done stands in the store, so a stop loses nothing and a start takes it all up again.
+// is to be done stands in the store, so a stop loses nothing and a start takes it all up again; what commits tell meanwhile
+// only says where to look.
 import type { Outbox } from "./delivery/outbox.ts";
-import { unprocessed } from "./domain/data-sources.ts";
-import { EXPIRING } from "./domain/expiring.ts";
-import { Expiry } from "./domain/expiry.ts";
-import { type DeliveryRecord, deliveries } from "./domain/model.ts";
-import { Sweeper } from "./domain/retention.ts";
-import { type Due, Unit, type UnitParts } from "./domain/work.ts";
+import { processDataSource, unprocessed } from "./domain/data-sources.ts";
+import { dueDeliveries } from "./domain/deliveries.ts";
+import { Forgetting } from "./domain/forgetting.ts";
+import { type DeliveryRecord, TOPIC } from "./domain/model.ts";
+import { Unit, type UnitParts } from "./domain/work.ts";
 import { Background } from "./kit/background.ts";
-import { Later } from "./kit/later.ts";
 
 export class Workers {
   readonly #unit: UnitParts;
-  readonly #makeOutbox: () => Promise<Outbox>;
+  readonly #makeOutbox: () => Outbox;
   readonly #background: Background;
-  /** Made with the first delivery: most services start and end without one. */
-  #outbox: Later<Outbox>;
   readonly #onError: (error: unknown, during: string) => void;
-  readonly #sweeper: Sweeper;
-  #expiry: Expiry;
-  #started = false;
+  #outbox: Outbox;
+  #forgetting: Forgetting;
+  /** Each ends the hearing of one topic; none before the start. */
+  #hearing: readonly (() => void)[] = [];
   readonly #stirring: (() => void)[] = [];
 
   /** `makeOutbox`: one for each start, since an outbox has one life. */
-  constructor(unit: UnitParts, makeOutbox: () => Promise<Outbox>, onError: (error: unknown, during: string) => void) {
+  constructor(unit: UnitParts, makeOutbox: () => Outbox, onError: (error: unknown, during: string) => void) {
     this.#unit = unit;
     this.#makeOutbox = makeOutbox;
-    this.#outbox = new Later(makeOutbox);
+    this.#outbox = makeOutbox();
     this.#onError = onError;
     this.#background = new Background(onError);
-    this.#sweeper = new Sweeper(unit.store, this.#background);
-    this.#expiry = this.#newExpiry();
+    this.#forgetting = this.#newForgetting();
   }
 
-  /** Takes up all that waits. */
+  /** Takes up all that waits, and from here on what commits tell. */
   async start(): Promise<void> {
-    this.#started = true;
-    await this.#expiry.look();
-    if (await this.#queued()) await this.#startOutbox();
-    for (const id of await unprocessed(this.#unit.store)) this.#process(id);
-  }
-
-  /** What a commit made due; before the start nothing is begun. */
-  due(due: Due): void {
-    if (!this.#started) return;
-    for (const resolve of this.#stirring.splice(0)) resolve();
-    if (due.webhooks.length > 0) this.#notify(due.webhooks);
-    for (const id of due.dataSources) this.#process(id);
-    this.#sweeper.notify(due.sweeps);
+    const { store } = this.#unit;
+    const look = (topic: string, heard: (id: string) => void) =>
+      store.hear(topic, (id) => {
+        this.#stir();
+        heard(id);
+      });
+    this.#hearing = [
+      look(TOPIC.queue, (id) => this.#outbox.notify(id)),
+      look(TOPIC.data, (id) => this.#process(id)),
+      look(TOPIC.events, (id) => this.#forgetting.notify(id)),
+    ];
+    this.#forgetting.start();
+    await this.#outbox.start();
+    for (const id of await unprocessed(store)) this.#process(id);
   }
 
   get busy(): boolean {
-    return this.#background.busy || (this.#outbox.loaded?.busy ?? false);
+    return this.#background.busy || this.#outbox.busy;
   }
 
   /** Finds out what expires next: asked before time is moved by hand, since a list that was empty may have grown. */
   async look(): Promise<void> {
-    if (this.#started) await this.#expiry.look();
+    if (this.#hearing.length > 0) await this.#forgetting.look();
   }
 
   /** Resolves when nothing that can be done now is left undone. */
   async idle(): Promise<void> {
     while (this.busy) {
       await this.#background.idle();
-      await this.#outbox.loaded?.idle();
+      await this.#outbox.idle();
     }
   }
 
@@ -72,53 +70,40 @@ export class Workers {
     return new Promise((resolve) => this.#stirring.push(resolve));
   }
 
-  /** Has every queue looked at again. */
-  wake(): void {
-    if (!this.#started) return;
-    this.#background.run("webhook deliveries", () => this.#startOutbox());
-    for (const resolve of this.#stirring.splice(0)) resolve();
+  /** Does work that nobody waits for, except who waits for all of it. */
+  run(what: string, work: () => Promise<void>): void {
+    this.#background.run(what, work);
+    this.#stir();
   }
 
   /** The deliveries that are due now and not attempted. */
-  async pending(): Promise<readonly DeliveryRecord[]> {
-    return (await this.#queued()) ? (await this.#outbox.get()).pending() : [];
+  pending(): Promise<readonly DeliveryRecord[]> {
+    return dueDeliveries(this.#unit.store, this.#unit.clock.now());
   }
 
   /** Ends what is under way; it may be started again. */
   async stop(): Promise<void> {
-    this.#started = false;
-    this.#expiry.stop();
-    this.#expiry = this.#newExpiry();
+    for (const end of this.#hearing) end();
+    this.#hearing = [];
+    this.#forgetting.stop();
+    this.#forgetting = this.#newForgetting();
     await this.#background.idle();
-    await this.#outbox.loaded?.stop();
-    this.#outbox = new Later(this.#makeOutbox);
+    await this.#outbox.stop();
+    this.#outbox = this.#makeOutbox();
   }
 
-  async #queued(): Promise<boolean> {
-    const queues = await this.#unit.store.groups(deliveries, "queue");
-    return queues.length > 0;
-  }
-
-  async #startOutbox(): Promise<void> {
-    await (await this.#outbox.get()).start();
-  }
-
-  #notify(webhooks: readonly string[]): void {
-    const { loaded } = this.#outbox;
-    if (loaded) loaded.notify(webhooks);
-    // All that waits: also what an earlier load, had it failed, would have left behind.
-    else this.#background.run("webhook deliveries", () => this.#startOutbox());
+  #stir(): void {
+    for (const resolve of this.#stirring.splice(0)) resolve();
   }
 
   #process(id: string): void {
     this.#background.run("processing a data source", async () => {
-      const { processDataSource } = await import("./domain/data-processing.ts");
       await processDataSource(new Unit(this.#unit), id);
     });
   }
 
-  #newExpiry(): Expiry {
+  #newForgetting(): Forgetting {
     const { store, clock } = this.#unit;
-    return new Expiry({ store, clock, lists: EXPIRING, onError: this.#onError });
+    return new Forgetting({ store, clock, background: this.#background, onError: this.#onError });
   }
 }

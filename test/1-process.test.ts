@@ -56,7 +56,7 @@ function refused(ended: Ended, code: number, what: RegExp): void {
   assert.equal(ended.stdout, "");
 }
 
-choice("1.ready-line", "is the first line of JSON, and all in it works", OWN, async () => {
+choice("1.test-controls.ready-line", "is the first line of JSON, and all in it works", OWN, async () => {
   const { server, ready, api } = await started("--api-key", "pinned-key-1");
   const { base_url, auth_url, sign_in_url, pid, ...rest } = ready;
   assert.deepEqual(rest, { event: "ready", api_key: "pinned-key-1" });
@@ -68,32 +68,42 @@ choice("1.ready-line", "is the first line of JSON, and all in it works", OWN, as
   assert.equal((await stopped(server)).code, 0);
 });
 
-choice("1.ready-line", "may be all that is read: the server goes on when its output is closed", OWN, async () => {
-  const { server, api } = await started();
-  server.stopReading();
-  for (let asked = 0; asked < 3; asked += 1) assert.equal((await api.get("/account")).status, 200);
-  api.close();
-  assert.equal((await stopped(server)).code, 0);
-});
+choice(
+  "1.test-controls.ready-line",
+  "may be all that is read: the server goes on when its output is closed",
+  OWN,
+  async () => {
+    const { server, api } = await started();
+    server.stopReading();
+    for (let asked = 0; asked < 3; asked += 1) assert.equal((await api.get("/account")).status, 200);
+    api.close();
+    assert.equal((await stopped(server)).code, 0);
+  },
+);
 
-choice("1.ready-line.people", "for people show addresses, key, sign-in link and a curl that works", OWN, async () => {
-  const server = new ServerProcess(["--port", "0"]);
-  await server.prints("curl ");
-  await server.prints("'\n");
-  const { stdout } = server;
-  const [, base] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
-  const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
-  assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+/);
-  const [, url, authorization, type, body] =
-    /curl (\S+) -H "Authorization: ([^"]+)" -H "Content-Type: ([^"]+)" -d '([^']+)'/.exec(stdout) ?? [];
-  assert.equal(url, `${base}/apps`);
-  assert.equal(authorization, `Bearer ${key}`);
-  const api = new Client({ baseUrl: str(base), key: null });
-  const headers = { authorization: str(authorization), "content-type": str(type) };
-  assert.equal((await api.send("POST", "/apps", { headers, body: str(body) })).status, 201);
-  api.close();
-  assert.equal((await stopped(server, "SIGINT")).code, 0);
-});
+choice(
+  "1.test-controls.ready-line.people",
+  "for people show addresses, key, sign-in link and a curl that works",
+  OWN,
+  async () => {
+    const server = new ServerProcess(["--port", "0"]);
+    await server.prints("curl ");
+    await server.prints("'\n");
+    const { stdout } = server;
+    const [, base] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
+    const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
+    assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+/);
+    const [, url, authorization, type, body] =
+      /curl (\S+) -H "Authorization: ([^"]+)" -H "Content-Type: ([^"]+)" -d '([^']+)'/.exec(stdout) ?? [];
+    assert.equal(url, `${base}/apps`);
+    assert.equal(authorization, `Bearer ${key}`);
+    const api = new Client({ baseUrl: str(base), key: null });
+    const headers = { authorization: str(authorization), "content-type": str(type) };
+    assert.equal((await api.send("POST", "/apps", { headers, body: str(body) })).status, 201);
+    api.close();
+    assert.equal((await stopped(server, "SIGINT")).code, 0);
+  },
+);
 
 const IN_FLIGHT = '{"title":"In flight"}';
 
@@ -108,7 +118,7 @@ async function inFlight(address: string, key: string): Promise<RawConnection> {
   return raw;
 }
 
-choice("1.stop", "lets the request in flight finish, then exits 0", OWN, async () => {
+choice("1.test-controls.stop", "lets the request in flight finish, then exits 0", OWN, async () => {
   const { server, ready, api } = await started();
   const raw = await inFlight(str(ready.auth_url), str(api.key));
   server.kill("SIGTERM");
@@ -121,23 +131,32 @@ choice("1.stop", "lets the request in flight finish, then exits 0", OWN, async (
   api.close();
 });
 
-choice("1.stop", "an idle connection does not hold it up, and a second signal ends it at once", OWN, async () => {
-  const idle = await started();
-  assert.equal((await idle.api.get("/account")).status, 200, "its connection is kept alive");
-  assert.equal((await stopped(idle.server)).code, 0);
-  idle.api.close();
-  const busy = await started();
-  const raw = await inFlight(str(busy.ready.auth_url), str(busy.api.key));
-  busy.server.kill("SIGTERM");
-  await acceptsNothing(str(busy.ready.auth_url));
-  busy.server.kill("SIGTERM");
-  assert.notEqual((await busy.server.ended).code, 0, "the first one alone would end in good order, ten seconds later");
-  raw.destroy();
-  busy.api.close();
-});
+choice(
+  "1.test-controls.stop",
+  "an idle connection does not hold it up, and a second signal ends it at once",
+  OWN,
+  async () => {
+    const idle = await started();
+    assert.equal((await idle.api.get("/account")).status, 200, "its connection is kept alive");
+    assert.equal((await stopped(idle.server)).code, 0);
+    idle.api.close();
+    const busy = await started();
+    const raw = await inFlight(str(busy.ready.auth_url), str(busy.api.key));
+    busy.server.kill("SIGTERM");
+    await acceptsNothing(str(busy.ready.auth_url));
+    busy.server.kill("SIGTERM");
+    assert.notEqual(
+      (await busy.server.ended).code,
+      0,
+      "the first one alone would end in good order, ten seconds later",
+    );
+    raw.destroy();
+    busy.api.close();
+  },
+);
 
 choice(
-  "1.stop",
+  "1.test-controls.stop",
   "a signal that comes between the first answer and the end of the start is heard, too",
   OWN,
   async () => {
@@ -157,7 +176,7 @@ choice(
   },
 );
 
-choice("1.exit-codes.port-in-use", "is one line that names --port, exit 1", OWN, async () => {
+choice("1.test-controls.exit-codes.port-in-use", "is one line that names --port, exit 1", OWN, async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   const address = other.address();
@@ -185,7 +204,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--webhook-ca", "package.json"], /--webhook-ca/],
 ];
 
-choice("1.exit-codes.wrong-flag", "is one line that names it, exit 2", OWN, async () => {
+choice("1.test-controls.exit-codes.wrong-flag", "is one line that names it, exit 2", OWN, async () => {
   await Promise.all(WRONG.map(async ([args, names]) => refused(await runToEnd(["--port", "0", ...args]), 2, names)));
 });
 
@@ -199,7 +218,7 @@ async function startRefused(options: object, names: RegExp): Promise<void> {
   });
 }
 
-choice("1.flags.api-key", "may look like a signed token and still opens the account", OWN, async () => {
+choice("1.test-controls.flags.api-key", "may look like a signed token and still opens the account", OWN, async () => {
   const service = await startService({ apiKey: "eyJa.b.cd" });
   const ask = (key: string) => fetch(`${service.baseUrl}/account`, { headers: { authorization: `Bearer ${key}` } });
   assert.equal((await ask("eyJa.b.cd")).status, 200);
@@ -207,7 +226,7 @@ choice("1.flags.api-key", "may look like a signed token and still opens the acco
   await service.close();
 });
 
-choice("1.flags.bounds", "each value has its bounds, and the option is named", OWN, async () => {
+choice("1.test-controls.flags.bounds", "each value has its bounds, and the option is named", OWN, async () => {
   for (const port of ["http", "-1", 65_536, 1.5, ""]) await startRefused({ port }, /port/);
   for (const rateLimit of [0, -1, "none", 1.5]) await startRefused({ rateLimit }, /rateLimit/);
   await startRefused({ log: "loud" }, /log/);
@@ -223,14 +242,14 @@ choice("1.flags.bounds", "each value has its bounds, and the option is named", O
   await startRefused({ tlsCert: "x.pem" }, /tlsKey/);
 });
 
-choice("1.pinned-key", "has 8 to 200 unreserved characters", OWN, async () => {
+choice("1.test-controls.pinned-key", "has 8 to 200 unreserved characters", OWN, async () => {
   for (const apiKey of ["short77", "a".repeat(201), "has spaces in it", "ümlaut-key-1", ""])
     await startRefused({ apiKey }, /apiKey/);
   for (const apiKey of ["8letters", "a".repeat(200), "-._~-._~"])
     await withService({ apiKey }, async ({ api }) => assert.equal((await api.get("/account")).status, 200));
 });
 
-choice("1.environment", "each flag is also a variable, PORT too, and the flag wins", OWN, async () => {
+choice("1.test-controls.environment", "each flag is also a variable, PORT too, and the flag wins", OWN, async () => {
   const variables = { APPHOST_RATE_LIMIT: "never" };
   refused(await runToEnd(["--port", "0"], variables), 2, /^APPHOST_RATE_LIMIT /);
   refused(await runToEnd([], { PORT: "http" }), 2, /^PORT /);
@@ -244,7 +263,7 @@ choice("1.environment", "each flag is also a variable, PORT too, and the flag wi
   assert.equal((await stopped(server)).code, 0);
 });
 
-choice("1.flags.help", "fits a screen and names every flag", OWN, async () => {
+choice("1.test-controls.flags.help", "fits a screen and names every flag", OWN, async () => {
   const { code, stdout, stderr } = await runToEnd(["--help"]);
   assert.deepEqual([code, stderr], [0, ""]);
   const lines = stdout.trimEnd().split("\n");
@@ -254,13 +273,13 @@ choice("1.flags.help", "fits a screen and names every flag", OWN, async () => {
     assert.ok(stdout.includes(flag), flag);
 });
 
-choice("1.flags.version", "prints the package's version", OWN, async () => {
+choice("1.test-controls.flags.version", "prints the package's version", OWN, async () => {
   const { code, stdout } = await runToEnd(["--version"]);
   assert.equal(code, 0);
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-choice("1.seed", "makes the accounts that it names; the first key is the ready line's", OWN, async () => {
+choice("1.test-controls.seed", "makes the accounts that it names; the first key is the ready line's", OWN, async () => {
   const app = { id: "app_seeded0000000000000000", title: "Seeded", public: true };
   const source = { name: "S", type: "csv", data: "a\n1\n" };
   const seed = {
@@ -294,7 +313,7 @@ choice("1.seed", "makes the accounts that it names; the first key is the ready l
   assert.equal((await stopped(server)).code, 0);
 });
 
-choice("1.seed", "without an admin it still has a sign-in link", OWN, async () => {
+choice("1.test-controls.seed", "without an admin it still has a sign-in link", OWN, async () => {
   const seed = { accounts: [{ name: "A", users: [{ email: "x@example.com", permissions: ["read:apps"] }] }] };
   await withService({ seed }, async ({ api, service }) => {
     const { pathname, search } = new URL(service.signInUrl);
@@ -302,12 +321,12 @@ choice("1.seed", "without an admin it still has a sign-in link", OWN, async () =
   });
 });
 
-choice("1.seed", "a misspelt member is named in one line, exit 2", OWN, async () => {
+choice("1.test-controls.seed", "a misspelt member is named in one line, exit 2", OWN, async () => {
   const seed = { accounts: [{ name: "A", api_keys: [{ name: "k", key: "some-seed-key" }], apps: [{ titel: "T" }] }] };
   refused(await runToEnd(["--port", "0", "--seed", seedFile("titel.json", seed)]), 2, /titel/);
 });
 
-choice("1.seed", "one that is wrong is refused by the member's name", OWN, async () => {
+choice("1.test-controls.seed", "one that is wrong is refused by the member's name", OWN, async () => {
   const account = { name: "A", api_keys: [{ name: "k", key: "some-seed-key" }] };
   const wrong: readonly (readonly [seed: unknown, names: RegExp])[] = [
     [{ acounts: [] }, /acounts/],

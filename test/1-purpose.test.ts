@@ -39,7 +39,7 @@ clause("1.json", "answers are JSON", async ({ api }) => {
 const OWN = { needs: "embedded" } as const;
 
 choice(
-  "1.addresses",
+  "1.dashboard.addresses",
   "the base URL is the authorization server's with /v1 behind it",
   OWN,
   async ({ baseUrl, authUrl }) => {
@@ -47,18 +47,18 @@ choice(
   },
 );
 
-choice("1.addresses", "/healthz answers without a credential", OWN, async ({ api }) => {
+choice("1.dashboard.addresses", "/healthz answers without a credential", OWN, async ({ api }) => {
   const answer = await api.root.as(null).get("/healthz");
   assert.deepEqual([answer.status, answer.json.status], [200, "ok"]);
   assert.equal((await api.root.as(null).send("POST", "/healthz")).status, 405);
 });
 
-choice("1.addresses", "/ leads to the dashboard", OWN, async ({ api }) => {
+choice("1.dashboard.addresses", "/ leads to the dashboard", OWN, async ({ api }) => {
   const answer = await api.root.as(null).get("/");
   assert.equal(answer.header("location"), "/dashboard");
   assert.ok(answer.status > 300 && answer.status < 309);
 });
 
-choice("1.addresses", "the test controls are off unless asked for", OWN, async ({ api }) => {
+choice("1.dashboard.addresses", "the test controls are off unless asked for", OWN, async ({ api }) => {
   for (const path of ["/_control/reset", "/_control/clock"]) assert.equal((await api.root.post(path, {})).status, 404);
 });

@@ -48,16 +48,20 @@ const ISO = "is returned as an ISO 8601 time in UTC";
 clause("2.app.created_at", ISO, ({ api }) => timed("created_at")(api));
 clause("2.app.updated_at", ISO, ({ api }) => timed("updated_at")(api));
 
-choice("2.ids", "20 or more letters and digits follow the prefix, and later ids compare greater", async ({ api }) => {
-  const ids: string[] = [];
-  for (let made = 0; made < 5; made += 1) ids.push((await api.create("/apps", { title: "Order" })).id);
-  for (const id of ids) assert.match(id, idOf("app"));
-  assert.deepEqual([...ids].sort(), ids);
-  assert.equal(new Set(ids.map((id) => id.slice(-8))).size, ids.length, "the ends are random");
-});
+choice(
+  "8.bounds.ids",
+  "20 or more letters and digits follow the prefix, and later ids compare greater",
+  async ({ api }) => {
+    const ids: string[] = [];
+    for (let made = 0; made < 5; made += 1) ids.push((await api.create("/apps", { title: "Order" })).id);
+    for (const id of ids) assert.match(id, idOf("app"));
+    assert.deepEqual([...ids].sort(), ids);
+    assert.equal(new Set(ids.map((id) => id.slice(-8))).size, ids.length, "the ends are random");
+  },
+);
 
 choice(
-  "2.ids",
+  "8.bounds.ids",
   "made in the same instant still compare in the order of creation",
   {
     needs: "embedded",
@@ -71,7 +75,7 @@ choice(
   },
 );
 
-choice("2.timestamps", "carry milliseconds and end in Z", async ({ api }) => {
+choice("1.rfcs.timestamps", "carry milliseconds and end in Z", async ({ api }) => {
   const app = await api.create("/apps", { title: "Time" });
   assert.match(String(app.created_at), ISO_TIME);
   assert.equal(app.updated_at, app.created_at);
@@ -88,15 +92,15 @@ choice("2.app-fields", "and in the same way on change", async ({ api }) => {
 
 choice("2.app-fields", "the title alone is required", ({ api }) => requiredFields(api, "/apps", { title: "Only" }));
 
-choice("2.app-description-default", "an absent description is empty", async ({ api }) => {
+choice("2.app-fields.description", "an absent description is empty", async ({ api }) => {
   assert.equal((await api.create("/apps", { title: "Defaults" })).description, "");
 });
 
-choice("2.app-theme-default", "an absent theme is light", async ({ api }) => {
+choice("2.themes.default", "an absent theme is light", async ({ api }) => {
   assert.equal((await api.create("/apps", { title: "Defaults" })).theme, "light");
 });
 
-choice("2.app-public-default", "an app is private unless it is said to be public", async ({ api }) => {
+choice("2.app-fields.public", "an app is private unless it is said to be public", async ({ api }) => {
   assert.equal((await api.create("/apps", { title: "Defaults" })).public, false);
 });
 
@@ -118,7 +122,7 @@ choice("2.unknown-members", "include those that JavaScript has a meaning for", a
   assert.equal(after.public, false, "no prototype was polluted");
 });
 
-choice("2.text", "lone surrogates and NUL are refused, whole pairs are kept", async ({ api }) => {
+choice("8.field-lengths.text", "lone surrogates and NUL are refused, whole pairs are kept", async ({ api }) => {
   const headers = { "content-type": "application/json" };
   for (const escaped of ["\\ud83d", "\\ude00", "\\ude00\\ud83d", "a\\u0000b", "\\u0000"])
     for (const field of ["title", "description", "theme"]) {
@@ -129,7 +133,7 @@ choice("2.text", "lone surrogates and NUL are refused, whole pairs are kept", as
   assert.equal(pair.json.title, "\u{1F600}");
 });
 
-choice("2.text", "what is sent comes back unchanged, byte for byte", async ({ api }) => {
+choice("8.field-lengths.text", "what is sent comes back unchanged, byte for byte", async ({ api }) => {
   // Precomposed and decomposed forms stay different; controls other than NUL are text.
   const title = 'e\u0301 \u00e9 \u0001\u001f \u007f \u200b \ufeff \u2028\u2029 \u{10FFFF} \\ " /';
   const app = await api.create("/apps", { title });

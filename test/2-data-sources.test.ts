@@ -60,7 +60,7 @@ choice("2.data-source-request.type", "is json or csv", async ({ api }) => {
   await fieldRule(api, "/data-sources", { name: "N", data: "a\n1" }, { field: "type", good: ["csv"], bad: [] });
 });
 
-choice("2.data-source-app", "is an app of this account or null", async ({ api }) => {
+choice("2.data-source-request.app", "is an app of this account or null", async ({ api }) => {
   const app = await api.create("/apps", { title: "Owner" });
   const gone = await api.create("/apps", { title: "Gone" });
   await api.delete(`/apps/${gone.id}`);
@@ -82,7 +82,7 @@ choice("2.data-source-request.data", "CSV has to be text", async ({ api }) => {
     invalid(await api.post("/data-sources", { name: "N", type: "csv", data }), "#/data");
 });
 
-choice("2.json-column-types", "columns are typed by what every value of a column is", async ({ api }) => {
+choice("2.data-reading.json", "columns are typed by what every value of a column is", async ({ api }) => {
   const data = [
     { t: "x", n: 1, b: true, d: "2026-01-02T03:04:05Z", e: null, m: 1 },
     { t: "y", n: -2.5, b: false, d: "2026-02-28T00:00:00.000Z", e: null, m: "one" },
@@ -94,7 +94,7 @@ choice("2.json-column-types", "columns are typed by what every value of a column
   assert.deepEqual({ ...types, e: "" }, { t: "string", n: "number", b: "boolean", d: "datetime", e: "", m: "string" });
 });
 
-choice("2.csv-column-types", "columns are typed from the text", async ({ api }) => {
+choice("2.data-reading.csv", "columns are typed from the text", async ({ api }) => {
   const source = await made(api, "csv", "t,n,b,d\nx,1,true,2026-01-02T03:04:05Z\ny,-2.5,false,2026-01-03T00:00:00Z\n");
   assert.deepEqual(source.columns, [
     { name: "t", type: "string" },
@@ -119,7 +119,7 @@ choice(
 );
 
 choice(
-  "3.data-processed-outcomes",
+  "6.emitted-by.data-processed",
   "what only processing can see makes it failed, with the reason",
   async ({ api }) => {
     for (const data of ['a,b\n"open,1\n', "a,b\n1,2,3\n", "a,a\n1,2\n", ""]) {
@@ -131,13 +131,17 @@ choice(
   },
 );
 
-choice("3.rows-before-ready", "there are none before the data is processed, nor where that failed", async ({ api }) => {
-  const source = await made(api, "csv", 'a\n"open');
-  const answer = await api.get(`/data-sources/${source.id}/rows`);
-  assert.deepEqual([answer.status, answer.json.total, answer.items], [200, 0, []]);
-});
+choice(
+  "3.data-processing.rows",
+  "there are none before the data is processed, nor where that failed",
+  async ({ api }) => {
+    const source = await made(api, "csv", 'a\n"open');
+    const answer = await api.get(`/data-sources/${source.id}/rows`);
+    assert.deepEqual([answer.status, answer.json.total, answer.items], [200, 0, []]);
+  },
+);
 
-choice("8.columns", "a data source has 100 columns at most", async ({ api }) => {
+choice("8.bounds.columns", "a data source has 100 columns at most", async ({ api }) => {
   const header = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`).join(",");
   assert.equal((await made(api, "csv", `${header(100)}\n`)).status, "ready");
   const over = await made(api, "csv", `${header(101)}\n`);
@@ -145,14 +149,14 @@ choice("8.columns", "a data source has 100 columns at most", async ({ api }) => 
   assert.match(String(over.error), /100/);
 });
 
-choice("2.csv-column-types.names", "may be called like a member that every object has", async ({ api }) => {
+choice("2.data-reading.csv.names", "may be called like a member that every object has", async ({ api }) => {
   const source = await made(api, "csv", "__proto__,constructor,toString\n1,2,3\n");
   assert.equal(source.status, "ready", String(source.error));
   const answer = await api.get(`/data-sources/${source.id}/rows`);
   assert.match(answer.text, /"__proto__":1,"constructor":2,"toString":3/);
 });
 
-choice("4.data-source-endpoints.rows", "are paged like every list", async ({ api }) => {
+choice("2.data-source-fields.rows", "are paged like every list", async ({ api }) => {
   const source = await made(
     api,
     "json",
@@ -169,14 +173,14 @@ choice("4.data-source-endpoints.rows", "are paged like every list", async ({ api
   assert.deepEqual((await api.get(`/data-sources/${source.id}/rows?offset=45`)).items, []);
 });
 
-choice("4.data-of-a-deleted-app", "a data source stays and loses its app", async ({ api }) => {
+choice("2.data-source-fields.app-deleted", "a data source stays and loses its app", async ({ api }) => {
   const app = await api.create("/apps", { title: "Short-lived" });
   const source = await api.create("/data-sources", { name: "N", type: "json", data: ROWS, app_id: app.id });
   await api.delete(`/apps/${app.id}`);
   assert.equal((await api.get(`/data-sources/${source.id}`)).json.app_id, null);
 });
 
-choice("4.data-source-endpoints.delete", "answers 204 once and 404 afterwards, for its rows too", async ({ api }) => {
+choice("2.data-source-fields.delete", "answers 204 once and 404 afterwards, for its rows too", async ({ api }) => {
   const source = await made(api, "json", ROWS);
   const answer = await api.delete(`/data-sources/${source.id}`);
   assert.deepEqual([answer.status, answer.text], [204, ""]);

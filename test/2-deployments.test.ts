@@ -45,7 +45,7 @@ clause("2.deployment.deployed_at", "is an ISO 8601 time in UTC", async ({ api })
   assert.match(String(deployed_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
 });
 
-choice("2.deployment-fields", "are eight, all always present", async ({ api, authUrl }) => {
+choice("4.create-status.deployment", "are eight, all always present", async ({ api, authUrl }) => {
   const path = await deployPath(api);
   const { id, url, deployed_at, ...rest } = await api.create(path, { name: "R" });
   assert.match(id, idOf("dep"));
@@ -55,31 +55,31 @@ choice("2.deployment-fields", "are eight, all always present", async ({ api, aut
   assert.deepEqual(rest, { app_id, name: "R", environment: "production", custom_domain: null, status: "live" });
 });
 
-choice("2.deploy-request.name", "is required, 1 to 100 characters", async ({ api }) => {
+choice("4.create-status.deploy-name", "is required, 1 to 100 characters", async ({ api }) => {
   const path = await deployPath(api);
   await requiredFields(api, path, { name: "R" });
   const bad = ["", "n".repeat(101), wide(101), ...NOT_TEXT];
   await fieldRule(api, path, {}, { field: "name", good: ["n", "n".repeat(100), wide(100)], bad });
 });
 
-choice("2.default-environment", "is production", async ({ api }) => {
+choice("2.environments.default", "is production", async ({ api }) => {
   assert.equal((await api.create(await deployPath(api), { name: "R" })).environment, "production");
 });
 
-choice("2.deploy-request.environment", "is a slug of up to 63 characters", async ({ api }) => {
+choice("2.environments", "is a slug of up to 63 characters", async ({ api }) => {
   const good = ["a", "0", "a".repeat(63), "my-env-2", "a-", "0-0"];
   const bad = ["", "a".repeat(64), "-a", "A", "Prod", "a_b", "a.b", "a b", " a", "a\n", "ä", ...NOT_TEXT];
   await fieldRule(api, await deployPath(api), { name: "R" }, { field: "environment", good, bad });
 });
 
-choice("2.custom-domain.labels", "a custom domain has two labels or more", async ({ api }) => {
+choice("3.custom-domain.labels", "a custom domain has two labels or more", async ({ api }) => {
   const path = await deployPath(api);
   invalid(await api.post(path, { name: "R", custom_domain: "intranet" }), "#/custom_domain");
   const host = freshHost();
   assert.equal((await api.create(path, { name: "R", custom_domain: host })).custom_domain, host);
 });
 
-choice("2.custom-domain", "takes host names of RFC 1123 and null, and nothing else", async ({ api }) => {
+choice("3.custom-domain.names", "takes host names of RFC 1123 and null, and nothing else", async ({ api }) => {
   const path = await deployPath(api);
   const label = "a".repeat(63);
   const longest = `${label}.${label}.${label}.${"b".repeat(57)}.com`;
@@ -97,7 +97,7 @@ choice("2.custom-domain", "takes host names of RFC 1123 and null, and nothing el
   await fieldRule(api, path, { name: "R" }, { field: "custom_domain", good, bad });
 });
 
-choice("2.custom-domain", "is kept in lower case and in its ASCII form", async ({ api }) => {
+choice("3.custom-domain.names", "is kept in lower case and in its ASCII form", async ({ api }) => {
   const path = await deployPath(api);
   const shown = async (custom_domain: string) => (await api.create(path, { name: "R", custom_domain })).custom_domain;
   assert.equal(await shown("Shop.EXAMPLE.org"), "shop.example.org");
@@ -119,7 +119,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-choice("2.custom-domain", "is never the server's own host", { needs: "embedded" }, async () => {
+choice("3.custom-domain.names", "is never the server's own host", { needs: "embedded" }, async () => {
   const port = await freePort();
   const service = await startService({ port, log: "off", publicUrl: "https://apps.example.net" });
   const api = new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: service.apiKey });

@@ -37,7 +37,7 @@ const interactions = async (api: Client) =>
   (await api.get("/events?type=user.interaction&limit=100")).items.map((event) => members(members(event.data).object));
 
 choice(
-  "2.chart-columns",
+  "2.data-reading.chart-columns",
   "shows title, description and a chart of each data source that is ready",
   OWN,
   async ({ api }) => {
@@ -60,7 +60,7 @@ choice(
   },
 );
 
-choice("2.chart-points", "draws the first 200 rows and says so", OWN, async ({ api }) => {
+choice("2.data-reading.chart-points", "draws the first 200 rows and says so", OWN, async ({ api }) => {
   const { app, path } = await deployed(api);
   const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
   await give(api, app, "Whole", rows(200));
@@ -71,7 +71,7 @@ choice("2.chart-points", "draws the first 200 rows and says so", OWN, async ({ a
 });
 
 choice(
-  "2.themes-drawn",
+  "2.themes.drawn",
   "light and dark are drawn, any other name follows the reader's system",
   OWN,
   async ({ api }) => {
@@ -95,7 +95,7 @@ async function click(browser: Browser, page: Answer, path: string, chart: string
 }
 
 choice(
-  "6.interaction-user",
+  "4.app-endpoints.interaction-user",
   "a click becomes user.interaction with the point as it stands in the data",
   OWN,
   async ({ api }) => {
@@ -125,7 +125,7 @@ choice(
 );
 
 choice(
-  "6.interaction-user",
+  "4.app-endpoints.interaction-user",
   "a user of another account is a visitor",
   {
     ...OWN,
@@ -143,7 +143,7 @@ choice(
 );
 
 choice(
-  "6.interaction-user",
+  "4.app-endpoints.interaction-user",
   "nothing but the page's own form reports anything, and only what is there",
   OWN,
   async ({ api }) => {
@@ -175,7 +175,7 @@ choice(
 );
 
 const TIGHT = { ...OWN, options: { rateLimit: 12, clock: "manual" } } as const;
-choice("8.interactions-of-visitors", "each deployment has a limit of its own", TIGHT, async ({ api, service }) => {
+choice("8.rate-limit.visitors", "each deployment has a limit of its own", TIGHT, async ({ api, service }) => {
   const { app, path } = await deployed(api);
   const { id: chart } = await api.create("/data-sources", { name: "R", type: "csv", app_id: app, data: SALES });
   const browser = new Browser(api);
@@ -191,7 +191,7 @@ choice("8.interactions-of-visitors", "each deployment has a limit of its own", T
   assert.equal((await click(browser, page, path, chart, "2026-01, 10, North")).status, 303);
 });
 
-choice("2.private-app-viewers", "a private app asks for a sign-in, and for read:apps", OWN, async ({ api }) => {
+choice("5.scope-per-endpoint.viewers", "a private app asks for a sign-in, and for read:apps", OWN, async ({ api }) => {
   const { path } = await deployed(api, { public: false });
   const asked = await api.root.as(null).get(path);
   assert.equal(asked.status, 303);
@@ -203,7 +203,7 @@ choice("2.private-app-viewers", "a private app asks for a sign-in, and for read:
   assert.match(textOf(refused), /takes the permission read:apps/);
 });
 
-choice("3.retired-site", "a retired or deleted deployment says that it is over", OWN, async ({ api }) => {
+choice("3.redeploy.site", "a retired or deleted deployment says that it is over", OWN, async ({ api }) => {
   const first = await deployed(api);
   const next = await api.create(`/apps/${first.app}/deploy`, { name: "R2" });
   const retired = await api.root.as(null).get(first.path);
@@ -219,7 +219,7 @@ choice("3.retired-site", "a retired or deleted deployment says that it is over",
   assert.equal((await api.root.as(null).get(first.path.slice(0, -1))).status, 410);
 });
 
-choice("3.retired-site", "the address without its last slash leads to the one with it", OWN, async ({ api }) => {
+choice("3.redeploy.site", "the address without its last slash leads to the one with it", OWN, async ({ api }) => {
   const { path } = await deployed(api);
   const answer = await api.root.as(null).get(path.slice(0, -1));
   assert.deepEqual([answer.status, answer.header("location")], [303, path]);
@@ -228,7 +228,7 @@ choice("3.retired-site", "the address without its last slash leads to the one wi
 });
 
 choice(
-  "2.private-app-viewers",
+  "5.scope-per-endpoint.viewers",
   "a suspended account's apps are not shown, a limited one's take no clicks",
   { ...OWN, options: {} },
   async ({ api, service }) => {
@@ -253,7 +253,7 @@ async function at({ authUrl }: OwnContext, host: string, path: string): Promise<
   }
 }
 
-choice("2.private-app-on-custom-domain", "a live custom domain is a host of its own", OWN, async (context) => {
+choice("3.custom-domain.private-app", "a live custom domain is a host of its own", OWN, async (context) => {
   const { api } = context;
   const custom_domain = freshHost();
   const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
@@ -276,14 +276,14 @@ choice("2.private-app-on-custom-domain", "a live custom domain is a host of its 
   assert.equal((await at(context, custom_domain, "/healthz")).status, 200, "the name is free again");
 });
 
-choice("2.private-app-on-custom-domain", "a name that ends in a digit is no address", OWN, async (context) => {
+choice("3.custom-domain.private-app", "a name that ends in a digit is no address", OWN, async (context) => {
   const custom_domain = `${freshHost()}2`;
   await deployed(context.api, { title: "Under a name" }, { custom_domain });
   assert.match(textOf(await at(context, custom_domain, "/")), /Under a name/);
 });
 
 choice(
-  "2.private-app-on-custom-domain",
+  "3.custom-domain.private-app",
   "a click under a custom domain is taken from that domain",
   OWN,
   async (context) => {

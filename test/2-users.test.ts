@@ -28,7 +28,7 @@ choice("2.user-fields", "are six, and only the 201 answer has sign_in_url", asyn
   assert.deepEqual(later, { id, ...rest, created_at, updated_at });
 });
 
-choice("2.user-request.email", "is required and has to be an address", async ({ api }) => {
+choice("2.user-fields.email", "is required and has to be an address", async ({ api }) => {
   invalid(await api.post("/users", {}), "#/email");
   const good = [`Ada+tag.${freshAddress()}`, `o'brien.${freshAddress()}`, `UPPER.${freshAddress()}`];
   const bad = [
@@ -40,19 +40,23 @@ choice("2.user-request.email", "is required and has to be an address", async ({ 
     "a b@c.example",
     "a@c example",
     "a@c.example\n",
+    ...["\u0001", "\u001b", "\u001f", "\u007f", "\u0080", "\u009b", "\u009f"].flatMap((c) => [
+      `a${c}b@c.example`,
+      `a@c${c}.example`,
+    ]),
     ...NOT_TEXT,
   ];
   await fieldRule(api, "/users", {}, { field: "email", good, bad });
 });
 
-choice("2.user-request.name", "is text and may be empty", async ({ api }) => {
+choice("2.user-fields.name", "is text and may be empty", async ({ api }) => {
   const user = await api.create("/users", { email: freshAddress() });
   const rule = { field: "name", good: ["", "Ada", "名", "n".repeat(200)], bad: NOT_TEXT };
   await changeRule(api, `/users/${user.id}`, rule);
   invalid(await api.post("/users", { email: freshAddress(), name: wide(10_000) }), "#/name");
 });
 
-choice("2.user-permissions", "are any of the five scopes, none by default", async ({ api }) => {
+choice("2.user-fields.permissions", "are any of the five scopes, none by default", async ({ api }) => {
   const user = await api.create("/users", { email: freshAddress() });
   assert.deepEqual(user.permissions, []);
   const path = `/users/${user.id}`;
@@ -92,7 +96,7 @@ choice(
 );
 
 choice(
-  "1.first-account",
+  "1.test-controls.first-account",
   "a fresh server has one account, active, with one key and nothing else",
   {
     needs: "embedded",
@@ -107,10 +111,15 @@ choice(
   },
 );
 
-choice("1.first-owner", "a fresh account has one user, its owner and admin", { needs: "embedded" }, async ({ api }) => {
-  const [owner] = (await api.get("/users?limit=1")).items;
-  assert.deepEqual([owner?.email, owner?.permissions], ["owner@example.com", ["admin"]]);
-});
+choice(
+  "1.test-controls.first-owner",
+  "a fresh account has one user, its owner and admin",
+  { needs: "embedded" },
+  async ({ api }) => {
+    const [owner] = (await api.get("/users?limit=1")).items;
+    assert.deepEqual([owner?.email, owner?.permissions], ["owner@example.com", ["admin"]]);
+  },
+);
 
 choice(
   "7.error-codes.last_admin",

@@ -51,14 +51,14 @@ choice("4.webhook-endpoints.fields", "url and events are required", ({ api }) =>
   requiredFields(api, "/webhooks", { url: URL_, events: ["app.created"] }),
 );
 
-choice("2.webhook-active-default", "is true by default", async ({ api }) => {
+choice("4.webhook-endpoints.active", "is true by default", async ({ api }) => {
   const webhook = await api.create("/webhooks", { url: URL_, events: ["data.processed"] });
   assert.equal(webhook.active, true);
   await api.delete(`/webhooks/${webhook.id}`);
   await fieldRule(api, "/webhooks", WHOLE, { field: "active", good: [false], bad: NOT_FLAG });
 });
 
-choice("2.webhook-events", "are one or more of the six types, none twice", async ({ api }) => {
+choice("4.webhook-endpoints.events", "are one or more of the six types, none twice", async ({ api }) => {
   const { id } = await create(api);
   const good = [["data.processed"], TYPES];
   const bad = [[], ["app.created", "app.created"], [...TYPES, "app.created"], null, "app.created", {}, 5];
@@ -68,7 +68,7 @@ choice("2.webhook-events", "are one or more of the six types, none twice", async
   await fieldRule(api, "/webhooks", WHOLE, { ...unknown, bad: [["app.renamed"], ["*"], [""], [null], [5], [[]]] });
 });
 
-choice("2.webhook-secret", "has 1 to 255 characters and is made where absent", async ({ api }) => {
+choice("4.webhook-endpoints.secret", "has 1 to 255 characters and is made where absent", async ({ api }) => {
   const good = ["s", "s".repeat(255), wide(255), " "];
   await fieldRule(api, "/webhooks", WHOLE, {
     field: "secret",
@@ -80,7 +80,7 @@ choice("2.webhook-secret", "has 1 to 255 characters and is made where absent", a
   assert.notEqual(one.secret, two.secret);
 });
 
-choice("6.webhook-policies.written", "takes absolute URLs without user and password", async ({ api }) => {
+choice("6.webhook-policy.written", "takes absolute URLs without user and password", async ({ api }) => {
   const good = [URL_, "https://hooks.example.com:8443/a?b=c", "https://xn--bcher-kva.example/"];
   const bad = [
     "",
@@ -97,7 +97,7 @@ choice("6.webhook-policies.written", "takes absolute URLs without user and passw
   await changeRule(api, `/webhooks/${id}`, { field: "url", good, bad: [...bad, ...users, ...NOT_TEXT] });
 });
 
-choice("2.webhook-url-length", "is 2,048 characters", async ({ api }) => {
+choice("8.field-lengths.webhook-url", "is 2,048 characters", async ({ api }) => {
   const url = (length: number) => URL_.padEnd(length, "x");
   await fieldRule(api, "/webhooks", WHOLE, { field: "url", good: [url(2_048)], bad: [url(2_049)] });
 });
@@ -111,7 +111,7 @@ const INSIDE = [
 ];
 
 choice(
-  "6.webhook-policies",
+  "6.webhook-policy",
   "local takes loopback over http or https, otherwise https to public addresses",
   async ({ api }) => {
     const good = [
@@ -127,7 +127,7 @@ choice(
 );
 
 choice(
-  "6.webhook-policies",
+  "6.webhook-policy",
   "strict takes https to public addresses only",
   { needs: "embedded", options: { webhookPolicy: "strict" } },
   async ({ api }) => {

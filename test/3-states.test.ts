@@ -114,7 +114,7 @@ choice("3.account-states", "are active, limited and suspended, and no other", { 
   await assert.rejects(startService({ ...seed("frozen").options, log: "off" }), /state must be one of/);
 });
 
-choice("3.account-limited", "a limited account still reads", seed("limited"), async ({ api }) => {
+choice("3.account-states.limited", "a limited account still reads", seed("limited"), async ({ api }) => {
   assert.equal((await api.get("/apps")).json.total, 1);
   assert.equal((await api.head("/apps")).status, 200);
   assert.equal((await api.options("/apps")).status, 204);

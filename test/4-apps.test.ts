@@ -116,7 +116,7 @@ choice("4.app-endpoints.deployments", "is found under its own app only", async (
   problem(await api.get(`/apps/${one.id}/deployments/dep_00000000000000000000000`), 404, "not_found");
 });
 
-choice("4.interaction-response", "answers 202 with the event", async ({ api }) => {
+choice("4.app-endpoints.interaction-response", "answers 202 with the event", async ({ api }) => {
   const app = await newApp(api);
   const point = { x: "2026-03", y: 48.5, category: null };
   const body = { user_id: "visitor 17", interaction_type: "chart_click", chart_id: "c1", data_point: point };
@@ -128,7 +128,7 @@ choice("4.interaction-response", "answers 202 with the event", async ({ api }) =
   problem(await api.post(`${NO_APP}/interactions`, body), 404, "not_found");
 });
 
-choice("2.interaction-request", "leaves out what is not sent as null", async ({ api }) => {
+choice("4.app-endpoints.interaction", "leaves out what is not sent as null", async ({ api }) => {
   const app = await newApp(api);
   const send = async (body: object) => (await api.post(`/apps/${app.id}/interactions`, body)).json.data;
   const least = { user_id: "u", interaction_type: "t" };
@@ -138,7 +138,7 @@ choice("2.interaction-request", "leaves out what is not sent as null", async ({ 
   assert.deepEqual(await send({ ...least, data_point: {} }), { object: open });
 });
 
-choice("2.interaction-request", "bounds its fields", async ({ api }) => {
+choice("4.app-endpoints.interaction", "bounds its fields", async ({ api }) => {
   const app = await newApp(api);
   const path = `/apps/${app.id}/interactions`;
   const least = { user_id: "u", interaction_type: "t" };

@@ -25,7 +25,7 @@ choice("4.etag", "differs between resources, and lists have none", async ({ api 
   assert.equal((await api.get("/apps")).headers.etag, undefined);
 });
 
-choice("4.if-none-match", "one that holds answers 304 without a body", async ({ api }) => {
+choice("4.etag.if-none-match", "one that holds answers 304 without a body", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Cached" });
   const path = `/apps/${id}`;
   const tag = (await api.get(path)).header("etag");
@@ -40,7 +40,7 @@ choice("4.if-none-match", "one that holds answers 304 without a body", async ({ 
   assert.equal((await api.get(path, { "if-none-match": [OTHER, tag] })).status, 304);
 });
 
-choice("4.if-match", "a change goes through only where the tag is the present one", async ({ api }) => {
+choice("4.etag.if-match", "a change goes through only where the tag is the present one", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Guarded" });
   const path = `/apps/${id}`;
   const tag = (await api.get(path)).header("etag");
@@ -53,14 +53,14 @@ choice("4.if-match", "a change goes through only where the tag is the present on
   assert.equal((await api.patch(path, { title: "Any" }, { "if-match": "*" })).status, 200);
 });
 
-choice("4.if-match", "holds for a read as well", async ({ api }) => {
+choice("4.etag.if-match", "holds for a read as well", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Guarded" });
   problem(await api.get(`/apps/${id}`, { "if-match": OTHER }), 412, "precondition_failed");
   const tag = (await api.get(`/apps/${id}`)).header("etag");
   assert.equal((await api.get(`/apps/${id}`, { "if-match": tag })).status, 200);
 });
 
-choice("4.if-match", "guards a delete as well", async ({ api }) => {
+choice("4.etag.if-match", "guards a delete as well", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Guarded" });
   const path = `/apps/${id}`;
   problem(await api.delete(path, { "if-match": OTHER }), 412, "precondition_failed");
@@ -69,7 +69,7 @@ choice("4.if-match", "guards a delete as well", async ({ api }) => {
   assert.equal((await api.delete(path, { "if-match": tag })).status, 204);
 });
 
-choice("4.if-match", "of two changes with the same tag one wins", async ({ api }) => {
+choice("4.etag.if-match", "of two changes with the same tag one wins", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Contested" });
   const path = `/apps/${id}`;
   const tag = (await api.get(path)).header("etag");
@@ -77,7 +77,7 @@ choice("4.if-match", "of two changes with the same tag one wins", async ({ api }
   assert.deepEqual((await Promise.all(both)).map(({ status }) => status).sort(), [200, 412, 412, 412]);
 });
 
-choice("4.if-match", "guards users, webhooks, keys and clients too", async ({ api }) => {
+choice("4.etag.if-match", "guards users, webhooks, keys and clients too", async ({ api }) => {
   const kinds: readonly (readonly [string, object])[] = [
     ["/users", { email: freshAddress() }],
     ["/webhooks", { url: "https://h.example.com/", events: ["app.created"], active: false }],
@@ -92,7 +92,7 @@ choice("4.if-match", "guards users, webhooks, keys and clients too", async ({ ap
   }
 });
 
-choice("4.if-match", "guards the change of a user and of a webhook", async ({ api }) => {
+choice("4.etag.if-match", "guards the change of a user and of a webhook", async ({ api }) => {
   const user = await api.create("/users", { email: freshAddress() });
   const webhook = await api.create("/webhooks", {
     url: "https://h.example.com/",
@@ -111,7 +111,7 @@ choice("4.if-match", "guards the change of a user and of a webhook", async ({ ap
   }
 });
 
-choice("4.if-none-match", "on a change it forbids the tag that it names", async ({ api }) => {
+choice("4.etag.if-none-match", "on a change it forbids the tag that it names", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Guarded" });
   const path = `/apps/${id}`;
   const tag = (await api.get(path)).header("etag");
@@ -120,7 +120,7 @@ choice("4.if-none-match", "on a change it forbids the tag that it names", async 
   assert.equal((await api.patch(path, { title: "T" }, { "if-none-match": OTHER })).status, 200);
 });
 
-choice("4.if-match", "a malformed one is refused, not ignored", async ({ api }) => {
+choice("4.etag.if-match", "a malformed one is refused, not ignored", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Guarded" });
   for (const name of ["If-Match", "If-None-Match"])
     for (const value of ["unquoted", '"open', 'w/"lower"', '"a" "b', ","]) {
@@ -130,7 +130,7 @@ choice("4.if-match", "a malformed one is refused, not ignored", async ({ api }) 
   assert.equal((await api.get(`/apps/${id}`)).json.title, "Guarded");
 });
 
-choice("4.if-match", "is asked after the fields", async ({ api }) => {
+choice("4.etag.if-match", "is asked after the fields", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Guarded" });
   invalid(await api.patch(`/apps/${id}`, { title: "" }, { "if-match": OTHER }), "#/title");
 });

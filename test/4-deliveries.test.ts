@@ -21,7 +21,7 @@ async function attempted(api: Client): Promise<{ path: string; delivery: Members
   return { path, delivery };
 }
 
-choice("6.delivery-log.fields", "a delivery has nine fields, an attempt seven", async ({ api }) => {
+choice("4.webhook-endpoints.delivery-log.fields", "a delivery has nine fields, an attempt seven", async ({ api }) => {
   const { path, delivery } = await attempted(api);
   const { id, webhook_id, event_id, created_at, attempts, ...rest } = delivery;
   assert.match(String(id), idOf("dlv"));
@@ -37,7 +37,7 @@ choice("6.delivery-log.fields", "a delivery has nine fields, an attempt seven", 
   assert.deepEqual(attempt, { number: 1, trigger: "manual", ...nothing, error: "refused" });
 });
 
-choice("3.delivery-statuses", "are four, and no other can be asked for", async ({ api }) => {
+choice("3.delivery-cancelled.statuses", "are four, and no other can be asked for", async ({ api }) => {
   const { path } = await attempted(api);
   for (const status of ["pending", "succeeded", "failed", "cancelled"])
     assert.equal((await api.get(`${path}?status=${status}`)).status, 200);
@@ -45,26 +45,30 @@ choice("3.delivery-statuses", "are four, and no other can be asked for", async (
     badParameter(await api.get(`${path}?status=${status}`), "status");
 });
 
-choice("4.delivery-log-endpoints", "the log is a list like every other, by status if asked for", async ({ api }) => {
-  const { path, delivery } = await attempted(api);
-  const all = await api.get(path);
-  assert.deepEqual([all.json.total, all.items], [1, [delivery]]);
-  assert.equal((await api.get(`${path}?status=failed`)).json.total, 1);
-  for (const status of ["pending", "succeeded", "cancelled"])
-    assert.equal((await api.get(`${path}?status=${status}`)).json.total, 0, status);
-  for (const status of ["", "FAILED", "done", "__proto__"])
-    badParameter(await api.get(`${path}?status=${status}`), "status");
-  badParameter(await api.get(`${path}?limit=0&type=x`), "limit", "type");
-});
+choice(
+  "4.webhook-endpoints.deliveries",
+  "the log is a list like every other, by status if asked for",
+  async ({ api }) => {
+    const { path, delivery } = await attempted(api);
+    const all = await api.get(path);
+    assert.deepEqual([all.json.total, all.items], [1, [delivery]]);
+    assert.equal((await api.get(`${path}?status=failed`)).json.total, 1);
+    for (const status of ["pending", "succeeded", "cancelled"])
+      assert.equal((await api.get(`${path}?status=${status}`)).json.total, 0, status);
+    for (const status of ["", "FAILED", "done", "__proto__"])
+      badParameter(await api.get(`${path}?status=${status}`), "status");
+    badParameter(await api.get(`${path}?limit=0&type=x`), "limit", "type");
+  },
+);
 
-choice("4.delivery-log-endpoints", "a delivery is found under its own webhook only", async ({ api }) => {
+choice("4.webhook-endpoints.deliveries", "a delivery is found under its own webhook only", async ({ api }) => {
   const [one, two] = [await attempted(api), await attempted(api)];
   problem(await api.get(`${two.path}/${one.delivery.id}`), 404, "not_found");
   problem(await api.get(`${one.path}/${NO_DELIVERY}`), 404, "not_found");
   problem(await api.get(`/webhooks/wh_00000000000000000000000/deliveries`), 404, "not_found");
 });
 
-choice("4.delivery-request-response", "redeliver answers 202 and another attempt follows", async ({ api }) => {
+choice("4.webhook-endpoints.delivery-request", "redeliver answers 202 and another attempt follows", async ({ api }) => {
   const { path, delivery } = await attempted(api);
   const answer = await api.post(`${path}/${delivery.id}/redeliver`);
   assert.deepEqual([answer.status, answer.id], [202, delivery.id]);
@@ -83,7 +87,7 @@ choice("4.delivery-request-response", "redeliver answers 202 and another attempt
 });
 
 choice(
-  "4.delivery-request-response",
+  "4.webhook-endpoints.delivery-request",
   "a sample event of each type can be asked for, and is listed nowhere",
   async ({ api }) => {
     const { id } = await api.create("/webhooks", HOOK);

@@ -35,7 +35,7 @@ clause("4.paths", "the operations that the specification shows are there", OWN, 
     assert.ok(there.has(operation), operation);
 });
 
-choice("1.addresses.api", "the rest of the API's paths", OWN, async ({ document }) => {
+choice("1.dashboard.addresses.api", "the rest of the API's paths", OWN, async ({ document }) => {
   const paths = [...methodsByPath(document)].map(([path, methods]) => `${path} ${methods.sort().join(" ")}`);
   assert.deepEqual(paths.sort(), [
     "/account GET",
@@ -78,7 +78,7 @@ choice("7.error-codes.405", "another method on a known path is 405 with Allow", 
   }
 });
 
-choice("4.options", "answers 204 with Allow", OWN, async ({ api, document }) => {
+choice("1.rfcs.options", "answers 204 with Allow", OWN, async ({ api, document }) => {
   const ids = await world(api);
   for (const [path, declared] of methodsByPath(document)) {
     const answer = await api.options(fill(path, ids));
@@ -87,7 +87,7 @@ choice("4.options", "answers 204 with Allow", OWN, async ({ api, document }) => 
   }
 });
 
-choice("4.head", "answers as GET does, without the body", OWN, async ({ api, document }) => {
+choice("1.rfcs.head", "answers as GET does, without the body", OWN, async ({ api, document }) => {
   const ids = await world(api);
   const volatile = ["x-request-id", "date", "ratelimit"];
   for (const { method, path } of document.api) {

@@ -35,7 +35,7 @@ async function listsOf({ document }: OwnContext, client: Client): Promise<string
 }
 
 choice(
-  "4.tenants",
+  "7.validation-status.tenants",
   "B gets 404 for every id of A, on every route, as if it never was",
   TWO,
   async ({ api, document }) => {
@@ -55,7 +55,7 @@ choice(
   },
 );
 
-choice("4.tenants", "a foreign id below an own resource is 404 too", TWO, async ({ api }) => {
+choice("7.validation-status.tenants", "a foreign id below an own resource is 404 too", TWO, async ({ api }) => {
   const b = api.as(B_KEY);
   const [mine, theirs] = [await makeWorld(b), await makeWorld(api)];
   problem(await b.get(`/apps/${mine.app_id}/deployments/${theirs.deployment_id}`), 404, "not_found");
@@ -63,19 +63,24 @@ choice("4.tenants", "a foreign id below an own resource is 404 too", TWO, async 
   problem(await b.post(`/webhooks/${mine.webhook_id}/deliveries/${theirs.delivery_id}/redeliver`), 404, "not_found");
 });
 
-choice("4.tenants", "A is untouched by what B tried, and still finds everything", TWO, async ({ api, document }) => {
-  const b = api.as(B_KEY);
-  const ids = await makeWorld(api);
-  const reads = document.api.filter(({ method, path }) => method === "GET" && path.includes("{"));
-  const before = await Promise.all(reads.map(({ path }) => api.get(fill(path, ids))));
-  for (const operation of document.api.filter(({ method, path }) => method !== "GET" && path.includes("{")))
-    await ask(b, operation.method, fill(operation.path, ids), exampleBody(document, operation));
-  const after = await Promise.all(reads.map(({ path }) => api.get(fill(path, ids))));
-  for (const [at, answer] of after.entries())
-    assert.deepEqual([answer.status, answer.text], [200, before[at]?.text], reads[at]?.path);
-});
+choice(
+  "7.validation-status.tenants",
+  "A is untouched by what B tried, and still finds everything",
+  TWO,
+  async ({ api, document }) => {
+    const b = api.as(B_KEY);
+    const ids = await makeWorld(api);
+    const reads = document.api.filter(({ method, path }) => method === "GET" && path.includes("{"));
+    const before = await Promise.all(reads.map(({ path }) => api.get(fill(path, ids))));
+    for (const operation of document.api.filter(({ method, path }) => method !== "GET" && path.includes("{")))
+      await ask(b, operation.method, fill(operation.path, ids), exampleBody(document, operation));
+    const after = await Promise.all(reads.map(({ path }) => api.get(fill(path, ids))));
+    for (const [at, answer] of after.entries())
+      assert.deepEqual([answer.status, answer.text], [200, before[at]?.text], reads[at]?.path);
+  },
+);
 
-choice("4.tenants", "lists show nothing of another account", TWO, async (context) => {
+choice("7.validation-status.tenants", "lists show nothing of another account", TWO, async (context) => {
   const { api } = context;
   const b = api.as(B_KEY);
   const ids = await makeWorld(api);
@@ -89,7 +94,7 @@ choice("4.tenants", "lists show nothing of another account", TWO, async (context
   assert.equal((await b.get("/users")).json.total, 1);
 });
 
-choice("4.foreign-app-id", "in a body it is 422, as an id that never was", TWO, async ({ api }) => {
+choice("7.validation-status.foreign-app", "in a body it is 422, as an id that never was", TWO, async ({ api }) => {
   const b = api.as(B_KEY);
   const app = await api.create("/apps", { title: "Of A" });
   const body = (app_id: string) => ({ name: "N", type: "json", data: [], app_id });
@@ -98,13 +103,18 @@ choice("4.foreign-app-id", "in a body it is 422, as an id that never was", TWO, 
   assert.deepEqual(said(foreign), said(await b.post("/data-sources", body("app_00000000000000000000000"))));
 });
 
-choice("4.tenants", "an e-mail address is taken within its own account only", TWO, async ({ api }) => {
-  const body = { email: "ada@example.com" };
-  assert.equal((await api.post("/users", body)).status, 201);
-  assert.equal((await api.as(B_KEY).post("/users", body)).status, 201);
-});
+choice(
+  "7.validation-status.tenants",
+  "an e-mail address is taken within its own account only",
+  TWO,
+  async ({ api }) => {
+    const body = { email: "ada@example.com" };
+    assert.equal((await api.post("/users", body)).status, 201);
+    assert.equal((await api.as(B_KEY).post("/users", body)).status, 201);
+  },
+);
 
-choice("4.tenants", "a custom domain is taken across all accounts", TWO, async ({ api }) => {
+choice("7.validation-status.tenants", "a custom domain is taken across all accounts", TWO, async ({ api }) => {
   const b = api.as(B_KEY);
   const [mine, theirs] = [await api.create("/apps", { title: "A" }), await b.create("/apps", { title: "B" })];
   const body = { name: "R", custom_domain: "shared.example.com" };

@@ -118,23 +118,23 @@ choice("7.error-codes.401", "an unknown credential is invalid_token", async ({ a
   }
 });
 
-choice("5.scheme-case", "the scheme may be written in any case, the key may not", async ({ api }) => {
+choice("1.rfcs.scheme-case", "the scheme may be written in any case, the key may not", async ({ api }) => {
   for (const scheme of ["bearer", "BEARER", "bEaReR"])
     assert.equal((await send(api, `${scheme} ${api.key}`)).status, 200);
   const { key } = await api.create("/api-keys", { name: "Case" });
   problem(await send(api, `Bearer ${str(key).toUpperCase()}`), 401, "invalid_credential");
 });
 
-choice("5.one-credential", "two Authorization headers are none", async ({ api }) => {
+choice("1.rfcs.one-credential", "two Authorization headers are none", async ({ api }) => {
   const raw = { authorization: [`Bearer ${api.key}`, `Bearer ${api.key}`] };
   problem(await api.as(null).get("/apps", raw), 401, "malformed_credential");
 });
 
-choice("5.one-credential", "a token in the query is no credential", async ({ api }) => {
+choice("1.rfcs.one-credential", "a token in the query is no credential", async ({ api }) => {
   problem(await api.as(null).get(`/apps?access_token=${api.key}`), 401, "missing_credential");
 });
 
-choice("5.one-credential", "an answer never repeats what was sent as one", async ({ api }) => {
+choice("1.rfcs.one-credential", "an answer never repeats what was sent as one", async ({ api }) => {
   for (const value of ["Bearer my-secret-token", "Basic my-secret-token", "Bearer my-secret-token two"])
     assert.equal((await send(api, value)).text.includes("my-secret-token"), false, value);
 });

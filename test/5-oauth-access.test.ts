@@ -40,7 +40,7 @@ clause("5.scope.admin", "admin is full account access", OWN, async ({ api }) => 
 });
 
 choice(
-  "5.access-token-format",
+  "1.rfcs.access-token",
   "every token that is not exactly right is refused",
   OWN,
   async ({ api, authUrl, baseUrl }) => {
@@ -87,7 +87,7 @@ choice(
 );
 
 choice(
-  "5.access-token-format",
+  "1.rfcs.access-token",
   "a token of another server, or of this one before a reset of its keys, is not signed by it",
   async ({ api }) => {
     await withService({}, async (other) => {
@@ -98,31 +98,26 @@ choice(
   },
 );
 
-choice(
-  "5.access-token-format",
-  "a signing key that is gone from the store takes its tokens along",
-  OWN,
-  async (own) => {
-    const { store } = own.service;
-    const { tokens, holder } = await scene(own.api);
-    assert.equal((await holder.get("/apps")).status, 200);
-    const data = await store.snapshot();
-    await store.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
-    await refused(holder.get("/apps"), /not signed by this service/);
-    const next = await refresh(own.api, tokens.refresh);
-    assert.notEqual(headerOf(str(next.json.access_token)).kid, headerOf(tokens.access).kid);
-    assert.equal((await own.api.as(str(next.json.access_token)).get("/apps")).status, 200);
-  },
-);
+choice("1.rfcs.access-token", "a signing key that is gone from the store takes its tokens along", OWN, async (own) => {
+  const { store } = own.service;
+  const { tokens, holder } = await scene(own.api);
+  assert.equal((await holder.get("/apps")).status, 200);
+  const data = await store.snapshot();
+  await store.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
+  await refused(holder.get("/apps"), /not signed by this service/);
+  const next = await refresh(own.api, tokens.refresh);
+  assert.notEqual(headerOf(str(next.json.access_token)).kid, headerOf(tokens.access).kid);
+  assert.equal((await own.api.as(str(next.json.access_token)).get("/apps")).status, 200);
+});
 
-choice("5.revocation-reach", "revoking is felt at the next call", OWN, async ({ api }) => {
+choice("1.rfcs.revocation", "revoking is felt at the next call", OWN, async ({ api }) => {
   const { app, tokens, holder } = await scene(api);
   assert.equal((await holder.get("/apps")).status, 200);
   await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
   await refused(holder.get("/apps"), /access .* revoked/);
 });
 
-choice("5.revocation-reach", "a deleted user or client is felt at the next call", OWN, async ({ api }) => {
+choice("1.rfcs.revocation", "a deleted user or client is felt at the next call", OWN, async ({ api }) => {
   const [first, second] = [await scene(api), await scene(api)];
   for (const { holder } of [first, second]) assert.equal((await holder.get("/apps")).status, 200);
   await api.delete(`/users/${first.who.id}`);
@@ -180,7 +175,7 @@ choice("5.scope-per-endpoint", "an account's state holds for tokens as for keys"
   problem(await holder.get("/apps"), 403, "account_suspended");
 });
 
-choice("5.token-algorithm", "RS256 by setting, its key made when first needed", async () => {
+choice("1.rfcs.token-algorithm", "RS256 by setting, its key made when first needed", async () => {
   await withService({ tokenAlg: "RS256" }, async ({ api, service }) => {
     const count = async () => (await service.store.snapshot()).collections.signing_keys?.length ?? 0;
     assert.equal(await count(), 0);
@@ -196,7 +191,7 @@ choice("5.token-algorithm", "RS256 by setting, its key made when first needed", 
 });
 
 choice(
-  "5.access-token-format",
+  "1.rfcs.access-token",
   "signIn hands tokens over without a browser; they can be refreshed and revoked",
   OWN,
   async (own) => {

@@ -25,7 +25,7 @@ clause("5.oauth.authorize", "a user who allows it is sent back with a code and t
 });
 
 choice(
-  "5.response-type",
+  "1.rfcs.response-type",
   "iss comes back too (RFC 9207), state only when it was sent",
   OWN,
   async ({ api, authUrl }) => {
@@ -38,14 +38,14 @@ choice(
   },
 );
 
-choice("5.response-type", "a denial comes back as access_denied", OWN, async ({ api, authUrl }) => {
+choice("1.rfcs.response-type", "a denial comes back as access_denied", OWN, async ({ api, authUrl }) => {
   const [app, who] = [await register(api), await person(api)];
   const { error_description: _, ...rest } = await consent(who, app, {}, "deny");
   assert.deepEqual(rest, { error: "access_denied", state: "xyz", iss: authUrl });
 });
 
 choice(
-  "5.loopback-redirect-port",
+  "1.rfcs.loopback-redirect",
   "an unknown client or redirect_uri ends on a page, never in a redirect",
   OWN,
   async ({ api }) => {
@@ -75,7 +75,7 @@ choice(
 );
 
 choice(
-  "5.loopback-redirect-port",
+  "1.rfcs.loopback-redirect",
   "the port of a loopback redirect may vary, nothing else of it",
   OWN,
   async ({ api }) => {
@@ -107,7 +107,7 @@ choice(
 );
 
 choice(
-  "5.response-type",
+  "1.rfcs.response-type",
   "every other fault goes back in the redirect, with state and iss",
   OWN,
   async ({ api, authUrl }) => {
@@ -137,7 +137,7 @@ choice(
 );
 
 choice(
-  "5.response-type",
+  "1.rfcs.response-type",
   "a repeated parameter is invalid_request, a repeated state goes back to nobody",
   OWN,
   async ({ api }) => {
@@ -165,24 +165,29 @@ choice("5.pkce", "a public client cannot ask without a challenge", OWN, async ({
   assert.equal(page.status, 200);
 });
 
-choice("5.consent", "grants what was asked for as far as the user holds it, and says so", OWN, async ({ api }) => {
-  const app = await register(api);
-  for (const [permissions, asked, granted] of [
-    [["read:apps"], "admin", "read:apps"],
-    [["read:apps"], "read:apps write:apps", "read:apps"],
-    [["admin"], "write:apps read:apps", "write:apps read:apps"],
-    [["admin"], "admin", "admin"],
-    [["read:data", "write:apps"], "admin read:apps", "read:data write:apps"],
-  ] as const) {
-    const who = await person(api, permissions);
-    const page = await who.browser.open(authorizeUrl(app, { scope: asked }));
-    for (const scope of ["read:apps", "write:apps", "delete:apps", "read:data", "admin"])
-      assert.equal(page.text.includes(`>${scope}<`), granted.split(" ").includes(scope), `${asked}: ${scope}`);
-    assert.equal(pair(await exchange(api, app, await codeOf(who, app, { scope: asked }))).scope, granted);
-  }
-});
+choice(
+  "5.sign-in-link.consent",
+  "grants what was asked for as far as the user holds it, and says so",
+  OWN,
+  async ({ api }) => {
+    const app = await register(api);
+    for (const [permissions, asked, granted] of [
+      [["read:apps"], "admin", "read:apps"],
+      [["read:apps"], "read:apps write:apps", "read:apps"],
+      [["admin"], "write:apps read:apps", "write:apps read:apps"],
+      [["admin"], "admin", "admin"],
+      [["read:data", "write:apps"], "admin read:apps", "read:data write:apps"],
+    ] as const) {
+      const who = await person(api, permissions);
+      const page = await who.browser.open(authorizeUrl(app, { scope: asked }));
+      for (const scope of ["read:apps", "write:apps", "delete:apps", "read:data", "admin"])
+        assert.equal(page.text.includes(`>${scope}<`), granted.split(" ").includes(scope), `${asked}: ${scope}`);
+      assert.equal(pair(await exchange(api, app, await codeOf(who, app, { scope: asked }))).scope, granted);
+    }
+  },
+);
 
-choice("5.consent", "nothing left to grant is access_denied", OWN, async ({ api }) => {
+choice("5.sign-in-link.consent", "nothing left to grant is access_denied", OWN, async ({ api }) => {
   const app = await register(api);
   for (const permissions of [[], ["read:data"]]) {
     const who = await person(api, permissions);
@@ -191,7 +196,7 @@ choice("5.consent", "nothing left to grant is access_denied", OWN, async ({ api 
 });
 
 choice(
-  "5.consent",
+  "5.sign-in-link.consent",
   "is asked for each time, and names client, account, user and where it leads",
   OWN,
   async ({ api }) => {
@@ -206,14 +211,14 @@ choice(
   },
 );
 
-choice("5.consent", "anything but allow is no", OWN, async ({ api }) => {
+choice("5.sign-in-link.consent", "anything but allow is no", OWN, async ({ api }) => {
   const [app, who] = [await register(api), await person(api)];
   const page = await who.browser.open(authorizeUrl(app));
   for (const filled of [{ other: "" }, { decision: "ALLOW" }, { decision: "yes" }] as const)
     assert.equal(returned(await who.browser.submit(page, "/oauth/consent", filled)).error, "access_denied");
 });
 
-choice("5.consent", "the request is judged again when the answer comes", OWN, async ({ api }) => {
+choice("5.sign-in-link.consent", "the request is judged again when the answer comes", OWN, async ({ api }) => {
   const [app, who] = [await register(api), await person(api, ["read:apps"])];
   const page = await who.browser.open(authorizeUrl(app));
   await api.patch(`/users/${who.id}`, { permissions: [] });
@@ -225,7 +230,7 @@ choice("5.consent", "the request is judged again when the answer comes", OWN, as
   assert.equal((await who.browser.submit(page, "/oauth/consent", { decision: "allow" })).status, 400);
 });
 
-choice("5.consent", "a suspended account grants nothing", OWN, async ({ api, service }) => {
+choice("5.sign-in-link.consent", "a suspended account grants nothing", OWN, async ({ api, service }) => {
   const [app, who] = [await register(api), await person(api)];
   await service.setAccountState("suspended");
   assert.equal(returned(await who.browser.open(authorizeUrl(app))).error, "access_denied");
@@ -244,17 +249,22 @@ const TWO = {
   },
 } as const;
 
-choice("5.client-reach", "users of every account may be asked; the token acts in theirs", TWO, async ({ api }) => {
-  const b = api.as(B_KEY);
-  const [app, who] = [await register(api), await person(b, ["read:apps"])];
-  const { access } = pair(await exchange(api, app, await codeOf(who, app)));
-  const titles = (client: Client) =>
-    client.get("/apps").then((answer: Answer) => answer.items.map(({ title }) => title));
-  assert.deepEqual(await titles(api.as(access)), ["Of B"]);
-  assert.deepEqual(await titles(api), []);
-});
+choice(
+  "5.sign-in-link.client-reach",
+  "users of every account may be asked; the token acts in theirs",
+  TWO,
+  async ({ api }) => {
+    const b = api.as(B_KEY);
+    const [app, who] = [await register(api), await person(b, ["read:apps"])];
+    const { access } = pair(await exchange(api, app, await codeOf(who, app)));
+    const titles = (client: Client) =>
+      client.get("/apps").then((answer: Answer) => answer.items.map(({ title }) => title));
+    assert.deepEqual(await titles(api.as(access)), ["Of B"]);
+    assert.deepEqual(await titles(api), []);
+  },
+);
 
-choice("5.response-type", "other methods are 405 with Allow; HEAD is as GET", OWN, async ({ api }) => {
+choice("1.rfcs.response-type", "other methods are 405 with Allow; HEAD is as GET", OWN, async ({ api }) => {
   const [app, who] = [await register(api), await person(api)];
   for (const method of ["POST", "PUT", "DELETE"]) {
     const answer = await who.browser.request(method, authorizeUrl(app));

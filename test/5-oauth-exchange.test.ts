@@ -70,7 +70,7 @@ clause("5.oauth.jwt", "the access token is a JWT", OWN, async ({ api }) => {
   assert.match(pair(await exchange(api, app, await code())).access, /^[\w-]+\.[\w-]+\.[\w-]+$/);
 });
 
-choice("5.access-token-format", "is at+jwt of RFC 9068, with its claims", OWN, async ({ api, authUrl, baseUrl }) => {
+choice("1.rfcs.access-token", "is at+jwt of RFC 9068, with its claims", OWN, async ({ api, authUrl, baseUrl }) => {
   const { app, who, code } = await scene(api);
   const { access } = pair(await exchange(api, app, await code()));
   const { kid, ...header } = headerOf(access);
@@ -92,7 +92,7 @@ choice("5.access-token-format", "is at+jwt of RFC 9068, with its claims", OWN, a
   });
 });
 
-choice("5.access-token-lifetime", "an hour, to the millisecond", OWN, async ({ api, service }) => {
+choice("5.token-lifetimes.access", "an hour, to the millisecond", OWN, async ({ api, service }) => {
   const { app, code } = await scene(api);
   const holder = api.as(pair(await exchange(api, app, await code())).access);
   await service.clock.advance(3_599_999);
@@ -103,7 +103,7 @@ choice("5.access-token-lifetime", "an hour, to the millisecond", OWN, async ({ a
   assert.match(refusal.header("www-authenticate"), /error="invalid_token"/);
 });
 
-choice("5.code-lifetime", "a minute, to the millisecond", OWN, async ({ api, service }) => {
+choice("5.token-lifetimes.code", "a minute, to the millisecond", OWN, async ({ api, service }) => {
   const { app, code } = await scene(api);
   const [early, late] = [await code(), await code()];
   await service.clock.advance(59_999);
@@ -112,18 +112,23 @@ choice("5.code-lifetime", "a minute, to the millisecond", OWN, async ({ api, ser
   assert.match(oauthError(await exchange(api, app, late), 400, "invalid_grant"), /expired/);
 });
 
-choice("5.code-memory", "ten minutes more, an expired code is told from one that never was", OWN, async (context) => {
-  const { app, code } = await scene(context.api);
-  const [first, second] = [await code(), await code()];
-  const says = async (late: string) => oauthError(await exchange(context.api, app, late), 400, "invalid_grant");
-  await context.service.clock.advance("1m");
-  await context.service.clock.advance(10 * 60_000 - 1);
-  assert.match(await says(first), /expired/);
-  await context.service.clock.advance(1);
-  assert.match(await says(second), /not known/);
-});
+choice(
+  "5.token-lifetimes.code-memory",
+  "ten minutes more, an expired code is told from one that never was",
+  OWN,
+  async (context) => {
+    const { app, code } = await scene(context.api);
+    const [first, second] = [await code(), await code()];
+    const says = async (late: string) => oauthError(await exchange(context.api, app, late), 400, "invalid_grant");
+    await context.service.clock.advance("1m");
+    await context.service.clock.advance(10 * 60_000 - 1);
+    assert.match(await says(first), /expired/);
+    await context.service.clock.advance(1);
+    assert.match(await says(second), /not known/);
+  },
+);
 
-choice("5.token-body", "a form is taken like JSON, unknown parameters are ignored", OWN, async ({ api }) => {
+choice("1.rfcs.token-body", "a form is taken like JSON, unknown parameters are ignored", OWN, async ({ api }) => {
   const { app, code } = await scene(api);
   const fields = { grant_type: "authorization_code", ...app, redirect_uri: REDIRECT, resource: "x" };
   pair(await sendForm(api, "/oauth/token", { ...fields, code: await code() }));
@@ -132,7 +137,7 @@ choice("5.token-body", "a form is taken like JSON, unknown parameters are ignore
   pair(await sendJson(api, "/oauth/token", { ...fields, code: await code() }));
 });
 
-choice("5.token-body", "what is no such body is invalid_request", OWN, async ({ api }) => {
+choice("1.rfcs.token-body", "what is no such body is invalid_request", OWN, async ({ api }) => {
   const { app, code } = await scene(api);
   const anyone = api.root.as(null);
   const json = { "content-type": "application/json" };
@@ -170,7 +175,7 @@ choice("5.token-body", "what is no such body is invalid_request", OWN, async ({ 
   );
 });
 
-choice("5.oauth-errors", "client credentials in HTTP Basic are form-decoded", OWN, async ({ api }) => {
+choice("5.token-response.errors", "client credentials in HTTP Basic are form-decoded", OWN, async ({ api }) => {
   const { app, code } = await scene(api);
   const { client_id, client_secret } = app;
   const fields = async () => ({ grant_type: "authorization_code", code: await code(), redirect_uri: REDIRECT });
@@ -182,7 +187,7 @@ choice("5.oauth-errors", "client credentials in HTTP Basic are form-decoded", OW
 });
 
 choice(
-  "5.oauth-errors",
+  "5.token-response.errors",
   "credentials sent twice, or contradicting each other, are invalid_request",
   OWN,
   async ({ api }) => {
@@ -206,7 +211,7 @@ clause("5.oauth.client-credentials", "wrong client credentials yield no token", 
 });
 
 choice(
-  "5.oauth-errors",
+  "5.token-response.errors",
   "a client that is not who it says is 401 with a challenge, and uses up no code",
   OWN,
   async ({ api }) => {
@@ -241,17 +246,22 @@ choice(
   },
 );
 
-choice("5.second-use", "what fails without being a second use leaves the code usable", OWN, async ({ api }) => {
-  const { app, code } = await scene(api);
-  const other = await register(api);
-  const one = await code();
-  oauthError(await exchange(api, other, one), 400, "invalid_grant");
-  for (const redirect_uri of [null, `${REDIRECT}/`, "https://evil.example/"])
-    oauthError(await exchange(api, app, one, { redirect_uri }), 400, "invalid_grant");
-  oauthError(await exchange(api, app, one, { code_verifier: VERIFIER }), 400, "invalid_grant");
-  oauthError(await exchange(api, app, `${one}x`), 400, "invalid_grant");
-  pair(await exchange(api, app, one));
-});
+choice(
+  "5.token-lifetimes.second-use",
+  "what fails without being a second use leaves the code usable",
+  OWN,
+  async ({ api }) => {
+    const { app, code } = await scene(api);
+    const other = await register(api);
+    const one = await code();
+    oauthError(await exchange(api, other, one), 400, "invalid_grant");
+    for (const redirect_uri of [null, `${REDIRECT}/`, "https://evil.example/"])
+      oauthError(await exchange(api, app, one, { redirect_uri }), 400, "invalid_grant");
+    oauthError(await exchange(api, app, one, { code_verifier: VERIFIER }), 400, "invalid_grant");
+    oauthError(await exchange(api, app, `${one}x`), 400, "invalid_grant");
+    pair(await exchange(api, app, one));
+  },
+);
 
 choice(
   "5.pkce",
@@ -291,22 +301,27 @@ choice("5.pkce", "a public client has no secret to send", OWN, async ({ api }) =
   pair(await exchange(api, app, one, { code_verifier: VERIFIER }));
 });
 
-choice("5.second-use", "a code used again revokes the grant and every token of it", OWN, async ({ api, service }) => {
-  const { app, code } = await scene(api);
-  const one = await code();
-  const { access, refresh } = pair(await exchange(api, app, one));
-  await service.clock.advance(10 * 60_000);
-  assert.match(oauthError(await exchange(api, app, one), 400, "invalid_grant"), /used before/);
-  problem(await api.as(access).get("/apps"), 401, "invalid_credential");
-  oauthError(
-    await sendJson(api, "/oauth/token", { grant_type: "refresh_token", refresh_token: refresh }),
-    400,
-    "invalid_grant",
-  );
-});
+choice(
+  "5.token-lifetimes.second-use",
+  "a code used again revokes the grant and every token of it",
+  OWN,
+  async ({ api, service }) => {
+    const { app, code } = await scene(api);
+    const one = await code();
+    const { access, refresh } = pair(await exchange(api, app, one));
+    await service.clock.advance(10 * 60_000);
+    assert.match(oauthError(await exchange(api, app, one), 400, "invalid_grant"), /used before/);
+    problem(await api.as(access).get("/apps"), 401, "invalid_credential");
+    oauthError(
+      await sendJson(api, "/oauth/token", { grant_type: "refresh_token", refresh_token: refresh }),
+      400,
+      "invalid_grant",
+    );
+  },
+);
 
 choice(
-  "5.second-use",
+  "5.token-lifetimes.second-use",
   "50 exchanges of one code at once: one succeeds, the others end its grant",
   OWN,
   async ({ api }) => {
@@ -321,7 +336,7 @@ choice(
 );
 
 choice(
-  "5.second-use",
+  "5.token-lifetimes.second-use",
   "a user, client or account that is gone meanwhile gets nothing for its code",
   OWN,
   async (own: OwnContext) => {
@@ -357,7 +372,7 @@ function fragile(): { readonly store: Store; failing: number } {
 }
 
 choice(
-  "5.oauth-errors",
+  "5.token-response.errors",
   "a storage that cannot keep the change answers 503, and no code is used up",
   { needs: "embedded" },
   async () => {

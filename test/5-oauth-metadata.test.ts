@@ -6,7 +6,7 @@ import { ALL_SCOPES, publishedKeys } from "./support/oauth.ts";
 const OWN = { needs: "embedded" } as const;
 
 choice(
-  "5.oauth-endpoints",
+  "1.rfcs.metadata",
   "the authorization server's metadata promise what it does",
   async ({ api, authUrl, baseUrl }) => {
     const answer = await api.root.as(null).get("/.well-known/oauth-authorization-server");
@@ -35,7 +35,7 @@ choice(
 );
 
 choice(
-  "5.oauth-endpoints.resource",
+  "1.rfcs.metadata.resource",
   "the REST API's metadata lead to the authorization server",
   async ({ api, authUrl, baseUrl }) => {
     const challenge = (await api.as(null).get("/apps")).header("www-authenticate");
@@ -53,7 +53,7 @@ choice(
 );
 
 choice(
-  "5.token-algorithm",
+  "1.rfcs.token-algorithm",
   "one ES256 key is published, without its private half, before any token is",
   OWN,
   async ({ api }) => {
@@ -67,7 +67,7 @@ choice(
 );
 
 choice(
-  "5.token-algorithm",
+  "1.rfcs.token-algorithm",
   "50 first requests at once make one key",
   { needs: "embedded", options: {} },
   async ({ api }) => {
@@ -76,7 +76,7 @@ choice(
   },
 );
 
-choice("5.oauth-errors", "another method is 405 with Allow, in the form of RFC 6749", async ({ api }) => {
+choice("5.token-response.errors", "another method is 405 with Allow, in the form of RFC 6749", async ({ api }) => {
   const anyone = api.root.as(null);
   for (const path of ["/oauth/token", "/oauth/revoke", "/oauth/introspect"])
     for (const method of ["GET", "HEAD", "PUT", "DELETE"]) {

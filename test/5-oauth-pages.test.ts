@@ -48,7 +48,7 @@ choice("5.sign-in-link", "50 uses at once sign in one browser; HEAD uses no link
 });
 
 choice(
-  "5.session-cookie",
+  "5.sign-in-link.cookie",
   "is HttpOnly and SameSite=Lax for the whole host, and new at each sign-in",
   OWN,
   async ({ api, service }) => {
@@ -65,7 +65,7 @@ choice(
   },
 );
 
-choice("5.session-cookie", "over TLS it is Secure and __Host-", { needs: "embedded" }, async () => {
+choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", { needs: "embedded" }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "pages-"));
   const [tlsCert, tlsKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   await writeFile(tlsCert, SERVER_CERT);
@@ -87,37 +87,47 @@ choice("5.session-cookie", "over TLS it is Secure and __Host-", { needs: "embedd
   }
 });
 
-choice("5.session-cookie", "a new sign-in ends the session that the browser had", OWN, async ({ api, service }) => {
-  const { browser } = await person(api);
-  const before = browser.cookies.get(COOKIE) ?? "";
-  assert.equal((await browser.request("GET", service.signInUrl)).status, 303);
-  const old = new Browser(api);
-  old.cookies.set(COOKIE, before);
-  assert.equal(await signedIn(old), false);
-});
+choice(
+  "5.sign-in-link.cookie",
+  "a new sign-in ends the session that the browser had",
+  OWN,
+  async ({ api, service }) => {
+    const { browser } = await person(api);
+    const before = browser.cookies.get(COOKIE) ?? "";
+    assert.equal((await browser.request("GET", service.signInUrl)).status, 303);
+    const old = new Browser(api);
+    old.cookies.set(COOKIE, before);
+    assert.equal(await signedIn(old), false);
+  },
+);
 
-choice("5.session-cookie", "the REST API does not look at it", OWN, async ({ api }) => {
+choice("5.sign-in-link.cookie", "the REST API does not look at it", OWN, async ({ api }) => {
   const { browser } = await person(api);
   assert.equal((await browser.request("GET", "/v1/apps")).status, 401);
 });
 
-choice("5.session-lifetime", "12 hours, and not after signing out or the user's end", OWN, async ({ api, service }) => {
-  const [first, second, third] = [await person(api), await person(api), await person(api)];
-  const app = await register(api);
-  const page = await first.browser.open(authorizeUrl(app));
-  const cookie = first.browser.cookies.get(COOKIE) ?? "";
-  const out = await first.browser.submit(page, "/dashboard/sign-out", {});
-  assert.match(out.text, /Sign in/);
-  assert.notEqual(first.browser.cookies.get(COOKIE), cookie);
-  first.browser.cookies.set(COOKIE, cookie);
-  assert.equal(await signedIn(first.browser), false);
-  await api.delete(`/users/${second.id}`);
-  assert.equal(await signedIn(second.browser), false);
-  await service.clock.advance(12 * 3_600_000 - 1);
-  assert.equal(await signedIn(third.browser), true);
-  await service.clock.advance(1);
-  assert.equal(await signedIn(third.browser), false);
-});
+choice(
+  "5.sign-in-link.session",
+  "12 hours, and not after signing out or the user's end",
+  OWN,
+  async ({ api, service }) => {
+    const [first, second, third] = [await person(api), await person(api), await person(api)];
+    const app = await register(api);
+    const page = await first.browser.open(authorizeUrl(app));
+    const cookie = first.browser.cookies.get(COOKIE) ?? "";
+    const out = await first.browser.submit(page, "/dashboard/sign-out", {});
+    assert.match(out.text, /Sign in/);
+    assert.notEqual(first.browser.cookies.get(COOKIE), cookie);
+    first.browser.cookies.set(COOKIE, cookie);
+    assert.equal(await signedIn(first.browser), false);
+    await api.delete(`/users/${second.id}`);
+    assert.equal(await signedIn(second.browser), false);
+    await service.clock.advance(12 * 3_600_000 - 1);
+    assert.equal(await signedIn(third.browser), true);
+    await service.clock.advance(1);
+    assert.equal(await signedIn(third.browser), false);
+  },
+);
 
 /** A server whose console is read; answers what the sign-in page announced so far. */
 function announcements(): { readonly lines: string[]; readonly stop: () => void } {
@@ -163,7 +173,7 @@ choice(
   },
 );
 
-choice("5.sign-in-links-max", "five may wait for a user; expired ones make room", OWN, async ({ api, service }) => {
+choice("5.sign-in-link.waiting", "five may wait for a user; expired ones make room", OWN, async ({ api, service }) => {
   const waiting = async () => (await service.store.snapshot()).collections.sign_ins?.length;
   const browser = new Browser(api);
   for (let asked = 0; asked < 7; asked += 1)
@@ -217,7 +227,7 @@ choice("5.sign-in-link", "next leads to paths of this server only", OWN, async (
 });
 
 choice(
-  "5.form-without-origin",
+  "5.sign-in-link.form-without-origin",
   "a form counts only with its token, and never from another origin",
   OWN,
   async ({ api }) => {
@@ -259,7 +269,7 @@ choice(
   },
 );
 
-choice("5.form-without-origin", "what is no form, or too large, is refused", OWN, async ({ api }) => {
+choice("5.sign-in-link.form-without-origin", "what is no form, or too large, is refused", OWN, async ({ api }) => {
   const { browser } = await person(api);
   const json = await browser.request("POST", SIGN_IN, { "content-type": "application/json" }, "{}");
   assert.equal(json.status, 415);
@@ -275,30 +285,35 @@ choice("5.form-without-origin", "what is no form, or too large, is refused", OWN
   }
 });
 
-choice("5.consent", "pages may not be framed, cached, or load anything from elsewhere", OWN, async ({ api }) => {
-  const [app, who] = [await register(api), await person(api)];
-  const native = await register(api, { redirect_uris: ["http://[::1]:8000/cb"] });
-  const pages = [
-    [await new Browser(api).open(SIGN_IN), "'self'"],
-    [await who.browser.open(authorizeUrl(app)), "'self' https:"],
-    [await who.browser.open(authorizeUrl(native, { redirect_uri: "http://[::1]:9/cb" })), "'self' http:"],
-    [await who.browser.open(authorizeUrl(app, { client_id: "x" })), "'self'"],
-    [await who.browser.request("GET", "/oauth/consent"), "'self'"],
-  ] as const;
-  for (const [page, formAction] of pages) {
-    assert.equal(
-      page.header("content-security-policy"),
-      `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`,
-    );
-    assert.equal(page.header("cache-control"), "no-store");
-    assert.equal(page.header("referrer-policy"), "same-origin");
-    assert.equal(page.header("x-content-type-options"), "nosniff");
-    assert.doesNotMatch(page.text, /<script|<style|style="| on\w+="|(?:src|href)="(?:https?:)?\/\//);
-    assert.match(page.text, /<html lang="en">[\s\S]*<title>[^<]+<\/title>[\s\S]*<h1>/);
-  }
-});
+choice(
+  "5.sign-in-link.consent",
+  "pages may not be framed, cached, or load anything from elsewhere",
+  OWN,
+  async ({ api }) => {
+    const [app, who] = [await register(api), await person(api)];
+    const native = await register(api, { redirect_uris: ["http://[::1]:8000/cb"] });
+    const pages = [
+      [await new Browser(api).open(SIGN_IN), "'self'"],
+      [await who.browser.open(authorizeUrl(app)), "'self' https:"],
+      [await who.browser.open(authorizeUrl(native, { redirect_uri: "http://[::1]:9/cb" })), "'self' http:"],
+      [await who.browser.open(authorizeUrl(app, { client_id: "x" })), "'self'"],
+      [await who.browser.request("GET", "/oauth/consent"), "'self'"],
+    ] as const;
+    for (const [page, formAction] of pages) {
+      assert.equal(
+        page.header("content-security-policy"),
+        `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`,
+      );
+      assert.equal(page.header("cache-control"), "no-store");
+      assert.equal(page.header("referrer-policy"), "same-origin");
+      assert.equal(page.header("x-content-type-options"), "nosniff");
+      assert.doesNotMatch(page.text, /<script|<style|style="| on\w+="|(?:src|href)="(?:https?:)?\/\//);
+      assert.match(page.text, /<html lang="en">[\s\S]*<title>[^<]+<\/title>[\s\S]*<h1>/);
+    }
+  },
+);
 
-choice("5.consent", "the style sheet and the icon are there, and may be kept", async ({ api }) => {
+choice("5.sign-in-link.consent", "the style sheet and the icon are there, and may be kept", async ({ api }) => {
   const anyone = api.root.as(null);
   const page = await anyone.get(SIGN_IN);
   const paths = [...page.text.matchAll(/<link[^>]* href="([^"]+)"/g)].map(([, path = ""]) => path);

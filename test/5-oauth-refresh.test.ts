@@ -54,7 +54,7 @@ clause(
   },
 );
 
-choice("5.refresh-token-lifetime", "30 days, to the millisecond, anew at each use", OWN, async ({ api, service }) => {
+choice("5.token-lifetimes.refresh", "30 days, to the millisecond, anew at each use", OWN, async ({ api, service }) => {
   const { tokens } = await scene(api);
   await service.clock.advance(30 * DAY_MS - 1);
   const next = pair(await refresh(api, tokens.refresh));
@@ -64,21 +64,26 @@ choice("5.refresh-token-lifetime", "30 days, to the millisecond, anew at each us
   oauthError(await refresh(api, last.refresh), 400, "invalid_grant");
 });
 
-choice("5.refresh-token-memory", "an expired token is told so for 30 days more", OWN, async ({ api, service }) => {
-  const { tokens } = await scene(api);
-  await service.clock.advance(59 * DAY_MS);
-  assert.match(oauthError(await refresh(api, tokens.refresh), 400, "invalid_grant"), /has expired/);
-  assert.match(oauthError(await refresh(api, "ahr_never-was"), 400, "invalid_grant"), /not known/);
-});
+choice(
+  "5.token-lifetimes.refresh-memory",
+  "an expired token is told so for 30 days more",
+  OWN,
+  async ({ api, service }) => {
+    const { tokens } = await scene(api);
+    await service.clock.advance(59 * DAY_MS);
+    assert.match(oauthError(await refresh(api, tokens.refresh), 400, "invalid_grant"), /has expired/);
+    assert.match(oauthError(await refresh(api, "ahr_never-was"), 400, "invalid_grant"), /not known/);
+  },
+);
 
-choice("5.refresh-token-format", "starts with ahr_ and holds 256 random bits", OWN, async ({ api }) => {
+choice("5.token-response.refresh-token", "starts with ahr_ and holds 256 random bits", OWN, async ({ api }) => {
   const { tokens } = await scene(api);
   assert.match(tokens.refresh, /^ahr_[A-Za-z0-9_-]{43}$/);
   oauthError(await refresh(api, tokens.access), 400, "invalid_grant");
 });
 
 choice(
-  "5.oauth-errors",
+  "5.token-response.errors",
   "client credentials need not be sent, but what is sent must be right",
   OWN,
   async ({ api }) => {
@@ -100,21 +105,26 @@ choice(
   },
 );
 
-choice("5.oauth-errors", "a missing refresh_token is invalid_request", OWN, async ({ api }) => {
+choice("5.token-response.errors", "a missing refresh_token is invalid_request", OWN, async ({ api }) => {
   oauthError(await sendJson(api, "/oauth/token", { grant_type: "refresh_token" }), 400, "invalid_request");
 });
 
-choice("5.second-use", "a refresh token used again revokes the grant and its successor", OWN, async ({ api }) => {
-  const { tokens } = await scene(api);
-  const next = pair(await refresh(api, tokens.refresh));
-  assert.match(oauthError(await refresh(api, tokens.refresh), 400, "invalid_grant"), /used before/);
-  oauthError(await refresh(api, next.refresh), 400, "invalid_grant");
-  for (const token of [tokens.access, next.access])
-    problem(await api.as(token).get("/apps"), 401, "invalid_credential");
-});
+choice(
+  "5.token-lifetimes.second-use",
+  "a refresh token used again revokes the grant and its successor",
+  OWN,
+  async ({ api }) => {
+    const { tokens } = await scene(api);
+    const next = pair(await refresh(api, tokens.refresh));
+    assert.match(oauthError(await refresh(api, tokens.refresh), 400, "invalid_grant"), /used before/);
+    oauthError(await refresh(api, next.refresh), 400, "invalid_grant");
+    for (const token of [tokens.access, next.access])
+      problem(await api.as(token).get("/apps"), 401, "invalid_credential");
+  },
+);
 
 choice(
-  "5.second-use",
+  "5.token-lifetimes.second-use",
   "50 refreshes at once: one successor, invalid_grant for the rest, and the grant ends",
   OWN,
   async ({ api }) => {
@@ -154,7 +164,7 @@ choice("5.token-response", "a refresh hands out what the user still holds", OWN,
 });
 
 choice(
-  "5.revocation-reach",
+  "1.rfcs.revocation",
   "a deleted user's, deleted client's or suspended account's token is invalid_grant",
   OWN,
   async (own) => {
@@ -175,7 +185,7 @@ choice(
 );
 
 choice(
-  "5.refresh-token-memory",
+  "5.token-lifetimes.refresh-memory",
   "when nothing can come of them any more, the store is rid of them",
   OWN,
   async (own) => {

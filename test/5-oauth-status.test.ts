@@ -23,7 +23,7 @@ async function asked(api: Client, app: object, token: string) {
 }
 
 choice(
-  "5.revocation-reach",
+  "1.rfcs.revocation",
   "either token, as JSON or form, with any way to authenticate, ends the grant",
   OWN,
   async ({ api }) => {
@@ -51,7 +51,7 @@ choice(
 );
 
 choice(
-  "5.revocation-reach",
+  "1.rfcs.revocation",
   "what is not known or over already is answered 200 all the same",
   OWN,
   async ({ api, service }) => {
@@ -65,7 +65,7 @@ choice(
 );
 
 choice(
-  "5.revocation-reach",
+  "1.rfcs.revocation",
   "only the client that holds the token revokes it, and it proves who it is",
   OWN,
   async ({ api }) => {
@@ -85,29 +85,24 @@ choice(
   },
 );
 
-choice(
-  "5.introspection-reach",
-  "an access token: its claims, its user, and what it opens now",
-  OWN,
-  async ({ api }) => {
-    const { app, who, tokens, ask } = await scene(api);
-    const { iss, sub, aud, client_id, jti, iat, exp } = claimsOf(tokens.access);
-    const claims = { iss, sub, aud, client_id, jti, iat, exp };
-    assert.deepEqual(await ask(tokens.access), {
-      active: true,
-      scope: "read:apps",
-      username: who.email,
-      token_type: "Bearer",
-      ...claims,
-    });
-    assert.equal(client_id, app.client_id);
-    await api.patch(`/users/${who.id}`, { permissions: ["write:apps"] });
-    assert.equal((await ask(tokens.access)).scope, "");
-  },
-);
+choice("1.rfcs.introspection", "an access token: its claims, its user, and what it opens now", OWN, async ({ api }) => {
+  const { app, who, tokens, ask } = await scene(api);
+  const { iss, sub, aud, client_id, jti, iat, exp } = claimsOf(tokens.access);
+  const claims = { iss, sub, aud, client_id, jti, iat, exp };
+  assert.deepEqual(await ask(tokens.access), {
+    active: true,
+    scope: "read:apps",
+    username: who.email,
+    token_type: "Bearer",
+    ...claims,
+  });
+  assert.equal(client_id, app.client_id);
+  await api.patch(`/users/${who.id}`, { permissions: ["write:apps"] });
+  assert.equal((await ask(tokens.access)).scope, "");
+});
 
 choice(
-  "5.introspection-reach",
+  "1.rfcs.introspection",
   "a refresh token: until it is used, expired or revoked",
   OWN,
   async ({ api, service }) => {
@@ -125,7 +120,7 @@ choice(
 );
 
 choice(
-  "5.introspection-reach",
+  "1.rfcs.introspection",
   "what opens nothing is not active, and nothing else is said",
   OWN,
   async ({ api, service }) => {
@@ -147,7 +142,7 @@ choice(
 );
 
 choice(
-  "5.introspection-reach",
+  "1.rfcs.introspection",
   "takes a client with a secret; to ask, the token must be named",
   OWN,
   async ({ api }) => {
@@ -166,7 +161,7 @@ choice(
   },
 );
 
-choice("5.revocation-reach", "tokens outlast a restart, and so does their end", { needs: "embedded" }, async () => {
+choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", { needs: "embedded" }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "oauth-"));
   const options = { data: join(folder, "data.json"), apiKey: "restart-test-key", port: 0 };
   try {

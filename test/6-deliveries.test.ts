@@ -6,13 +6,16 @@ import { lookup } from "node:dns/promises";
 import { hostname } from "node:os";
 import { judgeAddress } from "../src/delivery/address-policy.ts";
 import { type ReceiverOptions, startReceiver } from "../src/receiver.ts";
+import { answeredAfter } from "./support/answer-time.ts";
 import { choice, clause, type OwnContext } from "./support/clauses.ts";
 import { type Client, type Members, members, str } from "./support/client.ts";
 import { closeLater } from "./support/closing.ts";
+import { httpReceiver } from "./support/http-receiver.ts";
 import { invalid, problem } from "./support/problem.ts";
 import { eventually } from "./support/wait.ts";
 
 const SECRET = "geheim-ü-🔑";
+const MANUAL = { needs: "embedded", options: { clock: "manual" } } as const;
 const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
 
 async function receiver(answers: ReceiverOptions["answers"] = [200]) {
@@ -107,8 +110,32 @@ clause("6.success.2xx", "any 2xx answer is a success", async ({ api }) => {
   }
 });
 
+clause("6.success.2xx-only", "302, 304 and 404 are failures, and a redirect is not followed", async ({ api }) => {
+  const target = await httpReceiver();
+  for (const status of [302, 304, 404]) {
+    const { url } = await httpReceiver((_, response) => {
+      response.writeHead(status, { Location: target.url }).end();
+      return undefined;
+    });
+    const webhook = await subscribe(api, url);
+    await newApp(api);
+    const delivery = await attempted(api, webhook);
+    assert.notEqual(delivery.status, "succeeded");
+    assert.equal(attemptsOf(delivery)[0]?.response_status, status);
+    await api.delete(`/webhooks/${webhook.id}`);
+  }
+  assert.deepEqual(target.got, []);
+});
+
+clause("6.success.30-seconds", "a 2xx after 28 seconds is a success, after 32 a failure", MANUAL, async ({ api }) => {
+  const inTime = await answeredAfter(api, 28_000);
+  assert.deepEqual([inTime.status, attemptsOf(inTime)[0]?.response_status], ["succeeded", 200]);
+  const late = await answeredAfter(api, 32_000);
+  assert.deepEqual([late.status, attemptsOf(late)[0]?.response_status], ["pending", null]);
+});
+
 choice(
-  "6.delivery-headers",
+  "6.retry-schedule.headers",
   "tell type, delivery and attempt, and carry a Standard Webhooks signature",
   async ({ api }) => {
     const { url, next } = await receiver();
@@ -129,29 +156,39 @@ choice(
   },
 );
 
-choice("6.delivery-log", "a delivery shows its attempts, and is listed by status", async ({ api }) => {
-  const webhook = await subscribe(api, (await receiver([500])).url);
-  const app = await newApp(api);
-  const delivery = await attempted(api, webhook);
-  const { id, created_at, next_attempt_at, attempts, event_id, ...rest } = delivery;
-  assert.match(str(id), /^dlv_[0-9A-Za-z]{20,}$/);
-  assert.deepEqual(rest, { webhook_id: webhook.id, event_type: "app.created", status: "pending" });
-  const [attempt] = attemptsOf(delivery);
-  const { at, duration_ms, ...shown } = members(attempt);
-  assert.deepEqual(shown, { number: 1, trigger: "schedule", response_status: 500, response_body: "", error: "status" });
-  assert.ok(Number(duration_ms) >= 0 && str(at) >= str(created_at) && str(next_attempt_at) > str(at));
-  assert.equal(members(members((await api.get(`/events/${event_id}`)).json.data).object).id, app.id);
-  const one = `/webhooks/${webhook.id}/deliveries/${id}`;
-  assert.deepEqual((await api.get(one)).json, delivery);
-  assert.deepEqual(await logOf(api, webhook, "?status=pending"), [delivery]);
-  assert.deepEqual(await logOf(api, webhook, "?status=succeeded"), []);
-  problem(await api.get(`/webhooks/${webhook.id}/deliveries?status=lost`), 400, "invalid_parameter");
-  await api.delete(`/webhooks/${webhook.id}`);
-  problem(await api.get(one), 404, "not_found");
-});
+choice(
+  "4.webhook-endpoints.delivery-log",
+  "a delivery shows its attempts, and is listed by status",
+  async ({ api }) => {
+    const webhook = await subscribe(api, (await receiver([500])).url);
+    const app = await newApp(api);
+    const delivery = await attempted(api, webhook);
+    const { id, created_at, next_attempt_at, attempts, event_id, ...rest } = delivery;
+    assert.match(str(id), /^dlv_[0-9A-Za-z]{20,}$/);
+    assert.deepEqual(rest, { webhook_id: webhook.id, event_type: "app.created", status: "pending" });
+    const [attempt] = attemptsOf(delivery);
+    const { at, duration_ms, ...shown } = members(attempt);
+    assert.deepEqual(shown, {
+      number: 1,
+      trigger: "schedule",
+      response_status: 500,
+      response_body: "",
+      error: "status",
+    });
+    assert.ok(Number(duration_ms) >= 0 && str(at) >= str(created_at) && str(next_attempt_at) > str(at));
+    assert.equal(members(members((await api.get(`/events/${event_id}`)).json.data).object).id, app.id);
+    const one = `/webhooks/${webhook.id}/deliveries/${id}`;
+    assert.deepEqual((await api.get(one)).json, delivery);
+    assert.deepEqual(await logOf(api, webhook, "?status=pending"), [delivery]);
+    assert.deepEqual(await logOf(api, webhook, "?status=succeeded"), []);
+    problem(await api.get(`/webhooks/${webhook.id}/deliveries?status=lost`), 400, "invalid_parameter");
+    await api.delete(`/webhooks/${webhook.id}`);
+    problem(await api.get(one), 404, "not_found");
+  },
+);
 
 choice(
-  "4.delivery-request-response.test",
+  "4.webhook-endpoints.delivery-request.test",
   "a sample of each type is sent, though the webhook asks for another and is off",
   async ({ api }) => {
     const { url, next, received } = await receiver();
@@ -172,7 +209,7 @@ choice(
   },
 );
 
-choice("6.webhook-policies", "a refused URL is 422 and names the rule", async ({ api }) => {
+choice("6.webhook-policy", "a refused URL is 422 and names the rule", async ({ api }) => {
   const rules: Record<string, RegExp> = {
     "http://example.com/": /https/,
     "https://10.0.0.1/": /private/,
@@ -189,10 +226,8 @@ choice("6.webhook-policies", "a refused URL is 422 and names the rule", async ({
   }
 });
 
-const MANUAL = { needs: "embedded", options: { clock: "manual" } } as const;
-
 choice(
-  "6.webhook-policies",
+  "6.webhook-policy",
   "strict refuses loopback too",
   { needs: "embedded", options: { webhookPolicy: "strict" } },
   async ({ api }) => {
@@ -202,7 +237,7 @@ choice(
 );
 
 choice(
-  "6.webhook-policies",
+  "6.webhook-policy",
   "a name that only DNS shows to lie inside is blocked at the attempt",
   MANUAL,
   async ({ api }) => {
@@ -246,22 +281,27 @@ choice(
   },
 );
 
-choice("6.gone-status", "410 switches the webhook off, and it can be switched on again", MANUAL, async (context) => {
-  const { api } = context;
-  const { webhook } = await retries(context, [410]);
-  const path = `/webhooks/${webhook.id}`;
-  const { active, disabled_reason } = (await api.get(path)).json;
-  assert.deepEqual([active, disabled_reason], [false, "gone"]);
-  assert.deepEqual(
-    (await logOf(api, webhook)).map(({ status }) => status),
-    ["failed"],
-  );
-  const on = (await api.patch(path, { active: true })).json;
-  assert.deepEqual([on.active, on.disabled_reason], [true, null]);
-});
+choice(
+  "3.delivery-cancelled.gone",
+  "410 switches the webhook off, and it can be switched on again",
+  MANUAL,
+  async (context) => {
+    const { api } = context;
+    const { webhook } = await retries(context, [410]);
+    const path = `/webhooks/${webhook.id}`;
+    const { active, disabled_reason } = (await api.get(path)).json;
+    assert.deepEqual([active, disabled_reason], [false, "gone"]);
+    assert.deepEqual(
+      (await logOf(api, webhook)).map(({ status }) => status),
+      ["failed"],
+    );
+    const on = (await api.patch(path, { active: true })).json;
+    assert.deepEqual([on.active, on.disabled_reason], [true, null]);
+  },
+);
 
 choice(
-  "4.delivery-request-response.redelivery",
+  "4.webhook-endpoints.delivery-request.redelivery",
   "is one attempt by hand whose success settles the delivery",
   MANUAL,
   async (context) => {
@@ -292,7 +332,7 @@ choice(
 );
 
 choice(
-  "4.delivery-request-response.redelivery",
+  "4.webhook-endpoints.delivery-request.redelivery",
   "asked for of a webhook that is off, it leaves a success a success",
   async ({ api }) => {
     const { url, received } = await receiver();
@@ -309,12 +349,13 @@ choice(
 
 choice(
   "3.delivery-cancelled",
-  "switching the webhook off cancels what waits, in the same answer",
+  "switching the webhook off cancels what waits, behind the answer",
   MANUAL,
   async (context) => {
     const { api } = context;
     const { webhook, received, advance } = await retries(context, [500]);
     await api.patch(`/webhooks/${webhook.id}`, { active: false });
+    await context.service.settled();
     const [delivery] = await logOf(api, webhook);
     assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["cancelled", null]);
     await advance(360_000_000);
@@ -322,19 +363,24 @@ choice(
   },
 );
 
-choice("6.secret-rotation", "both secrets sign for a day after a change", MANUAL, async ({ api, service }) => {
-  const made = await startReceiver({ secret: "second" });
-  closeLater(() => made.close());
-  const webhook = await subscribe(api, made.url);
-  await api.patch(`/webhooks/${webhook.id}`, { secret: "second" });
-  const signatures = async () => {
-    await newApp(api);
-    const { attempts } = await made.next("app.created");
-    return String(attempts[0]?.headers["webhook-signature"]).split(" ").length;
-  };
-  assert.equal(await signatures(), 2);
-  await service.clock.advance(24 * 3_600_000 - 1);
-  assert.equal(await signatures(), 2);
-  await service.clock.advance(1);
-  assert.equal(await signatures(), 1);
-});
+choice(
+  "4.webhook-endpoints.rotation",
+  "both secrets sign for a day after a change",
+  MANUAL,
+  async ({ api, service }) => {
+    const made = await startReceiver({ secret: "second" });
+    closeLater(() => made.close());
+    const webhook = await subscribe(api, made.url);
+    await api.patch(`/webhooks/${webhook.id}`, { secret: "second" });
+    const signatures = async () => {
+      await newApp(api);
+      const { attempts } = await made.next("app.created");
+      return String(attempts[0]?.headers["webhook-signature"]).split(" ").length;
+    };
+    assert.equal(await signatures(), 2);
+    await service.clock.advance(24 * 3_600_000 - 1);
+    assert.equal(await signatures(), 2);
+    await service.clock.advance(1);
+    assert.equal(await signatures(), 1);
+  },
+);

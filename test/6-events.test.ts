@@ -158,20 +158,20 @@ choice("6.events-without-account", "only user.interaction lacks the account", as
   ]);
 });
 
-choice("2.ids.events", "are ids of their kind, and times carry milliseconds", async ({ api }) => {
+choice("8.bounds.ids.events", "are ids of their kind, and times carry milliseconds", async ({ api }) => {
   const event = await theEvent(api, () => newApp(api));
   assert.match(String(event.id), idOf("evt"));
   assert.match(String(event.created), ISO_TIME);
 });
 
-choice("4.event-endpoints.read", "one event is the envelope as it stands in the list", async ({ api }) => {
+choice("1.dashboard.events.read", "one event is the envelope as it stands in the list", async ({ api }) => {
   const event = await theEvent(api, () => newApp(api));
   assert.deepEqual((await api.get(`/events/${event.id}`)).json, event);
   problem(await api.get("/events/evt_00000000000000000000000"), 404, "not_found");
 });
 
 choice(
-  "4.event-endpoints.list",
+  "1.dashboard.events.list",
   "come in the order in which they happened, of one type if asked for",
   async ({ api }) => {
     const app = await newApp(api);

@@ -13,40 +13,45 @@ import { eventually } from "./support/wait.ts";
 const OWN = { needs: "embedded", options: { clock: "manual" } } as const;
 const HOOKS = "/dashboard/settings/webhooks";
 
-choice("6.live-log", "shows every attempt with its answer, what comes next, and sends again", OWN, async ({ api }) => {
-  const receiver = await httpReceiver((count, response) => {
-    response.writeHead(count === 1 ? 503 : 200).end(count === 1 ? "<down>" : "thanks");
-    return undefined;
-  });
-  const browser = await owner(api);
-  const filled = { url: receiver.url, "events.app.created": "on", active: "on" };
-  const made = await browser.submit(await browser.open(`${HOOKS}/new`), HOOKS, filled);
-  assertPage(made, 201);
-  assert.match(made.text, /id="secret">[\w-]{43}</);
-  const path = `${HOOKS}/${/wh_[0-9A-Za-z]{23}/.exec(made.text)?.[0]}`;
-  assert.match(textOf(await browser.open(path)), /No deliveries yet/);
-  await api.create("/apps", { title: "Told of" });
-  const failed = await until(
-    browser,
-    path,
-    /app\.created .* 1 attempt 503 pending Next attempt: 2026-01-01 00:00:0[456] UTC/,
-  );
-  assert.match(textOf(failed), /1 2026-01-01 00:00:00 UTC 0 ms 503 <down>/);
-  const again = /action="([^"]*\/redeliver)"/.exec(failed.text)?.[1] ?? "";
-  assert.match(textOf(await browser.submit(failed, again, {})), /Queued\./);
-  const sent = await until(browser, path, /2 attempts 200 succeeded/);
-  assert.match(textOf(sent), /2 by hand .* 200 thanks/);
-  assert.match(textOf(await browser.open(`${path}?status=failed`)), /No failed deliveries/);
-  assert.match(textOf(await browser.open(`${path}?status=succeeded`)), /app\.created/);
-  await browser.submit(sent, `${path}/test`, { type: "app.deleted" });
-  await until(browser, path, /app\.deleted test .* 1 attempt 200 succeeded/);
-  const edit = await browser.open(`${path}/edit`);
-  await browser.submit(edit, `${path}/edit`, { url: receiver.url, "events.app.deleted": "on" });
-  assert.match(textOf(await browser.open(path)), /State off Events app\.deleted/);
-  assertPage(await browser.submit(edit, `${path}/edit`, { url: "http://10.0.0.1/" }), 422);
-  await browser.submit(await browser.open(path), `${path}/delete`, {});
-  assert.equal((await browser.open(path)).status, 404);
-});
+choice(
+  "1.dashboard.live-log",
+  "shows every attempt with its answer, what comes next, and sends again",
+  OWN,
+  async ({ api }) => {
+    const receiver = await httpReceiver((count, response) => {
+      response.writeHead(count === 1 ? 503 : 200).end(count === 1 ? "<down>" : "thanks");
+      return undefined;
+    });
+    const browser = await owner(api);
+    const filled = { url: receiver.url, "events.app.created": "on", active: "on" };
+    const made = await browser.submit(await browser.open(`${HOOKS}/new`), HOOKS, filled);
+    assertPage(made, 201);
+    assert.match(made.text, /id="secret">[\w-]{43}</);
+    const path = `${HOOKS}/${/wh_[0-9A-Za-z]{23}/.exec(made.text)?.[0]}`;
+    assert.match(textOf(await browser.open(path)), /No deliveries yet/);
+    await api.create("/apps", { title: "Told of" });
+    const failed = await until(
+      browser,
+      path,
+      /app\.created .* 1 attempt 503 pending Next attempt: 2026-01-01 00:00:0[456] UTC/,
+    );
+    assert.match(textOf(failed), /1 2026-01-01 00:00:00 UTC 0 ms 503 <down>/);
+    const again = /action="([^"]*\/redeliver)"/.exec(failed.text)?.[1] ?? "";
+    assert.match(textOf(await browser.submit(failed, again, {})), /Queued\./);
+    const sent = await until(browser, path, /2 attempts 200 succeeded/);
+    assert.match(textOf(sent), /2 by hand .* 200 thanks/);
+    assert.match(textOf(await browser.open(`${path}?status=failed`)), /No failed deliveries/);
+    assert.match(textOf(await browser.open(`${path}?status=succeeded`)), /app\.created/);
+    await browser.submit(sent, `${path}/test`, { type: "app.deleted" });
+    await until(browser, path, /app\.deleted test .* 1 attempt 200 succeeded/);
+    const edit = await browser.open(`${path}/edit`);
+    await browser.submit(edit, `${path}/edit`, { url: receiver.url, "events.app.deleted": "on" });
+    assert.match(textOf(await browser.open(path)), /State off Events app\.deleted/);
+    assertPage(await browser.submit(edit, `${path}/edit`, { url: "http://10.0.0.1/" }), 422);
+    await browser.submit(await browser.open(path), `${path}/delete`, {});
+    assert.equal((await browser.open(path)).status, 404);
+  },
+);
 
 /** The page as soon as it says this. */
 const until = (browser: Browser, path: string, says: RegExp) =>
@@ -79,7 +84,7 @@ function open(browser: Browser, path: string): Promise<Stream> {
 
 const HOOK = { url: "http://127.0.0.1:9/", events: ["app.created"] };
 
-choice("6.live-log", "tells when something is queued and when it was attempted", OWN, async ({ api }) => {
+choice("1.dashboard.live-log", "tells when something is queued and when it was attempted", OWN, async ({ api }) => {
   const hook = await api.create("/webhooks", HOOK);
   const other = await api.create("/webhooks", { ...HOOK, events: ["app.deleted"] });
   const browser = await owner(api);
@@ -98,7 +103,7 @@ choice("6.live-log", "tells when something is queued and when it was attempted",
 });
 
 choice(
-  "6.live-log",
+  "1.dashboard.live-log",
   "is for those who may see the log, and ends when the server stops",
   { ...OWN, options: {} },
   async ({ api, service }) => {

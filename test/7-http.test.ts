@@ -89,36 +89,36 @@ choice("7.error-codes.host", "is needed once in HTTP/1.1", OWN, async (context) 
   assert.equal((await rawAnswer(authUrl, request("1.0"))).status, 200, "HTTP/1.0 has none");
 });
 
-choice("7.http", "a chunked body is read", OWN, async (context) => {
+choice("1.rfcs.http", "a chunked body is read", OWN, async (context) => {
   const chunks = `5\r\n${APP.slice(0, 5)}\r\na;ext=1\r\n${APP.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
   const answer = await rawAnswer(context.authUrl, post(context, "transfer-encoding: chunked") + chunks);
   assert.equal(answer.status, 201, answer.text);
 });
 
-choice("7.http", "a body may come byte by byte", OWN, async (context) => {
+choice("1.rfcs.http", "a body may come byte by byte", OWN, async (context) => {
   const connection = await RawConnection.open(context.authUrl);
   for (const byte of post(context, LENGTH) + APP) connection.write(byte);
   assert.equal((await connection.answer()).status, 201);
   connection.destroy();
 });
 
-choice("7.http", "a target may be a whole URL", OWN, async (context) => {
+choice("1.rfcs.http", "a target may be a whole URL", OWN, async (context) => {
   assert.equal((await rawAnswer(context.authUrl, head("GET http://localhost/v1/account", context))).status, 200);
   assert.equal((await rawAnswer(context.authUrl, head("OPTIONS *", context))).status, 404);
 });
 
-choice("7.http", "an upgrade that is not offered is passed over", OWN, async (context) => {
+choice("1.rfcs.http", "an upgrade that is not offered is passed over", OWN, async (context) => {
   const lines = ["connection: upgrade", "upgrade: websocket", "sec-websocket-key: x"];
   assert.equal((await rawAnswer(context.authUrl, head("GET /v1/account", context, ...lines))).status, 200);
 });
 
-choice("7.http", "a GET or DELETE may come with a body, which means nothing", OWN, async (context) => {
+choice("1.rfcs.http", "a GET or DELETE may come with a body, which means nothing", OWN, async (context) => {
   assert.equal((await rawAnswer(context.authUrl, head("GET /v1/account", context, LENGTH) + APP)).status, 200);
   const { id } = await context.api.create("/apps", { title: "T" });
   assert.equal((await rawAnswer(context.authUrl, head(`DELETE /v1/apps/${id}`, context, LENGTH) + APP)).status, 204);
 });
 
-choice("7.expect", "100-continue is answered once the request is fit to go on", OWN, async (context) => {
+choice("1.rfcs.expect", "100-continue is answered once the request is fit to go on", OWN, async (context) => {
   const connection = await RawConnection.open(context.authUrl);
   connection.write(post(context, LENGTH, "Expect: 100-Continue"));
   assert.equal((await connection.answer()).status, 100);
@@ -126,7 +126,7 @@ choice("7.expect", "100-continue is answered once the request is fit to go on", 
   connection.destroy();
 });
 
-choice("7.expect", "a request that is refused anyway is not asked for its body", OWN, async (context) => {
+choice("1.rfcs.expect", "a request that is refused anyway is not asked for its body", OWN, async (context) => {
   const expect = "expect: 100-continue";
   const anonymous = `POST /v1/apps HTTP/1.1\r\nhost: x\r\n${expect}\r\n${LENGTH}\r\n\r\n`;
   problem(await rawAnswer(context.authUrl, anonymous), 401, "missing_credential");
@@ -135,12 +135,12 @@ choice("7.expect", "a request that is refused anyway is not asked for its body",
   problem(await rawAnswer(context.authUrl, nowhere), 404, "not_found");
 });
 
-choice("7.expect", "another expectation is refused", OWN, async (context) => {
+choice("1.rfcs.expect", "another expectation is refused", OWN, async (context) => {
   const answer = await rawAnswer(context.authUrl, post(context, LENGTH, "expect: 200-ok") + APP);
   problem(answer, 400, "invalid_request");
 });
 
-choice("7.http.pipelining", "many requests sent at once are answered in their order", OWN, async (context) => {
+choice("1.rfcs.http.pipelining", "many requests sent at once are answered in their order", OWN, async (context) => {
   const connection = await RawConnection.open(context.authUrl);
   const titles = ["one", "two", "three", "four"];
   const bodies = titles.map((title) => JSON.stringify({ title }));
@@ -159,7 +159,7 @@ choice("7.http.pipelining", "many requests sent at once are answered in their or
 });
 
 choice(
-  "7.http.pipelining",
+  "1.rfcs.http.pipelining",
   "what follows a good request and is none does not spoil its answer",
   OWN,
   async (context) => {
@@ -171,7 +171,7 @@ choice(
   },
 );
 
-choice("7.http.connections", "are kept where the client lets them, closed where it asks", OWN, async (context) => {
+choice("1.rfcs.http.connections", "are kept where the client lets them, closed where it asks", OWN, async (context) => {
   const kept = await RawConnection.open(context.authUrl);
   for (let used = 0; used < 3; used += 1)
     assert.equal((await kept.write(head("GET /v1/account", context)).answer()).status, 200);
@@ -180,7 +180,7 @@ choice("7.http.connections", "are kept where the client lets them, closed where 
   assert.equal(await kept.untilClosed(), "end");
 });
 
-choice("7.http.connections", "a client that stops sending still gets its answer", OWN, async (context) => {
+choice("1.rfcs.http.connections", "a client that stops sending still gets its answer", OWN, async (context) => {
   const connection = await RawConnection.open(context.authUrl);
   assert.equal(
     (
@@ -195,7 +195,7 @@ choice("7.http.connections", "a client that stops sending still gets its answer"
 });
 
 choice(
-  "7.http.aborted",
+  "1.rfcs.http.aborted",
   "uploads that break off leave no app, no socket and nothing that keeps the server from closing",
   { needs: "embedded", options: {} },
   async (context) => {

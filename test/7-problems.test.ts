@@ -45,7 +45,7 @@ choice("7.error-body", "names every fault of a body, query or header once, in it
   for (const [entry] of [field, parameter, header]) assert.equal(Object.keys(members(entry)).length, 2);
 });
 
-choice("7.request-id", "is on every answer, and never the same twice", async ({ api }) => {
+choice("7.error-body.request-id", "is on every answer, and never the same twice", async ({ api }) => {
   const app = await api.create("/apps", { title: "T" });
   const tag = (await api.get(`/apps/${app.id}`)).header("etag");
   const answers = [

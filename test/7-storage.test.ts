@@ -82,7 +82,7 @@ choice(
     }),
 );
 
-choice("5.api-key-last-used", "noting it neither delays nor fails a read", OWN, async () => {
+choice("1.dashboard.api-keys.last-used", "noting it neither delays nor fails a read", OWN, async () => {
   const gate = new Gate();
   await withService({ store: gate.store, clock: "manual" }, async ({ api, service }) => {
     await service.clock.advance(60_000);

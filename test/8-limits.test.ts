@@ -1,6 +1,8 @@
-// Spec part 8 leaves the size limits open: bodies, nesting, URLs and headers, each on both sides (contract, part 8).
+// Spec part 8: the time that an endpoint has to answer. The size limits it leaves open: bodies, nesting, URLs and headers.
+// Each is held on both sides (contract, part 8).
 import assert from "node:assert/strict";
-import { choice, type OwnContext } from "./support/clauses.ts";
+import { answeredAfter } from "./support/answer-time.ts";
+import { choice, clause, type OwnContext } from "./support/clauses.ts";
 import { type Client, str } from "./support/client.ts";
 import { invalid, problem } from "./support/problem.ts";
 import { RawConnection, rawAnswer } from "./support/raw.ts";
@@ -16,6 +18,16 @@ const padded = (value: unknown, size: number): Buffer => Buffer.alloc(size, JSON
 
 const head = (line: string, { api }: OwnContext, ...lines: string[]): string =>
   [`${line} HTTP/1.1`, "host: localhost", `authorization: Bearer ${api.key}`, ...lines, "", ""].join("\r\n");
+
+clause(
+  "8.answer-time",
+  "is 30 seconds by default: a 2xx counts until a millisecond before they are over",
+  { needs: "embedded", options: { clock: "manual" } },
+  async ({ api }) => {
+    assert.equal((await answeredAfter(api, 29_999)).status, "succeeded");
+    assert.equal((await answeredAfter(api, 30_000)).status, "pending");
+  },
+);
 
 choice("8.body-size", "is 1 MiB, and one byte more is refused", async ({ api }) => {
   assert.equal((await send(api, "/apps", padded({ title: "T" }, MIB))).status, 201);
@@ -58,13 +70,13 @@ choice("8.body-size", "a client that sends all of it first still gets the answer
   assert.equal(await connection.end().untilClosed(), "end");
 });
 
-choice("8.data-body-size", "a data source may come in 10 MiB, and one byte more is refused", async ({ api }) => {
+choice("8.body-size.data", "a data source may come in 10 MiB, and one byte more is refused", async ({ api }) => {
   const body = { name: "Large", type: "csv", data: "a\n1\n" };
   assert.equal((await send(api, "/data-sources", padded(body, 10 * MIB))).status, 201);
   problem(await send(api, "/data-sources", padded(body, 10 * MIB + 1)), 413, "payload_too_large");
 });
 
-choice("8.json-nesting", "64 levels are read, 65 are not", async ({ api }) => {
+choice("8.bounds.nesting", "64 levels are read, 65 are not", async ({ api }) => {
   const arrays = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
   invalid(await send(api, "/apps", arrays(64)), "#");
@@ -80,21 +92,25 @@ choice("8.json-nesting", "64 levels are read, 65 are not", async ({ api }) => {
     problem(await send(api, "/apps", body), 400, "invalid_json");
 });
 
-choice("8.json-nesting", "is told before the body is parsed, and brackets inside strings are none", async ({ api }) => {
-  const endless = await send(api, "/apps", "[".repeat(65));
-  assert.match(str(problem(endless, 400, "invalid_json").detail), /64 levels/);
-  const title = `${"[{".repeat(40)}\\"${"[".repeat(70)}\\`;
-  assert.equal((await api.create("/apps", { title })).title, title);
-});
+choice(
+  "8.bounds.nesting",
+  "is told before the body is parsed, and brackets inside strings are none",
+  async ({ api }) => {
+    const endless = await send(api, "/apps", "[".repeat(65));
+    assert.match(str(problem(endless, 400, "invalid_json").detail), /64 levels/);
+    const title = `${"[{".repeat(40)}\\"${"[".repeat(70)}\\`;
+    assert.equal((await api.create("/apps", { title })).title, title);
+  },
+);
 
-choice("8.request-limits", "a URL has 8 KiB at most", OWN, async (context) => {
+choice("8.bounds.requests", "a URL has 8 KiB at most", OWN, async (context) => {
   const url = (length: number) => `/v1/apps?x=${"y".repeat(length - "/v1/apps?x=".length)}`;
   const ask = (length: number) => rawAnswer(context.authUrl, head(`GET ${url(length)}`, context));
   problem(await ask(8_192), 400, "invalid_parameter");
   for (const length of [8_193, 20_000, 40_000, 200_000]) problem(await ask(length), 414, "uri_too_long");
 });
 
-choice("8.request-limits", "headers have 16 KiB at most", OWN, async (context) => {
+choice("8.bounds.requests", "headers have 16 KiB at most", OWN, async (context) => {
   const ask = (bytes: number) => {
     const fixed = head("GET /v1/account", context).indexOf("\r\n") + 2;
     const rest = head("GET /v1/account", context).length - fixed - 2;
@@ -104,7 +120,7 @@ choice("8.request-limits", "headers have 16 KiB at most", OWN, async (context) =
   for (const bytes of [16_385, 20_000, 40_000, 200_000]) problem(await ask(bytes), 431, "headers_too_large");
 });
 
-choice("8.request-limits", "many small headers count as one large one, all of them", OWN, async (context) => {
+choice("8.bounds.requests", "many small headers count as one large one, all of them", OWN, async (context) => {
   const lines = (count: number) => Array.from({ length: count }, (_, at) => `x${at}: y`);
   assert.equal((await rawAnswer(context.authUrl, head("GET /v1/account", context, ...lines(1_500)))).status, 200);
   const answer = await rawAnswer(context.authUrl, head("GET /v1/account", context, ...lines(2_500)));
@@ -112,7 +128,7 @@ choice("8.request-limits", "many small headers count as one large one, all of th
 });
 
 choice(
-  "8.request-limits",
+  "8.bounds.requests",
   "the credential counts even behind two thousand other headers",
   OWN,
   async ({ authUrl, api }) => {

@@ -31,7 +31,7 @@ choice("9.other-versions", "what merely looks like one is simply not there", { n
 });
 
 choice(
-  "9.description.version",
+  "9.deprecation.openapi.version",
   "the OpenAPI document carries the package's version",
   { needs: "embedded" },
   async ({ document }) => {

@@ -1,11 +1,12 @@
 // `npm run bench:delivery [-- storm hostile …]`: the figures of webhook delivery, each with its goal; ends with status 1
 // where one was missed. All of them take about a minute.
+import { cancel } from "./delivery/cancel.ts";
 import { hostile } from "./delivery/hostile.ts";
 import { pending } from "./delivery/pending.ts";
 import { besideSilence, throughput } from "./delivery/speed.ts";
 import { replay, storm } from "./delivery/storm.ts";
 
-const BENCHES = { storm, replay, hostile, throughput, silence: besideSilence, pending };
+const BENCHES = { storm, replay, hostile, throughput, silence: besideSilence, pending, cancel };
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !(name in BENCHES));

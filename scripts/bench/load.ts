@@ -130,11 +130,15 @@ const HEAD = (credential: string) =>
 
 export const get = (path: string, credential = KEY): string => `GET ${path} ${HEAD(credential)}\r\n`;
 export const del = (path: string): string => `DELETE ${path} ${HEAD(KEY)}\r\n`;
-export const post = (path: string, value: unknown): string => {
-  const body = JSON.stringify(value);
-  const length = Buffer.byteLength(body);
-  return `POST ${path} ${HEAD(KEY)}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`;
-};
+const withBody =
+  (method: string) =>
+  (path: string, value: unknown): string => {
+    const body = JSON.stringify(value);
+    const length = Buffer.byteLength(body);
+    return `${method} ${path} ${HEAD(KEY)}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`;
+  };
+export const post = withBody("POST");
+export const patch = withBody("PATCH");
 
 /** An app as clients make them. */
 export const draft = (n: number) => ({

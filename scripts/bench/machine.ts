@@ -118,10 +118,14 @@ export function spawnPinned(args: readonly string[], env: Readonly<Record<string
 }
 
 /** This service, with everything on. */
-export async function startService(flags: readonly string[] = [], name = "this server"): Promise<Server> {
+export async function startService(
+  flags: readonly string[] = [],
+  name = "this server",
+  program = ours("bin"),
+): Promise<Server> {
   const port = await freePort();
   const common = ["--port", String(port), "--api-key", KEY, "--log", "off", "--rate-limit", RATE_LIMIT];
-  return Server.start({ name, args: [...ours("bin"), ...common, ...flags] }, port);
+  return Server.start({ name, args: [...program, ...common, ...flags] }, port);
 }
 
 /** What `npm run build` makes, as a user runs it; without it the sources, through tsx. */
@@ -129,8 +133,8 @@ const DIST = process.env.BENCH_DIST ?? fileURLToPath(new URL("../../dist", impor
 export const isBuilt = existsSync(join(DIST, "bin.js"));
 
 /** The arguments of node that run a module of this package. */
-export const ours = (module: "bin" | "index"): readonly string[] =>
-  isBuilt ? [join(DIST, `${module}.js`)] : sources(module);
+export const ours = (module: "bin" | "index", dist = DIST): readonly string[] =>
+  isBuilt ? [join(dist, `${module}.js`)] : sources(module);
 
 /** The same as `npm start` does it. */
 export const sources = (module: "bin" | "index"): readonly string[] => [

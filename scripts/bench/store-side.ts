@@ -3,7 +3,8 @@
 // `parse FILE`, `load FILE`, `nearly RECORDS FOLDER KEY`.
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type AppRecord, apps, collections } from "../../src/domain/model.ts";
+import { collections } from "../../src/domain/collections.ts";
+import { type AppRecord, apps } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";

@@ -2,72 +2,66 @@
 // network. A URL is judged by what it shows; an address is judged after DNS and again on the connected socket. What the
 // judge answers is the rule that refuses, in words for the one who sent the URL.
 import { BlockList, isIP } from "node:net";
-import { decide } from "../kit/decisions.ts";
-import { once } from "../kit/later.ts";
-import { memo } from "../kit/memo.ts";
+import { isLoopbackHost } from "../kit/loopback.ts";
 
 export type WebhookPolicy = "local" | "strict";
-export const WEBHOOK_POLICIES: readonly WebhookPolicy[] = decide("6.webhook-policies", ["local", "strict"], {
-  open: "which URLs a webhook may have beyond being reachable over HTTPS",
-  why: "a developer's receiver runs on loopback without a certificate; a server that others reach allows no inside address",
-});
+/** A developer's receiver runs on loopback; a server that others reach allows no inside address. */
+export const WEBHOOK_POLICIES: readonly WebhookPolicy[] = ["local", "strict"];
 
-/** Not reachable for anyone else, or not one machine: IANA's special-purpose registries, by the name of the range. */
-const FORBIDDEN_V4: readonly [name: string, ...ranges: string[]][] = [
-  ["unspecified", "0.0.0.0/8"],
-  ["private", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
-  ["carrier-grade NAT", "100.64.0.0/10"],
-  ["link-local", "169.254.0.0/16"],
-  ["cloud metadata", "168.63.129.16/32"],
-  ["6to4", "192.88.99.0/24"],
-  ["documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"],
-  ["multicast", "224.0.0.0/4"],
-  ["reserved", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4"],
-];
-const FORBIDDEN_V6: readonly [name: string, ...ranges: string[]][] = [
-  ["unspecified", "::/128"],
-  ["IPv4-mapped", "::ffff:0:0/96", "::ffff:0:0:0/96", "::/96"],
-  ["NAT64", "64:ff9b::/96", "64:ff9b:1::/48"],
-  ["6to4", "2002::/16"],
-  ["Teredo", "2001::/32"],
-  ["documentation", "2001:db8::/32", "3fff::/20"],
-  ["private", "fc00::/7", "fec0::/10"],
-  ["link-local", "fe80::/10"],
-  ["multicast", "ff00::/8"],
-  ["reserved", "2001::/23"],
-];
+type Ranges = readonly (readonly [name: string, ...subnets: string[]])[];
+
+/** What is not reachable for anyone else or is not one machine: IANA's special-purpose registries. */
+const SPECIAL: Readonly<Record<"ipv4" | "ipv6", Ranges>> = {
+  ipv4: [
+    ["unspecified", "0.0.0.0/8"],
+    ["private", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
+    ["carrier-grade NAT", "100.64.0.0/10"],
+    ["link-local", "169.254.0.0/16"],
+    ["cloud metadata", "168.63.129.16/32"],
+    ["6to4", "192.88.99.0/24"],
+    ["documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"],
+    ["multicast", "224.0.0.0/4"],
+    ["reserved", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4"],
+  ],
+  ipv6: [
+    ["unspecified", "::/128"],
+    ["IPv4-mapped", "::ffff:0:0/96", "::ffff:0:0:0/96", "::/96"],
+    ["NAT64", "64:ff9b::/96", "64:ff9b:1::/48"],
+    ["6to4", "2002::/16"],
+    ["Teredo", "2001::/32"],
+    ["documentation", "2001:db8::/32", "3fff::/20"],
+    ["private", "fc00::/7", "fec0::/10"],
+    ["link-local", "fe80::/10"],
+    ["multicast", "ff00::/8"],
+    ["reserved", "2001::/23"],
+    ["public", "2000::/3"],
+    ["reserved", "::/0"],
+  ],
+};
 
 // A list holds one family only: Node's BlockList matches an IPv4 address against the ranges of its mapped form too.
-const lists = once(() => ({
-  loopback: { 4: ranges("ipv4", ["127.0.0.0/8"]), 6: ranges("ipv6", ["::1/128"]) },
-  forbidden: { 4: named("ipv4", FORBIDDEN_V4), 6: named("ipv6", FORBIDDEN_V6) },
-  globalV6: ranges("ipv6", ["2000::/3"]),
-}));
+const LISTS = { ipv4: lists("ipv4"), ipv6: lists("ipv6") };
 
-function ranges(family: "ipv4" | "ipv6", subnets: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const subnet of subnets) {
-    const [net = "", prefix] = subnet.split("/");
-    list.addSubnet(net, Number(prefix), family);
-  }
-  return list;
+function lists(family: "ipv4" | "ipv6"): readonly (readonly [name: string, list: BlockList])[] {
+  return SPECIAL[family].map(([name, ...subnets]) => {
+    const list = new BlockList();
+    for (const subnet of subnets) {
+      const [net = "", prefix] = subnet.split("/");
+      list.addSubnet(net, Number(prefix), family);
+    }
+    return [name, list];
+  });
 }
 
-function named(family: "ipv4" | "ipv6", table: typeof FORBIDDEN_V4): readonly (readonly [string, BlockList])[] {
-  return table.map(([name, ...subnets]) => [name, ranges(family, subnets)] as const);
-}
-
-/** "loopback", "public", or the name of the forbidden range that the address lies in. */
-const kindOf = memo(1_000, (address) => {
+/** "loopback", "public", or the name of the first range that the address lies in. */
+function kindOf(address: string): string {
   const bare = address.replace(/%.*$/, "");
-  const version = isIP(bare);
-  if (version !== 4 && version !== 6) return "unreadable";
-  const family = version === 4 ? "ipv4" : "ipv6";
-  const { loopback, forbidden, globalV6 } = lists();
-  if (loopback[version].check(bare, family)) return "loopback";
-  for (const [name, list] of forbidden[version]) if (list.check(bare, family)) return name;
-  return version === 6 && !globalV6.check(bare, family) ? "reserved" : "public";
-});
+  if (isIP(bare) === 0) return "unreadable";
+  if (isLoopbackHost(bare)) return "loopback";
+  const family = isIP(bare) === 4 ? "ipv4" : "ipv6";
+  const [name = "public"] = LISTS[family].find(([, list]) => list.check(bare, family)) ?? [];
+  return name;
+}
 
 /** Why a connection to this address is refused; undefined where it is allowed. `secure`: over TLS. */
 export function judgeAddress(address: string, policy: WebhookPolicy, secure: boolean): string | undefined {
@@ -83,23 +77,18 @@ const HTTPS_ONLY = {
   strict: "must use https; the strict policy refuses http",
 };
 
-/** `localhost` and names under it are loopback, whatever DNS says (RFC 6761 6.3). */
-export const isLocalhost = (host: string): boolean => /^(.+\.)?localhost\.?$/i.test(host);
-
-/** The host of a URL as it is connected to: without the brackets of IPv6. */
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "");
-
 /** Which rule refuses the URL, as far as it shows; undefined where none does. */
 export function judgeUrl(text: string, policy: WebhookPolicy): string | undefined {
   if (/[\s\\\p{Cc}]/u.test(text)) return "must not contain spaces, control characters or backslashes";
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return "must be a URL that starts with https:// or http://";
+  if (!/^https?:\/\/(?!\/)/i.test(text) || !URL.canParse(text))
+    return "must be a URL that starts with https:// or http:// and a host";
   const url = new URL(text);
   if (url.username !== "" || url.password !== "" || /^[^/]*\/\/[^/?#]*@/.test(text))
     return "must not contain a user name or password";
   if (url.port === "0") return "must not name port 0";
-  const host = hostOf(url);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
   const secure = url.protocol === "https:";
-  if (isLocalhost(host)) return judgeAddress("127.0.0.1", policy, secure);
+  if (isLoopbackHost(host)) return judgeAddress("127.0.0.1", policy, secure);
   if (isIP(host) !== 0) return judgeAddress(host, policy, secure);
   return secure ? undefined : HTTPS_ONLY[policy];
 }

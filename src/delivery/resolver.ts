@@ -1,6 +1,6 @@
 // From a host name to its addresses, for the sender to judge (contract, part 6). What is allowed is not known here.
 import type { LookupAddress } from "node:dns";
-import { isLocalhost } from "./address-policy.ts";
+import { isLoopbackHost } from "../kit/loopback.ts";
 
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
@@ -22,11 +22,7 @@ export function systemResolver(): Resolve {
     if (free > 0) free -= 1;
     else await new Promise<void>((resume) => waiting.push(resume));
     try {
-      return await new Promise((resolve, reject) =>
-        process
-          .getBuiltinModule("node:dns")
-          .lookup(host, { all: true }, (error, found) => (error ? reject(error) : resolve(found))),
-      );
+      return await process.getBuiltinModule("node:dns/promises").lookup(host, { all: true });
     } finally {
       const next = waiting.shift();
       if (next) next();
@@ -35,7 +31,7 @@ export function systemResolver(): Resolve {
     }
   };
   return (host) => {
-    if (isLocalhost(host)) return Promise.resolve(LOOPBACK);
+    if (isLoopbackHost(host)) return Promise.resolve(LOOPBACK);
     const asked = running.get(host) ?? ask(host);
     running.set(host, asked);
     return asked;

@@ -1,31 +1,22 @@
 // When a delivery is tried again (spec part 6: not shown; contract, part 6): pure functions of the attempt, the time and
-// what the receiver asked for. Nothing here waits.
+// what the receiver asked for; and what holds for deliveries unless a flag says otherwise. Nothing here waits.
 import { createHash } from "node:crypto";
+import { decide } from "../decisions.ts";
 import { duration, type Instant } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 
 /** The wait after each failed attempt; after the last there is no other. */
-export const RETRY_WAITS_MS: readonly number[] = decide(
-  "6.retry-schedule",
-  ["5s", "5m", "30m", "2h", "5h", "10h", "14h", "20h", "24h"],
-  {
-    open: "the retry schedule and number of attempts",
-    why: "ten attempts over three days outlast a weekend's outage, and the first retry comes while a developer watches",
-  },
-).map((wait) => duration(wait) ?? 0);
+export const RETRY_WAITS_MS: readonly number[] = decide("6.retry-schedule").map((wait: string) => duration(wait) ?? 0);
 
-const JITTER = decide("6.retry-jitter", 0.2, {
-  open: "whether retries of many deliveries come at the same moment",
-  why: "a receiver that comes back is not met by all of them at once",
-});
+/** A receiver that comes back is not met by all deliveries at once. */
+const JITTER = 0.2;
 
-const RETRY_AFTER_MAX_MS =
-  duration(
-    decide("6.retry-after-max", "24h", {
-      open: "whether Retry-After is honoured, and how far",
-      why: "it can only lengthen a wait, and no further than the longest wait of the schedule",
-    }),
-  ) ?? 0;
+/** Retry-After can only lengthen a wait, and no further than the longest of the schedule. */
+const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
+/** Spec part 8: the time that an endpoint has to answer a delivery. */
+export const ANSWER_MS = 30_000;
+
+/** Attempts at once for one webhook. */
+export const WEBHOOK_CONCURRENCY = decide("6.webhook-concurrency");
 
 const RETRY_AFTER_STATUSES: ReadonlySet<number> = new Set([429, 503]);
 

@@ -1,11 +1,11 @@
 // Who calls and what they may do (spec part 5; contract part 5, API keys). A key is found by its SHA-256; the key itself
 // is kept nowhere. How an access token is verified is the business of domain/oauth, handed in as `TokenCheck`.
-import { hash as digest, timingSafeEqual } from "node:crypto";
-import { type Clock, type Instant, instant, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
+import { hash as digest } from "node:crypto";
+import { decide } from "../decisions.ts";
+import { type Clock, instant, iso } from "../kit/clock.ts";
 import { type AccountRecord, type ApiKeyRecord, accounts, apiKeys, SCOPES, type Scope } from "./model.ts";
 import { Refusal, refuse } from "./refusal.ts";
-import type { Reader, Store } from "./store.ts";
+import type { Reader, Store, Tx } from "./store.ts";
 
 export interface Caller {
   readonly account: AccountRecord;
@@ -17,10 +17,8 @@ export interface Caller {
 /** Verifies an access token, or says why not. */
 export type TokenCheck = (token: string) => Promise<Caller | Refusal>;
 
-export const KEY_PREFIX = decide("5.api-key-format", "ahs_", {
-  open: "what an API key looks like",
-  why: "a prefix of its own lets people and secret scanners recognise a key; 256 random bits follow it",
-});
+/** Lets people and secret scanners recognise a key; 256 random bits follow it. */
+export const KEY_PREFIX = "ahs_";
 
 export const KEY_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
 
@@ -28,16 +26,6 @@ export const sha256 = (text: string): string => digest("sha256", text, "hex");
 
 /** `admin` contains the other scopes (spec part 5: full account access). */
 export const allows = (scopes: ReadonlySet<Scope>, scope: Scope): boolean => scopes.has(scope) || scopes.has("admin");
-
-const SCHEME = decide("5.scheme-case", "bearer", {
-  open: "whether Bearer may be written in another case",
-  why: "it is compared in lower case, since RFC 9110 11.1 has scheme names in any",
-});
-
-const HEADERS_MAX = decide("5.one-credential", 1, {
-  open: "what several Authorization headers mean, or a token in another place",
-  why: "two credentials are two callers; one in the query would end up in logs, so it is none",
-});
 
 const CREDENTIAL = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/;
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
@@ -52,9 +40,11 @@ export function bearerToken(headers: readonly string[]): string | Refusal {
     });
   const malformed = (scheme: "bearer" | "other", detail: string) =>
     refuse({ code: "malformed_credential", detail, scheme });
-  if (headers.length > HEADERS_MAX) return malformed("bearer", "There is more than one Authorization header.");
+  if (headers.length > 1) return malformed("bearer", "There is more than one Authorization header.");
   const [, scheme, token] = CREDENTIAL.exec(header) ?? [];
-  if (scheme?.toLowerCase() !== SCHEME) return malformed("other", "The Authorization header's scheme must be Bearer.");
+  // RFC 9110 11.1: scheme names are in any case.
+  if (scheme?.toLowerCase() !== "bearer")
+    return malformed("other", "The Authorization header's scheme must be Bearer.");
   if (token === undefined || token === "") return malformed("bearer", "After Bearer the token is missing.");
   return TOKEN.test(token)
     ? token
@@ -64,57 +54,47 @@ export function bearerToken(headers: readonly string[]): string | Refusal {
 /** A signed token starts with a JSON object in base64url and has three parts; a pinned key may have dots, too. */
 const JWT = /^eyJ[^.]*\.[^.]*\.[^.]*$/;
 
-const NOTED_MS = decide("5.api-key-last-used", 60_000, {
-  open: "whether the use of a key can be seen",
-  why: "whoever rotates keys wants to know which are still in use; to the minute, so that a read seldom causes a write",
-});
+/** To the minute, so that a read seldom causes a write. */
+const NOTED_MS = 60_000;
 
-/** Headers kept in mind; beyond that the one noted first is forgotten and would be looked into again. */
+/** Headers kept in mind; beyond that all are forgotten and would be read again. */
 const REMEMBERED_MAX = 1_000;
 
-/** By so many of its last characters a header is looked up: they tell any two apart, and to hash a whole token takes long. */
-const TOLD_BY = 40;
+const UNKNOWN_KEY = refuse({ code: "invalid_credential", detail: "The API key is not known or was deleted." });
 
-interface Known {
-  readonly header: string;
-  /** Of the key. */
-  readonly hash?: string;
-  readonly token?: string;
+export interface AccessParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly checkToken: TokenCheck;
+  readonly onError: (error: unknown) => void;
 }
 
 export class Access {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #checkToken: TokenCheck;
-  readonly #onError: (error: unknown) => void;
-  /**
-   * What each Authorization header that was right once holds: hashing a key at every use took 2.3 of the 8.5 us between
-   * listener and answer, reading the header of a token 1.6 of 25.
-   */
-  readonly #known = new Map<string, Known>();
-  /** Until when the use of a key needs no note. */
-  readonly #noted = new WeakMap<ApiKeyRecord, Instant>();
+  readonly #parts: AccessParts;
+  /** By header, the hash of the key in it: to read and hash one at every use took a quarter of the time until the answer. */
+  readonly #hashes = new Map<string, string>();
   #touches: Promise<void> = Promise.resolve();
 
-  constructor(parts: { store: Store; clock: Clock; checkToken: TokenCheck; onError: (error: unknown) => void }) {
-    this.#store = parts.store;
-    this.#clock = parts.clock;
-    this.#checkToken = parts.checkToken;
-    this.#onError = parts.onError;
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
   }
 
-  /** Who sends these Authorization headers. */
-  authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
-    const header = headers[0] ?? "";
-    const known = headers.length === 1 ? this.#known.get(header.slice(-TOLD_BY)) : undefined;
-    if (known?.header === header) {
-      // The store is asked at every use, so that a deleted key or a revoked token is refused at the next call.
-      if (known.hash !== undefined) return this.#holder(this.#store.find(apiKeys, "hash", [known.hash]));
-      if (known.token !== undefined) return this.#checkToken(known.token);
-    }
+  /** Who sends these Authorization headers. The store is asked at every use: a deleted key is refused at the next call. */
+  async authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
+    const [header = ""] = headers;
+    const known = headers.length === 1 ? this.#hashes.get(header) : undefined;
+    if (known !== undefined) return this.#holder(known);
     const token = bearerToken(headers);
-    if (token instanceof Refusal) return Promise.resolve(token);
-    return JWT.test(token) ? this.#byToken(token, header) : this.#byKey(token, header);
+    if (token instanceof Refusal) return token;
+    const byToken = JWT.test(token) ? await this.#parts.checkToken(token) : UNKNOWN_KEY;
+    if (!(byToken instanceof Refusal)) return byToken;
+    // What looks like a signed token and is none of ours may still be a pinned key.
+    const hash = sha256(token);
+    const byKey = await this.#holder(hash);
+    if (byKey instanceof Refusal) return byToken;
+    if (this.#hashes.size >= REMEMBERED_MAX) this.#hashes.clear();
+    this.#hashes.set(header, hash);
+    return byKey;
   }
 
   /** Resolves when every use noted so far is stored. */
@@ -122,81 +102,35 @@ export class Access {
     return this.#touches;
   }
 
-  /** What looks like a signed token and is none of ours may still be a pinned key. */
-  async #byToken(token: string, header: string): Promise<Caller | Refusal> {
-    const caller = await this.#checkToken(token);
-    if (!(caller instanceof Refusal)) {
-      this.#remember({ header, token });
-      return caller;
-    }
-    const byKey = await this.#byKey(token, header);
-    return byKey instanceof Refusal ? caller : byKey;
-  }
-
-  #byKey(key: string, header: string): Promise<Caller | Refusal> {
-    return this.#holder(this.#firstUse(key, header));
-  }
-
-  /** Who holds the key that is looked for. */
-  async #holder(sought: Promise<ApiKeyRecord | undefined>): Promise<Caller | Refusal> {
-    const found = await sought;
-    const account = found && (await this.#store.get(accounts, found.account_id));
-    if (!found || !account)
-      return refuse({ code: "invalid_credential", detail: "The API key is not known or was deleted." });
-    this.#note(found);
-    return { account, scopes: KEY_SCOPES, credential: found.id };
-  }
-
-  async #firstUse(key: string, header: string): Promise<ApiKeyRecord | undefined> {
-    const found = await keyOf(this.#store, key);
-    if (found === undefined) return undefined;
-    this.#remember({ header, hash: found.hash });
-    return found;
-  }
-
-  #remember(known: Known): void {
-    const [oldest] = this.#known.size < REMEMBERED_MAX ? [] : this.#known.keys();
-    if (oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(known.header.slice(-TOLD_BY), known);
+  /** Who holds the key with this hash. */
+  async #holder(hash: string): Promise<Caller | Refusal> {
+    const { store } = this.#parts;
+    const key = await store.find(apiKeys, "hash", [hash]);
+    const account = key && (await store.get(accounts, key.account_id));
+    if (!key || !account) return UNKNOWN_KEY;
+    this.#note(key);
+    return { account, scopes: KEY_SCOPES, credential: key.id };
   }
 
   /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
-  #note(key: ApiKeyRecord): void {
-    const now = this.#clock.now();
-    if (now < this.#notedUntil(key)) return;
+  #note({ id, last_used_at }: ApiKeyRecord): void {
+    const { clock, store, onError } = this.#parts;
+    const now = clock.now();
+    if (last_used_at !== null && now < instant(last_used_at) + NOTED_MS) return;
     const minute = iso(Math.floor(now / NOTED_MS) * NOTED_MS);
-    this.#touches = this.#touches.then(() => this.#touch(key.id, minute)).catch(this.#onError);
-  }
-
-  #notedUntil(key: ApiKeyRecord): Instant {
-    const known = this.#noted.get(key);
-    if (known !== undefined) return known;
-    const until = key.last_used_at === null ? Number.NEGATIVE_INFINITY : instant(key.last_used_at) + NOTED_MS;
-    this.#noted.set(key, until);
-    return until;
-  }
-
-  async #touch(id: string, minute: string): Promise<void> {
-    await this.#store.transact(async (tx) => {
+    const touch = async (tx: Tx) => {
       const key = await tx.get(apiKeys, id);
       if (key && (key.last_used_at ?? "") < minute) await tx.put(apiKeys, { ...key, last_used_at: minute });
-    });
+    };
+    this.#touches = this.#touches.then(() => store.transact(touch)).catch(onError);
   }
 }
 
-/** The record of a key in clear; the stored hash is compared in constant time. */
-export async function keyOf(store: Reader, key: string): Promise<ApiKeyRecord | undefined> {
-  const hash = sha256(key);
-  const found = await store.find(apiKeys, "hash", [hash]);
-  return found && timingSafeEqual(Buffer.from(found.hash), Buffer.from(hash)) ? found : undefined;
-}
+/** The record of a key in clear. */
+export const keyOf = (reader: Reader, key: string): Promise<ApiKeyRecord | undefined> =>
+  reader.find(apiKeys, "hash", [sha256(key)]);
 
-const WHILE_LIMITED: ReadonlySet<string> = new Set(
-  decide("3.account-limited", ["GET", "HEAD", "OPTIONS"], {
-    open: "what a limited account may still do, and what a suspended one",
-    why: "limited stops growth and not the reading of what is there; suspended stops everything",
-  }),
-);
+const WHILE_LIMITED: ReadonlySet<string> = new Set(decide("3.account-states"));
 
 /** What the account's state forbids (spec part 5: suspended or limited account). */
 export function standing(account: AccountRecord, method: string): Refusal | undefined {

@@ -1,15 +1,12 @@
 // The account (spec part 2; contract, parts 2 and 3): its state, and how a new one starts.
-import { decide } from "../kit/decisions.ts";
 import type { Caller } from "./access.ts";
 import { type AccountRecord, type AccountState, accounts } from "./model.ts";
 import { notFound, type Refusal } from "./refusal.ts";
 import type { Reader } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
-export const OWNER_EMAIL = decide("1.first-owner", "owner@example.com", {
-  open: "who owns a fresh account",
-  why: "example.com belongs to nobody, so nothing that is sent there reaches a stranger",
-});
+/** example.com belongs to nobody, so nothing that is sent there reaches a stranger. */
+export const OWNER_EMAIL = "owner@example.com";
 
 export async function addAccount(w: Work, name: string, state: AccountState, id?: string): Promise<AccountRecord> {
   const account = { id: id ?? w.ids.next("acc_"), name, state };

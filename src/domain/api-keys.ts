@@ -1,32 +1,24 @@
 // API keys (spec part 5: a key opens the whole account). The key is shown in the answer that makes it and never again.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { type Infer, object, text } from "../kit/schema.ts";
 import { type Caller, KEY_PREFIX, sha256 } from "./access.ts";
-import { type Page, pageOf } from "./lists.ts";
-import { type ApiKeyRecord, apiKeys, PREFIX } from "./model.ts";
-import { type Expect, notFound, Refusal } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import { type ApiKeyRecord, apiKeys } from "./model.ts";
+import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
-export const apiKeyDraft = object({ name: text({ min: 1, max: 200, notBlank: true }) });
+export const apiKeyDraft = object({ name: text({ min: 1, max: decide("8.field-lengths").name, notBlank: true }) });
 
-const PINNED = decide(
-  "1.pinned-key",
-  { min: 8, max: 200, form: "^[A-Za-z0-9._~-]+$" },
-  {
-    open: "which API key a person may choose for the start",
-    why: "one that a test file can name; only characters that need no quoting in a header, a URL or a shell",
-  },
-);
-
-/** A key chosen by a person (flag or seed). */
+/** A key chosen by a person (flag or seed): only characters that need no quoting in a header, a URL or a shell. */
 export const pinnedKey = text({
-  ...PINNED,
-  pattern: new RegExp(PINNED.form),
+  min: 8,
+  max: 200,
+  pattern: /^[A-Za-z0-9._~-]+$/,
   says: "made of letters, digits and - . _ ~",
 });
 
 const KEY_BYTES = 32;
+
+export const { get: getApiKey, list: listApiKeys, remove: removeApiKey } = owned(apiKeys, "API key");
 
 export interface NewApiKey {
   readonly record: ApiKeyRecord;
@@ -37,35 +29,15 @@ export const createApiKey = (unit: Unit, caller: Caller, draft: Infer<typeof api
   unit.transact<NewApiKey>((w) => addApiKey(w, caller.account.id, draft.name));
 
 /** Makes a key, or takes the one given. */
-export async function addApiKey(w: Work, accountId: string, name: string, pinned?: string): Promise<NewApiKey> {
-  const key = pinned ?? KEY_PREFIX + w.ids.secret(KEY_BYTES);
-  const record: ApiKeyRecord = {
-    id: w.ids.next(PREFIX.apiKey),
-    name,
-    last_four: key.slice(-4),
-    created_at: w.at,
-    last_used_at: null,
-    account_id: accountId,
-    hash: sha256(key),
-  };
+export async function addApiKey(
+  w: Work,
+  account_id: string,
+  name: string,
+  key = KEY_PREFIX + w.ids.secret(KEY_BYTES),
+): Promise<NewApiKey> {
+  const id = w.ids.next("key_");
+  const last_four = key.slice(-4);
+  const record = { id, name, last_four, created_at: w.at, last_used_at: null, account_id, hash: sha256(key) };
   await w.tx.put(apiKeys, record);
   return { record, key };
 }
-
-export async function getApiKey(reader: Reader, caller: Caller, id: string): Promise<ApiKeyRecord | Refusal> {
-  const key = await reader.get(apiKeys, id);
-  return key?.account_id === caller.account.id ? key : notFound("API key");
-}
-
-export const listApiKeys = (reader: Reader, caller: Caller, span: Span): Promise<Page<ApiKeyRecord>> =>
-  pageOf(reader, apiKeys, "account", [caller.account.id], span);
-
-export const removeApiKey = (unit: Unit, caller: Caller, id: string, expect: Expect<ApiKeyRecord>) =>
-  unit.transact<null>(async (w) => {
-    const key = await getApiKey(w.tx, caller, id);
-    if (key instanceof Refusal) return key;
-    const unmet = expect(key);
-    if (unmet) return unmet;
-    await w.tx.remove(apiKeys, id);
-    return null;
-  });

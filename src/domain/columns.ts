@@ -1,9 +1,9 @@
 // The columns of a data source and what is in them (spec part 2: data source; contract, parts 2 and 8): a table of cells
 // in, the same table with a type for each column and its cells in that type out. It refuses what is too wide or too
 // large; it never rounds a whole number and never drops a leading zero.
+import { decide } from "../decisions.ts";
+import { isDateTime } from "../kit/clock.ts";
 import type { CsvTable } from "../kit/csv.ts";
-import { isDateTime } from "../kit/date-time.ts";
-import { decide } from "../kit/decisions.ts";
 import type { Cell, Column } from "./model.ts";
 
 export type Row = { readonly [column: string]: Cell };
@@ -13,13 +13,6 @@ export interface Table {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** Names, how many rows there are, and the cells of all rows one behind the other. */
-interface Cells {
-  readonly names: readonly string[];
-  readonly count: number;
-  readonly cells: readonly Cell[];
-}
-
 /** A way to read a column: taken where all its cells but the nulls fit. */
 interface Reading {
   readonly type: Column["type"];
@@ -27,15 +20,11 @@ interface Reading {
   readonly read: (cell: Cell) => Cell;
 }
 
-export const COLUMNS_MAX = decide("8.columns", 100, {
-  open: "how many columns a data source may have",
-  why: "wider tables are nearly always a list whose rows and columns were confused",
-});
+/** Wider tables are nearly always a list whose rows and columns were confused. */
+export const COLUMNS_MAX = decide("8.bounds").columns;
 
-export const CELLS_MAX = decide("8.cells", 10_485_760, {
-  open: "how many cells a data source may have",
-  why: "no CSV that fits in a body has more; rows of JSON that leave members out could, a hundred times over",
-});
+/** More than anybody looks at, and still read in a moment; rows of JSON that leave members out count whole. */
+export const CELLS_MAX = 1_000_000;
 
 const asIs = (cell: Cell): Cell => cell;
 const datetime: Reading = {
@@ -43,45 +32,30 @@ const datetime: Reading = {
   fits: (cell) => typeof cell === "string" && isDateTime(cell),
   read: asIs,
 };
+const string: Reading = { type: "string", fits: () => true, read: String };
 
-const JSON_READINGS = {
-  number: { type: "number", fits: (cell) => typeof cell === "number", read: asIs },
-  boolean: { type: "boolean", fits: (cell) => typeof cell === "boolean", read: asIs },
+const JSON_READINGS: readonly Reading[] = [
+  { type: "number", fits: (cell) => typeof cell === "number", read: asIs },
+  { type: "boolean", fits: (cell) => typeof cell === "boolean", read: asIs },
   datetime,
-  string: { type: "string", fits: () => true, read: String },
-} satisfies Record<string, Reading>;
-
-const CSV_READINGS = {
-  number: { type: "number", fits: isPlainNumber, read: Number },
-  boolean: { type: "boolean", fits: (cell) => cell === "true" || cell === "false", read: (cell) => cell === "true" },
+  string,
+];
+const CSV_READINGS: readonly Reading[] = [
+  { type: "number", fits: isPlainNumber, read: Number },
+  { type: "boolean", fits: (cell) => cell === "true" || cell === "false", read: (cell) => cell === "true" },
   datetime,
-  string: { type: "string", fits: () => true, read: asIs },
-} satisfies Record<string, Reading>;
+  string,
+];
 
-const JSON_ORDER = decide("2.json-column-types", ["number", "boolean", "datetime", "string"], {
-  open: "how the columns of JSON data get their types",
-  why: "the first type that all values of a column have, datetime being text that is ISO 8601 throughout; where values differ they are given as text, so that the type holds for each of them",
-});
+/**
+ * A column has the first type that all its values have: of JSON, datetime is text that is ISO 8601 throughout, and where
+ * values differ they are given as text; of CSV, 007, +1, 1e5 and whole numbers beyond 2^53 - 1 stay text, because they may
+ * as well be codes, which a number would spoil.
+ */
+const ORDER = decide("2.data-reading");
 
-const CSV_ORDER = decide("2.csv-column-types", ["number", "boolean", "datetime", "string"], {
-  open: "how the columns of CSV data, which is all text, get their types",
-  why: "the first type that all fields of a column can be read as; 007, +1, 1e5 and whole numbers beyond 2^53 - 1 stay text, because they may as well be codes, which a number would spoil",
-});
-
-const EMPTY_COLUMN = decide("2.empty-column-type", "string", {
-  open: "the type of a column without any value",
-  why: "text is the one type that any later value fits",
-});
-
-const EMPTY_FIELD = decide("2.csv-empty-field", null, {
-  open: "what an empty CSV field means",
-  why: "CSV has no other way to leave a value out, and a number column with a gap stays a number column",
-});
-
-const MISSING_MEMBER = decide("2.json-missing-member", null, {
-  open: "what a row without a member that other rows have means",
-  why: "every row then has every column, as a table does",
-});
+/** Text is the one type that any later value fits. */
+const EMPTY_COLUMN = "string";
 
 /** Rows of JSON as a table, the columns in the order in which they first occur; a text says why not. */
 export function tableOfObjects(objects: readonly Row[]): Table | string {
@@ -95,24 +69,18 @@ export function tableOfObjects(objects: readonly Row[]): Table | string {
   const width = places.size;
   const tooLarge = unfitSize(width, objects.length * width);
   if (tooLarge !== undefined) return tooLarge;
-  const cells = new Array<Cell>(objects.length * width).fill(MISSING_MEMBER);
+  const cells = new Array<Cell>(objects.length * width).fill(null);
   for (const [at, object] of objects.entries())
     for (const [name, cell] of Object.entries(object)) cells[at * width + (places.get(name) ?? 0)] = cell;
-  return typed(
-    { names: [...places.keys()], count: objects.length, cells },
-    JSON_ORDER.map((type) => JSON_READINGS[type]),
-  );
+  return typed([...places.keys()], objects.length, cells, inOrder(JSON_READINGS));
 }
 
 /** Parsed CSV as a table; a text says why not. */
 export function tableOfCsv({ header, fields }: CsvTable): Table | string {
   const tooLarge = unfitSize(header.length, fields.length);
   if (tooLarge !== undefined) return tooLarge;
-  const cells = fields.map((field) => (field === "" ? EMPTY_FIELD : field));
-  return typed(
-    { names: header, count: fields.length / header.length, cells },
-    CSV_ORDER.map((type) => CSV_READINGS[type]),
-  );
+  const cells = fields.map((field) => (field === "" ? null : field));
+  return typed(header, fields.length / header.length, cells, inOrder(CSV_READINGS));
 }
 
 function unfitSize(columns: number, cells: number): string | undefined {
@@ -121,7 +89,11 @@ function unfitSize(columns: number, cells: number): string | undefined {
   return undefined;
 }
 
-function typed({ names, count, cells }: Cells, readings: readonly Reading[]): Table {
+const inOrder = (readings: readonly Reading[]): readonly Reading[] =>
+  ORDER.flatMap((type) => readings.filter((reading) => reading.type === type));
+
+/** `cells` are those of all rows one behind the other. */
+function typed(names: readonly string[], count: number, cells: readonly Cell[], readings: readonly Reading[]): Table {
   const width = names.length;
   const chosen = names.map((_, column) => readingOf(cells, column, width, readings));
   const columns = names.map((name, column) => ({ name, type: chosen[column]?.type ?? EMPTY_COLUMN }));
@@ -136,17 +108,10 @@ function typed({ names, count, cells }: Cells, readings: readonly Reading[]): Ta
 
 /** The first reading that all values of the column fit; none where there is no value. */
 function readingOf(cells: readonly Cell[], column: number, width: number, readings: readonly Reading[]) {
-  let empty = true;
-  const fitting = readings.find(({ fits }) => {
-    for (let at = column; at < cells.length; at += width) {
-      const cell = cells[at] ?? null;
-      if (cell === null) continue;
-      empty = false;
-      if (!fits(cell)) return false;
-    }
-    return true;
-  });
-  return empty ? undefined : fitting;
+  const values: Cell[] = [];
+  for (let at = column; at < cells.length; at += width) values.push(cells[at] ?? null);
+  const held = values.filter((cell) => cell !== null);
+  return held.length === 0 ? undefined : readings.find(({ fits }) => held.every(fits));
 }
 
 /** Decimal digits as JSON writes them, without exponent; a whole number only as far as it is exact. */

@@ -1,7 +1,7 @@
 // What POST /data-sources takes (spec part 4: not shown; contract, parts 2 and 4): rows of JSON that are flat objects, or
 // CSV as text. What the rows and the text hold is judged later, by the processing; here only that they can be kept and
 // given back as they came.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import {
   type Fault,
   type Infer,
@@ -14,12 +14,10 @@ import {
   unfitText,
   withDefault,
 } from "../kit/schema.ts";
-import type { Row } from "./columns.ts";
+import { COLUMNS_MAX, type Row } from "./columns.ts";
 
-const FAULTS_LISTED = decide("7.data-faults-listed", 20, {
-  open: "how many faults of the rows of a data source one answer lists",
-  why: "a fault in one row is mostly a fault in all; the answer says how many more there are",
-});
+/** A fault in one row is mostly a fault in all; the answer says how many more there are. */
+const FAULTS_LISTED = 20;
 
 const scalar = { type: ["string", "number", "boolean", "null"] };
 
@@ -27,28 +25,31 @@ const scalar = { type: ["string", "number", "boolean", "null"] };
 export const flatRows: Schema<readonly Row[]> = {
   json: { type: "array", items: { type: "object", additionalProperties: scalar } },
   check(value, path, faults) {
-    const rows: unknown = value;
-    if (!Array.isArray(rows)) faults.push({ path, detail: "must be an array of flat objects" });
-    else {
-      let found = 0;
-      for (const fault of faultsOf(rows)) {
-        if (found < FAULTS_LISTED) faults.push({ ...fault, path: [...path, ...fault.path] });
-        found += 1;
-      }
-      const more = found - FAULTS_LISTED;
-      if (more > 0) faults.push({ path, detail: `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed` });
+    let found = 0;
+    for (const fault of faultsOf(value)) {
+      if (found < FAULTS_LISTED) faults.push({ ...fault, path: [...path, ...fault.path] });
+      found += 1;
     }
-    return trusted(rows); // every row and value was looked at above
+    const more = found - FAULTS_LISTED;
+    if (more > 0) faults.push({ path, detail: `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed` });
+    return trusted(value); // every row and value was looked at above
   },
 };
 
-function* faultsOf(rows: readonly unknown[]): Generator<Fault> {
-  for (const [at, row] of rows.entries()) {
+function* faultsOf(data: unknown): Generator<Fault> {
+  const rows: readonly unknown[] | undefined = Array.isArray(data) ? data : undefined;
+  if (rows === undefined) yield { path: [], detail: "must be an array of flat objects" };
+  for (const [at, row] of (rows ?? []).entries()) {
     if (typeof row !== "object" || row === null || Array.isArray(row)) {
       yield { path: [at], detail: "must be a flat object" };
       continue;
     }
-    for (const [name, value] of Object.entries(row)) {
+    const members = Object.entries(row);
+    if (members.length > COLUMNS_MAX) {
+      yield { path: [at], detail: `must have ${COLUMNS_MAX} members at most` };
+      continue;
+    }
+    for (const [name, value] of members) {
       const unfitName = unfitText(name);
       if (unfitName !== undefined) yield { path: [at], detail: `has a member whose name ${unfitName}` };
       const unfit = unfitCell(value);
@@ -73,38 +74,29 @@ export const csvText: Schema<string> = {
   },
 };
 
-const RULES = decide(
-  "2.data-source-request",
-  { name: { min: 1, max: 200 }, app_id: { min: 1, max: 64 }, json: ["json"], csv: ["csv"] },
-  {
-    open: "the body of POST /data-sources",
-    why: "a name, and data in one of the two forms that every tool can write: an array of flat objects, or CSV as text",
-  },
-);
+const TYPES = decide("2.data-source-request");
+
 const common = {
-  name: text(RULES.name),
-  app_id: withDefault(
-    nullable(text(RULES.app_id)),
-    decide("2.data-source-app", null, {
-      open: "whether a data source belongs to an app",
-      why: "several apps may show the same data, so a data source can stand alone",
-    }),
-  ),
+  name: text({ min: 1, max: decide("8.field-lengths").name }),
+  // Several apps may show the same data, so a data source can stand alone.
+  app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
 };
-const jsonDraft = object({ ...common, type: oneOf(RULES.json), data: flatRows });
-const csvDraft = object({ ...common, type: oneOf(RULES.csv), data: csvText });
+const DRAFTS = {
+  json: object({ ...common, type: oneOf(["json"]), data: flatRows }),
+  csv: object({ ...common, type: oneOf(["csv"]), data: csvText }),
+};
 
 /** Where the type is not known, `data` is not judged. */
-const untyped = object({ ...common, type: oneOf([...RULES.json, ...RULES.csv]), data: { json: {}, check: () => "" } });
+const untyped = object({ ...common, type: oneOf(TYPES), data: { json: {}, check: () => "" } });
 
-export type DataSourceDraft = Infer<typeof jsonDraft> | Infer<typeof csvDraft>;
+export type DataSourceDraft = Infer<(typeof DRAFTS)[keyof typeof DRAFTS]>;
 
 export const dataSourceDraft: Schema<DataSourceDraft> = {
-  json: { oneOf: [jsonDraft.json, csvDraft.json] },
+  json: { oneOf: TYPES.map((type) => DRAFTS[type].json) },
   check(value, path, faults) {
-    const type = typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
-    if (type === "json") return jsonDraft.check(value, path, faults);
-    if (type === "csv") return csvDraft.check(value, path, faults);
+    const given = typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
+    const type = TYPES.find((each) => each === given);
+    if (type !== undefined) return DRAFTS[type].check(value, path, faults);
     untyped.check(value, path, faults);
     return trusted(value); // the line above has found at least the fault in `type`
   },

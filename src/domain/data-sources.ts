@@ -1,107 +1,107 @@
 // Data sources (spec parts 2 and 4, their fields and bodies "not shown"; contract, parts 2, 3, 4). What is sent is kept as
-// it came and answered at once; domain/data-processing makes rows of it afterwards. Nothing is parsed here.
-import { decide } from "../kit/decisions.ts";
+// it came and answered at once; processing makes rows of it afterwards: ready or failed, with the event data.processed in
+// the same commit. Faults of the data are an outcome that the data source tells, not an error of the server. Who has them
+// processed, and when, is the service's business.
+import { decide } from "../decisions.ts";
+import { CsvFault, parseCsv } from "../kit/csv.ts";
 import type { Caller } from "./access.ts";
-import type { Row } from "./columns.ts";
+import { type Row, type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
 import type { DataSourceDraft } from "./data-input.ts";
+import { recordEvent } from "./events.ts";
 import { everyPage, type Page, pageOf } from "./lists.ts";
-import { apps, type Cell, type Column, type DataSourceRecord, dataContents, dataSources, PREFIX } from "./model.ts";
-import { type Expect, invalidField, notFound, Refusal } from "./refusal.ts";
+import {
+  accounts,
+  apps,
+  type Cell,
+  type Column,
+  type DataRecord,
+  type DataSourceRecord,
+  dataContents,
+  dataSources,
+  TOPIC,
+} from "./model.ts";
+import { owned, shownFields } from "./owned.ts";
+import { invalidField, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
 export { type DataSourceDraft, dataSourceDraft } from "./data-input.ts";
 
-export const FIRST_STATUS = decide("3.data-source-first-status", "processing", {
-  open: "whether the answer to POST /data-sources waits for the data to be read",
-  why: "ten MiB take a moment; the client is told at once that they are kept, and by data.processed when they are read",
-});
+const [WAITING, READY, FAILED] = decide("3.data-processing");
+/** The outcomes that are told of. */
+const ANNOUNCED: ReadonlySet<string> = new Set(decide("6.emitted-by"));
 
-const ROWS_BEFORE_READY: readonly [] = decide("3.rows-before-ready", [], {
-  open: "what the rows of a data source are that is still processed, or whose processing failed",
-  why: "an empty list is true and needs no further error; `status` says why it is empty",
-});
+/** With it go its rows, or what is still to be processed. */
+const own = owned(dataSources, "data source", { removing: ({ tx }, { id }) => tx.remove(dataContents, id) });
+export const { get: getDataSource, list: listDataSources, remove: removeDataSource } = own;
+
+/** Those that an app shows. */
+export const listDataSourcesOf = (reader: Reader, appId: string, span: Span): Promise<Page<DataSourceRecord>> =>
+  pageOf(reader, dataSources, "app", [appId], span);
 
 export const createDataSource = (unit: Unit, caller: Caller, draft: DataSourceDraft) =>
   unit.transact<DataSourceRecord>((w) => addDataSource(w, caller.account.id, draft));
 
 export async function addDataSource(
   w: Work,
-  accountId: string,
-  { name, type, app_id, data }: DataSourceDraft,
-  id?: string,
+  account_id: string,
+  { data, ...draft }: DataSourceDraft,
+  id = w.ids.next("ds_"),
 ): Promise<DataSourceRecord | Refusal> {
-  if (app_id !== null && (await w.tx.get(apps, app_id))?.account_id !== accountId)
-    return invalidField("#/app_id", NOT_YOUR_APP);
-  const source: DataSourceRecord = {
-    id: id ?? w.ids.next(PREFIX.dataSource),
-    name,
-    type,
-    app_id,
-    status: FIRST_STATUS,
-    columns: null,
-    row_count: null,
-    error: null,
-    created_at: w.at,
-    updated_at: w.at,
-    account_id: accountId,
-  };
+  if (draft.app_id !== null && (await w.tx.get(apps, draft.app_id))?.account_id !== account_id)
+    return invalidField("#/app_id", "must be the id of one of your apps, or null");
+  const unread = { status: WAITING, columns: null, row_count: null, error: null };
+  const source = { id, ...draft, ...unread, created_at: w.at, updated_at: w.at, account_id };
   await w.tx.put(dataSources, source);
-  await w.tx.put(dataContents, { id: source.id, raw: data, rows: ROWS_BEFORE_READY, request_id: w.cause });
-  w.due.dataSources.push(source.id);
+  await w.tx.put(dataContents, { id, raw: data, rows: [], request_id: w.cause });
+  w.tx.tell(TOPIC.data, id);
   return source;
-}
-
-const NOT_YOUR_APP = decide("4.foreign-app-id", "must be the id of one of your apps, or null", {
-  open: "what an app_id in a body means that is another account's or nobody's",
-  why: "a field of the body is wrong, which is a 422; the words are the same for both, so that nothing is told of others",
-});
-
-export async function getDataSource(reader: Reader, caller: Caller, id: string): Promise<DataSourceRecord | Refusal> {
-  const source = await reader.get(dataSources, id);
-  return source?.account_id === caller.account.id ? source : notFound("data source");
-}
-
-export const listDataSources = (reader: Reader, caller: Caller, span: Span): Promise<Page<DataSourceRecord>> =>
-  pageOf(reader, dataSources, "account", [caller.account.id], span);
-
-/** Those that an app shows. */
-export const listDataSourcesOf = (reader: Reader, appId: string, span: Span): Promise<Page<DataSourceRecord>> =>
-  pageOf(reader, dataSources, "app", [appId], span);
-
-/** Removes it with its rows, or with what is still to be processed. */
-export const removeDataSource = (unit: Unit, caller: Caller, id: string, expect: Expect<DataSourceRecord>) =>
-  unit.transact<null>(async (w) => {
-    const source = await getDataSource(w.tx, caller, id);
-    if (source instanceof Refusal) return source;
-    const unmet = expect(source);
-    if (unmet) return unmet;
-    await w.tx.remove(dataContents, id);
-    await w.tx.remove(dataSources, id);
-    return null;
-  });
-
-/** The rows as objects, in the order in which they were sent. */
-export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span): Promise<Page<Row> | Refusal> {
-  const source = await getDataSource(reader, caller, id);
-  if (source instanceof Refusal) return source;
-  const columns = source.columns;
-  const content = columns === null ? undefined : await reader.get(dataContents, id);
-  const rows = content?.rows ?? ROWS_BEFORE_READY;
-  const shown = rows.slice(span.offset, span.offset + span.limit);
-  return { items: shown.map((cells) => rowObject(columns ?? [], cells)), total: rows.length, span };
-}
-
-/** The data source as it stands in an answer and in an event. */
-export function dataSourceFields(source: DataSourceRecord) {
-  const { account_id: _, ...fields } = source;
-  return fields;
 }
 
 /** The data sources that wait, the oldest first: what a server takes up again when it starts. */
 export async function unprocessed(reader: Reader): Promise<readonly string[]> {
-  const waiting = await everyPage((span) => reader.page(dataSources, "status", [FIRST_STATUS], span));
+  const waiting = await everyPage((span) => reader.page(dataSources, "status", [WAITING], span));
   return waiting.map(({ id }) => id);
+}
+
+/** Processes the data source, once: where it is gone or no longer waiting, nothing happens. */
+export const processDataSource = (unit: Unit, id: string) =>
+  unit.transact<null>(async (w) => {
+    const source = await w.tx.get(dataSources, id);
+    const content = await w.tx.get(dataContents, id);
+    if (source?.status !== WAITING || content === undefined) return null;
+    const account = await w.tx.get(accounts, source.account_id);
+    if (account === undefined) throw new Error(`The data source ${id} belongs to no account`);
+    const table = tableOf(content.raw);
+    const outcome =
+      typeof table === "string"
+        ? { status: FAILED, error: table }
+        : { status: READY, columns: table.columns, row_count: table.rows.length };
+    const settled: DataSourceRecord = { ...source, ...outcome, updated_at: w.at };
+    await w.tx.put(dataSources, settled);
+    await w.tx.put(dataContents, { ...content, raw: null, rows: typeof table === "string" ? [] : table.rows });
+    // The trace of the request that sent the data leads to this event, although the request was answered before.
+    const caused = { ...w, cause: content.request_id };
+    if (ANNOUNCED.has(settled.status)) await recordEvent(caused, account, "data.processed", shownFields(settled));
+    return null;
+  });
+
+/** The table, or in plain words why there is none. Spreadsheets put a byte order mark before the first column's name. */
+function tableOf(raw: DataRecord["raw"]): Table | string {
+  if (typeof raw !== "string") return tableOfObjects(raw ?? []);
+  const read = parseCsv(raw.replace(/^\uFEFF/, ""));
+  return read instanceof CsvFault ? `Line ${read.line}: ${read.detail}.` : tableOfCsv(read);
+}
+
+/** The rows as objects, in the order in which they were sent. */
+export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span): Promise<Page<Row> | Refusal> {
+  const source = await own.get(reader, caller, id);
+  if (source instanceof Refusal) return source;
+  const columns = source.columns ?? [];
+  const content = source.columns === null ? undefined : await reader.get(dataContents, id);
+  const rows = content?.rows ?? [];
+  const shown = rows.slice(span.offset, span.offset + span.limit);
+  return { items: shown.map((cells) => rowObject(columns, cells)), total: rows.length, span };
 }
 
 /** The cells of a row under their column names; __proto__ too is a name like any other here. */

@@ -1,29 +1,34 @@
 // A delivery's life (spec part 6; contract, parts 3 and 6): pure steps from one record to the next, and where it stands
 // in its webhook's queue. Nothing is sent here and nothing waits here.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
+import { type Instant, instant } from "../kit/clock.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
-import { deliveries, events, PREFIX } from "./model.ts";
-import type { Tx } from "./store.ts";
+import { deliveries, events, TOPIC, webhooks } from "./model.ts";
+import type { Reader, Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
-const TURNS = decide("6.send-order", ["manual", "first", "retry"], {
-  open: "what is sent first when much is waiting for one webhook",
-  why: "a person who asks looks on; new events are not held up by old ones that failed before",
-});
-export type Turn = (typeof TURNS)[number];
+/** A person who asks looks on; new events are not held up by old ones that failed before. */
+const TURN = { manual: "0", first: "1", retry: "2" } as const;
 
-/** A place in a queue, compared as text: its turn's number, then since when it is due. */
-const place = (turn: Turn, due: string): string => TURNS.indexOf(turn) + due;
+/** A place in a queue, compared as text: its turn, then since when it is due. What is not a retry is due at once. */
+const place = (turn: keyof typeof TURN, due: string): string => TURN[turn] + due;
 
-export const turnOf = (queue: string): { readonly turn: Turn; readonly due: string } => ({
-  turn: TURNS[Number(queue[0])] ?? "retry",
-  due: queue.slice(1),
-});
+export const isRetry = ({ queue }: DeliveryRecord): boolean => queue?.startsWith(TURN.retry) ?? false;
+
+/** When it is to be sent; never, where nothing is. */
+export const dueAt = ({ queue }: DeliveryRecord): Instant =>
+  queue === null ? Number.POSITIVE_INFINITY : instant(queue.slice(1));
+
+/**
+ * The queue that the webhook's deliveries now join. A webhook that is switched off leaves its queue and all that waits
+ * in it: so switching off costs the same whatever waits, and switching on again brings nothing of it back.
+ */
+export const queueOf = ({ id, times_off = 0 }: WebhookRecord): string => (times_off === 0 ? id : `${id}.${times_off}`);
 
 /** The delivery of an event, to be attempted at once. */
 export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord): DeliveryRecord {
   return {
-    id: w.ids.next(PREFIX.delivery),
+    id: w.ids.next("dlv_"),
     webhook_id: webhook.id,
     event_id: event.id,
     event_type: event.type,
@@ -35,7 +40,7 @@ export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord)
     manual: false,
     test: false,
     queue: place("first", w.at),
-    queue_of: webhook.id,
+    queue_of: queueOf(webhook),
   };
 }
 
@@ -48,23 +53,19 @@ export const testDelivery = (w: Work, webhook: WebhookRecord, sample: EventRecor
 });
 
 /** Asked for by hand: one attempt at once. What the schedule still has in store for the delivery is kept beside it. */
-export function askedAgain(delivery: DeliveryRecord, at: string): DeliveryRecord {
-  if (delivery.manual) return delivery;
-  const scheduled = delivery.status === "pending" ? delivery.next_attempt_at : null;
-  return {
-    ...delivery,
-    status: "pending",
-    next_attempt_at: scheduled,
-    manual: true,
-    queue: place("manual", at),
-    queue_of: delivery.webhook_id,
-  };
+export function askedAgain(delivery: DeliveryRecord, webhook: WebhookRecord, at: string): DeliveryRecord {
+  const queue_of = queueOf(webhook);
+  const queued = delivery.queue_of === queue_of;
+  if (queued && delivery.manual) return delivery;
+  const next_attempt_at = queued ? delivery.next_attempt_at : null;
+  return { ...delivery, status: "pending", next_attempt_at, manual: true, queue: place("manual", at), queue_of };
 }
 
-export const GONE = decide("6.gone-status", 410, {
-  open: "how a receiver says that it wants nothing more",
-  why: "that is what the status means (RFC 9110 15.5.11): the webhook is switched off at once and nothing is retried",
-});
+/** The receiver wants nothing more (RFC 9110 15.5.11): its webhook is switched off at once, and nothing is retried. */
+export const GONE = 410;
+
+/** Nobody wants it any more, and nothing went wrong. */
+const UNWANTED = decide("3.delivery-cancelled");
 
 const over = { next_attempt_at: null, manual: false, queue: null, queue_of: null } as const;
 
@@ -73,11 +74,6 @@ export const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({
   ...delivery,
   ...over,
   status: delivery.attempts.some(succeeded) ? "succeeded" : UNWANTED,
-});
-
-const UNWANTED = decide("3.delivery-cancelled", "cancelled", {
-  open: "what becomes of deliveries that wait when their webhook is deleted or switched off",
-  why: "nobody wants them any more; they end at once and say so, instead of failing or waiting for a switch",
 });
 
 export const succeeded = (attempt: Attempt): boolean =>
@@ -102,9 +98,16 @@ export function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt
   return { ...logged, ...over, status: logged.attempts.some(succeeded) ? "succeeded" : "failed" };
 }
 
+/** Writes a delivery and tells that it has changed. */
+export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<void> {
+  await tx.put(deliveries, delivery);
+  tx.tell(TOPIC.queue, delivery.queue_of ?? delivery.webhook_id);
+  tx.tell(TOPIC.delivery, delivery.id);
+}
+
 /** Writes a delivery that is over. An event that was kept only for it goes with its last one. */
 export async function settle(tx: Tx, delivery: DeliveryRecord): Promise<void> {
-  await tx.put(deliveries, delivery);
+  await putDelivery(tx, delivery);
   const event = await tx.get(events, delivery.event_id);
   if (event && event.listed_in === null && event.sample_of === null) await dropIfOver(tx, event);
 }
@@ -123,11 +126,41 @@ export async function dropIfOver(tx: Tx, event: EventRecord): Promise<boolean> {
   return true;
 }
 
-/** Cancels everything that waits for the webhook. */
-export async function cancelPending(tx: Tx, webhookId: string): Promise<void> {
+/** The webhook in its next queue, where it is switched off; what waits in this one is the outbox's to cancel. */
+export function leavingQueue(tx: Tx, webhook: WebhookRecord): WebhookRecord {
+  tx.tell(TOPIC.queue, queueOf(webhook));
+  return { ...webhook, times_off: (webhook.times_off ?? 0) + 1 };
+}
+
+export const isWanted = (delivery: DeliveryRecord, webhook: WebhookRecord | undefined): boolean =>
+  webhook !== undefined && delivery.queue_of === queueOf(webhook) && (webhook.active || delivery.test);
+
+/** So few that nobody waits long for the transaction to end. */
+const CANCELLED_AT_ONCE = 100;
+
+/** Cancels what nobody wants any more of the first in the queue. */
+export async function cancelUnwanted(tx: Tx, queue: string): Promise<void> {
+  const rows = await tx.page(deliveries, "queue", [queue], { offset: 0, limit: CANCELLED_AT_ONCE });
+  const webhook = rows[0] && (await tx.get(webhooks, rows[0].webhook_id));
+  for (const row of rows) if (!isWanted(row, webhook)) await settle(tx, cancelled(row));
+}
+
+/** Not before then, as a test wants it. */
+export async function putOff(tx: Tx, id: string, until: string): Promise<void> {
+  const row = await tx.get(deliveries, id);
+  if (!row || row.queue === null) return;
+  const next_attempt_at = row.manual ? row.next_attempt_at : until;
+  await putDelivery(tx, { ...row, next_attempt_at, queue: place("retry", until) });
+}
+
+/** The deliveries of all webhooks that are due and not attempted. */
+export async function dueDeliveries(reader: Reader, now: Instant): Promise<readonly DeliveryRecord[]> {
+  const found: DeliveryRecord[] = [];
+  const limit = 100;
   for (;;) {
-    const page = await tx.page(deliveries, "queue", [webhookId], { offset: 0, limit: 100 });
-    for (const delivery of page) await settle(tx, cancelled(delivery));
-    if (page.length < 100) return;
+    const rows = await reader.page(deliveries, "waiting", ["pending"], { offset: found.length, limit });
+    const due = rows.filter((row) => dueAt(row) <= now);
+    found.push(...due);
+    if (due.length < limit) return found;
   }
 }

@@ -2,7 +2,7 @@
 // ways to send by hand: the same delivery again, or a sample. Both only queue a row; the answer never waits for it.
 import { object, oneOf, optional } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { askedAgain, testDelivery } from "./deliveries.ts";
+import { askedAgain, putDelivery, testDelivery } from "./deliveries.ts";
 import { recordSample } from "./events.ts";
 import { type Page, pageOf, spanParameters } from "./lists.ts";
 import { DELIVERY_STATUSES, type DeliveryRecord, type DeliveryStatus, deliveries, type EventType } from "./model.ts";
@@ -44,11 +44,12 @@ export async function getDelivery(
 /** Queues the delivery once more, ahead of what waits. What the schedule has in store for it stays beside that. */
 export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: string) =>
   unit.transact<DeliveryRecord>(async (w) => {
+    const webhook = await getWebhook(w.tx, caller, webhookId);
+    if (webhook instanceof Refusal) return webhook;
     const delivery = await getDelivery(w.tx, caller, webhookId, id);
     if (delivery instanceof Refusal) return delivery;
-    const asked = askedAgain(delivery, w.at);
-    await w.tx.put(deliveries, asked);
-    w.due.webhooks.push(webhookId);
+    const asked = askedAgain(delivery, webhook, w.at);
+    await putDelivery(w.tx, asked);
     return asked;
   });
 
@@ -59,7 +60,6 @@ export const sendTest = (unit: Unit, caller: Caller, webhookId: string, type: Ev
     if (webhook instanceof Refusal) return webhook;
     const sample = await recordSample(w, caller.account, type, sampleObject(w, type));
     const delivery = testDelivery(w, webhook, sample);
-    await w.tx.put(deliveries, delivery);
-    w.due.webhooks.push(webhookId);
+    await putDelivery(w.tx, delivery);
     return delivery;
   });

@@ -1,78 +1,95 @@
 // Deployments of an app (spec parts 2 and 3; contract, parts 2 and 3): one is live in an environment, and a custom domain
 // belongs to one app at a time. Which page a deployment shows is not decided here.
-import { decide } from "../kit/decisions.ts";
-import { type Infer, nullable, object, text, withDefault } from "../kit/schema.ts";
+import { domainToASCII } from "node:url";
+import { decide } from "../decisions.ts";
+import { type Infer, nullable, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
-import { EMITS, recordEvent } from "./events.ts";
-import { hostName } from "./host-name.ts";
-import { type Page, pageOf } from "./lists.ts";
+import { recordEvent } from "./events.ts";
+import { pageOf } from "./lists.ts";
 import { type DeploymentRecord, deployments, domains } from "./model.ts";
 import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
-const RULES = decide(
-  "2.deploy-request",
-  { name: { min: 1, max: 100 }, environment: { min: 1, max: 63, slug: "^[a-z0-9][a-z0-9-]{0,62}$" } },
-  {
-    open: "which fields of a deploy are required, and what they may hold",
-    why: "the name says which release it is and is required; an environment is a slug, so that it can stand in a URL",
+const HOST_LENGTH_MAX = 253;
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const UNFIT = "must be a host name of 2 or more labels, without scheme, port or path, and no IP address";
+
+const written = text({
+  min: 1,
+  max: HOST_LENGTH_MAX,
+  format: "hostname",
+  rule: (given) => (canonicalHost(given) === undefined ? UNFIT : undefined),
+});
+
+/** A custom domain, answered in its one spelling: lower case, international names in their ASCII form. */
+const hostName: Schema<string> = {
+  ...written,
+  check(value, path, faults) {
+    const before = faults.length;
+    const given = written.check(value, path, faults);
+    return faults.length > before ? given : (canonicalHost(given) ?? given);
   },
-);
+};
+
+/** RFC 1123. A single label is a machine of somebody's own network, never a domain that can be pointed here. */
+function canonicalHost(given: string): string | undefined {
+  if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
+  const name = domainToASCII(given).toLowerCase();
+  const labels = name.split(".");
+  if (name.length > HOST_LENGTH_MAX || labels.length < 2 || !labels.every((label) => LABEL.test(label)))
+    return undefined;
+  // An address ends in a number, whatever it was written like before.
+  return /^\d+$/.test(labels.at(-1) ?? "") ? undefined : name;
+}
+
+/** A slug, so that it can stand in a URL. */
+const ENVIRONMENT = new RegExp(decide("2.environments"));
 
 export const deployRequest = object({
-  name: text(RULES.name),
+  name: text({ min: 1, max: 100 }),
   custom_domain: withDefault(nullable(hostName), null),
   environment: withDefault(
     text({
-      ...RULES.environment,
-      pattern: new RegExp(RULES.environment.slug),
+      min: 1,
+      max: 63,
+      pattern: ENVIRONMENT,
       says: "lower-case letters, digits and hyphens, not starting with a hyphen",
     }),
-    decide("2.default-environment", "production", {
-      open: "the allowed environments and whether one is required",
-      why: "any slug is an environment; whoever names none means the one that users see",
-    }),
+    "production",
   ),
 });
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
-export const deploy = (unit: Unit, caller: Caller, appId: string, request: Infer<typeof deployRequest>, links: Links) =>
+export const deploy = (
+  unit: Unit,
+  caller: Caller,
+  app_id: string,
+  request: Infer<typeof deployRequest>,
+  links: Links,
+) =>
   unit.transact<DeploymentRecord>(async (w) => {
-    const app = await getApp(w.tx, caller, appId);
+    const app = await getApp(w.tx, caller, app_id);
     if (app instanceof Refusal) return app;
     const { custom_domain: domain, environment } = request;
-    if (domain !== null && domain === links.host())
-      return invalidField("#/custom_domain", "must not be this server's own host");
-    const holder = domain === null ? undefined : await w.tx.get(domains, domain);
-    if (domain !== null && holder && holder.app_id !== appId) return refuse({ code: HELD_ELSEWHERE, domain });
-    const before = await w.tx.find(deployments, "live", [appId, environment]);
+    if (domain !== null) {
+      if (domain === links.host()) return invalidField("#/custom_domain", "must not be this server's own host");
+      const holder = await w.tx.get(domains, domain);
+      if (holder && holder.app_id !== app_id) return refuse({ code: "domain_taken", domain });
+    }
+    const before = await w.tx.find(deployments, "live", [app_id, environment]);
     if (before) await retire(w, before);
-    const deployment: DeploymentRecord = {
-      id: w.ids.next("dep_"),
-      app_id: appId,
-      name: request.name,
-      environment,
-      custom_domain: domain,
-      status: "live",
-      deployed_at: w.at,
-      account_id: caller.account.id,
-      live_in: environment,
-      live_domain: domain,
-    };
+    const id = w.ids.next("dep_");
+    const now = { status: "live", deployed_at: w.at } as const;
+    const of = { account_id: caller.account.id, live_in: environment, live_domain: domain };
+    const deployment = { id, app_id, ...request, ...now, ...of };
     await w.tx.put(deployments, deployment);
-    if (domain !== null) await w.tx.put(domains, { id: domain, app_id: appId });
-    const { id, status, deployed_at } = deployment;
-    const shown = { id, url: links.site(id), status, deployed_at };
-    await recordEvent(w, caller.account, EMITS.deploy, { id: app.id, title: app.title, deployment: shown });
+    if (domain !== null) await w.tx.put(domains, { id: domain, app_id });
+    const shown = { id: app.id, title: app.title, deployment: { id, url: links.site(id), ...now } };
+    await recordEvent(w, caller.account, "app.deployed", shown);
     return deployment;
   });
-
-const HELD_ELSEWHERE = decide("3.custom-domain", "domain_taken", {
-  open: "what happens when two apps ask for one custom domain",
-  why: "a host name leads to one place: it belongs to one app of all accounts until no live deployment holds it",
-});
 
 /** Where deployed apps are reached; the server's own host name, in lower case. */
 export interface Links {
@@ -83,27 +100,17 @@ export interface Links {
 /** Its domain becomes free unless another live deployment of the app holds it. */
 async function retire(w: Work, deployment: DeploymentRecord): Promise<void> {
   const domain = deployment.live_domain;
-  await w.tx.put(deployments, { ...deployment, status: ON_REDEPLOY, live_in: null, live_domain: null });
+  await w.tx.put(deployments, { ...deployment, status: ON_REDEPLOY.live, live_in: null, live_domain: null });
   if (domain !== null && (await w.tx.count(deployments, "live_domain", [domain])) === 0)
     await w.tx.remove(domains, domain);
 }
 
-const ON_REDEPLOY = decide("3.redeploy", "retired", {
-  open: "deployment statuses other than live, and the transitions",
-  why: "one deployment is live in an environment; the one before it stays readable and says that it is over",
-});
+const ON_REDEPLOY = decide("3.redeploy");
 
-export async function getDeployment(
-  reader: Reader,
-  caller: Caller,
-  appId: string,
-  id: string,
-): Promise<DeploymentRecord | Refusal> {
-  const deployment = await reader.get(deployments, id);
-  return deployment?.account_id === caller.account.id && deployment.app_id === appId
-    ? deployment
-    : notFound("deployment");
+export async function getDeployment(reader: Reader, caller: Caller, appId: string, id: string) {
+  const found = await reader.get(deployments, id);
+  return found?.account_id === caller.account.id && found.app_id === appId ? found : notFound("deployment");
 }
 
-export const listDeployments = (reader: Reader, appId: string, span: Span): Promise<Page<DeploymentRecord>> =>
+export const listDeployments = (reader: Reader, appId: string, span: Span) =>
   pageOf(reader, deployments, "app", [appId], span);

@@ -1,82 +1,47 @@
 // Events (spec part 6): the envelope, written in the commit of the change that it tells of, with one delivery for each
 // active webhook that asked for its type. Sending is the outbox's; here only rows are written.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { object, optional } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { newDelivery } from "./deliveries.ts";
+import { newDelivery, putDelivery } from "./deliveries.ts";
 import { everyPage, pageOf, spanParameters } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
-import { deliveries, events, eventType, webhooks } from "./model.ts";
+import { deliveries, events, eventType, TOPIC, webhooks } from "./model.ts";
 import { notFound, type Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Work } from "./work.ts";
 
 type Owner = Pick<AccountRecord, "id" | "name">;
 
-export const EVENTS_KEPT = decide("6.events-kept", 10_000, {
-  open: "how long events and their deliveries are kept",
-  why: "an account's newest ones are what a person looks at; what is still to be sent is kept whatever its age",
-});
-
-const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(
-  decide("6.events-without-account", ["user.interaction"], {
-    open: "which events carry the account",
-    why: "the examples show it in app.deployed and leave it out of user.interaction; the rest follow app.deployed",
-  }),
-);
-
-/** Which operation tells which event. */
-export const EMITS = decide(
-  "6.emitted-by",
-  {
-    createApp: "app.created",
-    changeApp: "app.updated",
-    deploy: "app.deployed",
-    removeApp: "app.deleted",
-    process: "data.processed",
-    interact: "user.interaction",
-  },
-  {
-    open: "the operations that emit each event",
-    why: "one each, in the commit of the change, so that there is never one without the other; what changes nothing tells nothing",
-  },
-);
+const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(decide("6.events-without-account"));
 
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
 export async function recordEvent(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
-  const event = newEvent(w, account, type, object, { listed_in: account.id, sample_of: null });
-  await w.tx.put(events, event);
-  for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span))) {
-    if (!webhook.active || !webhook.events.includes(type)) continue;
-    await w.tx.put(deliveries, newDelivery(w, webhook, event));
-    w.due.webhooks.push(webhook.id);
-  }
-  w.due.sweeps.push(account.id);
+  const event = await putEvent(w, account, type, object, { listed_in: account.id, sample_of: null });
+  for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span)))
+    if (webhook.active && webhook.events.includes(type)) await putDelivery(w.tx, newDelivery(w, webhook, event));
   return event;
 }
 
 /** The event of a test delivery: real in form, listed nowhere. */
-export async function recordSample(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
-  const event = newEvent(w, account, type, object, { listed_in: null, sample_of: account.id });
-  await w.tx.put(events, event);
-  w.due.sweeps.push(account.id);
-  return event;
-}
+export const recordSample = (w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> =>
+  putEvent(w, account, type, object, { listed_in: null, sample_of: account.id });
 
-type Shown = Pick<EventRecord, "listed_in" | "sample_of">;
-
-function newEvent(
+async function putEvent(
   w: Work,
   { id: account_id, name }: Owner,
   type: EventType,
   object: object,
-  shown: Shown,
-): EventRecord {
+  shown: Pick<EventRecord, "listed_in" | "sample_of">,
+): Promise<EventRecord> {
   const id = w.ids.next("evt_");
-  const owner = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name };
-  const body = JSON.stringify({ id, type, created: w.at, data: { object }, account: owner });
-  const { listed_in, sample_of } = shown;
-  return { id, type, created: w.at, body, account_id, listed_in, sample_of, request_id: w.cause };
+  const account = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name };
+  const body = JSON.stringify({ id, type, created: w.at, data: { object }, account });
+  const event = { id, type, created: w.at, body, account_id, ...shown, request_id: w.cause };
+  await w.tx.put(events, event);
+  w.tx.tell(TOPIC.event, id);
+  w.tx.tell(TOPIC.events, account_id);
+  return event;
 }
 
 /** The query of GET /events. */

@@ -1,43 +1,25 @@
 // What users do in a deployed app (spec part 6, user.interaction): reported by a client or by the app's own page, recorded
 // as an event and nothing else.
-import { decide } from "../kit/decisions.ts";
-import { anyOf, type Infer, nullable, number, object, text, withDefault } from "../kit/schema.ts";
+import { type Infer, nullable, object, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
-import { EMITS, recordEvent } from "./events.ts";
+import { recordEvent } from "./events.ts";
 import type { EventRecord } from "./model.ts";
 import { Refusal } from "./refusal.ts";
 import type { Unit } from "./work.ts";
 
-const RULES = decide(
-  "2.interaction-request",
-  {
-    user_id: { min: 1, max: 200 },
-    interaction_type: { min: 1, max: 64 },
-    chart_id: { max: 200 },
-    value: { max: 1_000 },
-  },
-  {
-    open: "how a client reports what a user did, and what it may say",
-    why: "the members of the event that is shown; the user may be anybody, and any type is taken, since one value is only an observed one",
-  },
-);
-
-const coordinate = withDefault(
-  nullable(anyOf<string | number>([text(RULES.value), number], "must be a string, a number or null")),
-  null,
-);
+const coordinate = withDefault(nullable(orNumber(text({ max: 1_000 }))), null);
+/** The user may be anybody, and any type is taken, since the one that is shown is only an observed one. */
 export const interaction = object({
-  user_id: text(RULES.user_id),
-  interaction_type: text(RULES.interaction_type),
-  chart_id: withDefault(nullable(text(RULES.chart_id)), null),
+  user_id: text({ min: 1, max: 200 }),
+  interaction_type: text({ min: 1, max: 64 }),
+  chart_id: withDefault(nullable(text({ max: 200 })), null),
   data_point: withDefault(nullable(object({ x: coordinate, y: coordinate, category: coordinate })), null),
 });
 
 /** Records that a user did something in the app. */
-export const interact = (unit: Unit, caller: Caller, appId: string, done: Infer<typeof interaction>) =>
+export const interact = (unit: Unit, caller: Caller, app_id: string, done: Infer<typeof interaction>) =>
   unit.transact<EventRecord>(async (w) => {
-    const app = await getApp(w.tx, caller, appId);
-    if (app instanceof Refusal) return app;
-    return recordEvent(w, caller.account, EMITS.interact, { app_id: appId, ...done });
+    const app = await getApp(w.tx, caller, app_id);
+    return app instanceof Refusal ? app : recordEvent(w, caller.account, "user.interaction", { app_id, ...done });
   });

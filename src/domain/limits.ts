@@ -1,17 +1,9 @@
 // The rate limit (spec part 8: there is one, exceeding it is a 403; contract part 8: its values). Counted per account in
 // fixed windows that start with the account's first request, in memory: a restart begins a new window.
+import { decide } from "../decisions.ts";
 import type { Clock } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 
-export const RATE_LIMIT = decide("8.rate-limit", 6_000, {
-  open: "the values of the rate limit",
-  why: "a hundred requests a second for a minute: no ordinary client meets it, a runaway loop does",
-});
-
-export const RATE_WINDOW_S = decide("8.rate-window", 60, {
-  open: "the window of the rate limit",
-  why: "a fixed minute can be explained in one sentence and tested with one jump of the clock",
-});
+export const { requests: RATE_LIMIT, window_s: RATE_WINDOW_S } = decide("8.rate-limit");
 
 export interface Rate {
   readonly remaining: number;
@@ -20,37 +12,19 @@ export interface Rate {
   readonly exceeded: boolean;
 }
 
-interface Window {
-  ends: number;
-  count: number;
-}
-
 export class RateLimiter {
   readonly #clock: Clock;
   /** Requests per window; null for no limit. */
   readonly limit: number | null;
-  readonly #windows = new Map<string, Window>();
+  readonly #windows = new Map<string, { readonly ends: number; count: number }>();
 
   constructor(clock: Clock, limit: number | null) {
     this.#clock = clock;
     this.limit = limit;
   }
 
-  /** Counts a request. Undefined where there is no limit. */
-  count(accountId: string): Rate | undefined {
-    return this.#rate(accountId, 1);
-  }
-
-  /** The same without counting. */
-  peek(accountId: string): Rate | undefined {
-    return this.#rate(accountId, 0);
-  }
-
-  reset(): void {
-    this.#windows.clear();
-  }
-
-  #rate(accountId: string, cost: 0 | 1): Rate | undefined {
+  /** Counts a request, or only looks where it costs nothing. Undefined where there is no limit. */
+  count(accountId: string, cost: 0 | 1 = 1): Rate | undefined {
     if (this.limit === null) return undefined;
     const now = this.#clock.now();
     let window = this.#windows.get(accountId);
@@ -59,10 +33,12 @@ export class RateLimiter {
       this.#windows.set(accountId, window);
     }
     window.count += cost;
-    return {
-      remaining: Math.max(this.limit - window.count, 0),
-      reset_s: Math.ceil((window.ends - now) / 1_000),
-      exceeded: window.count > this.limit,
-    };
+    const { ends, count } = window;
+    const remaining = Math.max(this.limit - count, 0);
+    return { remaining, reset_s: Math.ceil((ends - now) / 1_000), exceeded: count > this.limit };
+  }
+
+  reset(): void {
+    this.#windows.clear();
   }
 }

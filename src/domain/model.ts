@@ -1,19 +1,7 @@
 // The records that the service keeps (spec part 2; contract part 2) and the lists they are read by. A record holds the
 // resource's own fields and, behind them, what only the server needs; `views` in http/ names what goes out.
-import { decide } from "../kit/decisions.ts";
 import { oneOf } from "../kit/schema.ts";
-import { oauthCollections } from "./oauth/model.ts";
-import { type AnyCollection, collection } from "./store.ts";
-
-/** How the ids begin for which the specification shows no prefix; `app_`, `dep_`, `evt_` and `acc_` are its own. */
-export const PREFIX = decide(
-  "2.id-prefixes",
-  { dataSource: "ds_", user: "usr_", webhook: "wh_", delivery: "dlv_", apiKey: "key_", oauthClient: "cli_" },
-  {
-    open: "the identifiers of webhooks, data sources, users and what this server adds",
-    why: "in the style of those that are shown: an id says what it belongs to, wherever it is pasted",
-  },
-);
+import { collection, type Stored } from "./store.ts";
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -30,20 +18,13 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 export const eventType = oneOf(EVENT_TYPES);
 
-export const DELIVERY_STATUSES = decide("3.delivery-statuses", ["pending", "succeeded", "failed", "cancelled"], {
-  open: "the values of the delivery status that the log shows",
-  why: "still to be sent, arrived, given up, or no longer wanted because the webhook was deleted or switched off",
-});
+export const DELIVERY_STATUSES = ["pending", "succeeded", "failed", "cancelled"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-export const ACCOUNT_STATES = decide("3.account-states", ["active", "limited", "suspended"], {
-  open: "the states of an account, which the causes of 403 only hint at",
-  why: "limited and suspended are the two that the failure causes name; active is the rest",
-});
+export const ACCOUNT_STATES = ["active", "limited", "suspended"] as const;
 export type AccountState = (typeof ACCOUNT_STATES)[number];
 
-export interface AccountRecord {
-  readonly id: string;
+export interface AccountRecord extends Stored {
   readonly name: string;
   readonly state: AccountState;
 }
@@ -53,23 +34,27 @@ export const accounts = collection<AccountRecord & { readonly all: "accounts" }>
   indexes: { all: { by: ["all"] } },
 });
 
-export interface AppRecord {
-  readonly id: string;
+/** What an account made, and what it can change afterwards. */
+interface Made extends Stored {
+  readonly created_at: string;
+  readonly account_id: string;
+}
+interface Changeable extends Made {
+  readonly updated_at: string;
+}
+
+export interface AppRecord extends Changeable {
   readonly title: string;
   readonly description: string;
   readonly theme: string;
   readonly public: boolean;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly account_id: string;
 }
 export const apps = collection<AppRecord>()({
   name: "apps",
   indexes: { account: { by: ["account_id"] }, account_public: { by: ["account_id", "public"] } },
 });
 
-export interface DeploymentRecord {
-  readonly id: string;
+export interface DeploymentRecord extends Stored {
   readonly app_id: string;
   readonly name: string;
   readonly environment: string;
@@ -88,15 +73,17 @@ export const deployments = collection<DeploymentRecord>()({
   unique: { live: ["app_id", "live_in"] },
 });
 
-/** A deployment that went with its app: nothing is left but that its address once led somewhere. */
-export const goneDeployments = collection<{ readonly id: string }>()({ name: "gone_deployments" });
+/**
+ * A deployment that went with its app: nothing is left but that its address once led somewhere. Records made before they
+ * were counted name no account; they stand in no list and stay.
+ */
+export const goneDeployments = collection<Stored & { readonly account_id?: string }>()({
+  name: "gone_deployments",
+  indexes: { account: { by: ["account_id"] } },
+});
 
 /** Which app holds a custom domain; the id is the host name. */
-export interface DomainRecord {
-  readonly id: string;
-  readonly app_id: string;
-}
-export const domains = collection<DomainRecord>()({ name: "domains" });
+export const domains = collection<Stored & { readonly app_id: string }>()({ name: "domains" });
 
 export const COLUMN_TYPES = ["string", "number", "boolean", "datetime"] as const;
 export interface Column {
@@ -105,8 +92,7 @@ export interface Column {
 }
 export type Cell = string | number | boolean | null;
 
-export interface DataSourceRecord {
-  readonly id: string;
+export interface DataSourceRecord extends Changeable {
   readonly name: string;
   readonly type: "json" | "csv";
   readonly app_id: string | null;
@@ -114,9 +100,6 @@ export interface DataSourceRecord {
   readonly columns: readonly Column[] | null;
   readonly row_count: number | null;
   readonly error: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly account_id: string;
 }
 export const dataSources = collection<DataSourceRecord>()({
   name: "data_sources",
@@ -124,8 +107,7 @@ export const dataSources = collection<DataSourceRecord>()({
 });
 
 /** What was sent (`raw`, until processed) and what became of it (`rows`); the id is the data source's. */
-export interface DataRecord {
-  readonly id: string;
+export interface DataRecord extends Stored {
   readonly raw: string | readonly { readonly [column: string]: Cell }[] | null;
   readonly rows: readonly (readonly Cell[])[];
   /** The request that sent it, for the trace of the event that follows. */
@@ -133,14 +115,10 @@ export interface DataRecord {
 }
 export const dataContents = collection<DataRecord>()({ name: "data_contents" });
 
-export interface UserRecord {
-  readonly id: string;
+export interface UserRecord extends Changeable {
   readonly email: string;
   readonly name: string;
   readonly permissions: readonly Scope[];
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly account_id: string;
   readonly email_key: string;
   readonly is_admin: boolean;
 }
@@ -154,13 +132,10 @@ export const users = collection<UserRecord>()({
   unique: { email: ["account_id", "email_key"] },
 });
 
-export interface ApiKeyRecord {
-  readonly id: string;
+export interface ApiKeyRecord extends Made {
   readonly name: string;
   readonly last_four: string;
-  readonly created_at: string;
   readonly last_used_at: string | null;
-  readonly account_id: string;
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
 }
@@ -170,14 +145,11 @@ export const apiKeys = collection<ApiKeyRecord>()({
   unique: { hash: ["hash"] },
 });
 
-export interface OAuthClientRecord {
-  readonly id: string;
+export interface OAuthClientRecord extends Made {
   readonly name: string;
   readonly redirect_uris: readonly string[];
   readonly scopes: readonly Scope[];
   readonly public: boolean;
-  readonly created_at: string;
-  readonly account_id: string;
   /** SHA-256 of the client secret, hexadecimal; null for a public client. */
   readonly secret_hash: string | null;
 }
@@ -187,8 +159,7 @@ export const oauthClients = collection<OAuthClientRecord>()({
 });
 
 /** A one-time link that signs a user in; the id is the SHA-256 of its token, hexadecimal. */
-export interface SignInRecord {
-  readonly id: string;
+export interface SignInRecord extends Stored {
   readonly user_id: string;
   readonly expires_at: string;
   readonly all: "sign_ins";
@@ -198,29 +169,26 @@ export const signIns = collection<SignInRecord>()({
   indexes: { expiry: { by: ["all"], order: "expires_at" }, user: { by: ["user_id"] } },
 });
 
-export interface WebhookRecord {
-  readonly id: string;
+export interface WebhookRecord extends Changeable {
   readonly url: string;
   readonly events: readonly EventType[];
   readonly active: boolean;
   readonly disabled_reason: "gone" | "failing" | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly account_id: string;
   readonly secret: string;
   /** The secret before the last change, and until when `webhook-signature` carries it too. */
   readonly old_secret: string | null;
   readonly old_secret_until: string | null;
   /** Since when no attempt has succeeded: the first failure after the last success; null while all is well. */
   readonly failing_since: string | null;
+  /** How often it was switched off, where it was: each time its deliveries begin a new queue. */
+  readonly times_off?: number;
 }
 export const webhooks = collection<WebhookRecord>()({
   name: "webhooks",
   indexes: { account: { by: ["account_id"] } },
 });
 
-export interface EventRecord {
-  readonly id: string;
+export interface EventRecord extends Stored {
   readonly type: EventType;
   readonly created: string;
   /** The envelope as it goes out, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
@@ -268,8 +236,7 @@ export interface Attempt {
   readonly error: AttemptError | null;
 }
 
-export interface DeliveryRecord {
-  readonly id: string;
+export interface DeliveryRecord extends Made {
   readonly webhook_id: string;
   readonly event_id: string;
   readonly event_type: EventType;
@@ -277,8 +244,6 @@ export interface DeliveryRecord {
   readonly attempts: readonly Attempt[];
   /** When the next attempt of the schedule is due; null when none is. */
   readonly next_attempt_at: string | null;
-  readonly created_at: string;
-  readonly account_id: string;
   /** Asked to be sent again and not attempted since. */
   readonly manual: boolean;
   /** A test delivery: sent whatever the webhook subscribes to, once. */
@@ -288,7 +253,7 @@ export interface DeliveryRecord {
    * "2" to be tried again, each followed by the time it is due. Compared as text, the first is the next to go.
    */
   readonly queue: string | null;
-  /** The webhook while something is to be sent, null afterwards. */
+  /** Its webhook's queue when it was queued (see `queueOf`) while something is to be sent, null afterwards. */
   readonly queue_of: string | null;
 }
 export const deliveries = collection<DeliveryRecord>()({
@@ -298,12 +263,12 @@ export const deliveries = collection<DeliveryRecord>()({
     webhook_status: { by: ["webhook_id", "status"] },
     event: { by: ["event_id"] },
     queue: { by: ["queue_of"], order: "queue" },
+    waiting: { by: ["status"], order: "queue" },
   },
 });
 
 /** The kept answer to a request with an Idempotency-Key; the id is a hash of credential and key. */
-export interface IdempotencyRecord {
-  readonly id: string;
+export interface IdempotencyRecord extends Stored {
   /** Hash of method, path and body. */
   readonly fingerprint: string;
   readonly status: number;
@@ -318,29 +283,16 @@ export const idempotency = collection<IdempotencyRecord>()({
 });
 
 /** The service's time when a snapshot was taken; nothing else writes here. */
-export interface ClockRecord {
-  readonly id: string;
-  readonly at: string;
-}
-export const clockRecords = collection<ClockRecord>()({ name: "clock" });
+export const clockRecords = collection<Stored & { readonly at: string }>()({ name: "clock" });
 
-/** All of them, as a store is opened with. */
-export const collections: readonly AnyCollection[] = [
-  accounts,
-  apps,
-  deployments,
-  goneDeployments,
-  domains,
-  dataSources,
-  dataContents,
-  users,
-  apiKeys,
-  oauthClients,
-  signIns,
-  webhooks,
-  events,
-  deliveries,
-  idempotency,
-  clockRecords,
-  ...oauthCollections,
-];
+/** What commits tell (`Tx.tell`), each with the id that is its subject. */
+export const TOPIC = {
+  /** The queue (or webhook) whose deliveries have changed: there may be something to send or to cancel. */
+  queue: "queue",
+  /** The data source that waits to be processed. */
+  data: "data",
+  /** The account that has a new event, and may have more than are kept. */
+  events: "events",
+  event: "event",
+  delivery: "delivery",
+} as const;

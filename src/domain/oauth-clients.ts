@@ -1,30 +1,14 @@
 // The applications that may ask users for access (spec part 5, OAuth 2.0; fields: contract, part 2). The secret of a
 // confidential client is shown in the answer that makes it; only its SHA-256 is kept.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";
 import { flag, type Infer, list, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import { type Caller, sha256 } from "./access.ts";
-import { type Page, pageOf } from "./lists.ts";
-import { type OAuthClientRecord, oauthClients, PREFIX, SCOPES, scope } from "./model.ts";
-import { type Expect, notFound, Refusal } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import { type OAuthClientRecord, oauthClients, SCOPES, scope } from "./model.ts";
+import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
-const RULES = decide(
-  "2.oauth-client-request",
-  {
-    name: { min: 1, max: 200, notBlank: true },
-    redirect_uri: { min: 1, max: 2_000 },
-    redirect_uris: { min: 1, max: 20, distinct: true },
-    scopes: { min: 1, max: SCOPES.length, distinct: true },
-  },
-  {
-    open: "what is said of an OAuth client when it is registered",
-    why: "RFC 9700 2.1: where its users may be sent back, written out, and the most that it may ask for",
-  },
-);
-
-export const redirectUri: Schema<string> = text({ ...RULES.redirect_uri, format: "uri", rule: unfitRedirect });
+export const redirectUri: Schema<string> = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
 
 /** The characters of RFC 3986 behind the scheme. The text goes into Location as it stands, so nothing is repaired here. */
 const WRITTEN_AS_URI = /^https?:\/\/[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
@@ -43,9 +27,9 @@ function unfitRedirect(uri: string): string | undefined {
 }
 
 export const oauthClientDraft = object({
-  name: text(RULES.name),
-  redirect_uris: list(redirectUri, RULES.redirect_uris),
-  scopes: list(scope, RULES.scopes),
+  name: text({ min: 1, max: decide("8.field-lengths").name, notBlank: true }),
+  redirect_uris: list(redirectUri, { min: 1, max: 20, distinct: true }),
+  scopes: list(scope, { min: 1, max: SCOPES.length, distinct: true }),
   public: withDefault(flag, false),
 });
 
@@ -57,45 +41,25 @@ export interface NewOAuthClient {
 
 const SECRET_BYTES = 32;
 
-export const createOAuthClient = (unit: Unit, caller: Caller, draft: Infer<typeof oauthClientDraft>) =>
+const own = owned(oauthClients, "OAuth client");
+export const { get: getOAuthClient, list: listOAuthClients, remove: removeOAuthClient } = own;
+
+type ClientDraft = Infer<typeof oauthClientDraft>;
+
+export const createOAuthClient = (unit: Unit, caller: Caller, draft: ClientDraft) =>
   unit.transact<NewOAuthClient>((w) => addOAuthClient(w, caller.account.id, draft));
 
 /** Makes a client; `given` are an id and a secret that a seed brings along. */
 export async function addOAuthClient(
   w: Work,
-  accountId: string,
-  { name, redirect_uris, scopes, public: isPublic }: Infer<typeof oauthClientDraft>,
+  account_id: string,
+  draft: ClientDraft,
   given: { readonly id?: string | undefined; readonly secret?: string | undefined } = {},
 ): Promise<NewOAuthClient> {
-  const secret = isPublic ? null : (given.secret ?? w.ids.secret(SECRET_BYTES));
-  const record: OAuthClientRecord = {
-    id: given.id ?? w.ids.next(PREFIX.oauthClient),
-    name,
-    redirect_uris,
-    scopes,
-    public: isPublic,
-    created_at: w.at,
-    account_id: accountId,
-    secret_hash: secret === null ? null : sha256(secret),
-  };
+  const secret = draft.public ? null : (given.secret ?? w.ids.secret(SECRET_BYTES));
+  const id = given.id ?? w.ids.next("cli_");
+  const secret_hash = secret === null ? null : sha256(secret);
+  const record = { id, ...draft, created_at: w.at, account_id, secret_hash };
   await w.tx.put(oauthClients, record);
   return { record, secret };
 }
-
-export async function getOAuthClient(reader: Reader, caller: Caller, id: string): Promise<OAuthClientRecord | Refusal> {
-  const client = await reader.get(oauthClients, id);
-  return client?.account_id === caller.account.id ? client : notFound("OAuth client");
-}
-
-export const listOAuthClients = (reader: Reader, caller: Caller, span: Span): Promise<Page<OAuthClientRecord>> =>
-  pageOf(reader, oauthClients, "account", [caller.account.id], span);
-
-export const removeOAuthClient = (unit: Unit, caller: Caller, id: string, expect: Expect<OAuthClientRecord>) =>
-  unit.transact<null>(async (w) => {
-    const client = await getOAuthClient(w.tx, caller, id);
-    if (client instanceof Refusal) return client;
-    const unmet = expect(client);
-    if (unmet) return unmet;
-    await w.tx.remove(oauthClients, id);
-    return null;
-  });

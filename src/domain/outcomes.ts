@@ -1,18 +1,12 @@
 // What an attempt changes (contract, part 6): the delivery's log and state, and whether its webhook still works. The one
 // place where a webhook is switched off by what its receiver answers.
-import { duration, type Instant, instant, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
-import { afterAttempt, cancelPending, GONE, settle, succeeded } from "./deliveries.ts";
-import { type Attempt, type DeliveryRecord, deliveries, type WebhookRecord, webhooks } from "./model.ts";
+import { type Instant, instant, iso } from "../kit/clock.ts";
+import { afterAttempt, GONE, leavingQueue, putDelivery, settle, succeeded } from "./deliveries.ts";
+import { type Attempt, deliveries, type WebhookRecord, webhooks } from "./model.ts";
 import type { Tx } from "./store.ts";
 
-const FAILING_MS =
-  duration(
-    decide("6.failing-webhook", "5d", {
-      open: "what becomes of a webhook whose endpoint never answers with success",
-      why: "after five days without one it is switched off and says so, and can be switched on again",
-    }),
-  ) ?? 0;
+/** Five days without one success: the webhook is switched off, says so, and can be switched on again. */
+const FAILING_MS = 5 * 86_400_000;
 
 export interface Made {
   readonly deliveryId: string;
@@ -23,21 +17,18 @@ export interface Made {
   readonly retryAt: string | null;
 }
 
-/** Writes the attempt and all that follows from it; answers the delivery, undefined where it is no longer kept. */
-export async function recordAttempt(tx: Tx, made: Made, now: Instant): Promise<DeliveryRecord | undefined> {
+/** Writes the attempt and all that follows from it; nothing where the delivery is no longer kept. */
+export async function recordAttempt(tx: Tx, made: Made, now: Instant): Promise<void> {
   const delivery = await tx.get(deliveries, made.deliveryId);
-  if (!delivery) return undefined;
+  if (!delivery) return;
   const after = afterAttempt(delivery, made.attempt, made.retryAt);
   if (after.queue === null) await settle(tx, after);
-  else await tx.put(deliveries, after);
+  else await putDelivery(tx, after);
   const webhook = await tx.get(webhooks, delivery.webhook_id);
-  if (webhook?.url !== made.url) return after;
+  if (webhook?.url !== made.url) return;
   const judged = judge(webhook, made.attempt, now);
-  if (judged === webhook) return after;
-  await tx.put(webhooks, judged);
-  if (judged.active === webhook.active) return after;
-  await cancelPending(tx, webhook.id);
-  return tx.get(deliveries, made.deliveryId);
+  if (judged === webhook) return;
+  await tx.put(webhooks, judged.active === webhook.active ? judged : leavingQueue(tx, judged));
 }
 
 /** The webhook in the light of an attempt; the same object where nothing changes. */

@@ -1,6 +1,5 @@
 // Every way in which the service says no, as one closed union. A refusal is a value that a function answers, never an
 // exception; what HTTP status it becomes is known to http/problem alone (spec part 7; contract part 7).
-import { decide } from "../kit/decisions.ts";
 import type { Scope } from "./model.ts";
 
 export interface FieldError {
@@ -48,13 +47,7 @@ export class Refusal {
 export const refuse = (reason: Reason): Refusal => new Refusal(reason);
 
 /** What another account owns does not exist: the same words as for an id that never was. */
-export const notFound = (what: string): Refusal =>
-  refuse({ code: MISSING_OR_FOREIGN, detail: `There is no such ${what}.` });
-
-const MISSING_OR_FOREIGN = decide("4.tenants", "not_found", {
-  open: "what is answered for a resource of another account",
-  why: "a 403 would tell that the id exists; so does any other word than those for an id that never was",
-});
+export const notFound = (what: string): Refusal => refuse({ code: "not_found", detail: `There is no such ${what}.` });
 
 export const invalidField = (pointer: string, detail: string): Refusal =>
   refuse({ code: "validation_failed", errors: [{ pointer, detail }] });

@@ -1,7 +1,6 @@
 // What a fresh server starts with (contract, part 1): one account with its owner and one key, or what a seed says. A
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
 
-import { decide } from "../kit/decisions.ts";
 import {
   type Fault,
   type Infer,
@@ -18,7 +17,7 @@ import { addAccount, OWNER_EMAIL } from "./account.ts";
 import { addApiKey, apiKeyDraft, pinnedKey } from "./api-keys.ts";
 import { addApp, appDraft } from "./apps.ts";
 import { addDataSource, type DataSourceDraft, dataSourceDraft } from "./data-sources.ts";
-import { ACCOUNT_STATES, type AccountRecord, PREFIX } from "./model.ts";
+import { ACCOUNT_STATES, type AccountRecord } from "./model.ts";
 import { addOAuthClient, oauthClientDraft } from "./oauth-clients.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { addUser, userDraft } from "./users.ts";
@@ -26,10 +25,8 @@ import { addWebhook, type webhookDraft } from "./webhooks.ts";
 import type { Unit, Work } from "./work.ts";
 
 const ITEMS_MAX = 100_000;
-const ACCOUNT_NAME = decide("1.first-account", "Example account", {
-  open: "what a fresh server holds",
-  why: "something to sign in to and a key that works: the first request succeeds without preparation",
-});
+/** Something to sign in to and a key that works: the first request succeeds without preparation. */
+const ACCOUNT_NAME = "Example account";
 export const FIRST_KEY = "Start-up key";
 
 const idWith = (prefix: string) =>
@@ -48,7 +45,7 @@ const dataSourceSeed: Schema<{ readonly id: string | undefined; readonly draft: 
   check(value, path, faults) {
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     const { id, ...draft } = isObject ? { id: undefined, ...value } : { id: undefined };
-    const given = id === undefined ? undefined : idWith(PREFIX.dataSource).check(id, [...path, "id"], faults);
+    const given = id === undefined ? undefined : idWith("ds_").check(id, [...path, "id"], faults);
     return { id: given, draft: dataSourceDraft.check(isObject ? draft : value, path, faults) };
   },
 };
@@ -63,7 +60,7 @@ export const seedSchema = (webhook: ReturnType<typeof webhookDraft>): Schema<See
     check(value, path, faults) {
       const before = faults.length;
       const seed = members.check(value, path, faults);
-      if (faults.length === before) faults.push(...repeats(seed), ...unfitTogether(seed));
+      if (faults.length === before) faults.push(...clashes(seed));
       return seed;
     },
   };
@@ -77,13 +74,13 @@ const seedMembers = (webhook: ReturnType<typeof webhookDraft>) =>
         name: text({ min: 1, max: 200, notBlank: true }),
         state: withDefault(oneOf(ACCOUNT_STATES), "active"),
         api_keys: many(object({ name: apiKeyDraft.members.name, key: pinnedKey })),
-        users: many(object({ id: idWith(PREFIX.user), ...userDraft.members })),
+        users: many(object({ id: idWith("usr_"), ...userDraft.members })),
         oauth_clients: many(
-          object({ id: idWith(PREFIX.oauthClient), client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
+          object({ id: idWith("cli_"), client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
         ),
         apps: many(object({ id: idWith("app_"), ...appDraft.members })),
         data_sources: many(dataSourceSeed),
-        webhooks: many(object({ id: idWith(PREFIX.webhook), ...webhook.members })),
+        webhooks: many(object({ id: idWith("wh_"), ...webhook.members })),
       }),
       { min: 1, max: ITEMS_MAX },
     ),
@@ -91,128 +88,83 @@ const seedMembers = (webhook: ReturnType<typeof webhookDraft>) =>
 export type Seed = Infer<ReturnType<typeof seedMembers>>;
 type AccountSeed = Seed["accounts"][number];
 
-const WITH_IDS = decide("1.seed", ["users", "oauth_clients", "apps", "data_sources", "webhooks"], {
-  open: "how a server starts with something in it, and what of that may bring its own id",
-  why: "the members are those of the create bodies; with ids of its own a test can name what it will find",
-});
+/** What may bring its own id, so that a test can name what it will find. */
+const WITH_IDS = ["users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
 
-/** What may stand once in the whole seed and stands there again: an id would replace the record before it. */
-function repeats(seed: Seed): Fault[] {
-  const faults: Fault[] = [];
+/** What no schema of one member sees: what stands twice (an id would replace the record before it), or ill together. */
+function* clashes(seed: Seed): Generator<Fault> {
   const firstAt = new Map<string, Fault["path"]>();
-  const once = (what: "id" | "key" | "e-mail address", value: string | undefined, path: Fault["path"]) => {
-    if (value === undefined) return;
+  function* once(what: "id" | "key" | "e-mail address", value: string | undefined, path: Fault["path"]) {
     const before = firstAt.get(`${what} ${value}`);
-    if (before === undefined) firstAt.set(`${what} ${value}`, path);
-    else faults.push({ path, detail: `is the same ${what} as ${pointer(before)}` });
-  };
-  seed.accounts.forEach((account, at) => {
-    once("id", account.id, ["accounts", at, "id"]);
-    account.api_keys.forEach(({ key }, n) => {
-      once("key", key, ["accounts", at, "api_keys", n, "key"]);
-    });
-    account.users.forEach(({ email }, n) => {
-      once("e-mail address", `${at} ${email.toLowerCase()}`, ["accounts", at, "users", n, "email"]);
-    });
+    if (value !== undefined && before) yield { path, detail: `is the same ${what} as ${pointer(before)}` };
+    if (value !== undefined && !before) firstAt.set(`${what} ${value}`, path);
+  }
+  for (const [at, account] of seed.accounts.entries()) {
+    const here = ["accounts", at];
+    yield* once("id", account.id, [...here, "id"]);
+    for (const [n, { key }] of account.api_keys.entries()) yield* once("key", key, [...here, "api_keys", n, "key"]);
+    for (const [n, { email }] of account.users.entries())
+      yield* once("e-mail address", `${at} ${email.toLowerCase()}`, [...here, "users", n, "email"]);
     for (const list of WITH_IDS)
-      account[list].forEach(({ id }, n) => {
-        once("id", id, ["accounts", at, list, n, "id"]);
-      });
-  });
-  return faults;
-}
-
-/** Members that are right each by itself, but not beside the others of their account. */
-function unfitTogether(seed: Seed): Fault[] {
-  return seed.accounts.flatMap((account, at) => {
+      for (const [n, { id }] of account[list].entries()) yield* once("id", id, [...here, list, n, "id"]);
     const apps = new Set(account.apps.map(({ id }) => id));
-    const sources = account.data_sources.map(({ draft: { app_id } }, n): Fault[] => {
-      const detail = "must be the id of one of the apps of this account, or null";
-      return app_id === null || apps.has(app_id)
-        ? []
-        : [{ path: ["accounts", at, "data_sources", n, "app_id"], detail }];
-    });
-    const clients = account.oauth_clients.map((client, n): Fault[] => {
-      const detail = "must not be given where public is true";
-      return client.public && client.client_secret !== undefined
-        ? [{ path: ["accounts", at, "oauth_clients", n, "client_secret"], detail }]
-        : [];
-    });
-    return [...sources, ...clients].flat();
-  });
+    for (const [n, { draft }] of account.data_sources.entries())
+      if (draft.app_id !== null && !apps.has(draft.app_id))
+        yield { path: [...here, "data_sources", n, "app_id"], detail: FOREIGN_APP };
+    for (const [n, client] of account.oauth_clients.entries())
+      if (client.public && client.client_secret !== undefined)
+        yield {
+          path: [...here, "oauth_clients", n, "client_secret"],
+          detail: "must not be given where public is true",
+        };
+  }
 }
 
-export const DEFAULT_SEED: Seed = {
-  accounts: [
-    {
-      id: undefined,
-      name: ACCOUNT_NAME,
-      state: "active",
-      api_keys: [],
-      users: [],
-      oauth_clients: [],
-      apps: [],
-      data_sources: [],
-      webhooks: [],
-    },
-  ],
-};
+const FOREIGN_APP = "must be the id of one of the apps of this account, or null";
 
-export interface Planted {
+export const DEFAULT_SEED = { accounts: [{ name: ACCOUNT_NAME }] };
+
+interface Planted {
   readonly account: AccountRecord;
-  /** The first key of the first account, in clear. */
+  /** The first key of the account, in clear. */
   readonly key: string;
 }
 
 /** Writes the whole seed in one transaction. `key` is the first key of the first account; made where nobody gives one. */
 export const plant = (unit: Unit, seed: Seed, key: string | undefined) =>
   unit.transact<Planted>(async (w) => {
-    const elsewhere = seed.accounts.findIndex(
-      ({ api_keys }, at) => at > 0 && api_keys.some((each) => each.key === key),
-    );
-    if (elsewhere > 0)
-      return invalidField(
-        pointer(["accounts", elsewhere, "api_keys"]),
-        "holds the key that is pinned for the first account",
-      );
     let first: Planted | undefined;
     for (const [at, planned] of seed.accounts.entries()) {
-      const account = await addAccount(w, planned.name, planned.state, planned.id);
-      const held = await plantKeys(w, account.id, planned, at === 0 ? key : undefined);
-      const refused = await plantAccount(w, account.id, planned);
-      if (refused) return refused;
-      first ??= { account, key: held };
+      if (at > 0 && planned.api_keys.some((each) => each.key === key))
+        return invalidField(
+          pointer(["accounts", at, "api_keys"]),
+          "holds the key that is pinned for the first account",
+        );
+      const planted = await plantAccount(w, planned, at === 0 ? key : undefined);
+      if (planted instanceof Refusal) return planted;
+      first ??= planted;
     }
     return first ?? invalidField("#/accounts", "must not be empty");
   });
 
-/** Answers the account's first key in clear. */
-async function plantKeys(
-  w: Work,
-  accountId: string,
-  planned: AccountSeed,
-  pinned: string | undefined,
-): Promise<string> {
+async function plantAccount(w: Work, planned: AccountSeed, pinned: string | undefined): Promise<Planted | Refusal> {
+  const account = await addAccount(w, planned.name, planned.state, planned.id);
   const given = [...(pinned === undefined ? [] : [{ name: FIRST_KEY, key: pinned }]), ...planned.api_keys];
   const [first, ...more] = given;
-  const { key } = await addApiKey(w, accountId, first?.name ?? FIRST_KEY, first?.key);
-  for (const other of more) if (other.key !== key) await addApiKey(w, accountId, other.name, other.key);
-  return key;
-}
-
-async function plantAccount(w: Work, accountId: string, planned: AccountSeed): Promise<Refusal | undefined> {
+  const { key } = await addApiKey(w, account.id, first?.name ?? FIRST_KEY, first?.key);
+  for (const other of more) if (other.key !== key) await addApiKey(w, account.id, other.name, other.key);
   const owner = { id: undefined, email: OWNER_EMAIL, name: "Owner", permissions: ["admin"] as const };
   for (const { id, ...user } of planned.users.length > 0 ? planned.users : [owner]) {
-    const added = await addUser(w, accountId, user, id);
+    const added = await addUser(w, account.id, user, id);
     if (added instanceof Refusal) return added;
   }
   for (const { id, client_secret: secret, ...client } of planned.oauth_clients)
-    await addOAuthClient(w, accountId, client, { id, secret });
-  for (const { id, ...app } of planned.apps) await addApp(w, accountId, app, id);
+    await addOAuthClient(w, account.id, client, { id, secret });
+  for (const { id, ...app } of planned.apps) await addApp(w, account.id, app, id);
   for (const { id, draft } of planned.data_sources) {
-    const added = await addDataSource(w, accountId, draft, id);
+    const added = await addDataSource(w, account.id, draft, id);
     if (added instanceof Refusal) return added;
   }
-  for (const { id, ...webhook } of planned.webhooks) await addWebhook(w, accountId, webhook, id);
-  return undefined;
+  for (const { id, ...webhook } of planned.webhooks) await addWebhook(w, account.id, webhook, id);
+  return { account, key };
 }

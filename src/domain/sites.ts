@@ -1,6 +1,5 @@
 // Which deployed app an address leads to (spec part 2: url and custom_domain of a deployment; contract, parts 1 and 3), and
 // who may see it. How it looks is not known here.
-import { decide } from "../kit/decisions.ts";
 import { allows } from "./access.ts";
 import {
   type AccountRecord,
@@ -9,7 +8,6 @@ import {
   apps,
   type DeploymentRecord,
   deployments,
-  domains,
   goneDeployments,
 } from "./model.ts";
 import type { SignedIn } from "./sessions.ts";
@@ -41,9 +39,9 @@ export async function siteOf(reader: Reader, deploymentId: string): Promise<Site
 
 /** The site under a custom domain: the newest where the app has several live deployments under it. */
 export async function siteAt(reader: Reader, host: string): Promise<Site | undefined> {
-  if ((await reader.get(domains, host)) === undefined) return undefined;
   const count = await reader.count(deployments, "live_domain", [host]);
-  const [deployment] = await reader.page(deployments, "live_domain", [host], { offset: count - 1, limit: 1 });
+  const newest = { offset: Math.max(count - 1, 0), limit: 1 };
+  const [deployment] = await reader.page(deployments, "live_domain", [host], newest);
   return deployment && whole(reader, deployment);
 }
 
@@ -53,15 +51,10 @@ async function whole(reader: Reader, deployment: DeploymentRecord): Promise<Site
   return app && account && { deployment, app, account };
 }
 
-const VIEWERS = decide("2.private-app-viewers", "read:apps", {
-  open: "who sees a deployed app that is not public",
-  why: "whoever may read the app through the API may look at it, too; its charts are part of it",
-});
-
-/** Whether the app is shown; where nobody is signed in, signing in may help. */
+/** Whoever may read the app through the API may look at it, too. Where nobody is signed in, signing in may help. */
 export function mayView({ app }: Site, signedIn: SignedIn | undefined): "yes" | "sign in" | "not yours" | "no" {
   if (app.public) return "yes";
   if (signedIn === undefined) return "sign in";
   if (signedIn.account.id !== app.account_id) return "not yours";
-  return allows(new Set(signedIn.user.permissions), VIEWERS) ? "yes" : "no";
+  return allows(new Set(signedIn.user.permissions), "read:apps") ? "yes" : "no";
 }

@@ -152,4 +152,4 @@ export class UniqueViolation extends Error {
 export const isStoreError = (
   error: unknown,
   name: "StoreRefusal" | "StorageUnavailable" | "UniqueViolation",
-): boolean => error instanceof Error && error.name === name;
+): error is Error => error instanceof Error && error.name === name;

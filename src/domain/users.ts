@@ -1,36 +1,30 @@
 // Users and their permissions (spec part 1; fields and rules: contract, parts 2 and 4). An e-mail address is one user of
 // the account, however it is capitalised, and an account never loses its last admin.
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { type Page, pageOf } from "./lists.ts";
-import { PREFIX, SCOPES, scope, type UserRecord, users } from "./model.ts";
-import { type Expect, notFound, Refusal, refuse } from "./refusal.ts";
-import { newSignIn } from "./sign-in.ts";
-import type { Reader, Span, Tx } from "./store.ts";
+import { SCOPES, scope, type UserRecord, users } from "./model.ts";
+import { owned } from "./owned.ts";
+import { Refusal, refuse } from "./refusal.ts";
+import { newSignIn } from "./sessions.ts";
+import type { Tx } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
-
-const RULES = decide(
-  "2.user-request",
-  { email: { min: 3, max: 254 }, name: { max: 200 } },
-  {
-    open: "which fields of a user are required, and how long they may be",
-    why: "the address is what a user is known and signs in by, as long as mail allows; a name is for people",
-  },
-);
+/** C0, DEL and C1: an address stands in the log and on the console. */
+const CONTROL = /\p{Cc}/u;
 
 export const userDraft = object({
-  email: text({ ...RULES.email, pattern: EMAIL, says: "an e-mail address like name@example.com", format: "email" }),
-  name: withDefault(text(RULES.name), ""),
-  permissions: withDefault(
-    list(scope, { max: SCOPES.length, distinct: true }),
-    decide("2.user-permissions", [], {
-      open: "the fields of a user and how permissions are given",
-      why: "the five scopes are the permissions; a new user has none until somebody gives them",
-    }),
-  ),
+  email: text({
+    min: 3,
+    max: 254, // as mail has it
+    pattern: EMAIL,
+    says: "an e-mail address like name@example.com",
+    format: "email",
+    rule: (email) => (CONTROL.test(email) ? "must not contain a control character" : undefined),
+  }),
+  name: withDefault(text({ max: decide("8.field-lengths").name }), ""),
+  permissions: withDefault(list(scope, { max: SCOPES.length, distinct: true }), []),
 });
 export const userChanges = changesOf(userDraft);
 
@@ -42,77 +36,45 @@ export interface NewUser {
 
 const emailKey = (email: string): string => email.toLowerCase();
 
-export const createUser = (unit: Unit, caller: Caller, draft: Infer<typeof userDraft>) =>
+type UserDraft = Infer<typeof userDraft>;
+
+/** What lists and unique keys need. */
+const derived = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
+  email_key: emailKey(email),
+  is_admin: permissions.includes("admin"),
+});
+
+export const createUser = (unit: Unit, caller: Caller, draft: UserDraft) =>
   unit.transact<NewUser>(async (w) => {
     const record = await addUser(w, caller.account.id, draft);
-    if (record instanceof Refusal) return record;
-    return { record, signInToken: await newSignIn(w, record.id) };
+    return record instanceof Refusal ? record : { record, signInToken: await newSignIn(w, record.id) };
   });
 
 export async function addUser(
   w: Work,
-  accountId: string,
-  { email, name, permissions }: Infer<typeof userDraft>,
-  id?: string,
+  account_id: string,
+  draft: UserDraft,
+  id = w.ids.next("usr_"),
 ): Promise<UserRecord | Refusal> {
-  const taken = await emailTaken(w.tx, accountId, email);
+  const taken = await emailTaken(w.tx, account_id, draft.email);
   if (taken) return taken;
-  const record: UserRecord = {
-    id: id ?? w.ids.next(PREFIX.user),
-    email,
-    name,
-    permissions,
-    created_at: w.at,
-    updated_at: w.at,
-    account_id: accountId,
-    email_key: emailKey(email),
-    is_admin: permissions.includes("admin"),
-  };
+  const record = { id, ...draft, created_at: w.at, updated_at: w.at, account_id, ...derived(draft) };
   await w.tx.put(users, record);
   return record;
 }
 
-export async function getUser(reader: Reader, caller: Caller, id: string): Promise<UserRecord | Refusal> {
-  const user = await reader.get(users, id);
-  return user?.account_id === caller.account.id ? user : notFound("user");
+const own = owned(users, "user", { changing, removing: ({ tx }, user) => lastAdmin(tx, user) });
+export const { get: getUser, list: listUsers, change: changeUser, remove: removeUser } = own;
+
+async function changing(w: Work, after: UserRecord, before: UserRecord): Promise<UserRecord | Refusal> {
+  const changed = { ...after, ...derived(after), updated_at: w.at };
+  const renamed = changed.email_key !== before.email_key;
+  return (
+    (renamed ? await emailTaken(w.tx, after.account_id, after.email) : undefined) ??
+    (changed.is_admin ? undefined : await lastAdmin(w.tx, before)) ??
+    changed
+  );
 }
-
-export const listUsers = (reader: Reader, caller: Caller, span: Span): Promise<Page<UserRecord>> =>
-  pageOf(reader, users, "account", [caller.account.id], span);
-
-export const changeUser = (
-  unit: Unit,
-  caller: Caller,
-  id: string,
-  changes: Infer<typeof userChanges>,
-  expect: Expect<UserRecord>,
-) =>
-  unit.transact<UserRecord>(async (w) => {
-    const user = await getUser(w.tx, caller, id);
-    if (user instanceof Refusal) return user;
-    const changed: UserRecord = { ...user, ...changes, updated_at: w.at };
-    const email_key = emailKey(changed.email);
-    const is_admin = changed.permissions.includes("admin");
-    const unmet =
-      (email_key === user.email_key ? undefined : await emailTaken(w.tx, user.account_id, changed.email)) ??
-      (is_admin ? undefined : await lastAdmin(w.tx, user)) ??
-      expect(user);
-    if (unmet) return unmet;
-    if (sameUser(user, changed)) return user;
-    const record = { ...changed, email_key, is_admin };
-    await w.tx.put(users, record);
-    return record;
-  });
-
-export const removeUser = (unit: Unit, caller: Caller, id: string, expect: Expect<UserRecord>) =>
-  unit.transact<null>(async (w) => {
-    const user = await getUser(w.tx, caller, id);
-    if (user instanceof Refusal) return user;
-    const unmet = (await lastAdmin(w.tx, user)) ?? expect(user);
-    if (unmet) return unmet;
-    await w.tx.remove(users, id);
-    return null;
-  });
 
 async function emailTaken(tx: Tx, accountId: string, email: string): Promise<Refusal | undefined> {
   const holder = await tx.find(users, "email", [accountId, emailKey(email)]);
@@ -124,6 +86,3 @@ async function lastAdmin(tx: Tx, user: UserRecord): Promise<Refusal | undefined>
   const admins = await tx.count(users, "account_admin", [user.account_id, true]);
   return admins > 1 ? undefined : refuse({ code: "last_admin" });
 }
-
-const sameUser = (a: UserRecord, b: UserRecord): boolean =>
-  a.email === b.email && a.name === b.name && a.permissions.join() === b.permissions.join();

@@ -1,8 +1,8 @@
-// Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where. What a change means for deliveries
-// that wait is settled in its own transaction; sending is the outbox's. Which URLs are allowed is the delivery layer's to
+// Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where. What waits for one that is
+// deleted or switched off is the outbox's to cancel, as sending is. Which URLs are allowed is the delivery layer's to
 // say and comes in as a function.
-import { duration, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
+import { iso } from "../kit/clock.ts";
 import {
   changesOf,
   flag,
@@ -15,44 +15,14 @@ import {
   withDefault,
 } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { cancelPending } from "./deliveries.ts";
-import { type Page, pageOf } from "./lists.ts";
-import { EVENT_TYPES, type EventType, eventType, PREFIX, type WebhookRecord, webhooks } from "./model.ts";
-import { type Expect, notFound, Refusal } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import { leavingQueue } from "./deliveries.ts";
+import { EVENT_TYPES, eventType, type WebhookRecord, webhooks } from "./model.ts";
+import { owned } from "./owned.ts";
 import type { Unit, Work } from "./work.ts";
 
-const URL_LENGTH_MAX = decide("2.webhook-url-length", 2_048, {
-  open: "size limits of fields",
-  why: "longer addresses are not carried reliably by what lies between",
-});
-
-const EVENTS = decide(
-  "2.webhook-events",
-  { min: 1, max: EVENT_TYPES.length, distinct: true },
-  {
-    open: "how many event types a webhook may name",
-    why: "one that names none would never be sent anything, and naming one twice is a mistake",
-  },
-);
-
-const SECRET_BYTES = decide("2.webhook-secret", 32, {
-  open: "whether a secret is required, and how long it is",
-  why: "who brings none gets one of 256 random bits, shown once; any text from 1 to 255 characters is taken",
-});
-
-const ACTIVE = decide("2.webhook-active-default", true, {
-  open: "whether active is required on create",
-  why: "a webhook is registered to receive something",
-});
-
-const ROTATION_MS =
-  duration(
-    decide("6.secret-rotation", "24h", {
-      open: "what happens to deliveries while a secret is changed",
-      why: "for a day webhook-signature carries both secrets, so that a receiver can change over without a gap",
-    }),
-  ) ?? 0;
+const SECRET_BYTES = 32;
+/** So long `webhook-signature` carries both secrets, so that a receiver can change over without a gap. */
+const ROTATION_MS = 24 * 3_600_000;
 
 /** Answers the rule that refuses a URL, or undefined. */
 export type UrlRule = (url: string) => string | undefined;
@@ -60,10 +30,10 @@ export type UrlRule = (url: string) => string | undefined;
 /** The body of POST /webhooks. */
 export const webhookDraft = (urlRule: UrlRule) =>
   object({
-    url: text({ min: 1, max: URL_LENGTH_MAX, format: "uri", rule: urlRule }),
-    events: list(eventType, EVENTS),
+    url: text({ min: 1, max: decide("8.field-lengths").url, format: "uri", rule: urlRule }),
+    events: list(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
     secret: optional(text({ min: 1, max: 255 })),
-    active: withDefault(flag, ACTIVE),
+    active: withDefault(flag, true),
   });
 export type WebhookDraft = Infer<ReturnType<typeof webhookDraft>>;
 
@@ -78,90 +48,35 @@ export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft) =
   unit.transact<WebhookRecord>((w) => addWebhook(w, caller.account.id, draft));
 
 /** `id` is given by a seed. */
-export async function addWebhook(w: Work, accountId: string, draft: WebhookDraft, id?: string): Promise<WebhookRecord> {
-  const webhook: WebhookRecord = {
-    id: id ?? w.ids.next(PREFIX.webhook),
-    url: draft.url,
-    events: draft.events,
-    active: draft.active,
-    disabled_reason: null,
-    created_at: w.at,
-    updated_at: w.at,
-    account_id: accountId,
-    secret: draft.secret ?? w.ids.secret(SECRET_BYTES),
-    old_secret: null,
-    old_secret_until: null,
-    failing_since: null,
-  };
+export async function addWebhook(
+  w: Work,
+  account_id: string,
+  { secret = w.ids.secret(SECRET_BYTES), ...draft }: WebhookDraft,
+  id = w.ids.next("wh_"),
+): Promise<WebhookRecord> {
+  const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
+  const webhook = { id, ...draft, ...untried, secret, created_at: w.at, updated_at: w.at, account_id };
   await w.tx.put(webhooks, webhook);
   return webhook;
 }
 
-export async function getWebhook(reader: Reader, caller: Caller, id: string): Promise<WebhookRecord | Refusal> {
-  const webhook = await reader.get(webhooks, id);
-  return webhook?.account_id === caller.account.id ? webhook : notFound("webhook");
-}
+const own = owned(webhooks, "webhook", { changing, removing: async (w, webhook) => leavingQueue(w.tx, webhook) });
+export const { get: getWebhook, list: listWebhooks, change: changeWebhook, remove: removeWebhook } = own;
 
-export const listWebhooks = (reader: Reader, caller: Caller, span: Span): Promise<Page<WebhookRecord>> =>
-  pageOf(reader, webhooks, "account", [caller.account.id], span);
-
-/** Changes the fields sent. Switching off cancels what waits; switching on again forgets why it was off. */
-export const changeWebhook = (
-  unit: Unit,
-  caller: Caller,
-  id: string,
-  changes: WebhookChanges,
-  expect: Expect<WebhookRecord>,
-) =>
-  unit.transact<WebhookRecord>(async (w) => {
-    const webhook = await getWebhook(w.tx, caller, id);
-    if (webhook instanceof Refusal) return webhook;
-    const unmet = expect(webhook);
-    if (unmet) return unmet;
-    const changed = withChanges(w, webhook, changes);
-    if (changed === webhook) return webhook;
-    await w.tx.put(webhooks, changed);
-    if (webhook.active && !changed.active) await stopSending(w, id);
-    return changed;
-  });
-
-export const removeWebhook = (unit: Unit, caller: Caller, id: string, expect: Expect<WebhookRecord>) =>
-  unit.transact<null>(async (w) => {
-    const webhook = await getWebhook(w.tx, caller, id);
-    if (webhook instanceof Refusal) return webhook;
-    const unmet = expect(webhook);
-    if (unmet) return unmet;
-    await stopSending(w, id);
-    await w.tx.remove(webhooks, id);
-    return null;
-  });
-
-async function stopSending(w: Work, webhookId: string): Promise<void> {
-  await cancelPending(w.tx, webhookId);
-  w.due.webhooks.push(webhookId);
-}
-
-/** The same object where nothing differs. */
-function withChanges(w: Work, webhook: WebhookRecord, changes: WebhookChanges): WebhookRecord {
-  const { url = webhook.url, events = webhook.events, active = webhook.active, secret = webhook.secret } = changes;
-  const moved = url !== webhook.url;
-  const rotated = secret !== webhook.secret;
-  const switched = active !== webhook.active;
-  if (!moved && !rotated && !switched && sameTypes(events, webhook.events)) return webhook;
+/** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
+async function changing(w: Work, after: WebhookRecord, before: WebhookRecord): Promise<WebhookRecord> {
+  const { url, active, secret } = before;
+  const switched = after.active !== active;
+  const rotated = { old_secret: secret, old_secret_until: iso(w.now + ROTATION_MS) };
   return {
-    ...webhook,
-    url,
-    events,
-    active,
+    ...(active && switched ? leavingQueue(w.tx, after) : after),
     updated_at: w.at,
-    ...(rotated && { secret, old_secret: webhook.secret, old_secret_until: iso(w.now + ROTATION_MS) }),
+    ...(after.secret !== secret && rotated),
     ...(switched && { disabled_reason: null }),
     // Neither a new address nor one that was switched on again answers for the failures before.
-    ...((moved || switched) && { failing_since: null }),
+    ...((switched || after.url !== url) && { failing_since: null }),
   };
 }
-
-const sameTypes = (a: readonly EventType[], b: readonly EventType[]): boolean => a.join() === b.join();
 
 /** The secrets in force, the newest first. */
 export function secretsOf(webhook: WebhookRecord, at: string): readonly string[] {

@@ -1,17 +1,15 @@
 // Disturbed deliveries on command, for tests of receivers (contract, part 10): sent twice, out of order, never, late, or
 // with a signature that does not fit. It stands between the outbox and its sender and touches only what a rule names.
-// The rows of the deliveries are not changed: what a receiver makes of it is recorded as ever.
-import type { Gate } from "../delivery/outbox.ts";
-import type { Outcome, Post, Sender } from "../delivery/sender.ts";
+// A delivery that is late is put off in its row; otherwise what a receiver makes of all this is recorded as ever.
+import { decide } from "../decisions.ts";
+import type { NotNow, Outcome, Post, Sender } from "../delivery/sender.ts";
+import { putOff } from "../domain/deliveries.ts";
 import { type DeliveryRecord, type EventType, eventType } from "../domain/model.ts";
-import type { Clock, Instant } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
+import type { Store } from "../domain/store.ts";
+import { type Clock, type Instant, iso } from "../kit/clock.ts";
 import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
 
-export const EFFECTS = decide("1.chaos-effects", ["duplicate", "reorder", "drop", "delay", "bad_signature"], {
-  open: "how a test of a receiver meets what can go wrong with deliveries",
-  why: "at least once and in no certain order is what the spec promises; these make each of it happen when asked for",
-});
+export const EFFECTS = decide("1.chaos");
 export type Effect = (typeof EFFECTS)[number];
 
 const DELAY_MAX_MS = 86_400_000;
@@ -51,30 +49,33 @@ export const chaosRule: ObjectSchema<ChaosRule> = {
   },
 };
 
-/** An attempt that a rule has fallen on; `until`: not before then. */
+/** An attempt that a rule has fallen on and that has not gone. */
 interface Struck {
   readonly effect: Effect;
-  readonly webhookId: string;
-  until: Instant;
+  /** For the effect delay: not before then. */
+  readonly until: Instant;
 }
 
-/** One that is sent out of order waits for the next to the same webhook, however long that takes. */
-const UNTIL_THE_NEXT_HAS_GONE: Instant = Number.POSITIVE_INFINITY;
+/** A delivery that waits until the next to the same webhook has gone, however long that takes. */
+interface Held extends NotNow {
+  readonly id: string;
+  readonly letGo: () => void;
+}
 
 export interface ChaosParts {
+  readonly store: Store;
   readonly clock: Clock;
   readonly onStrike: (deliveryId: string, attempt: number, effect: Effect) => void;
-  /** Deliveries that were held back may go. */
-  readonly onRelease: () => void;
+  /** Has work done that nobody waits for. */
+  readonly inBackground: (what: string, work: () => Promise<void>) => void;
 }
 
-export class Chaos implements Gate {
+export class Chaos {
   readonly #parts: ChaosParts;
   readonly #armed: { readonly rule: ChaosRule; left: number }[] = [];
   readonly #struck = new Map<string, Struck>();
-  /** The delivery that waits for the next one, by webhook; and which one that is. */
-  readonly #held = new Map<string, Struck>();
-  readonly #overtaking = new Map<string, Struck>();
+  /** By webhook. */
+  readonly #held = new Map<string, Held>();
 
   constructor(parts: ChaosParts) {
     this.#parts = parts;
@@ -86,71 +87,80 @@ export class Chaos implements Gate {
 
   /** Forgets every rule; what is held back may go. */
   clear(): void {
+    const late = [...this.#struck].filter(([, { effect }]) => effect === "delay").map(([id]) => id);
     this.#armed.length = 0;
-    for (const map of [this.#struck, this.#held, this.#overtaking]) map.clear();
-    this.#parts.onRelease();
-  }
-
-  admit(row: DeliveryRecord): void {
-    const held = this.#held.get(row.webhook_id);
-    if (held && this.#struck.get(row.id) !== held) this.#overtaking.set(row.id, held);
-    if (this.#struck.has(row.id)) return;
-    const armed = this.#armed.find(({ rule }) => fits(rule, row) && !(rule.effect === "reorder" && held));
-    if (armed === undefined) return;
-    armed.left -= 1;
-    if (armed.left === 0) this.#armed.splice(this.#armed.indexOf(armed), 1);
-    const { effect, delayMs } = armed.rule;
-    const struck = { effect, webhookId: row.webhook_id, until: this.#parts.clock.now() + delayMs };
-    this.#struck.set(row.id, struck);
-    if (effect !== "reorder") return;
-    struck.until = UNTIL_THE_NEXT_HAS_GONE;
-    this.#held.set(row.webhook_id, struck);
-  }
-
-  until(row: DeliveryRecord): Instant | undefined {
-    return this.#struck.get(row.id)?.until;
-  }
-
-  aside(webhookId: string): number {
-    const now = this.#parts.clock.now();
-    return [...this.#struck.values()].filter((each) => each.webhookId === webhookId && each.until > now).length;
+    this.#struck.clear();
+    for (const { letGo } of this.#held.values()) letGo();
+    this.#held.clear();
+    this.#parts.inBackground("ending delays", async () => {
+      for (const id of late) await this.#putOff(id, this.#parts.clock.now());
+    });
   }
 
   /** The sender that does to each post what was decided for it. */
   around(inner: Sender): Sender {
     return {
-      send: async (post) => {
-        const id = post.headers["X-Service-Delivery"] ?? "";
-        const struck = this.#struck.get(id);
+      send: async (post, delivery) => {
+        const { id, webhook_id, attempts } = delivery;
+        const struck = this.#struck.get(id) ?? this.#strike(delivery);
+        const held = this.#held.get(webhook_id);
+        if (held?.id === id) return held;
+        if (struck && struck.until > this.#parts.clock.now()) {
+          await this.#putOff(id, struck.until);
+          return { again: Promise.resolve() };
+        }
         this.#struck.delete(id);
-        if (struck) this.#parts.onStrike(id, Number(post.headers["X-Service-Attempt"]), struck.effect);
-        const outcome = await disturbed(inner, post, struck?.effect);
-        this.#letFollow(id);
+        if (struck) this.#parts.onStrike(id, attempts.length + 1, struck.effect);
+        const outcome = await disturbed(inner, post, delivery, struck?.effect);
+        if (held && this.#held.get(webhook_id) === held) this.#held.delete(webhook_id);
+        held?.letGo();
         return outcome;
       },
       close: () => inner.close(),
     };
   }
 
-  /** The delivery that waited for this one is the next to go. */
-  #letFollow(id: string): void {
-    const held = this.#overtaking.get(id);
-    if (held === undefined) return;
-    held.until = 0;
-    this.#held.delete(held.webhookId);
-    for (const [overtaker, each] of this.#overtaking) if (each === held) this.#overtaking.delete(overtaker);
+  #strike(delivery: DeliveryRecord): Struck | undefined {
+    const { id, webhook_id } = delivery;
+    const overtaking = this.#held.has(webhook_id);
+    const armed = this.#armed.find(({ rule }) => fits(rule, delivery) && !(rule.effect === "reorder" && overtaking));
+    if (armed === undefined) return undefined;
+    armed.left -= 1;
+    if (armed.left === 0) this.#armed.splice(this.#armed.indexOf(armed), 1);
+    const { effect, delayMs } = armed.rule;
+    const struck = { effect, until: this.#parts.clock.now() + delayMs };
+    this.#struck.set(id, struck);
+    if (effect === "reorder") this.#held.set(webhook_id, heldBack(id));
+    return struck;
   }
+
+  #putOff(id: string, until: Instant): Promise<void> {
+    return this.#parts.store.transact((tx) => putOff(tx, id, iso(until)));
+  }
+}
+
+function heldBack(id: string): Held {
+  let letGo = () => {};
+  const again = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  return { id, again, letGo };
 }
 
 const fits = ({ type, webhookId }: ChaosRule, row: DeliveryRecord): boolean =>
   (type === undefined || type === row.event_type) && (webhookId === undefined || webhookId === row.webhook_id);
 
-async function disturbed(inner: Sender, post: Post, effect: Effect | undefined): Promise<Outcome> {
+async function disturbed(
+  inner: Sender,
+  post: Post,
+  delivery: DeliveryRecord,
+  effect: Effect | undefined,
+): Promise<Outcome | NotNow> {
   if (effect === "drop") return { status: null, body: null, error: "dropped", retryAfter: null };
-  if (effect === "bad_signature") return inner.send({ ...post, headers: spoilt(post.headers) });
-  const outcome = await inner.send(post);
+  if (effect === "bad_signature") return inner.send({ ...post, headers: spoilt(post.headers) }, delivery);
+  const outcome = await inner.send(post, delivery);
   // The receiver sees the very same attempt again; what it says to the first is what counts.
-  if (effect === "duplicate") await inner.send(post);
+  if (effect === "duplicate") await inner.send(post, delivery);
   return outcome;
 }
 

@@ -1,7 +1,7 @@
 // The embedding handle over HTTP: what the handle throws at a caller in its own process, the control routes tell as a
 // refusal. Loaded only where the test controls are switched on.
 import { invalidField, type Refusal } from "../domain/refusal.ts";
-import { type StoreData, StoreRefusal } from "../domain/store.ts";
+import { isStoreError, type StoreData } from "../domain/store.ts";
 import { controlDoor } from "../http/control-door.ts";
 import { type ControlRow, type Controls, controlRows } from "../http/control-table.ts";
 import type { Door } from "../http/front.ts";
@@ -44,7 +44,8 @@ async function refusedAt<T>(pointer: string, work: () => Promise<T>): Promise<T 
   try {
     return await work();
   } catch (error) {
-    if (error instanceof OptionError || error instanceof StoreRefusal) return invalidField(pointer, error.message);
+    if (error instanceof OptionError || isStoreError(error, "StoreRefusal"))
+      return invalidField(pointer, error.message);
     throw error;
   }
 }

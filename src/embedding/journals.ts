@@ -1,21 +1,17 @@
 // What happened since the start or the last reset, for tests to look at (contract, part 10): what came in, what was
 // emitted, what was sent, and what led to what. Kept in memory, the newest of each; nothing that the service does depends
 // on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
-import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events } from "../domain/model.ts";
+import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events, TOPIC } from "../domain/model.ts";
+import type { Store } from "../domain/store.ts";
 import type { Call } from "../http/call.ts";
 import type { FaultMark } from "../http/faults.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import { type Clock, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
-import { trusted } from "../kit/schema.ts";
 import type { EventEnvelope } from "../receiver.ts";
 import type { Effect } from "./chaos.ts";
-import type { Written } from "./observed-store.ts";
 
-const KEPT = decide("1.journal-entries", 10_000, {
-  open: "how far back a test can look",
-  why: "as many as events are kept: more than a test makes, and a bound on the memory of a long run",
-});
+/** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */
+const KEPT = 10_000;
 
 export interface JournalRequest {
   readonly id: string;
@@ -46,9 +42,6 @@ export interface Trace {
   readonly request: JournalRequest;
   readonly events: readonly { readonly event: EventEnvelope; readonly deliveries: readonly JournalDelivery[] }[];
 }
-
-/** The collections whose commits are the journal. */
-export const JOURNALLED: readonly string[] = [events.name, deliveries.name];
 
 export class Journals {
   readonly #clock: Clock;
@@ -86,12 +79,14 @@ export class Journals {
     this.#effects.set(`${deliveryId} ${attempt}`, effect);
   }
 
-  committed(written: readonly Written[]): void {
-    for (const { collection, record } of written) {
-      // The two collections watched hold these two kinds of records.
-      if (collection === deliveries.name) this.#deliveries.keep(trusted<DeliveryRecord>(record));
-      else if (!this.#events.has(record.id)) this.#events.keep(trusted<EventRecord>(record));
-    }
+  /** Notes what commits tell of, from here on; the store answers in the order in which it is asked. */
+  hear(store: Store, onError: (error: unknown) => void): void {
+    store.hear(TOPIC.event, (id) => {
+      store.get(events, id).then((event) => event && this.#events.keep(event), onError);
+    });
+    store.hear(TOPIC.delivery, (id) => {
+      store.get(deliveries, id).then((delivery) => delivery && this.#deliveries.keep(delivery), onError);
+    });
   }
 
   get requests(): readonly JournalRequest[] {

@@ -1,9 +1,7 @@
 // What `startService` takes beside the settings of the command line (contract, part 10), checked before anything starts:
 // a misspelt option, a time that is none, options that contradict each other are refused by name.
 import type { Store } from "../domain/store.ts";
-import { AdjustableClock, type Instant, instant } from "../kit/clock.ts";
-import { isDateTime } from "../kit/date-time.ts";
-import { decide } from "../kit/decisions.ts";
+import { AdjustableClock, type Instant, instant, isDateTime } from "../kit/clock.ts";
 import { type GivenSettings, OPTIONS, OptionError } from "../options.ts";
 
 export interface ServiceOptions extends Omit<GivenSettings, "seed"> {
@@ -17,10 +15,8 @@ export interface ServiceOptions extends Omit<GivenSettings, "seed"> {
   readonly startAt?: string | undefined;
 }
 
-const MANUAL_START = decide("1.manual-clock-start", "2026-01-01T00:00:00.000Z", {
-  open: "what time it is for a test whose clock stands still",
-  why: "the same moment in every run, so that timestamps can be written into expectations",
-});
+/** The same moment in every run, so that timestamps can be written into expectations. */
+const MANUAL_START = "2026-01-01T00:00:00.000Z";
 
 const OWN = ["store", "clock", "startAt"];
 

@@ -1,7 +1,7 @@
 // Waiting for deliveries (contract, part 10): not a guess and no sleep. It answers when every delivery that is due now has
 // been attempted, or at the time-out which have not. The time-out is in real time, because sockets are.
 import type { DeliveryRecord } from "../domain/model.ts";
-import { realDeadline } from "../kit/clock.ts";
+import { realClock } from "../kit/clock.ts";
 import type { Workers } from "../workers.ts";
 
 export interface Settled {
@@ -14,14 +14,19 @@ export type PendingDelivery = Pick<DeliveryRecord, "id" | "webhook_id" | "event_
 const PATIENCE_MS = 5_000;
 
 export async function settle(workers: Workers, timeout_ms = PATIENCE_MS): Promise<Settled> {
-  const deadline = realDeadline(timeout_ms);
+  const until = realClock.now() + timeout_ms;
+  let pass = () => {};
+  const passed = new Promise<void>((resolve) => {
+    pass = resolve;
+  });
+  const deadline = realClock.schedule(until, null, pass);
   try {
     for (;;) {
-      await Promise.race([workers.idle(), deadline.passed]);
+      await Promise.race([workers.idle(), passed]);
       const rows = await workers.pending();
       const settled = rows.length === 0 && !workers.busy;
-      if (settled || deadline.over) return { settled, pending: rows.map(named) };
-      if (!workers.busy) await Promise.race([workers.stirred(), deadline.passed]);
+      if (settled || realClock.now() >= until) return { settled, pending: rows.map(named) };
+      if (!workers.busy) await Promise.race([workers.stirred(), passed]);
     }
   } finally {
     deadline.cancel();

@@ -1,15 +1,14 @@
 // Snapshots (contract, part 10): everything the store keeps as plain JSON, in the form of the store's own file, so that one
 // written to a file opens with `data`. The service's time is a record among the others.
-import { accounts, type ClockRecord, clockRecords } from "../domain/model.ts";
+import { accounts, clockRecords } from "../domain/model.ts";
 import type { Store, StoreData, Stored } from "../domain/store.ts";
-import { type Clock, type Instant, instant, iso } from "../kit/clock.ts";
-import { isDateTime } from "../kit/date-time.ts";
+import { type Clock, type Instant, instant, isDateTime, iso } from "../kit/clock.ts";
 import { trusted } from "../kit/schema.ts";
 import { OptionError } from "../options.ts";
 
 export async function takeSnapshot(store: Store, clock: Clock): Promise<StoreData> {
   const { format, collections } = await store.snapshot();
-  const now: readonly ClockRecord[] = [{ id: "now", at: iso(clock.now()) }];
+  const now = [{ id: "now", at: iso(clock.now()) }];
   return { format, collections: { ...collections, [clockRecords.name]: now } };
 }
 

@@ -2,9 +2,10 @@
 // Whatever the way, the same is done: what runs behind the answers ends, everything kept is replaced in one step, and all
 // that was only counted or remembered begins anew. Requests under way are their sender's to wait for.
 import { type Access, keyOf } from "../domain/access.ts";
-import { unprocessed } from "../domain/data-sources.ts";
+import { collections } from "../domain/collections.ts";
+import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import type { RateLimiter } from "../domain/limits.ts";
-import { accounts, collections } from "../domain/model.ts";
+import { accounts } from "../domain/model.ts";
 import type { StoreData } from "../domain/store.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import type { AdjustableClock } from "../kit/clock.ts";
@@ -47,9 +48,8 @@ export class States {
   /** Plants a fresh store or resumes an existing one. What a seed brings is processed before anybody sees it. */
   async open(): Promise<Start> {
     const { unit, rules, resettable, ids } = this.#parts;
-    const quiet = silent(unit);
-    const { fresh, ...start } = await begin(quiet, rules);
-    if (resettable && fresh) this.#seed = { start, data: await processed(quiet) };
+    const { fresh, ...start } = await begin(unit, rules);
+    if (resettable && fresh) this.#seed = { start, data: await processed(unit) };
     this.#mark = ids.mark();
     return start;
   }
@@ -101,7 +101,7 @@ export class States {
   async #plantAside(apiKey: string | null) {
     const store = memoryStore();
     await store.open(collections);
-    const parts = silent({ ...this.#parts.unit, store });
+    const parts = { ...this.#parts.unit, store };
     const start = await plantSeed(parts, { ...this.#parts.rules, apiKey });
     return { start, data: await processed(parts) };
   }
@@ -115,15 +115,9 @@ export class States {
   }
 }
 
-/** Nothing that the work makes due is begun: a start takes it up. */
-const silent = (parts: UnitParts): UnitParts => ({ ...parts, onDue: () => {} });
-
 /** Everything that is kept, once the data sources are processed. */
 async function processed(parts: UnitParts): Promise<StoreData> {
-  for (const id of await unprocessed(parts.store)) {
-    const { processDataSource } = await import("../domain/data-processing.ts");
-    await processDataSource(new Unit(parts), id);
-  }
+  for (const id of await unprocessed(parts.store)) await processDataSource(new Unit(parts), id);
   return parts.store.snapshot();
 }
 

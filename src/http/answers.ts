@@ -1,10 +1,11 @@
 // The few forms that a success takes: one resource, a created one, a page of a list, nothing (spec part 4 shows the
 // created app; contract part 4 the rest).
+import { decide } from "../decisions.ts";
 import type { Page } from "../domain/lists.ts";
-import { decide } from "../kit/decisions.ts";
 import { VERSION_PREFIX } from "./call.ts";
 import type { ServiceLinks } from "./links.ts";
 import type { Answer, Place } from "./route.ts";
+import { template } from "./template.ts";
 import type { Presenter, View } from "./view.ts";
 
 export interface Identified {
@@ -35,10 +36,7 @@ export const created = <R extends Identified>(view: View<R>, at?: (record: R) =>
   },
 });
 
-const CREATED = decide("4.create-status", 201, {
-  open: "the status of a successful create and deploy",
-  why: "RFC 9110 15.3.2: something new can be found at Location",
-});
+const CREATED = decide("4.create-status");
 
 /** 201 of something with a secret part; `split` says what of the result is the resource and what is shown this once. */
 export const createdOnce = <N, R extends Identified>(
@@ -77,8 +75,8 @@ export const page = <R extends object>(view: View<R>): Answer<Page<R>> => ({
   status: 200,
   shape: { kind: "page", view, shownOnce: [] },
   present({ items, total, span }, presenter, place) {
-    const opening = `{"${LIST_SHAPE.items}":[`;
-    const closing = `],"total":${total},"limit":${span.limit},"offset":${span.offset}}`;
+    const opening = `${BEFORE_ITEMS}[`;
+    const closing = `]${afterItems({ total, limit: span.limit, offset: span.offset })}`;
     let text = opening;
     let bytes = opening.length + closing.length + Math.max(items.length - 1, 0);
     for (const item of items) {
@@ -91,33 +89,18 @@ export const page = <R extends object>(view: View<R>): Answer<Page<R>> => ({
   },
 });
 
-export const LIST_SHAPE = decide(
-  "4.list-shape",
-  { items: "data", beside: ["total", "limit", "offset"] },
-  {
-    open: "the shape of a list's answer",
-    why: "a wrapper can grow and carries the total; the same four members for every list, in the order of creation, so that a page never shifts when something is added",
-  },
-);
-
-const RELATIONS = decide(
-  "4.link",
-  { later: "next", earlier: "prev" },
-  {
-    open: "how a client finds the next page",
-    why: "RFC 8288: it follows a link that keeps the filter, and reckons nothing",
-  },
-);
+const [BEFORE_ITEMS = "", AFTER_ITEMS = ""] = decide("4.list-shape").split("<items>");
+const afterItems = template(AFTER_ITEMS);
 
 /** RFC 8288: where the next and the previous page are. */
 function links({ total, span }: Page<unknown>, presenter: Presenter, place: Place): string {
-  const to = (offset: number, rel: (typeof RELATIONS)[keyof typeof RELATIONS]) => {
+  const to = (offset: number, rel: "next" | "prev") => {
     const at = { limit: String(span.limit), offset: String(offset) };
     return `<${presenter.links.authUrl}${place.path}?${withParameters(place.query, at)}>; rel="${rel}"`;
   };
   const found: string[] = [];
-  if (span.offset + span.limit < total) found.push(to(span.offset + span.limit, RELATIONS.later));
-  if (span.offset > 0) found.push(to(Math.max(span.offset - span.limit, 0), RELATIONS.earlier));
+  if (span.offset + span.limit < total) found.push(to(span.offset + span.limit, "next"));
+  if (span.offset > 0) found.push(to(Math.max(span.offset - span.limit, 0), "prev"));
   return found.join(", ");
 }
 
@@ -131,7 +114,7 @@ function withParameters(query: string, { limit, offset }: { readonly limit: stri
 }
 
 export const nothing: Answer<null> = {
-  status: decide("4.delete-response", 204, { open: "status and body of a delete", why: "nothing is left to describe" }),
+  status: decide("4.delete-response"),
   shape: { kind: "nothing" },
   present: () => ({ text: "", headers: {} }),
 };

@@ -1,39 +1,30 @@
 // What arrives, before it is handled: the head of a request as a Call, and what of it is refused for its size or form
 // (contract, parts 7 and 8; RFC 9112). No answer is written here.
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { decide } from "../decisions.ts";
 import { type Refusal, refuse } from "../domain/refusal.ts";
-import { decide } from "../kit/decisions.ts";
 import { readBody } from "./body.ts";
 import type { Call, Headers } from "./call.ts";
 
-export const LIMITS = decide(
-  "8.request-limits",
-  {
-    url_bytes: 8_192,
-    header_bytes: 16_384,
-    headers_ms: 10_000,
-    request_ms: 30_000,
-    idle_ms: 60_000,
-    connections: 1_000,
-  },
-  {
-    open: "size limits of requests, and how long one may take",
-    why: "each is far above what an honest client sends; without them one slow or endless client holds the server",
-  },
-);
+const BOUNDS = decide("8.bounds");
+
+export const LIMITS = {
+  url_bytes: BOUNDS.url,
+  header_bytes: BOUNDS.headers,
+  headers_ms: 10_000,
+  request_ms: 30_000,
+  idle_ms: 60_000,
+  connections: 1_000,
+};
 export type Limits = { readonly [N in keyof typeof LIMITS]: number };
 /** Node must read past our own limits, so that we can say which of them was exceeded. */
 export const PARSER_BYTES = LIMITS.url_bytes + LIMITS.header_bytes + 8_192;
 
-const HTTP_MAJOR = decide("7.http", 1, {
-  open: "which versions of HTTP are spoken, and how strictly",
-  why: "HTTP/1.1 and 1.0 as RFC 9112 has them, with pipelining and kept connections; what is in doubt is refused",
-});
+/** HTTP/1.1 and 1.0. */
+const HTTP_MAJOR = 1;
 
-const EXPECTATION = decide("7.expect", "100-continue", {
-  open: "what is done with a request that expects something",
-  why: "RFC 9110 10.1.1 knows this one: a client may wait to be told that its body is wanted",
-});
+/** The one that RFC 9110 10.1.1 knows: a client may wait to be told that its body is wanted. */
+const EXPECTATION = "100-continue";
 
 /** The head of a request; its body stays where it is until it is asked for. */
 export class Arrived implements Call {

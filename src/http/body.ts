@@ -1,22 +1,16 @@
 // Reads a request body and makes JSON of it: counted while it streams, strict UTF-8, no byte order mark, nesting bounded
 // (contract, parts 2 and 8; RFC 8259 8.1).
 import type { IncomingMessage } from "node:http";
+import { decide } from "../decisions.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
-import { decide } from "../kit/decisions.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
 
-export const BODY_BYTES = decide("8.body-size", 1_048_576, {
-  open: "the size limit of bodies",
-  why: "one MiB is a thousand times a usual body and still parsed in a blink",
-});
-export const DATA_BODY_BYTES = decide("8.data-body-size", 10_485_760, {
-  open: "the size limit of the data of a data source",
-  why: "a spreadsheet of a hundred thousand rows fits",
-});
-export const NESTING_MAX = decide("8.json-nesting", 64, {
-  open: "how deep JSON may be nested",
-  why: "no resource here is deeper than four; the bound keeps hostile input from costing a stack",
-});
+const MIB = 1_048_576;
+const { any_mib, data_mib } = decide("8.body-size");
+export const BODY_BYTES = any_mib * MIB;
+export const DATA_BODY_BYTES = data_mib * MIB;
+/** No resource here is deeper than four; the bound keeps hostile input from costing a stack. */
+export const NESTING_MAX = decide("8.bounds").nesting;
 
 /** Collects the body. More than `limit_bytes` is refused as soon as it is known, by its announced length or on arrival. */
 export function readBody(request: IncomingMessage, limit_bytes: number, begin: () => void): Promise<Buffer | Refusal> {

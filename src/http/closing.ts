@@ -2,7 +2,7 @@
 // request was, or on command. The rule everywhere: whoever is still sending gets to see the answer first.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { realDeadline } from "../kit/clock.ts";
+import { realClock } from "../kit/clock.ts";
 import type { Cut, Reply } from "./call.ts";
 
 /** TLS connections cannot be reset on their own; there the end comes without a word. */
@@ -43,9 +43,8 @@ export function lingeringEnd(
 
 /** A client that does not close its side keeps no socket of ours. */
 function destroyLater(socket: Duplex): void {
-  const end = realDeadline(LINGER_MS);
+  const end = realClock.schedule(realClock.now() + LINGER_MS, null, () => void socket.destroy());
   socket.once("close", () => end.cancel());
-  void end.passed.then(() => socket.destroy());
 }
 
 /** The last words on a connection, where there is no request to answer. */

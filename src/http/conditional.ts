@@ -1,6 +1,5 @@
 // Conditional requests (RFC 9110 13): If-Match and If-None-Match against the strong ETag of one resource.
 import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
-import { decide } from "../kit/decisions.ts";
 import type { Call } from "./call.ts";
 
 const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
@@ -11,18 +10,9 @@ export interface Conditions {
   readonly noneMatch: "*" | readonly string[] | undefined;
 }
 
-const FAILED = refuse({
-  code: decide("4.if-match", "precondition_failed", {
-    open: "how two clients that change one resource do not undo each other's work",
-    why: "RFC 9110 13.1.1: a change that was made of an older version is a 412 and changes nothing",
-  }),
-});
+/** RFC 9110 13.1.1: a change that was made of an older version changes nothing. */
+const FAILED = refuse({ code: "precondition_failed" });
 
-/** What is answered to a read whose If-None-Match holds. */
-export const UNCHANGED = decide("4.if-none-match", 304, {
-  open: "how a client asks whether a resource has changed",
-  why: "RFC 9110 13.1.2: what is still the same is not sent again",
-});
 const NO_CONDITIONS: Conditions = { match: undefined, noneMatch: undefined };
 
 export function conditionsOf(call: Call, faults: FieldError[]): Conditions {

@@ -1,21 +1,18 @@
 // Failures on command, for tests of clients (contract, part 10). Nothing here strikes unasked.
 import { type Reason, refuse } from "../domain/refusal.ts";
 import type { Clock } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
 import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "./call.ts";
 import { PROBLEM_TYPE, type ProblemLinks, problem } from "./problem.ts";
 import type { Row } from "./route.ts";
-import { routeTree } from "./route-tree.ts";
+import { RouteTree } from "./route-tree.ts";
 
 /**
  * The request has been authenticated, counted and found allowed, so that a test of failures is not answered about
- * something else; its headers, query and body have not been looked at.
+ * something else; its headers, query and body have not been looked at. Nothing is changed or remembered, so a client that
+ * tries again, with the same Idempotency-Key too, succeeds.
  */
-const PLACE = decide("1.fault-place", "instead of the operation", {
-  open: "where a failure on command strikes",
-  why: "nothing is changed or remembered, so a client that tries again, with the same Idempotency-Key too, succeeds",
-});
+const PLACE = "instead of the operation";
 
 const DELAY_MAX_MS = 86_400_000;
 const TIMES_MAX = 1_000_000;
@@ -92,7 +89,7 @@ export class Faults {
     armed.left -= 1;
     if (armed.left === 0) this.#armed.splice(this.#armed.indexOf(armed), 1);
     const { status, connection, delayMs: delay_ms } = armed.rule;
-    const mark = { place: PLACE, status: status ?? null, connection: connection ?? null, delay_ms };
+    const mark: FaultMark = { place: PLACE, status: status ?? null, connection: connection ?? null, delay_ms };
     this.#parts.onStrike(call.id, mark);
     if (delay_ms > 0) await this.#wait(delay_ms);
     if (connection !== undefined) return { ...empty(0), cut: connection };
@@ -123,7 +120,7 @@ function ruleFor(rows: readonly Row[]): ObjectSchema<FaultRule> {
     const own = path.slice(VERSION_PREFIX.length);
     // A template is taken to the letter: with another name in braces it would be a rule that never strikes.
     if (own.includes("{")) return rows.some((row) => row.method === method && row.path === own);
-    return routeTree(rows).find(own)?.rows.has(method) ?? false;
+    return new RouteTree(rows).find(own)?.rows.has(method) ?? false;
   };
   return {
     ...members,

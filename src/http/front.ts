@@ -1,12 +1,13 @@
 // The front door: which part of the server a path belongs to (contract, part 1). Each part is asked in turn; what none
 // of them knows is a 404. Nothing here looks further than the host and the path.
+import { decide } from "../decisions.ts";
 import { domains } from "../domain/model.ts";
 import { refuse } from "../domain/refusal.ts";
 import type { Reader } from "../domain/store.ts";
-import { decide } from "../kit/decisions.ts";
 import { type Call, empty, type Handler, jsonReply, type Reply, VERSION_PREFIX } from "./call.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { type ProblemLinks, problem } from "./problem.ts";
+import { template } from "./template.ts";
 
 /** Undefined where the call is not for it, which the path tells at once. */
 export type Door = (call: Call) => Promise<Reply> | undefined;
@@ -32,13 +33,9 @@ async function afterwards(late: readonly LateDoor[], links: ProblemLinks, call: 
   return problem(refuse({ code: "not_found", detail: unknownPath(call.path) }), call.id, links);
 }
 
-const SUPPORTED = decide("9.other-versions", VERSION_PREFIX, {
-  open: "what a path of another version answers",
-  why: "a 404 that names the version there is tells a client of tomorrow what happened",
-});
+const OTHER_VERSION = template(decide("9.other-versions"))({ version: VERSION_PREFIX });
 
-const unknownPath = (path: string): string =>
-  /^\/v\d+(\/|$)/.test(path) ? `This server speaks ${SUPPORTED} only.` : "There is no such path.";
+const unknownPath = (path: string): string => (/^\/v\d+(\/|$)/.test(path) ? OTHER_VERSION : "There is no such path.");
 
 /** No domain ends in a number (domain/host-name); the usual client of a server on loopback names 127.0.0.1. */
 const ADDRESS = /\.\d+$/;

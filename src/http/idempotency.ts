@@ -1,26 +1,18 @@
 // Idempotency-Key on a POST (contract, part 4): the first answer is written in the very transaction of the change, so a
-// crash leaves both or neither, and comes again for the same request within 24 hours. Server errors are not kept, and
-// what is shown once is null in what is kept.
+// crash leaves both or neither, and comes again for the same request within 24 hours. A refusal changed nothing: it is not
+// kept and is judged anew. What is shown once is null in what is kept.
 import { createHash } from "node:crypto";
+import { decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import { idempotency } from "../domain/model.ts";
 import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
-import type { Store, Tx } from "../domain/store.ts";
-import { Unit, type UnitParts, type Work } from "../domain/work.ts";
+import type { Lease, Store, Tx } from "../domain/store.ts";
 import { type Clock, instant, iso } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import type { Call, Reply } from "./call.ts";
 
-const { keep_ms: KEEP_MS, key_length_max: KEY_MAX } = decide(
-  "4.idempotency",
-  { keep_ms: 24 * 3_600_000, key_length_max: 255 },
-  {
-    open: "how a create can be repeated safely",
-    why: "a day outlasts the retries of any client; a key is at most 255 characters, as others have it",
-  },
-);
-
-export { KEY_MAX };
+const { keep_h, key_max } = decide("4.idempotency");
+const KEEP_MS = keep_h * 3_600_000;
+export const KEY_MAX = key_max;
 
 /** Longer than any request may take; a crashed holder must not block the key for good. */
 const LEASE_MS = 60_000;
@@ -38,24 +30,13 @@ export function idempotencyKey(call: Call, faults: FieldError[]): string | undef
   return key;
 }
 
-/** A unit of work that keeps the answer in its transaction. */
-export class RememberingUnit extends Unit {
-  readonly #remember: (w: Work, value: unknown) => Promise<void>;
-  constructor(parts: UnitParts, cause: string | null, remember: (w: Work, value: unknown) => Promise<void>) {
-    super(parts, cause);
-    this.#remember = remember;
-  }
-  protected override finish(w: Work, value: unknown): Promise<void> {
-    return this.#remember(w, value);
-  }
-}
-
 /** One use of a key: what was answered before, or the right to be the first. */
 export class Once {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #id: string;
   readonly #fingerprint: string;
+  #lease: Lease | undefined;
 
   constructor(parts: { store: Store; clock: Clock }, caller: Caller, key: string, call: Call, body: Buffer) {
     this.#store = parts.store;
@@ -66,9 +47,9 @@ export class Once {
 
   /** The kept answer or a refusal; undefined where this request is the first, which then holds the key's lease. */
   async begin(): Promise<Reply | Refusal | undefined> {
+    this.#lease = await this.#store.lease(`idempotency ${this.#id}`, LEASE_MS);
+    if (this.#lease === undefined) return refuse({ code: "idempotency_in_progress" });
     const now = this.#clock.now();
-    if (!(await this.#store.lease(this.#lease, now, now + LEASE_MS)))
-      return refuse({ code: "idempotency_in_progress" });
     const kept = await this.#store.get(idempotency, this.#id);
     if (kept === undefined || instant(kept.expires_at) <= now) return undefined;
     await this.end();
@@ -76,8 +57,8 @@ export class Once {
     return { status: kept.status, headers: { ...kept.headers, "idempotency-replayed": "true" }, body: kept.body };
   }
 
-  end(): Promise<void> {
-    return this.#store.release(this.#lease);
+  async end(): Promise<void> {
+    await this.#lease?.release();
   }
 
   /** Keeps the answer; within the transaction of the change, so that both are kept or neither. */
@@ -92,15 +73,6 @@ export class Once {
       expires_at: iso(this.#clock.now() + KEEP_MS),
       all: "idempotency",
     });
-  }
-
-  /** Keeps the answer of a request that changed nothing. */
-  keep(reply: Reply): Promise<void> {
-    return this.#store.transact((tx) => this.write(tx, reply));
-  }
-
-  get #lease(): string {
-    return `idempotency ${this.#id}`;
   }
 }
 

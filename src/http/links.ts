@@ -1,33 +1,26 @@
 // Every absolute address that the service hands out, from the one public URL (contract, part 1).
+import { decide } from "../decisions.ts";
 import type { Links } from "../domain/deployments.ts";
 import type { Code } from "../domain/refusal.ts";
-import { decide } from "../kit/decisions.ts";
 import { VERSION_PREFIX } from "./call.ts";
 import type { ProblemLinks } from "./problem.ts";
 
-export const ADDRESSES = decide(
-  "1.addresses",
-  {
-    api: VERSION_PREFIX,
-    home: "/",
-    dashboard: "/dashboard",
-    sign_in: "/dashboard/sign-in",
-    sites: "/sites",
-    docs: "/docs",
-    openapi: "/openapi.json",
-    health: "/healthz",
-    resource_metadata: `/.well-known/oauth-protected-resource${VERSION_PREFIX}`,
-  },
-  {
-    open: "where the parts of the service are, beside the paths that the specification shows",
-    why: "one server on one port; base URL and authorization server are one origin, so a person needs to know one address",
-  },
-);
+const DASHBOARD = decide("1.dashboard");
 
-export const CONTROL_PREFIX = decide("1.test-controls", "/_control", {
-  open: "how a test moves the time, causes failures and looks in",
-  why: "beside the REST API and off unless asked for: what a test may do, no client of the service should find",
-});
+/** One server on one port: base URL and authorization server are one origin, so a person needs to know one address. */
+export const ADDRESSES = {
+  api: VERSION_PREFIX,
+  home: "/",
+  dashboard: DASHBOARD,
+  sign_in: `${DASHBOARD}/sign-in`,
+  sites: "/sites",
+  docs: "/docs",
+  openapi: "/openapi.json",
+  health: "/healthz",
+  resource_metadata: `/.well-known/oauth-protected-resource${VERSION_PREFIX}`,
+} as const;
+
+export const CONTROL_PREFIX = decide("1.test-controls");
 
 export class ServiceLinks implements Links, ProblemLinks {
   /** `{auth_url}`, without a slash at its end. */

@@ -4,9 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
-import { StorageUnavailable } from "../domain/store.ts";
+import { isStoreError } from "../domain/store.ts";
 import { realTime } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
 import type { Ids } from "../kit/ids.ts";
 import { Arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
 import type { Call, Handler, Live, Reply } from "./call.ts";
@@ -18,19 +17,10 @@ const TIMEOUT_CHECK_MS = 1_000;
 /** How much may wait for the reader of an answer that goes on. */
 const BEHIND_BYTES = 65_536;
 /** How long requests in flight may take when the server stops. */
-const STOP_MS = decide("1.stop", 10_000, {
-  open: "what happens to requests in flight when the server is stopped",
-  why: "they are finished, but ten seconds is when those who stop servers lose patience",
-});
+const STOP_MS = 10_000;
 
-const REQUEST_ID = decide(
-  "7.request-id",
-  { header: "x-request-id", prefix: "req_" },
-  {
-    open: "how one request is found again among many",
-    why: "an id on every answer and in the log; it is always ours, so that no client can make two look like one",
-  },
-);
+/** On every answer and in the log; it is always ours, so that no client can make two requests look like one. */
+const REQUEST_ID = { header: "x-request-id", prefix: "req_" };
 
 export interface ListenerParts {
   readonly ids: Ids;
@@ -49,7 +39,7 @@ export interface Tls {
 /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
 function failed(parts: ListenerParts, call: Call, error: unknown): Reply {
   parts.onError(error, call.id);
-  const refusal = error instanceof StorageUnavailable ? refuse({ code: "storage_unavailable" }) : internalError;
+  const refusal = isStoreError(error, "StorageUnavailable") ? refuse({ code: "storage_unavailable" }) : internalError;
   return problem(refusal, call.id, parts.links);
 }
 

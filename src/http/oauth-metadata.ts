@@ -1,25 +1,18 @@
 // The documents by which a client library finds everything from {auth_url} alone: RFC 8414 for the authorization server,
 // RFC 9728 for the REST API. They promise only what the server does.
+import { decide } from "../decisions.ts";
 import { SCOPES } from "../domain/model.ts";
 import { RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
-import { CHALLENGE_METHOD } from "../domain/oauth/pkce.ts";
-import { decide } from "../kit/decisions.ts";
+import { CHALLENGE_METHOD } from "../domain/oauth/rules.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 
 /** Beside authorize and token, which the specification shows. */
-export const ENDPOINTS = decide(
-  "5.oauth-endpoints",
-  {
-    revoke: "/oauth/revoke",
-    introspect: "/oauth/introspect",
-    keys: "/oauth/jwks",
-    metadata: "/.well-known/oauth-authorization-server",
-  },
-  {
-    open: "how access is revoked, tokens are asked about, and a client library finds all this",
-    why: "RFC 7009, RFC 7662 and RFC 8414, so that a stock library needs nothing but {auth_url}",
-  },
-);
+export const ENDPOINTS = {
+  revoke: "/oauth/revoke",
+  introspect: "/oauth/introspect",
+  keys: "/oauth/jwks",
+  metadata: `/.well-known/${decide("1.rfcs")}`,
+} as const;
 
 const WITH_SECRET = ["client_secret_basic", "client_secret_post"];
 

@@ -1,19 +1,15 @@
 // What a client sends to the authorization server: JSON as the spec shows it (part 5) or a form as RFC 6749 has it, and its
 // credentials in the body or as HTTP Basic. Parameters that nobody knows are ignored (RFC 6749 3.2), repeated ones refused.
-import type { ClientCredentials } from "../domain/oauth/clients.ts";
-import { invalidClient, invalidRequest, OAuthError } from "../domain/oauth/error.ts";
+import { type ClientCredentials, invalidClient, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
-import { decide } from "../kit/decisions.ts";
 import { fieldsOf, formDecoded } from "../kit/form.ts";
 import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./body.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
 
 export const FORM_TYPE = "application/x-www-form-urlencoded";
 
-const BODY_FORMS = decide("5.token-body", [JSON_TYPE, FORM_TYPE], {
-  open: "whether the token endpoint takes form bodies too",
-  why: "the spec shows JSON, RFC 6749 and with it every client library sends a form: both are taken",
-});
+/** The specification shows JSON; RFC 6749, and with it every client library, sends a form. */
+const BODY_FORMS = [JSON_TYPE, FORM_TYPE];
 
 export interface OAuthRequest {
   readonly fields: ReadonlyMap<string, string>;

@@ -1,38 +1,27 @@
 // The authorization server's endpoints for programs (spec part 5; contract part 5): token, revoke, introspect, the keys and
 // the two metadata documents. What users see of it, authorize and consent, are pages and live in web/. Errors are those of
 // RFC 6749 5.2, never problem details, and nothing here may be cached that carries a token.
-import { authenticated, identified } from "../domain/oauth/clients.ts";
-import { invalidRequest, OAuthError } from "../domain/oauth/error.ts";
-import type { SigningKeys } from "../domain/oauth/signing-keys.ts";
-import type { TokenStatus } from "../domain/oauth/token-status.ts";
-import type { Tokens } from "../domain/oauth/tokens.ts";
-import { StorageUnavailable, type Store } from "../domain/store.ts";
-import { decide } from "../kit/decisions.ts";
+import type { Context } from "../domain/oauth/context.ts";
+import { authenticated, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
+import * as status from "../domain/oauth/token-status.ts";
+import * as tokens from "../domain/oauth/tokens.ts";
+import { isStoreError } from "../domain/store.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
 import type { Door } from "./front.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { authorizationServerMetadata, ENDPOINTS, protectedResourceMetadata } from "./oauth-metadata.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
 
-export interface OAuthRouteParts {
-  readonly store: Store;
-  readonly tokens: Tokens;
-  readonly status: TokenStatus;
-  readonly keys: SigningKeys;
-  readonly links: ServiceLinks;
-}
-
 /** Each endpoint has one method; HEAD comes with GET. */
 type Endpoint = { readonly method: "GET" | "POST"; readonly answer: (call: Call) => Promise<Reply> };
 
 /** Answers the calls to these endpoints, and undefined to any other path. */
-export function oauthRoutes(parts: OAuthRouteParts): Door {
-  const { store, keys, links, status } = parts;
+export function oauthRoutes(context: Context, links: ServiceLinks): Door {
   const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
-    ["/oauth/token", posted((request) => token(parts, request))],
-    [ENDPOINTS.revoke, posted((request) => revoke(parts, request))],
-    [ENDPOINTS.introspect, posted((request) => introspect(store, status, request))],
-    [ENDPOINTS.keys, got(async () => ({ keys: await keys.published() }))],
+    ["/oauth/token", posted((request) => token(context, request))],
+    [ENDPOINTS.revoke, posted((request) => revoke(context, request))],
+    [ENDPOINTS.introspect, posted((request) => introspect(context, request))],
+    [ENDPOINTS.keys, got(async () => ({ keys: await context.keys.published() }))],
     [ENDPOINTS.metadata, got(async () => authorizationServerMetadata(links))],
     [ADDRESSES.resource_metadata, got(async () => protectedResourceMetadata(links))],
   ]);
@@ -51,7 +40,7 @@ async function answer({ method, answer: run }: Endpoint, call: Call): Promise<Re
   try {
     return await run(call);
   } catch (error) {
-    if (!(error instanceof StorageUnavailable)) throw error;
+    if (!isStoreError(error, "StorageUnavailable")) throw error;
     return jsonReply(503, { error: "temporarily_unavailable", error_description: STORAGE_FAILED }, NO_STORE);
   }
 }
@@ -74,15 +63,6 @@ const posted = (run: (request: OAuthRequest) => Promise<object | OAuthError>): E
   },
 });
 
-const FAILURE_STATUS = decide(
-  "5.oauth-errors",
-  { invalid_client: 401, other: 400 },
-  {
-    open: "the errors of the token endpoint",
-    why: "RFC 6749 5.2 is what every client library reads; 401 with a challenge for the client's own credentials",
-  },
-);
-
 /** RFC 9110 15.5.2 wants a challenge with every 401; Basic is the scheme that clients can answer it with. */
 function failure(
   { error, description }: OAuthError,
@@ -90,28 +70,28 @@ function failure(
 ): Reply {
   const isClient = error === "invalid_client";
   const headers = { ...NO_STORE, ...(isClient && { "www-authenticate": 'Basic realm="app-hosting"' }), ...at.headers };
-  const status = at.status ?? (isClient ? FAILURE_STATUS.invalid_client : FAILURE_STATUS.other);
+  const status = at.status ?? (isClient ? 401 : 400);
   return jsonReply(status, { error, error_description: description }, headers);
 }
 
 /** Credentials are judged before the code or token is looked at, so that a stranger learns nothing and uses up nothing. */
-async function token({ store, tokens }: OAuthRouteParts, request: OAuthRequest): Promise<object | OAuthError> {
+async function token(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
   const { fields, credentials } = request;
   switch (fields.get("grant_type")) {
     case "authorization_code": {
-      const client = await authenticated(store, credentials);
+      const client = await authenticated(context.store, credentials);
       const code = fields.get("code");
       if (client instanceof OAuthError) return client;
       if (code === undefined) return invalidRequest("The code is missing.");
       const [redirectUri, verifier] = [fields.get("redirect_uri"), fields.get("code_verifier")];
-      return tokens.exchange(client, { code, redirectUri, verifier });
+      return tokens.exchange(context, client, { code, redirectUri, verifier });
     }
     case "refresh_token": {
-      const client = await identified(store, credentials);
+      const client = await identified(context.store, credentials);
       const refreshToken = fields.get("refresh_token");
       if (client instanceof OAuthError) return client;
       if (refreshToken === undefined) return invalidRequest("The refresh_token is missing.");
-      return tokens.refresh(client ?? null, refreshToken, fields.get("scope"));
+      return tokens.refresh(context, client, refreshToken, fields.get("scope"));
     }
     case undefined:
       return invalidRequest("The grant_type is missing.");
@@ -121,22 +101,22 @@ async function token({ store, tokens }: OAuthRouteParts, request: OAuthRequest):
 }
 
 /** A request without any credentials may still name a token that belongs to no client. */
-async function revoke({ store, status }: OAuthRouteParts, request: OAuthRequest): Promise<object | OAuthError> {
+async function revoke(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
   const { fields, credentials } = request;
   const anonymous = credentials.id === undefined && credentials.secret === undefined;
-  const client = anonymous ? null : await authenticated(store, credentials);
+  const client = anonymous ? null : await authenticated(context.store, credentials);
   const held = fields.get("token");
   if (client instanceof OAuthError) return client;
   if (held === undefined) return invalidRequest("The token is missing.");
-  return (await status.revoke(client, held)) ?? {};
+  return (await status.revoke(context, client, held)) ?? {};
 }
 
 /** RFC 7662 2.1 wants the caller authorised, which only a client with a secret can be. */
-async function introspect(store: Store, status: TokenStatus, request: OAuthRequest): Promise<object | OAuthError> {
-  const client = await authenticated(store, request.credentials);
+async function introspect(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
+  const client = await authenticated(context.store, request.credentials);
   const asked = request.fields.get("token");
   if (client instanceof OAuthError) return client;
   if (client.public) return new OAuthError("invalid_client", "A public client cannot ask about tokens.");
   if (asked === undefined) return invalidRequest("The token is missing.");
-  return status.introspect(client, asked);
+  return status.introspect(context, client, asked);
 }

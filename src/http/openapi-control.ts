@@ -1,4 +1,5 @@
 // The test controls in the OpenAPI document, under a tag of their own, where they are switched on.
+import type { DecisionId } from "../decisions.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { JSON_TYPE } from "./call.ts";
 import type { ControlRow } from "./control-table.ts";
@@ -23,7 +24,7 @@ const operation = (row: ControlRow): JsonSchema => ({
   summary: row.summary,
   description: `${row.summary}. Takes the start-up API key and no other credential.`,
   tags: [CONTROL_TAG.name],
-  "x-decision": "1.test-controls",
+  "x-decision": "1.test-controls" satisfies DecisionId,
   security: [{ apiKey: [] }],
   parameters: parameters(row),
   ...(row.body && { requestBody: { required: true, content: { [JSON_TYPE]: { schema: row.body.json } } } }),

@@ -3,10 +3,9 @@
 import { LIMIT_MAX } from "../domain/lists.ts";
 import type { Scope } from "../domain/model.ts";
 import type { JsonSchema } from "../kit/schema.ts";
-import { LIST_SHAPE } from "./answers.ts";
 import { JSON_TYPE } from "./call.ts";
 import { KEY_MAX } from "./idempotency.ts";
-import { PROBLEMS } from "./problem.ts";
+import { CODE_MEMBER, PROBLEMS } from "./problem.ts";
 import type { Row } from "./route.ts";
 import { routes } from "./routes.ts";
 import type { View } from "./view.ts";
@@ -21,18 +20,18 @@ const problem = views.shape(
     status: { type: "integer" },
     detail: text,
     instance: { type: "string", description: "The request id." },
-    code: { type: "string", enum: Object.keys(PROBLEMS) },
+    [CODE_MEMBER]: { type: "string", enum: Object.keys(PROBLEMS) },
     errors: {
       type: "array",
       items: views.shape({ pointer: text, parameter: text, header: text, detail: text }, ["detail"]),
     },
   },
-  ["type", "title", "status", "detail", "instance", "code"],
+  ["type", "title", "status", "detail", "instance", CODE_MEMBER],
 );
 
 const listed = ({ name }: { readonly name: string }): JsonSchema =>
   views.shape({
-    [LIST_SHAPE.items]: { type: "array", items: { $ref: `#/components/schemas/${name}` } },
+    data: { type: "array", items: { $ref: `#/components/schemas/${name}` } },
     total: { type: "integer", minimum: 0 },
     limit: { type: "integer", minimum: 1, maximum: LIMIT_MAX },
     offset: { type: "integer", minimum: 0 },

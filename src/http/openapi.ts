@@ -2,7 +2,6 @@
 // the server does not run on. `x-spec` names the clause of the specification that shows an operation, `x-decision` the
 // choice that added it.
 import { EVENT_TYPES, type EventType } from "../domain/model.ts";
-import { decide } from "../kit/decisions.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { VERSION } from "../kit/version.ts";
 import { JSON_TYPE, jsonReply } from "./call.ts";
@@ -12,13 +11,10 @@ import { type Door, document } from "./front.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { CONTROL_TAG, controlPaths } from "./openapi-control.ts";
 import { HEADERS, parameters, ref, requestBody, SCHEMAS, security } from "./openapi-parts.ts";
-import { PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
+import { CODE_MEMBER, PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
 import type { AnswerShape, Row } from "./route.ts";
 
-const OPENAPI = decide("9.description", "3.1.1", {
-  open: "whether there is a machine-readable description",
-  why: "clients and mocks are generated from it; its version is the package's",
-});
+const OPENAPI = "3.1.1";
 
 /** `controls`: the test controls, where they are switched on. */
 export function openApiDoor(rows: readonly Row[], links: ServiceLinks, controls: readonly ControlRow[] = []): Door {
@@ -167,7 +163,7 @@ function problemResponse(status: number): JsonSchema {
   const schema = {
     allOf: [
       ref("schemas", "Problem"),
-      { properties: { status: { const: status }, code: { enum: codes.map(([code]) => code) } } },
+      { properties: { status: { const: status }, [CODE_MEMBER]: { enum: codes.map(([code]) => code) } } },
     ],
   };
   return {
@@ -180,14 +176,12 @@ function problemResponse(status: number): JsonSchema {
 const challenge = (status: number) => (status === 401 ? { "WWW-Authenticate": ref("headers", "WwwAuthenticate") } : {});
 
 /** The schema of `data.object` where the specification does not show it. */
-const OBJECTS: { readonly [type in EventType]?: string } = decide(
-  "6.event-objects",
-  { "app.created": "App", "app.updated": "App", "app.deleted": "App", "data.processed": "DataSource" },
-  {
-    open: "data.object of the events whose contents are not shown",
-    why: "the resource as it stands in an answer: a receiver needs no further request, and not even for what is gone",
-  },
-);
+const OBJECTS: { readonly [type in EventType]?: string } = {
+  "app.created": "App",
+  "app.updated": "App",
+  "app.deleted": "App",
+  "data.processed": "DataSource",
+};
 
 function eventOf(type: EventType): JsonSchema {
   const name = OBJECTS[type];

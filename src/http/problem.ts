@@ -1,57 +1,49 @@
 // The one table from refusals to statuses, and the error body (spec part 7: 401 and 403; contract part 7: the rest).
 // The body is RFC 9457 problem details. A code that is missing here does not compile.
 
+import { decide } from "../decisions.ts";
 import { type Code, type FieldError, type Reason, type Refusal, refuse } from "../domain/refusal.ts";
-import { decide } from "../kit/decisions.ts";
 import type { Reply } from "./call.ts";
 
-export const PROBLEM_TYPE = decide("7.error-body", "application/problem+json", {
-  open: "the shape of the error body",
-  why: "RFC 9457 is the standard for it; `code` names the exact cause for programs, `detail` for people",
-});
+export const PROBLEM_TYPE = decide("7.error-body");
+/** The member that names the exact cause for programs; `detail` is for people. */
+export const CODE_MEMBER = decide("7.error-codes");
 
 interface Entry {
   readonly status: number;
   readonly title: string;
 }
 
-export const PROBLEMS: { readonly [C in Code]: Entry } = decide(
-  "7.error-codes",
-  {
-    invalid_json: { status: 400, title: "The body is not valid JSON" },
-    invalid_parameter: { status: 400, title: "A query parameter is wrong" },
-    invalid_header: { status: 400, title: "A header is wrong" },
-    invalid_request: { status: 400, title: "This is not a valid HTTP request" },
-    missing_credential: { status: 401, title: "No credential was sent" },
-    malformed_credential: { status: 401, title: "The credential has the wrong format" },
-    invalid_credential: { status: 401, title: "The credential is not valid" },
-    expired_credential: { status: 401, title: "The credential has expired" },
-    insufficient_scope: { status: 403, title: "The credential's scopes do not suffice" },
-    account_suspended: { status: 403, title: "The account is suspended" },
-    account_limited: { status: 403, title: "The account is limited to reading" },
-    rate_limit_exceeded: { status: 403, title: "The rate limit is exceeded" },
-    not_found: { status: 404, title: "Nothing is here" },
-    method_not_allowed: { status: 405, title: "The method is not allowed here" },
-    request_timeout: { status: 408, title: "The request took too long" },
-    domain_taken: { status: 409, title: "The custom domain belongs to another app" },
-    email_taken: { status: 409, title: "The e-mail address belongs to another user" },
-    last_admin: { status: 409, title: "The account would be left without an admin" },
-    idempotency_in_progress: { status: 409, title: "The first request with this Idempotency-Key is still running" },
-    precondition_failed: { status: 412, title: "The precondition does not hold" },
-    payload_too_large: { status: 413, title: "The body is too large" },
-    uri_too_long: { status: 414, title: "The URL is too long" },
-    unsupported_media_type: { status: 415, title: "The body's media type is not supported" },
-    validation_failed: { status: 422, title: "The body breaks a rule" },
-    idempotency_key_reused: { status: 422, title: "The Idempotency-Key was used for another request" },
-    headers_too_large: { status: 431, title: "The headers are too large" },
-    internal_error: { status: 500, title: "Something went wrong on the server" },
-    storage_unavailable: { status: 503, title: "The change could not be stored" },
-  },
-  {
-    open: "error codes, and the statuses other than 401 and 403",
-    why: "one status for each kind of mistake as RFC 9110 defines it, one code for each cause; of several mistakes the one is told that is checked first",
-  },
-);
+export const PROBLEMS: { readonly [C in Code]: Entry } = {
+  invalid_json: { status: 400, title: "The body is not valid JSON" },
+  invalid_parameter: { status: 400, title: "A query parameter is wrong" },
+  invalid_header: { status: 400, title: "A header is wrong" },
+  invalid_request: { status: 400, title: "This is not a valid HTTP request" },
+  missing_credential: { status: 401, title: "No credential was sent" },
+  malformed_credential: { status: 401, title: "The credential has the wrong format" },
+  invalid_credential: { status: 401, title: "The credential is not valid" },
+  expired_credential: { status: 401, title: "The credential has expired" },
+  insufficient_scope: { status: 403, title: "The credential's scopes do not suffice" },
+  account_suspended: { status: 403, title: "The account is suspended" },
+  account_limited: { status: 403, title: "The account is limited to reading" },
+  rate_limit_exceeded: { status: 403, title: "The rate limit is exceeded" },
+  not_found: { status: 404, title: "Nothing is here" },
+  method_not_allowed: { status: 405, title: "The method is not allowed here" },
+  request_timeout: { status: 408, title: "The request took too long" },
+  domain_taken: { status: decide("3.custom-domain"), title: "The custom domain belongs to another app" },
+  email_taken: { status: 409, title: "The e-mail address belongs to another user" },
+  last_admin: { status: 409, title: "The account would be left without an admin" },
+  idempotency_in_progress: { status: 409, title: "The first request with this Idempotency-Key is still running" },
+  precondition_failed: { status: 412, title: "The precondition does not hold" },
+  payload_too_large: { status: 413, title: "The body is too large" },
+  uri_too_long: { status: 414, title: "The URL is too long" },
+  unsupported_media_type: { status: 415, title: "The body's media type is not supported" },
+  validation_failed: { status: decide("7.validation-status"), title: "The body breaks a rule" },
+  idempotency_key_reused: { status: 422, title: "The Idempotency-Key was used for another request" },
+  headers_too_large: { status: 431, title: "The headers are too large" },
+  internal_error: { status: 500, title: "Something went wrong on the server" },
+  storage_unavailable: { status: 503, title: "The change could not be stored" },
+};
 
 const DETAILS: { readonly [C in Code]?: string } = {
   account_suspended: "The account is suspended; nothing can be read or changed.",
@@ -139,7 +131,15 @@ export function problem(refusal: Refusal, requestId: string, links: ProblemLinks
   const { status, title } = PROBLEMS[reason.code];
   const errors = "errors" in reason && reason.errors ? { errors: reason.errors } : {};
   const type = links.problemType(reason.code);
-  const body = { type, title, status, detail: detailOf(reason), instance: requestId, code: reason.code, ...errors };
+  const body = {
+    type,
+    title,
+    status,
+    detail: detailOf(reason),
+    instance: requestId,
+    [CODE_MEMBER]: reason.code,
+    ...errors,
+  };
   return {
     status,
     headers: { "content-type": PROBLEM_TYPE, ...headersOf(reason, links.resourceMetadata) },

@@ -1,5 +1,4 @@
 // Finds the rows of a path in as many steps as the path has segments. Built once from the route table.
-import { onceFor } from "../kit/later.ts";
 import type { Row } from "./route.ts";
 
 export interface Found {
@@ -48,9 +47,6 @@ export class RouteTree {
     return node && node.rows.size > 0 ? { rows: node.rows, values, allow: node.allow } : undefined;
   }
 }
-
-/** A route table does not change, so that its tree serves every service of the process. */
-export const routeTree = onceFor((rows: readonly Row[]) => new RouteTree(rows));
 
 function step(node: Node, segment: string): Node {
   if (segment.startsWith("{")) {

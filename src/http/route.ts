@@ -1,12 +1,12 @@
 // What a row of the route table is. A row gives routing, scope, the checks of path, query and body, the success status
 // and the OpenAPI operation at once. `route` ties the types of its parts together and hands the router closures, so
 // that no step needs to know what another one found.
+import type { DecisionId } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import type { Scope } from "../domain/model.ts";
 import { type Expect, type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import type { WebhookChanges, WebhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
-import { decide } from "../kit/decisions.ts";
 import {
   type Fault,
   type ObjectSchema,
@@ -124,7 +124,7 @@ export interface RowSpec<P extends string, Q, B, T extends object, R> extends Ro
 /** One operation as the router and the OpenAPI document see it. */
 export interface Row extends RowBase<string> {
   /** The decision that chose the operation; null where the specification shows it. */
-  readonly gap: string | null;
+  readonly gap: DecisionId | null;
   readonly query: ObjectSchema<unknown>;
   readonly body: Schema<unknown> | undefined;
   readonly example: unknown;
@@ -198,18 +198,7 @@ const namesIn = (path: string): readonly string[] =>
     .map((segment) => segment.slice(1, -1));
 
 /** Operations that the specification does not show: one decision for the whole list. */
-export function chosen(
-  id: string,
-  reason: { readonly open: string; readonly why: string },
-  rows: readonly Row[],
-): readonly Row[] {
-  decide(
-    id,
-    rows.map(({ method, path }) => `${method} ${path}`),
-    reason,
-  );
-  return rows.map((row) => ({ ...row, gap: id }));
-}
+export const chosen = (gap: DecisionId, rows: readonly Row[]): readonly Row[] => rows.map((row) => ({ ...row, gap }));
 
 function prepare<P extends string, R, Q, B, T extends object>(spec: RowSpec<P, Q, B, T, R>, input: Input): Prepared {
   const { unit, caller, services, presenter } = input;

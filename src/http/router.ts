@@ -1,20 +1,21 @@
 // The REST API's way through a request, as one visible list of steps in the order that the contract fixes (part 5): the
 // credential, the account's standing, the rate, the route and its method, the scope, headers and query, the body, what
 // was answered before, the resource, the fields, and then the operation, which judges states itself.
+import { decide } from "../decisions.ts";
 import { type Access, allows, type Caller, standing } from "../domain/access.ts";
 import { RATE_WINDOW_S, type Rate, type RateLimiter } from "../domain/limits.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
-import { decide } from "../kit/decisions.ts";
 import { parseJson, unfitMediaType } from "./body.ts";
 import { type Call, empty, type Reply, VERSION_PREFIX } from "./call.ts";
-import { type Conditions, conditionsOf, judge, UNCHANGED } from "./conditional.ts";
+import { type Conditions, conditionsOf, judge } from "./conditional.ts";
 import type { Faults } from "./faults.ts";
-import { idempotencyKey, Once, RememberingUnit } from "./idempotency.ts";
+import { idempotencyKey, Once } from "./idempotency.ts";
 import { problem } from "./problem.ts";
 import { queryOf } from "./query.ts";
 import type { Prepared, Presented, Row, Services } from "./route.ts";
-import { type Found, type RouteTree, routeTree } from "./route-tree.ts";
+import { type Found, RouteTree } from "./route-tree.ts";
+import { template } from "./template.ts";
 import type { Presenter } from "./view.ts";
 
 export interface RouterParts {
@@ -53,12 +54,10 @@ const NO_BODY: Body = { bytes: Buffer.alloc(0), value: undefined };
 export class Router {
   readonly #parts: RouterParts;
   readonly #tree: RouteTree;
-  readonly #ratePolicy: string;
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
-    this.#tree = routeTree(parts.rows);
-    this.#ratePolicy = ratePolicy(parts.limiter.limit);
+    this.#tree = new RouteTree(parts.rows);
   }
 
   /** Answers a call whose path starts with /v1. */
@@ -68,13 +67,10 @@ export class Router {
     if (caller instanceof Refusal) return problem(caller, call.id, services.links);
     this.#parts.onCaller?.(call, caller);
     const unfit = standing(caller.account, call.method);
-    const rate = unfit ? limiter.peek(caller.account.id) : limiter.count(caller.account.id);
+    const rate = limiter.count(caller.account.id, unfit ? 0 : 1);
     const answer = unfit ?? exceeded(rate) ?? (await this.#route(call, caller));
     const reply = answer instanceof Refusal ? problem(answer, call.id, services.links) : answer;
-    if (rate !== undefined) {
-      reply.headers[RATE_HEADERS.policy] = this.#ratePolicy;
-      reply.headers[RATE_HEADERS.state] = `"default";r=${rate.remaining};t=${rate.reset_s}`;
-    }
+    if (rate !== undefined) add(reply.headers, rateHeaders(limiter, rate));
     return reply;
   }
 
@@ -85,8 +81,8 @@ export class Router {
   #route(call: Call, caller: Caller): Answer | Promise<Answer> {
     const found = this.#tree.find(call.path, VERSION_PREFIX.length);
     if (found === undefined) return refuse({ code: "not_found", detail: "There is no such path." });
-    if (call.method === "OPTIONS") return empty(OPTIONS_STATUS, { allow: found.allow.join(", ") });
-    const row = found.rows.get(call.method === "HEAD" ? HEAD_AS : call.method);
+    if (call.method === "OPTIONS") return empty(204, { allow: found.allow.join(", ") });
+    const row = found.rows.get(call.method === "HEAD" ? "GET" : call.method);
     if (row === undefined) return refuse({ code: "method_not_allowed", allow: found.allow });
     const { scope } = row;
     if (scope !== null && !allows(caller.scopes, scope)) return refuse({ code: "insufficient_scope", scope });
@@ -135,19 +131,17 @@ export class Router {
     return this.#once(request, new Once(unit, caller, key, call, body.bytes), body);
   }
 
-  /** Replays what the key's first request was answered, or answers it now and keeps the answer. */
+  /** Replays what the key's first success was, or answers now and keeps a success. */
   async #once(request: Request, once: Once, body: Body): Promise<Answer> {
     const before = await once.begin();
     if (before) return before;
     const { row, call } = request;
-    const unit = new RememberingUnit(this.#parts.unit, call.id, (w, value) => {
+    const unit = new Unit(this.#parts.unit, call.id, (w, value) => {
       const presented = row.present(value, this.#parts.presenter, call);
       return once.write(w.tx, { ...replyOf(row, presented), body: presented.kept ?? presented.text });
     });
     try {
-      const answer = await this.#operate(request, unit, body);
-      if (answer instanceof Refusal) await once.keep(problem(answer, call.id, this.#parts.services.links));
-      return answer;
+      return await this.#operate(request, unit, body);
     } finally {
       await once.end();
     }
@@ -166,7 +160,7 @@ export class Router {
     const presented = row.present(result, this.#parts.presenter, call);
     const verdict = row.method === "GET" && presented.etag ? judge(conditions, presented.etag, true) : undefined;
     if (verdict instanceof Refusal) return verdict;
-    return verdict === "not-modified" ? empty(UNCHANGED, { etag: presented.etag ?? "" }) : replyOf(row, presented);
+    return verdict === "not-modified" ? empty(304, { etag: presented.etag ?? "" }) : replyOf(row, presented);
   }
 
   #prepare({ caller, row, params, query, conditions }: Request, unit: Unit): Prepared {
@@ -215,23 +209,9 @@ function exceeded(rate: Rate | undefined): Refusal | undefined {
   return rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
 }
 
-const OPTIONS_STATUS = decide("4.options", 204, {
-  open: "what OPTIONS answers",
-  why: "the methods of the path in Allow, as for a 405, and nothing else: browsers call no API with a secret key",
-});
+const RATE_HEADERS = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, template(text)] as const);
 
-const HEAD_AS = decide("4.head", "GET", {
-  open: "whether HEAD is answered",
-  why: "RFC 9110 9.3.2: wherever GET is, with the same headers and without the body",
-});
-
-const RATE_HEADERS = decide(
-  "8.rate-headers",
-  { policy: "ratelimit-policy", state: "ratelimit" },
-  {
-    open: "the headers that report the rate limit",
-    why: "draft-ietf-httpapi-ratelimit-headers is what the field agrees on",
-  },
-);
-
-const ratePolicy = (limit: number | null): string => `"default";q=${limit};w=${RATE_WINDOW_S}`;
+function rateHeaders({ limit }: RateLimiter, { remaining, reset_s: reset }: Rate): Record<string, string> {
+  const values = { limit: String(limit), window: RATE_WINDOW_S, remaining, reset };
+  return Object.fromEntries(RATE_HEADERS.map(([name, text]) => [name, text(values)]));
+}

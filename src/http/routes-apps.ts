@@ -1,11 +1,11 @@
 // The rows for apps, their deployments and interactions.
+import { decide } from "../decisions.ts";
 import * as apps from "../domain/apps.ts";
 import * as deployments from "../domain/deployments.ts";
 import * as interactions from "../domain/interactions.ts";
 import { listQuery, spanParameters } from "../domain/lists.ts";
 import type { AppRecord } from "../domain/model.ts";
-import { decide } from "../kit/decisions.ts";
-import { flagText, object, optional } from "../kit/schema.ts";
+import { flag, fromText, object, optional } from "../kit/schema.ts";
 import { created, nothing, one, page } from "./answers.ts";
 import { type Base, chosen, type Row, route, type Target } from "./route.ts";
 import { SCOPE } from "./scopes.ts";
@@ -16,12 +16,10 @@ type AppPath = "/apps/{app_id}";
 const find = ({ unit, caller, params }: Base<AppPath>) => apps.getApp(unit.store, caller, params.app_id);
 const theApp: Target<AppPath, AppRecord> = { view: appView, find };
 
-const appsQuery = object({ ...spanParameters, public: optional(flagText) });
+const appsQuery = object({ ...spanParameters, public: optional(fromText(flag)) });
 
-const INTERACTION_STATUS = decide("4.interaction-response", 202, {
-  open: "how an interaction with an app is reported",
-  why: "the event is recorded, what receivers make of it is still to come",
-});
+/** The event is recorded; what receivers make of it is still to come. */
+const INTERACTION_STATUS = 202;
 
 const shown: readonly Row[] = [
   route({
@@ -75,73 +73,66 @@ const shown: readonly Row[] = [
   }),
 ];
 
-const beyond = chosen(
-  "4.app-endpoints",
-  {
-    open: "whether one app can be read and changed by itself, deployments looked at, interactions reported",
-    why: "what can be created can be read back, and user.interaction needs an operation that causes it",
-  },
-  [
-    route({
-      method: "GET",
-      path: "/apps/{app_id}",
-      scope: SCOPE.readApps,
-      operation: "getApp",
-      summary: "Read an app",
-      run: find,
-      answer: one(appView),
-    }),
-    route({
-      method: "PATCH",
-      path: "/apps/{app_id}",
-      scope: SCOPE.writeApps,
-      operation: "updateApp",
-      summary: "Change an app",
-      target: theApp,
-      body: apps.appChanges,
-      example: { title: "Sales overview 2026" },
-      run: ({ unit, caller, params, body, expect }) => apps.changeApp(unit, caller, params.app_id, body, expect),
-      answer: one(appView),
-    }),
-    route({
-      method: "GET",
-      path: "/apps/{app_id}/deployments",
-      scope: SCOPE.readApps,
-      operation: "listDeployments",
-      summary: "List the deployments of an app",
-      query: listQuery,
-      target: theApp,
-      run: ({ unit, params, query }) => deployments.listDeployments(unit.store, params.app_id, query),
-      answer: page(deploymentView),
-    }),
-    route({
-      method: "GET",
-      path: "/apps/{app_id}/deployments/{deployment_id}",
-      scope: SCOPE.readApps,
-      operation: "getDeployment",
-      summary: "Read a deployment",
-      run: ({ unit, caller, params }) =>
-        deployments.getDeployment(unit.store, caller, params.app_id, params.deployment_id),
-      answer: one(deploymentView),
-    }),
-    route({
-      method: "POST",
-      path: "/apps/{app_id}/interactions",
-      scope: SCOPE.writeApps,
-      operation: "reportInteraction",
-      summary: "Report that a user interacted with an app",
-      target: theApp,
-      body: interactions.interaction,
-      example: {
-        user_id: "visitor-17",
-        interaction_type: "chart_click",
-        chart_id: "revenue",
-        data_point: { x: "2026-03", y: 48_250, category: "North" },
-      },
-      run: ({ unit, caller, params, body }) => interactions.interact(unit, caller, params.app_id, body),
-      answer: one(eventView, INTERACTION_STATUS),
-    }),
-  ],
-);
+const beyond = chosen("4.app-endpoints", [
+  route({
+    method: "GET",
+    path: "/apps/{app_id}",
+    scope: SCOPE.readApps,
+    operation: "getApp",
+    summary: "Read an app",
+    run: find,
+    answer: one(appView),
+  }),
+  route({
+    method: decide("4.app-endpoints"),
+    path: "/apps/{app_id}",
+    scope: SCOPE.writeApps,
+    operation: "updateApp",
+    summary: "Change an app",
+    target: theApp,
+    body: apps.appChanges,
+    example: { title: "Sales overview 2026" },
+    run: ({ unit, caller, params, body, expect }) => apps.changeApp(unit, caller, params.app_id, body, expect),
+    answer: one(appView),
+  }),
+  route({
+    method: "GET",
+    path: "/apps/{app_id}/deployments",
+    scope: SCOPE.readApps,
+    operation: "listDeployments",
+    summary: "List the deployments of an app",
+    query: listQuery,
+    target: theApp,
+    run: ({ unit, params, query }) => deployments.listDeployments(unit.store, params.app_id, query),
+    answer: page(deploymentView),
+  }),
+  route({
+    method: "GET",
+    path: "/apps/{app_id}/deployments/{deployment_id}",
+    scope: SCOPE.readApps,
+    operation: "getDeployment",
+    summary: "Read a deployment",
+    run: ({ unit, caller, params }) =>
+      deployments.getDeployment(unit.store, caller, params.app_id, params.deployment_id),
+    answer: one(deploymentView),
+  }),
+  route({
+    method: "POST",
+    path: "/apps/{app_id}/interactions",
+    scope: SCOPE.writeApps,
+    operation: "reportInteraction",
+    summary: "Report that a user interacted with an app",
+    target: theApp,
+    body: interactions.interaction,
+    example: {
+      user_id: "visitor-17",
+      interaction_type: "chart_click",
+      chart_id: "revenue",
+      data_point: { x: "2026-03", y: 48_250, category: "North" },
+    },
+    run: ({ unit, caller, params, body }) => interactions.interact(unit, caller, params.app_id, body),
+    answer: one(eventView, INTERACTION_STATUS),
+  }),
+]);
 
 export const appRoutes: readonly Row[] = [...shown, ...beyond];

@@ -30,51 +30,47 @@ const shown: readonly Row[] = [
   }),
 ];
 
-const managed = chosen(
-  "4.data-source-endpoints",
-  { open: "data-source endpoints other than create", why: "what was loaded can be looked at, row by row, and removed" },
-  [
-    route({
-      method: "GET",
-      path: "/data-sources",
-      scope: SCOPE.readData,
-      operation: "listDataSources",
-      summary: "List data sources",
-      query: listQuery,
-      run: ({ unit, caller, query }) => data.listDataSources(unit.store, caller, query),
-      answer: page(dataSourceView),
-    }),
-    route({
-      method: "GET",
-      path: "/data-sources/{data_source_id}",
-      scope: SCOPE.readData,
-      operation: "getDataSource",
-      summary: "Read a data source",
-      run: find,
-      answer: one(dataSourceView),
-    }),
-    route({
-      method: "DELETE",
-      path: "/data-sources/{data_source_id}",
-      scope: SCOPE.manage,
-      operation: "deleteDataSource",
-      summary: "Remove a data source with its rows",
-      target: theSource,
-      run: ({ unit, caller, params, expect }) => data.removeDataSource(unit, caller, params.data_source_id, expect),
-      answer: nothing,
-    }),
-    route({
-      method: "GET",
-      path: "/data-sources/{data_source_id}/rows",
-      scope: SCOPE.readData,
-      operation: "listRows",
-      summary: "List the rows of a data source",
-      query: listQuery,
-      target: theSource,
-      run: ({ unit, caller, params, query }) => data.rowsPage(unit.store, caller, params.data_source_id, query),
-      answer: page(rowView),
-    }),
-  ],
-);
+const managed = chosen("2.data-source-fields", [
+  route({
+    method: "GET",
+    path: "/data-sources",
+    scope: SCOPE.readData,
+    operation: "listDataSources",
+    summary: "List data sources",
+    query: listQuery,
+    run: ({ unit, caller, query }) => data.listDataSources(unit.store, caller, query),
+    answer: page(dataSourceView),
+  }),
+  route({
+    method: "GET",
+    path: "/data-sources/{data_source_id}",
+    scope: SCOPE.readData,
+    operation: "getDataSource",
+    summary: "Read a data source",
+    run: find,
+    answer: one(dataSourceView),
+  }),
+  route({
+    method: "DELETE",
+    path: "/data-sources/{data_source_id}",
+    scope: SCOPE.manage,
+    operation: "deleteDataSource",
+    summary: "Remove a data source with its rows",
+    target: theSource,
+    run: ({ unit, caller, params, expect }) => data.removeDataSource(unit, caller, params.data_source_id, expect),
+    answer: nothing,
+  }),
+  route({
+    method: "GET",
+    path: "/data-sources/{data_source_id}/rows",
+    scope: SCOPE.readData,
+    operation: "listRows",
+    summary: "List the rows of a data source",
+    query: listQuery,
+    target: theSource,
+    run: ({ unit, caller, params, query }) => data.rowsPage(unit.store, caller, params.data_source_id, query),
+    answer: page(rowView),
+  }),
+]);
 
 export const dataRoutes: readonly Row[] = [...shown, ...managed];

@@ -1,9 +1,10 @@
 // How records go out. A view names the fields of a resource that clients see; the presenter makes the JSON text of a
 // record that is read once and remembers it with its ETag as long as the record lives, so that a list is a join of texts.
 import { hash } from "node:crypto";
-import { decide } from "../kit/decisions.ts";
+import { decide } from "../decisions.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import type { ServiceLinks } from "./links.ts";
+import { template } from "./template.ts";
 
 export interface View<R> {
   /** The schema's name in the OpenAPI document: App, Webhook, … */
@@ -30,10 +31,8 @@ export interface Tagged extends Text {
 }
 
 /** 120 bits of the hash in base64url. */
-const ETAG_CHARACTERS = decide("4.etag", 20, {
-  open: "how a client tells that a resource has changed",
-  why: "a strong ETag on every single resource, from the bytes of its text: equal tags are equal bytes, also after a restart",
-});
+const ETAG_CHARACTERS = 20;
+const tag = template(decide("4.etag"));
 
 export class Presenter {
   readonly links: ServiceLinks;
@@ -77,4 +76,4 @@ const textOf = <R>(view: View<R>, record: R, links: ServiceLinks): string =>
   view.text?.(record) ?? JSON.stringify(view.fields(record, links));
 
 /** Strong (RFC 9110 8.8.1): a hash of the very bytes of the representation. */
-const etagOf = (text: string): string => `"${hash("sha256", text, "base64url").slice(0, ETAG_CHARACTERS)}"`;
+const etagOf = (text: string): string => tag({ hash: hash("sha256", text, "base64url").slice(0, ETAG_CHARACTERS) });

@@ -1,6 +1,6 @@
 // The resources as clients see them (spec part 2; contract part 2): each view lists its fields once, as a schema for the
 // OpenAPI document and as the function that picks them from a record.
-import { appFields } from "../domain/apps.ts";
+import { decide } from "../decisions.ts";
 import {
   ACCOUNT_STATES,
   type AccountRecord,
@@ -19,8 +19,8 @@ import {
   type UserRecord,
   type WebhookRecord,
 } from "../domain/model.ts";
-import { decide } from "../kit/decisions.ts";
-import type { JsonSchema } from "../kit/schema.ts";
+import { shownFields } from "../domain/owned.ts";
+import { type JsonSchema, trusted } from "../kit/schema.ts";
 import type { View } from "./view.ts";
 
 const string: JsonSchema = { type: "string" };
@@ -49,6 +49,12 @@ export const shape = (properties: Record<string, JsonSchema>, required = Object.
   additionalProperties: false,
 });
 
+const TIMES = ["created_at", "updated_at"] as const;
+
+/** These members of an object, in this order. */
+const only = <N extends string, A extends { readonly [name in N]: unknown }>(names: readonly N[], all: A): Pick<A, N> =>
+  trusted(Object.fromEntries(names.map((name) => [name, all[name]])));
+
 export const appView: View<AppRecord> = {
   name: "App",
   json: shape({
@@ -60,30 +66,21 @@ export const appView: View<AppRecord> = {
     created_at: time,
     updated_at: time,
   }),
-  fields: appFields,
+  fields: shownFields,
 };
 
 export const deploymentView: View<DeploymentRecord> = {
   name: "Deployment",
-  json: shape(
-    decide(
-      "2.deployment-fields",
-      {
-        id: id("dep"),
-        app_id: id("app"),
-        name: text(100),
-        environment: string,
-        custom_domain: orNull(string),
-        url,
-        status: enumOf(["live", "retired"]),
-        deployed_at: time,
-      },
-      {
-        open: "the body of the answer to a deploy",
-        why: "the deployment with what was asked for beside the four fields that the events show",
-      },
-    ),
-  ),
+  json: shape({
+    id: id("dep"),
+    app_id: id("app"),
+    name: text(100),
+    environment: string,
+    custom_domain: orNull(string),
+    url,
+    status: enumOf(["live", decide("3.redeploy").live]),
+    deployed_at: time,
+  }),
   fields: ({ id, app_id, name, environment, custom_domain, status, deployed_at }, links) => ({
     id,
     app_id,
@@ -96,113 +93,81 @@ export const deploymentView: View<DeploymentRecord> = {
   }),
 };
 
+const DATA_SOURCE = [...(["id", "name", "type", "app_id"] as const), ...decide("2.data-source-fields"), ...TIMES];
 export const dataSourceView: View<DataSourceRecord> = {
   name: "DataSource",
   json: shape(
-    decide(
-      "2.data-source-fields",
-      {
-        id: id("ds"),
-        name: text(200),
-        type: enumOf(["json", "csv"]),
-        app_id: orNull(id("app")),
-        status: enumOf(["processing", "ready", "failed"]),
-        columns: orNull(listOf(shape({ name: string, type: enumOf(COLUMN_TYPES) }))),
-        row_count: orNull(count),
-        error: orNull(string),
-        created_at: time,
-        updated_at: time,
-      },
-      {
-        open: "the fields of a data source",
-        why: "what it is, how far its processing has come, and what was found in it; the rows are read a page at a time",
-      },
-    ),
+    only(DATA_SOURCE, {
+      id: id("ds"),
+      name: text(200),
+      type: enumOf(decide("2.data-source-request")),
+      app_id: orNull(id("app")),
+      status: enumOf(decide("3.data-processing")),
+      columns: orNull(listOf(shape({ name: string, type: enumOf(COLUMN_TYPES) }))),
+      row_count: orNull(count),
+      error: orNull(string),
+      created_at: time,
+      updated_at: time,
+    }),
   ),
-  fields: ({ account_id: _, ...fields }) => fields,
+  fields: (record) => only(DATA_SOURCE, record),
 };
 
+const USER = ["id" as const, ...decide("2.user-fields"), ...TIMES];
 export const userView: View<UserRecord> = {
   name: "User",
   json: shape(
-    decide(
-      "2.user-fields",
-      {
-        id: id("usr"),
-        email: text(254),
-        name: text(200),
-        permissions: listOf(enumOf(SCOPES)),
-        created_at: time,
-        updated_at: time,
-      },
-      { open: "the fields of a user", why: "whom a person recognises, and what the user may do" },
-    ),
+    only(USER, {
+      id: id("usr"),
+      email: text(254),
+      name: text(200),
+      permissions: listOf(enumOf(SCOPES)),
+      created_at: time,
+      updated_at: time,
+    }),
   ),
-  fields: ({ account_id: _, email_key: __, is_admin: ___, ...fields }) => fields,
+  fields: (record) => only(USER, record),
 };
 
+const WEBHOOK = [...(["id", "url", "events", "active"] as const), ...decide("2.webhook-fields")];
 export const webhookView: View<WebhookRecord> = {
   name: "Webhook",
   json: shape(
-    decide(
-      "2.webhook-fields",
-      {
-        id: id("wh"),
-        url,
-        events: { ...listOf(enumOf(EVENT_TYPES)), minItems: 1, uniqueItems: true },
-        active: boolean,
-        disabled_reason: orNull(enumOf(["gone", "failing"])),
-        created_at: time,
-        updated_at: time,
-      },
-      {
-        open: "the fields returned for a webhook",
-        why: "what was sent on create, but never the secret again; and why it is off, where the server switched it off",
-      },
-    ),
+    only(WEBHOOK, {
+      id: id("wh"),
+      url,
+      events: { ...listOf(enumOf(EVENT_TYPES)), minItems: 1, uniqueItems: true },
+      active: boolean,
+      disabled_reason: orNull(enumOf(["gone", "failing"])),
+      created_at: time,
+      updated_at: time,
+    }),
   ),
-  fields: ({ id, url, events, active, disabled_reason, created_at, updated_at }) => ({
-    id,
-    url,
-    events,
-    active,
-    disabled_reason,
-    created_at,
-    updated_at,
-  }),
+  fields: (record) => only(WEBHOOK, record),
 };
 
 export const deliveryView: View<DeliveryRecord> = {
   name: "Delivery",
-  json: shape(
-    decide(
-      "6.delivery-log",
-      {
-        id: id("dlv"),
-        webhook_id: id("wh"),
-        event_id: id("evt"),
-        event_type: enumOf(EVENT_TYPES),
-        status: enumOf(DELIVERY_STATUSES),
-        attempts: listOf(
-          shape({
-            number: { type: "integer", minimum: 1 },
-            trigger: enumOf(["schedule", "manual"]),
-            at: time,
-            duration_ms: count,
-            response_status: orNull({ type: "integer" }),
-            response_body: orNull(string),
-            error: orNull(enumOf(ATTEMPT_ERRORS)),
-          }),
-        ),
-        next_attempt_at: orNull(time),
-        created_at: time,
-      },
-      {
-        open: "what the delivery log shows of a delivery",
-        why: "status, response code and every attempt with its time and its fault: enough to mend a receiver without asking anybody",
-      },
+  json: shape({
+    id: id("dlv"),
+    webhook_id: id("wh"),
+    event_id: id("evt"),
+    event_type: enumOf(EVENT_TYPES),
+    status: enumOf(DELIVERY_STATUSES),
+    attempts: listOf(
+      shape({
+        number: { type: "integer", minimum: 1 },
+        trigger: enumOf(["schedule", "manual"]),
+        at: time,
+        duration_ms: count,
+        response_status: orNull({ type: "integer" }),
+        response_body: orNull(string),
+        error: orNull(enumOf(ATTEMPT_ERRORS)),
+      }),
     ),
-  ),
+    next_attempt_at: orNull(time),
+    created_at: time,
+  }),
   fields: ({ id, webhook_id, event_id, event_type, status, attempts, next_attempt_at, created_at }) => ({
     id,
     webhook_id,

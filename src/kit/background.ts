@@ -1,6 +1,6 @@
-// Work that goes on behind the answers. Each piece is known until it ends, so that a stop can wait for it, and what
-// fails is reported, never lost.
+// Work that goes on behind the answers: beside them, or one piece after the other.
 
+/** Each piece is known until it ends, so that a stop can wait for it, and what fails is reported, never lost. */
 export class Background {
   readonly #running = new Set<Promise<void>>();
   readonly #onError: (error: unknown, during: string) => void;
@@ -23,5 +23,17 @@ export class Background {
   /** Resolves when nothing runs any more, what was started meanwhile included. */
   async idle(): Promise<void> {
     while (this.busy) await Promise.all(this.#running);
+  }
+}
+
+/** For what changes everything at once, a reset or a jump of the clock: it must not run beside another such thing. */
+export class Turns {
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Runs `work` after everything that was asked for before. What fails is its caller's to hear of. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#last.then(work);
+    this.#last = mine.catch(() => undefined);
+    return mine;
   }
 }

@@ -1,8 +1,7 @@
-// The one clock: timestamps, expiry, rate windows and retries all read it, and it alone starts timers for them.
-// It can be frozen, advanced and let run again, so that a test never sleeps. Sockets keep real time: their deadlines
-// belong to the sender and the listener, not to this file.
-
-import { decide } from "./decisions.ts";
+// The one clock: timestamps, expiry, rate windows and retries all read it, and it alone starts timers for them. While it
+// runs it follows the monotonic clock, from the system's time at its start on: a system clock that is set back or
+// forward later, or a machine that slept, is not followed. It can be frozen, advanced and let run again, so that a test
+// never sleeps. Sockets keep real time: their deadlines belong to the sender and the listener, not to this file.
 
 /** Milliseconds since 1970, UTC. */
 export type Instant = number;
@@ -12,85 +11,83 @@ export interface Ran {
   readonly what: string;
 }
 
-export interface Clock {
-  now(): Instant;
-  /**
-   * Calls `run` once `at` is reached, never inside the call itself. `what` names it in the answer of `advance`, which passes over
-   * what is called null: a look whether there is anything to do.
-   * The promise that `run` answers is awaited by `advance` before time moves on.
-   */
-  schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Scheduled;
-}
+/** The clock as everything sees it that does not move it. */
+export type Clock = Pick<AdjustableClock, "now" | "schedule">;
 
-export interface Scheduled {
-  cancel(): void;
-}
+export type Scheduled = ReturnType<Clock["schedule"]>;
 
-/** ISO 8601 UTC with milliseconds, ending in Z: the one form of a timestamp on the wire and in the store. */
-export function iso(at: Instant): string {
-  if (at !== last.at) last = { at, text: new Date(at)[TIMESTAMP]() };
-  return last.text;
-}
-
-const TIMESTAMP = decide("2.timestamps", "toISOString", {
-  open: "how exact a timestamp is, and which of the forms of ISO 8601 it has",
-  why: "always milliseconds and Z: all have one length and compare as text in the order of time",
-});
-
-/** A busy server does much within one millisecond, and writing a time costs it half a microsecond. */
-let last = { at: 0, text: new Date(0)[TIMESTAMP]() };
+/** ISO 8601 UTC with milliseconds, ending in Z: all have one length and compare as text in the order of time. */
+export const iso = (at: Instant): string => new Date(at).toISOString();
 
 export const instant = (text: string): Instant => Date.parse(text);
 
-const UNITS = decide(
-  "1.durations",
-  { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 },
-  {
-    open: "how a flag or a test says how long something is",
-    why: "a whole number and its unit: a bare number would be taken for seconds by some and milliseconds by others",
-  },
-);
+const DATE_TIME =
+  /^(\d{4}-\d\d-(\d\d))(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
 
-/** "250ms", "30s", "5m", "2h", "1d" in milliseconds; undefined for anything else. */
+/**
+ * Whether a text is a point in time that needs no guessing (RFC 3339): a date, or a date and time with its zone. A day
+ * that its month does not have is read as one of the next month, or as none.
+ */
+export function isDateTime(text: string): boolean {
+  const [, date, day] = DATE_TIME.exec(text) ?? [];
+  return date !== undefined && new Date(date).getUTCDate() === Number(day);
+}
+
+const UNITS = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }));
+
+/** "250ms", "30s", "5m", "2h", "1d" in ms; undefined for all else: a bare number would be seconds to some, ms to others. */
 export function duration(text: string): number | undefined {
-  const [, amount, unit] = /^(\d{1,12})(ms|s|m|h|d)$/.exec(text) ?? [];
-  if (unit !== "ms" && unit !== "s" && unit !== "m" && unit !== "h" && unit !== "d") return undefined;
-  return Number(amount) * UNITS[unit];
+  const [, amount, unit = ""] = /^(\d{1,12})([a-z]+)$/.exec(text) ?? [];
+  const unit_ms = UNITS.get(unit);
+  return unit_ms === undefined ? undefined : Number(amount) * unit_ms;
 }
 
-interface Entry extends Scheduled {
-  readonly at: Instant;
-  readonly order: number;
-  readonly what: string | null;
-  readonly run: () => void | Promise<void>;
-  cancelled: boolean;
-}
+/** Real time that passes, in milliseconds from any moment. */
+export const realTime = (): number => performance.now();
+
+/** In whole milliseconds, so that a time that is set is the one that is read. */
+const REAL = { system: Date.now, monotonic: () => Math.floor(realTime()) };
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** A clock that follows the system's, or stands still at `startAt` until it is advanced or resumed. */
-export class AdjustableClock implements Clock {
+interface Entry {
+  readonly at: Instant;
+  readonly what: string | null;
+  readonly run: () => void | Promise<void>;
+}
+
+/** A clock that runs from the system's time on, or stands still at `startAt` until it is advanced or resumed. */
+export class AdjustableClock {
   readonly #startAt: Instant | undefined;
+  readonly #real: typeof REAL;
   #frozenAt: Instant | undefined;
-  #offset_ms = 0;
+  /** How far the running clock is ahead of the monotonic one. */
+  #ahead_ms = 0;
+  /** In the order of their time, and those of one time in the order in which they came. */
   #entries: Entry[] = [];
-  #scheduled = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(startAt?: Instant) {
+  constructor(startAt?: Instant, real = REAL) {
     this.#startAt = startAt;
-    this.#frozenAt = startAt;
+    this.#real = real;
+    this.rewind();
   }
 
   now(): Instant {
-    return this.#frozenAt ?? Date.now() + this.#offset_ms;
+    return this.#frozenAt ?? this.#real.monotonic() + this.#ahead_ms;
   }
 
-  schedule(at: Instant, what: string | null, run: () => void | Promise<void>): Scheduled {
-    const entry: Entry = { at, order: this.#scheduled++, what, run, cancelled: false, cancel: () => this.#drop(entry) };
-    this.#insert(entry);
-    if (this.#entries[0] === entry) this.#arm();
-    return entry;
+  /**
+   * Calls `run` once `at` is reached, never inside the call itself. `what` names it in the answer of `advance`, which
+   * passes over what is called null: a look whether there is anything to do. The promise that `run` answers is awaited
+   * by `advance` before time moves on.
+   */
+  schedule(at: Instant, what: string | null, run: () => void | Promise<void>) {
+    const entry = { at, what, run };
+    const place = this.#numberUntil(at);
+    this.#entries.splice(place, 0, entry);
+    if (place === 0) this.#arm();
+    return { cancel: () => this.#drop(entry) };
   }
 
   freeze(): void {
@@ -99,22 +96,20 @@ export class AdjustableClock implements Clock {
   }
 
   resume(): void {
-    if (this.#frozenAt === undefined) return;
-    this.#offset_ms = this.#frozenAt - Date.now();
+    const at = this.now();
     this.#frozenAt = undefined;
-    this.#arm();
+    this.set(at);
   }
 
   /** Back to where the clock stood when it was made: a manual one to its start, a running one to the system's time. */
   rewind(): void {
     this.#frozenAt = this.#startAt;
-    this.#offset_ms = 0;
-    this.#arm();
+    this.set(this.#startAt ?? this.#real.system());
   }
 
   /** Sets the time without running what lies between. */
   set(at: Instant): void {
-    if (this.#frozenAt === undefined) this.#offset_ms = at - Date.now();
+    if (this.#frozenAt === undefined) this.#ahead_ms = at - this.#real.monotonic();
     else this.#frozenAt = at;
     this.#arm();
   }
@@ -141,76 +136,47 @@ export class AdjustableClock implements Clock {
   /** Forgets all timers; none may keep the process alive afterwards. */
   close(): void {
     this.#entries = [];
-    clearTimeout(this.#timer);
+    this.#arm();
   }
 
   #next(until: Instant): Entry | undefined {
-    const [entry] = this.#entries;
-    if (entry === undefined || entry.at > until) return undefined;
-    this.#entries.shift();
-    return entry;
+    return this.#numberUntil(until) > 0 ? this.#entries.shift() : undefined;
   }
 
-  #insert(entry: Entry): void {
-    let at = this.#entries.length;
-    while (at > 0 && (this.#entries[at - 1]?.at ?? 0) > entry.at) at -= 1;
-    this.#entries.splice(at, 0, entry);
+  /** How many entries are due by then. */
+  #numberUntil(at: Instant): number {
+    let low = 0;
+    let high = this.#entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#entries[middle]?.at ?? at) <= at) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
+  /** One that has run, or is cancelled already, is no more in the list. */
   #drop(entry: Entry): void {
-    if (entry.cancelled) return;
-    entry.cancelled = true;
-    const at = this.#entries.indexOf(entry);
-    if (at >= 0) this.#entries.splice(at, 1);
-    if (at === 0) this.#arm();
+    const place = this.#entries.lastIndexOf(entry, this.#numberUntil(entry.at) - 1);
+    if (place >= 0) this.#entries.splice(place, 1);
+    if (place === 0) this.#arm();
   }
 
   #arm(): void {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
     const [first] = this.#entries;
     if (first === undefined || this.#frozenAt !== undefined) return;
     const wait_ms = Math.min(Math.max(first.at - this.now(), 0), LONGEST_TIMER_MS);
     this.#timer = setTimeout(() => this.#fire(), wait_ms);
   }
 
+  /** Begins all that is due: thousands may be due at one time, and a timer takes a millisecond at least. */
   #fire(): void {
-    const entry = this.#next(this.now());
+    const now = this.now();
+    for (let entry = this.#next(now); entry !== undefined; entry = this.#next(now)) void entry.run();
     this.#arm();
-    void entry?.run();
   }
 }
 
-/** Real time that passes, in milliseconds from any moment: `performance` says the same, and loads for 0.4 ms at its first use. */
-export function realTime(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1_000 + nanoseconds / 1e6;
-}
-
-export interface Deadline {
-  readonly over: boolean;
-  readonly passed: Promise<void>;
-  cancel(): void;
-}
-
-/** A moment in real time, whatever the service's clock does: for waits on sockets. */
-export function realDeadline(after_ms: number): Deadline {
-  let over = false;
-  let timer: NodeJS.Timeout | undefined;
-  const passed = new Promise<void>((resolve) => {
-    timer = setTimeout(
-      () => {
-        over = true;
-        resolve();
-      },
-      Math.min(after_ms, LONGEST_TIMER_MS),
-    );
-  });
-  return {
-    get over() {
-      return over;
-    },
-    passed,
-    cancel: () => clearTimeout(timer),
-  };
-}
+/** The time that passes in truth, whatever the service's clock does: for waits on sockets. */
+export const realClock: Clock = new AdjustableClock();

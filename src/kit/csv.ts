@@ -16,120 +16,75 @@ export interface CsvTable {
 export class CsvFault {
   readonly line: number;
   readonly detail: string;
-  constructor(line: number, detail: string) {
+
+  constructor(text: string, at: number, detail: string) {
+    let line = 1;
+    for (let end = text.indexOf("\n"); end >= 0 && end < at; end = text.indexOf("\n", end + 1)) line += 1;
     this.line = line;
     this.detail = detail;
   }
 }
 
 export function parseCsv(text: string): CsvTable | CsvFault {
-  if (text === "") return new CsvFault(1, "the text is empty, there is no header line");
-  const scanner = new Scanner(text);
-  const header: string[] = [];
-  const unfit = scanner.record(header) ?? unfitHeader(header);
-  if (unfit) return unfit;
-  const width = header.length;
+  let header: readonly string[] | undefined;
   const fields: string[] = [];
-  while (!scanner.atEnd) {
-    const { line } = scanner;
+  for (let at = 0; at < text.length; ) {
     const before = fields.length;
-    const fault = scanner.record(fields);
-    if (fault) return fault;
-    const count = fields.length - before;
-    if (count !== width) return new CsvFault(line, `the number of fields is ${count}, but the header has ${width}`);
+    const end = readRecord(text, at, fields);
+    if (end instanceof CsvFault) return end;
+    const unfit = header ? unfitCount(fields.length - before, header.length) : unfitNames(fields);
+    if (unfit) return new CsvFault(text, at, unfit);
+    header ??= fields.splice(0);
+    at = end;
   }
-  return { header, fields };
+  return header ? { header, fields } : new CsvFault(text, 0, "the text is empty, there is no header line");
 }
 
+const unfitCount = (count: number, width: number): string | undefined =>
+  count === width ? undefined : `the number of fields is ${count}, but the header has ${width}`;
+
 /** Names are counted, not quoted: one of them may be as long as the text. */
-function unfitHeader(names: readonly string[]): CsvFault | undefined {
+function unfitNames(names: readonly string[]): string | undefined {
   const places = new Map<string, number>();
   for (const [at, name] of names.entries()) {
-    if (name.trim() === "") return new CsvFault(1, `column ${at + 1} of the header has no name`);
     const before = places.get(name);
-    if (before !== undefined)
-      return new CsvFault(1, `columns ${before + 1} and ${at + 1} of the header have the same name`);
+    if (name.trim() === "") return `column ${at + 1} of the header has no name`;
+    if (before !== undefined) return `columns ${before + 1} and ${at + 1} of the header have the same name`;
     places.set(name, at);
   }
   return undefined;
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const LF = 0x0a;
-const CR = 0x0d;
-
-class Scanner {
-  readonly #text: string;
-  #at = 0;
-  /** The line that the next character stands on. */
-  line = 1;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  get atEnd(): boolean {
-    return this.#at === this.#text.length;
-  }
-
-  /** Adds the fields of one record; the scanner then stands behind its line break. */
-  record(fields: string[]): CsvFault | undefined {
-    for (;;) {
-      const field = this.#text.charCodeAt(this.#at) === QUOTE ? this.#quoted() : this.#plain();
-      if (field instanceof CsvFault) return field;
-      fields.push(field);
-      if (this.#text.charCodeAt(this.#at) !== COMMA) return this.#endOfRecord();
-      this.#at += 1;
-    }
-  }
-
-  /** Ends before the comma or line break, or at the end of the text. */
-  #plain(): string | CsvFault {
-    const start = this.#at;
-    for (; this.#at < this.#text.length; this.#at += 1) {
-      const code = this.#text.charCodeAt(this.#at);
-      if (code === COMMA || code === LF || code === CR) break;
-      if (code === QUOTE) return this.#fault("a quote inside a field that does not begin with one");
-    }
-    return this.#text.slice(start, this.#at);
-  }
-
-  #quoted(): string | CsvFault {
-    const text = this.#text;
-    const start = this.#at + 1;
-    let end = text.indexOf('"', start);
-    let doubled = false;
-    while (end >= 0 && text.charCodeAt(end + 1) === QUOTE) {
-      doubled = true;
-      end = text.indexOf('"', end + 2);
-    }
-    if (end < 0) return this.#fault("a quoted field begins here and is never closed");
-    this.#at = end + 1;
-    const inside = text.slice(start, end);
-    this.line += lineBreaks(inside);
-    return doubled ? inside.replaceAll('""', '"') : inside;
-  }
-
-  /** Steps over the line break; what else may follow a field is a fault. */
-  #endOfRecord(): CsvFault | undefined {
-    if (this.atEnd) return undefined;
-    const code = this.#text.charCodeAt(this.#at);
-    if (code === CR && this.#text.charCodeAt(this.#at + 1) !== LF)
-      return this.#fault("a carriage return without a line feed");
-    if (code !== CR && code !== LF) return this.#fault("text after the closing quote of a field");
-    this.#at += code === CR ? 2 : 1;
-    this.line += 1;
-    return undefined;
-  }
-
-  #fault(detail: string): CsvFault {
-    return new CsvFault(this.line, detail);
+/** Adds the fields of the record that begins at `from`; answers where the next one begins. */
+function readRecord(text: string, from: number, fields: string[]): number | CsvFault {
+  for (let at = from; ; ) {
+    const quoted = text[at] === '"';
+    const end = quoted ? endOfQuoted(text, at) : endOfPlain(text, at);
+    if (end instanceof CsvFault) return end;
+    fields.push(quoted ? text.slice(at + 1, end - 1).replaceAll('""', '"') : text.slice(at, end));
+    const next = text[end];
+    if (next === undefined) return end;
+    if (next === "\n") return end + 1;
+    if (next === "\r" && text[end + 1] === "\n") return end + 2;
+    if (next !== ",") return new CsvFault(text, end, unfitEnd(next, quoted));
+    at = end + 1;
   }
 }
 
-function lineBreaks(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
-  return count;
+function unfitEnd(next: string, quoted: boolean): string {
+  if (next === "\r") return "a carriage return without a line feed";
+  return quoted ? "text after the closing quote of a field" : "a quote inside a field that does not begin with one";
+}
+
+function endOfQuoted(text: string, at: number): number | CsvFault {
+  let end = text.indexOf('"', at + 1);
+  while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
+  return end < 0 ? new CsvFault(text, at, "a quoted field begins here and is never closed") : end + 1;
+}
+
+function endOfPlain(text: string, at: number): number {
+  let end = at;
+  while (end < text.length && text[end] !== "," && text[end] !== "\n" && text[end] !== "\r" && text[end] !== '"')
+    end += 1;
+  return end;
 }

@@ -1,8 +1,8 @@
 // JSON Web Tokens, signed with ES256 or RS256 (RFC 7515, 7518, 7519). Reading is strict: the algorithm is the key's and
 // never the token's word, every part is canonical base64url, and what is not understood is refused. No encryption, no
 // `crit`, no key taken from a token's header (jwk, jku, x5u), no shared-secret algorithm, no leeway on expiry.
+import { isUtf8 } from "node:buffer";
 import { type KeyObject, sign, verify } from "node:crypto";
-import { decide } from "./decisions.ts";
 
 export const ALGORITHMS = ["ES256", "RS256"] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
@@ -28,52 +28,33 @@ export interface Expected {
 export type JwtFault = "malformed" | "untrusted" | "foreign" | "expired";
 export type JwtVerdict = { readonly kid: string; readonly claims: Claims } | { readonly fault: JwtFault };
 
-const TOKEN_BYTES_MAX = decide("8.token-size", 8_192, {
-  open: "how long a token may be",
-  why: "ours have a tenth of it; what is longer is refused before any of it is decoded",
-});
+/** Ours have a tenth of it; what is longer is refused before any of it is decoded. */
+const TOKEN_BYTES_MAX = 8_192;
 
-export function signJwt({ kid, alg, key }: JwtKey, typ: string, claims: Claims): string {
-  const input = `${encoded({ typ, alg, kid })}.${encoded(claims)}`;
-  return `${input}.${sign("sha256", Buffer.from(input), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
+export function signJwt(by: JwtKey, typ: string, claims: Claims): string {
+  const input = `${encoded({ typ, alg: by.alg, kid: by.kid })}.${encoded(claims)}`;
+  return `${input}.${sign("sha256", Buffer.from(input), keyed(by)).toString("base64url")}`;
 }
 
 const encoded = (value: Claims): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 /** Checks form and signature first, so that nothing of an unsigned claim is ever told apart. */
 export function verifyJwt(token: string, keys: ReadonlyMap<string, JwtKey>, expected: Expected): JwtVerdict {
-  const parts = partsOf(token);
-  if (parts === undefined) return { fault: "malformed" };
-  const { header, claims, input, signature } = parts;
-  const kid = header.kid;
-  const key = typeof kid === "string" ? keys.get(kid) : undefined;
-  if (key === undefined || header.alg !== key.alg || "crit" in header) return { fault: "untrusted" };
-  const { key: publicKey } = key;
-  if (!verify("sha256", Buffer.from(input), { key: publicKey, dsaEncoding: "ieee-p1363" }, signature))
-    return { fault: "untrusted" };
-  if (header.typ !== expected.typ || claims.iss !== expected.iss || claims.aud !== expected.aud)
-    return { fault: "foreign" };
-  const exp = claims.exp;
-  if (typeof exp !== "number" || !Number.isFinite(exp)) return { fault: "foreign" };
-  return expected.now < exp * 1_000 ? { kid: key.kid, claims } : { fault: "expired" };
-}
-
-interface Parts {
-  readonly header: Claims;
-  readonly claims: Claims;
-  readonly input: string;
-  readonly signature: Buffer;
-}
-
-function partsOf(token: string): Parts | undefined {
-  if (token.length > TOKEN_BYTES_MAX) return undefined;
+  if (token.length > TOKEN_BYTES_MAX) return { fault: "malformed" };
   const [first = "", second = "", third = "", ...more] = token.split(".");
-  const header = objectOf(first);
-  const claims = objectOf(second);
-  const signature = bytesOf(third);
-  if (more.length > 0 || !header || !claims || !signature) return undefined;
-  return { header, claims, signature, input: `${first}.${second}` };
+  const [header, claims, signature] = [objectOf(first), objectOf(second), bytesOf(third)];
+  if (more.length > 0 || !header || !claims || !signature) return { fault: "malformed" };
+  const known = typeof header.kid === "string" ? keys.get(header.kid) : undefined;
+  if (known === undefined || header.alg !== known.alg || "crit" in header) return { fault: "untrusted" };
+  if (!verify("sha256", Buffer.from(`${first}.${second}`), keyed(known), signature)) return { fault: "untrusted" };
+  const { iss, aud, exp } = claims;
+  const fits = header.typ === expected.typ && iss === expected.iss && aud === expected.aud;
+  if (!fits || typeof exp !== "number" || !Number.isFinite(exp)) return { fault: "foreign" };
+  return expected.now < exp * 1_000 ? { kid: known.kid, claims } : { fault: "expired" };
 }
+
+/** RFC 7518 3.4: an ES256 signature is two numbers side by side; RSA has no choice. */
+const keyed = ({ key }: JwtKey) => ({ key, dsaEncoding: "ieee-p1363" }) as const;
 
 /** The bytes of the one spelling that base64url has for them: no padding, no spaces, no bits left over. */
 function bytesOf(part: string): Buffer | undefined {
@@ -81,16 +62,14 @@ function bytesOf(part: string): Buffer | undefined {
   return part !== "" && bytes.toString("base64url") === part ? bytes : undefined;
 }
 
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
 function objectOf(part: string): Claims | undefined {
   const bytes = bytesOf(part);
-  if (bytes === undefined) return undefined;
+  if (bytes === undefined || !isUtf8(bytes)) return undefined;
   try {
-    const value: unknown = JSON.parse(strictUtf8.decode(bytes));
+    const value: unknown = JSON.parse(bytes.toString());
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
     return Object.assign(Object.create(null), value);
   } catch {
-    return undefined; // neither JSON nor UTF-8: no token of ours
+    return undefined; // not JSON: no token of ours
   }
 }

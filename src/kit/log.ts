@@ -1,22 +1,13 @@
 // What the server says while it runs: one line a request, one a failure, in words or as JSON. This file alone writes to
-// the console, and nothing that it prints holds a credential, except a sign-in link that somebody asked for.
+// the console, and nothing that it prints holds a credential, except a sign-in link that somebody asked for, or a control
+// character that somebody sent.
 import { styleText } from "node:util";
 import { type Clock, iso } from "./clock.ts";
 
 export const LOG_FORMS = ["pretty", "json", "off"] as const;
 export type LogForm = (typeof LOG_FORMS)[number];
 
-export interface Log {
-  request(line: { id: string; method: string; path: string; status: number; duration_ms: number }): void;
-  /** Something that a person should know: a torn journal line, a seed that was not used. */
-  warn(message: string): void;
-  /** Something asked for that is shown here and nowhere else: a sign-in link. */
-  announce(message: string): void;
-  /** An exception that nobody foresaw, whole. */
-  error(error: unknown, during: string): void;
-}
-
-const SILENT: Log = { request: () => {}, warn: () => {}, announce: () => {}, error: () => {} };
+export type Log = ReturnType<typeof logTo>;
 
 /** Where lines go: what happens to `out`, what somebody should look at to `err`. */
 export interface Console {
@@ -24,34 +15,35 @@ export interface Console {
   readonly err: (line: string) => void;
 }
 
-export function logTo(form: LogForm, clock: Clock, console: Console): Log {
-  if (form === "off") return SILENT;
-  return form === "json" ? jsonLog(clock, console) : prettyLog(clock, console);
-}
-
-const described = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
-
-function jsonLog(clock: Clock, { out, err }: Console): Log {
-  const line = (event: string, members: object) => JSON.stringify({ at: iso(clock.now()), event, ...members });
-  return {
-    request: (members) => out(line("request", members)),
-    warn: (message) => err(line("warning", { message })),
-    announce: (message) => out(line("notice", { message })),
-    error: (error, during) => err(line("error", { during, error: described(error) })),
+/** Every line in both forms: as an object with its members, and as words. */
+export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
+  const say = (to: (line: string) => void, event: string, members: object, ...words: string[]) => {
+    const at = iso(clock.now());
+    if (form === "json") to(escaped(JSON.stringify({ at, event, ...members })));
+    else if (form === "pretty") to([styleText("dim", at.slice(11, 23)), ...words].join(" "));
   };
-}
-
-function prettyLog(clock: Clock, { out, err }: Console): Log {
-  const time = () => styleText("dim", iso(clock.now()).slice(11, 23));
   return {
-    request({ id, method, path, status, duration_ms }) {
-      const colour = status >= 500 ? "red" : status >= 400 ? "yellow" : "green";
-      out(
-        `${time()} ${method} ${path} ${styleText(colour, String(status))} ${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`,
-      );
+    request(line: { id: string; method: string; path: string; status: number; duration_ms: number }): void {
+      const { id, method, path, status, duration_ms } = line;
+      const shown = styleText(status >= 500 ? "red" : status >= 400 ? "yellow" : "green", String(status));
+      const took = `${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
+      say(out, "request", line, escaped(`${method} ${path}`), shown, took);
     },
-    warn: (message) => err(`${time()} ${styleText("yellow", "warning")} ${message}`),
-    announce: (message) => out(`${time()} ${message}`),
-    error: (error, during) => err(`${time()} ${styleText("red", "error")} ${during}: ${described(error)}`),
+    /** Something that a person should know: a torn journal line, a seed that was not used. */
+    warn: (message: string): void => say(err, "warning", { message }, styleText("yellow", "warning"), escaped(message)),
+    /** Something asked for that is shown here and nowhere else: a sign-in link. */
+    announce: (message: string): void => say(out, "notice", { message }, escaped(message)),
+    /** An exception that nobody foresaw, whole. */
+    error(thrown: unknown, during: string): void {
+      const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+      say(err, "error", { during, error }, styleText("red", "error"), escaped(`${during}: ${error}`));
+    },
   };
 }
+
+/**
+ * Control characters (C0, DEL, C1) as JSON escapes them, which leaves the latter two raw: a terminal obeys them, and
+ * behind a line break what somebody sent would pass for a line of the log. The indented lines of a stack stay lines.
+ */
+const escaped = (text: string): string =>
+  text.replace(/(?!\n {4}at )\p{Cc}/gu, (raw) => `\\u${raw.charCodeAt(0).toString(16).padStart(4, "0")}`);

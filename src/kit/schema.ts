@@ -2,8 +2,7 @@
 // Every fault of a value is collected, each with the JSON pointer of its place, so that one answer names them all.
 // This file is the only one that may assert a type (`as`): what is asserted here was checked on the line above, or is
 // guaranteed by the rule that `trusted` names.
-
-import { decide } from "./decisions.ts";
+import { decide } from "../decisions.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -34,19 +33,22 @@ export function parse<T>(schema: Schema<T>, value: unknown): { value: T } | { fa
   return faults.length === 0 ? { value: accepted } : { faults };
 }
 
-/**
- * RFC 6901 pointer in its URI fragment form, as RFC 9457 shows it: `#/events/0`. A lone surrogate in a member's name has
- * no such form and stands there as U+FFFD.
- */
-export const pointer = (path: Path): string => `#${path.map((step) => `/${encodeURIComponent(token(step))}`).join("")}`;
+/** RFC 6901 pointer as a URI fragment, as RFC 9457 shows it: `#/events/0`. A lone surrogate stands there as U+FFFD. */
+export const pointer = (path: Path): string =>
+  `#${path.map((step) => `/${encodeURIComponent(escapedStep(String(step)))}`).join("")}`;
 
-const token = (step: string | number): string =>
-  String(step).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
+const escapedStep = (step: string): string => step.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
 
 function fail<T>(faults: Fault[], path: Path, detail: string): T {
   faults.push({ path, detail });
   return undefined as T;
 }
+
+/** A value that is taken as it is where it fits. */
+const plain = <T>(json: JsonSchema, what: string, fits: (value: unknown) => boolean): Schema<T> => ({
+  json,
+  check: (value, path, faults) => (fits(value) ? trusted(value) : fail(faults, path, `must be ${what}`)),
+});
 
 export interface TextRules {
   readonly min?: number;
@@ -56,121 +58,81 @@ export interface TextRules {
   readonly says?: string;
   readonly notBlank?: boolean;
   readonly format?: string;
-  readonly description?: string;
   /** Further rule: answers the fault's text, or undefined. */
   readonly rule?: (text: string) => string | undefined;
 }
 
 /** Unicode text; `min` and `max` count code points. Lone surrogates and NUL are refused. */
 export function text(rules: TextRules): Schema<string> {
-  const { min = 0, max, pattern, rule } = rules;
-  const range = min === 0 ? `at most ${max} characters` : `${min} to ${max} characters`;
+  const { min = 0, max, pattern, notBlank, format } = rules;
   return {
     json: {
       type: "string",
       ...(min > 0 && { minLength: min }),
       maxLength: max,
-      ...(pattern ? { pattern: pattern.source } : rules.notBlank && { pattern: "\\S" }),
-      ...(rules.format && { format: rules.format }),
-      ...(rules.description && { description: rules.description }),
+      ...(pattern ? { pattern: pattern.source } : notBlank && { pattern: "\\S" }),
+      ...(format && { format }),
     },
     check(value, path, faults) {
-      if (typeof value !== "string") return fail(faults, path, "must be a string");
-      const unfit = unfitText(value);
-      if (unfit) return fail(faults, path, unfit);
-      if (!lengthWithin(value, min, max)) return fail(faults, path, `must have ${range}`);
-      if (rules.notBlank && value.trim() === "") return fail(faults, path, "must not be blank");
-      if (pattern && !pattern.test(value))
-        return fail(faults, path, `must be ${rules.says ?? `like ${pattern.source}`}`);
-      const broken = rule?.(value);
-      return broken === undefined ? value : fail(faults, path, broken);
+      const broken = typeof value === "string" ? brokenRule(rules, value) : "must be a string";
+      return broken === undefined ? trusted(value) : fail(faults, path, broken);
     },
   };
 }
 
-const UNFIT = decide(
-  "2.text",
-  { ill_formed: "must not contain a lone surrogate", nul: "must not contain a NUL character" },
-  {
-    open: "which characters a string may hold",
-    why: "any Unicode text comes back as it was sent; these two cannot be kept by every store and every client",
-  },
-);
+function brokenRule({ min = 0, max, pattern, says, notBlank, rule }: TextRules, value: string): string | undefined {
+  const unfit = unfitText(value);
+  if (unfit) return unfit;
+  const { length } = value.length > 2 * max ? value : [...value]; // a code point is one unit or two
+  if (length < min || length > max) return `must have ${min === 0 ? "at most" : `${min} to`} ${max} characters`;
+  if (notBlank && value.trim() === "") return "must not be blank";
+  if (pattern && !pattern.test(value)) return `must be ${says ?? `like ${pattern.source}`}`;
+  return rule?.(value);
+}
 
-/** Why a string cannot be kept and given back as it came, or undefined. */
+/** Why a string is refused: all Unicode text comes back as it was sent, but these two not from every store and client. */
 export function unfitText(value: string): string | undefined {
-  if (!value.isWellFormed()) return UNFIT.ill_formed;
-  return value.includes("\0") ? UNFIT.nul : undefined;
+  if (!value.isWellFormed()) return "must not contain a lone surrogate";
+  return value.includes("\0") ? "must not contain a NUL character" : undefined;
 }
 
-/** A code point is one unit or two, so that most texts need not be counted through. */
-function lengthWithin(value: string, min: number, max: number): boolean {
-  const units = value.length;
-  if (units < min || units > 2 * max) return false;
-  return (units <= max && units >= 2 * min) || (codePoints(value) >= min && codePoints(value) <= max);
+export const flag: Schema<boolean> = plain({ type: "boolean" }, "true or false", (value) => typeof value === "boolean");
+
+export function whole({ min, max }: { readonly min: number; readonly max?: number }): Schema<number> {
+  const most = max ?? Number.MAX_SAFE_INTEGER;
+  const json = { type: "integer", minimum: min, ...(max !== undefined && { maximum: max }) };
+  const what = `a whole number ${max === undefined ? `${min} or more` : `from ${min} to ${max}`}`;
+  return plain(json, what, (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= most);
 }
 
-function codePoints(value: string): number {
-  let count = 0;
-  for (const _ of value) count += 1;
-  return count;
-}
+export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> =>
+  plain({ type: "string", enum: values }, `one of ${values.map((value) => `"${value}"`).join(", ")}`, (value) =>
+    values.some((known) => known === value),
+  );
 
-export const flag: Schema<boolean> = {
-  json: { type: "boolean" },
-  check: (value, path, faults) => (typeof value === "boolean" ? value : fail(faults, path, "must be true or false")),
-};
-
-/** A finite number. */
-export const number: Schema<number> = {
-  json: { type: "number" },
+/** A number or a flag as text, as in a query: decimal digits without leading zeros, `true`, `false`; one form for each. */
+export const fromText = <T extends number | boolean>(schema: Schema<T>): Schema<T> => ({
+  ...schema,
   check: (value, path, faults) =>
-    typeof value === "number" && Number.isFinite(value) ? value : fail(faults, path, "must be a finite number"),
-};
-
-/** A whole number of JSON. */
-export function whole({ min, max }: { readonly min: number; readonly max: number }): Schema<number> {
-  return {
-    json: { type: "integer", minimum: min, maximum: max },
-    check: (value, path, faults) =>
-      typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max
-        ? value
-        : fail(faults, path, `must be a whole number from ${min} to ${max}`),
-  };
-}
-
-export function oneOf<const T extends string>(values: readonly T[]): Schema<T> {
-  const known = new Set<unknown>(values);
-  const list = values.map((value) => `"${value}"`).join(", ");
-  return {
-    json: { type: "string", enum: values },
-    check: (value, path, faults) => (known.has(value) ? (value as T) : fail(faults, path, `must be one of ${list}`)),
-  };
-}
+    schema.check(/^(true|false|0|[1-9]\d*)$/.test(String(value)) ? JSON.parse(String(value)) : value, path, faults),
+});
 
 export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   const { type, ...rest } = schema.json;
-  const json = typeof type === "string" && !("enum" in rest) ? { ...rest, type: [type, "null"] } : null;
   return {
-    json: json ?? { oneOf: [schema.json, { type: "null" }] },
+    json:
+      typeof type === "string" && !("enum" in rest)
+        ? { ...rest, type: [type, "null"] }
+        : { oneOf: [schema.json, { type: "null" }] },
     check: (value, path, faults) => (value === null ? null : schema.check(value, path, faults)),
   };
 }
 
-/** The first of the schemas that accepts the value; `says` is the fault where none does. */
-export function anyOf<T>(schemas: readonly Schema<T>[], says: string): Schema<T> {
-  return {
-    json: { anyOf: schemas.map((schema) => schema.json) },
-    check(value, path, faults) {
-      for (const schema of schemas) {
-        const own: Fault[] = [];
-        const accepted = schema.check(value, path, own);
-        if (own.length === 0) return accepted;
-      }
-      return fail(faults, path, says);
-    },
-  };
-}
+/** A finite number, or what the schema accepts. */
+export const orNumber = <T>(schema: Schema<T>): Schema<T | number> => ({
+  json: { anyOf: [schema.json, { type: "number" }] },
+  check: (value, path, faults) => (Number.isFinite(value) ? trusted(value) : schema.check(value, path, faults)),
+});
 
 export interface ListRules {
   readonly min?: number;
@@ -210,39 +172,34 @@ export interface ObjectSchema<T, M extends Members = Members> extends Schema<T> 
   readonly members: M;
 }
 
-/** The fault of a member that the schema does not have. */
-export const UNKNOWN_MEMBER = decide("2.unknown-members", "is not a known member", {
-  open: "what becomes of members of a body that the operation does not know",
-  why: "they are refused by name, so that a misspelt member never passes in silence",
-});
+/** The fault of a member that the schema does not have: by name, so that a misspelt one never passes in silence. */
+export const UNKNOWN_MEMBER = "is not a known member";
+const OTHERS_ALLOWED = decide("2.unknown-members");
 
 /** An object with these members and no others. */
 export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M> {
-  const names = Object.keys(members);
-  const required = names.filter((name) => members[name]?.absent === undefined);
+  const named = Object.entries(members);
+  const required = named.filter(([, { absent }]) => absent === undefined).map(([name]) => name);
   return {
     members,
     json: {
       type: "object",
-      properties: Object.fromEntries(names.map((name) => [name, members[name]?.json])),
+      properties: Object.fromEntries(named.map(([name, { json }]) => [name, json])),
       ...(required.length > 0 && { required }),
-      additionalProperties: false,
+      additionalProperties: OTHERS_ALLOWED,
     },
     check(value, path, faults) {
       if (typeof value !== "object" || value === null || Array.isArray(value))
         return fail(faults, path, "must be an object");
-      for (const name of Object.keys(value))
-        if (!Object.hasOwn(members, name)) fail(faults, [...path, name], UNKNOWN_MEMBER);
+      const given = trusted<Record<string, unknown>>(value);
+      for (const name of Object.keys(given))
+        if (!OTHERS_ALLOWED && !Object.hasOwn(members, name)) fail(faults, [...path, name], UNKNOWN_MEMBER);
       const accepted: Record<string, unknown> = {};
-      for (const name of names) {
-        const schema = members[name];
-        if (schema === undefined) continue;
-        if (Object.hasOwn(value, name))
-          accepted[name] = schema.check((value as Record<string, unknown>)[name], [...path, name], faults);
-        else if (schema.absent) accepted[name] = schema.absent.value;
-        else fail(faults, [...path, name], "is required");
-      }
-      return accepted as Shape<M>;
+      for (const [name, { check, absent }] of named)
+        if (Object.hasOwn(given, name)) accepted[name] = check(given[name], [...path, name], faults);
+        else if (absent === undefined) fail(faults, [...path, name], "is required");
+        else if (absent.value !== undefined) accepted[name] = absent.value;
+      return trusted(accepted);
     },
   };
 }
@@ -251,38 +208,9 @@ export type Changes<T> = { readonly [N in keyof T]?: T[N] };
 
 /** The body of a PATCH (a JSON merge of the members sent): each member as in `schema`, none required, no defaults. */
 export function changesOf<T>(schema: ObjectSchema<T>): ObjectSchema<Changes<T>> {
-  const members: Record<string, Schema<unknown>> = {};
-  for (const [name, member] of Object.entries(schema.members)) {
-    const { default: _, ...json } = member.json;
-    members[name] = { ...member, json, absent: { value: undefined } };
-  }
-  const whole = object(members);
-  return {
-    members,
-    json: whole.json,
-    check(value, path, faults) {
-      const accepted = whole.check(value, path, faults);
-      const sent = Object.entries(accepted ?? {}).filter(([, member]) => member !== undefined);
-      return Object.fromEntries(sent) as Changes<T>;
-    },
-  };
+  const members = Object.entries(schema.members).map(([name, { json, ...member }]) => {
+    const { default: _, ...ownJson } = json;
+    return [name, optional({ ...member, json: ownJson })] as const;
+  });
+  return trusted(object(Object.fromEntries(members)));
 }
-
-/** A whole number written in decimal digits, as it stands in a query. */
-export function wholeNumber({ min, max }: { readonly min: number; readonly max: number }): Schema<number> {
-  const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `from ${min} to ${max}`;
-  return {
-    json: { type: "integer", minimum: min, ...(max < Number.MAX_SAFE_INTEGER && { maximum: max }) },
-    check(value, path, faults) {
-      const read = typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
-      return read >= min && read <= max ? read : fail(faults, path, `must be a whole number ${range}`);
-    },
-  };
-}
-
-/** `true` or `false` written out, as it stands in a query. */
-export const flagText: Schema<boolean> = {
-  json: { type: "boolean" },
-  check: (value, path, faults) =>
-    value === "true" || value === "false" ? value === "true" : fail(faults, path, "must be true or false"),
-};

@@ -8,9 +8,8 @@ export const serviceSignature = (rawBody: string | Uint8Array, secret: string): 
   `sha256=${createHmac("sha256", secret).update(rawBody).digest("hex")}`;
 
 /**
- * Whether `header`, the value of X-Service-Signature, was made from exactly these bytes with this secret. Constant time:
- * how long it takes tells nothing about how much of a wrong signature is right. Give it the body as it came, before any
- * parsing.
+ * Whether `header`, the value of X-Service-Signature, was made from exactly these bytes with this secret: give it the
+ * body as it came, before any parsing. How long it takes tells nothing about how much of a wrong signature is right.
  */
 export function verifySignature(rawBody: string | Uint8Array, header: string | undefined, secret: string): boolean {
   if (typeof header !== "string") return false;

@@ -1,9 +1,10 @@
 // The user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in
 // which account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
 
-import type { Authorization, AuthorizationRequest, Consent, Ended } from "../domain/oauth/authorize.ts";
+import type { Consent, Ended } from "../domain/oauth/authorize.ts";
+import * as authorization from "../domain/oauth/authorize.ts";
+import type { Context } from "../domain/oauth/context.ts";
 import type { Reply } from "../http/call.ts";
-import { decide } from "../kit/decisions.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
@@ -15,58 +16,41 @@ export const AUTHORIZE_PATH = "/oauth/authorize";
 export const CONSENT_PATH = "/oauth/consent";
 
 export interface ConsentParts {
-  readonly authorization: Authorization;
+  readonly oauth: Context;
   readonly visits: Visits;
 }
 
-const ASKS = decide("5.consent", "each time", {
-  open: "whether an application that was allowed once is asked about again",
-  why: "nothing is granted that the user does not see; a refresh token spares the asking in daily use",
-});
-
 /** GET /oauth/authorize. Nothing is granted by it, so a link or an image that leads here does no harm. */
-export async function openConsent({ authorization }: ConsentParts, visit: Visit): Promise<Reply> {
+export async function openConsent({ oauth }: ConsentParts, visit: Visit): Promise<Reply> {
   const { query } = visit.call;
-  const put = await putBefore(authorization, visit, query);
-  return "status" in put ? put : consentPage(visit, put.request, put.consent, query);
+  const put = await putBefore(oauth, visit, query);
+  return "status" in put ? put : consentPage(visit, put, query);
 }
 
 /** The answer of the user. Only the word allow allows: a form without a button pressed is a no. */
-export async function answerConsent({ authorization, visits }: ConsentParts, visit: Visit): Promise<Reply> {
+export async function answerConsent({ oauth, visits }: ConsentParts, visit: Visit): Promise<Reply> {
   const posted = await visits.form(visit);
   if ("refused" in posted) return posted.refused;
-  const put = await putBefore(authorization, visit, posted.fields.get("request") ?? "");
+  const put = await putBefore(oauth, visit, posted.fields.get("request") ?? "");
   if ("status" in put) return put;
-  const { request, user, consent } = put;
   const allowed = posted.fields.get("decision") === "allow";
-  return ended(allowed ? await authorization.allow(request, user, consent) : authorization.deny(request));
-}
-
-interface Put {
-  readonly request: AuthorizationRequest;
-  readonly consent: Consent;
-  readonly user: NonNullable<Visit["signedIn"]>["user"];
+  return ended(allowed ? await authorization.allow(oauth, put) : authorization.deny(oauth, put.request));
 }
 
 /** The request as it may be put before the user who is signed in; or what the browser is answered instead. */
-async function putBefore(authorization: Authorization, { signedIn }: Visit, query: string): Promise<Put | Reply> {
-  const request = await authorization.judge(fieldsOf(query));
+async function putBefore(oauth: Context, { signedIn }: Visit, query: string): Promise<Consent | Reply> {
+  const request = await authorization.judge(oauth, fieldsOf(query));
   if (!("client" in request)) return ended(request);
   if (signedIn === undefined) return signInFirst(`${AUTHORIZE_PATH}?${query}`);
-  const consent = await authorization.consent(request, signedIn.user);
-  return "granted" in consent ? { request, consent, user: signedIn.user } : ended(consent);
+  const consent = authorization.consent(oauth, request, signedIn);
+  return "granted" in consent ? consent : ended(consent);
 }
 
 const ended = (end: Ended): Reply =>
   "redirect" in end ? redirect(end.redirect) : messagePage(400, "This request cannot go on", end.page);
 
-function consentPage(
-  visit: Visit,
-  { client, redirectUri, asked }: AuthorizationRequest,
-  consent: Consent,
-  query: string,
-): Reply {
-  const { account, granted } = consent;
+function consentPage(visit: Visit, { request, user, account, granted }: Consent, query: string): Reply {
+  const { client, redirectUri, asked } = request;
   const { host, protocol } = new URL(redirectUri);
   const withheld = asked.some((scope) => !granted.includes(scope));
   return page({
@@ -77,7 +61,7 @@ function consentPage(
     formAction: `'self' ${protocol}`,
     body: html`<h1>Allow <q>${client.name}</q> to use your account?</h1>
 <div class="card">
-<p>In the account <strong>${account.name}</strong>, for <strong>${visit.signedIn?.user.email}</strong>, it will be able to:</p>
+<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
 <ul>${granted.map((scope): Shown => html`<li>${IN_WORDS[scope]} <code class="soft">${scope}</code></li>`)}</ul>
 ${withheld && html`<p class="soft">It asked for more than you may do yourself; it gets only this.</p>`}
 <form method="post" action="${CONSENT_PATH}" class="row">
@@ -86,7 +70,7 @@ ${visit.csrfField}<input type="hidden" name="request" value="${query}">
 <button name="decision" value="deny" class="quiet">Deny</button>
 </form>
 </div>
-<p class="soft">Either way you go back to <strong>${host}</strong>. ${ASKS === "each time" && "You will be asked again the next time."}</p>
+<p class="soft">Either way you go back to <strong>${host}</strong>. You will be asked again the next time.</p>
 <h2>Not you?</h2>
 ${whoIsIn(visit)}`,
   });

@@ -1,6 +1,7 @@
 // The frame of every page, and the headers that keep it to itself: nothing inline, nothing from elsewhere, never framed,
 // never cached (contract, part 5; issue of the pages).
 import type { Reply } from "../http/call.ts";
+import { DASHBOARD } from "./addresses.ts";
 import { ICON_PATH, SCRIPT_PATH, STYLE_PATH } from "./assets.ts";
 import { type Html, html, type Shown } from "./html.ts";
 
@@ -40,7 +41,7 @@ ${rules.scripted && html`<script type="module" src="${SCRIPT_PATH}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-${!site && html`<header class="top"><a class="brand" href="/dashboard">${NAME}</a>${header}</header>`}
+${!site && html`<header class="top"><a class="brand" href="${DASHBOARD}">${NAME}</a>${header}</header>`}
 <main id="main"${narrow ? html` class="narrow"` : ""}>
 ${body}
 </main>

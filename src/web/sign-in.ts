@@ -6,13 +6,14 @@ import { askForLinks, signInWith, signOut } from "../domain/sessions.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import type { Reply } from "../http/call.ts";
 import { fieldsOf } from "../kit/form.ts";
+import { DASHBOARD } from "./addresses.ts";
 import { html, type Shown } from "./html.ts";
 import { page, redirect } from "./page.ts";
 import { ownPath, type Visit, type Visits } from "./visit.ts";
 
-export const SIGN_IN_PATH = "/dashboard/sign-in";
-export const SIGN_OUT_PATH = "/dashboard/sign-out";
-const HOME = "/dashboard";
+export const SIGN_IN_PATH = `${DASHBOARD}/sign-in`;
+export const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
+const HOME = DASHBOARD;
 
 export interface SignInParts {
   readonly visits: Visits;

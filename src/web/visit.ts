@@ -7,23 +7,15 @@ import { type SignedIn, sessionOf } from "../domain/sessions.ts";
 import type { Reader } from "../domain/store.ts";
 import type { Call, Reply } from "../http/call.ts";
 import type { Clock } from "../kit/clock.ts";
-import { decide } from "../kit/decisions.ts";
-import { fieldsOf } from "../kit/form.ts";
+import { fieldsOf, multipartFields } from "../kit/form.ts";
 import type { Ids } from "../kit/ids.ts";
-import { multipartFields } from "../kit/multipart.ts";
 import { type Html, html } from "./html.ts";
 import { messagePage } from "./page.ts";
 
 const FORM_BYTES = 65_536;
 const SECRET_BYTES = 32;
-const COOKIE = decide("5.session-cookie", "apphost_session", {
-  open: "how a browser stays signed in",
-  why: "a name of its own, since cookies of all ports of a host share one space; __Host- before it over TLS",
-});
-const NO_ORIGIN = decide("5.form-without-origin", "taken", {
-  open: "what a form is worth that comes without an Origin header",
-  why: "browsers send one; scripts that send none still need the cookie and the token made from it",
-});
+/** A name of its own, since cookies of all ports of a host share one space. */
+const COOKIE = "apphost_session";
 
 export interface VisitParts {
   readonly store: Reader;
@@ -83,7 +75,8 @@ export class Visits {
    */
   async form({ call, secret }: Visit, limit_bytes = FORM_BYTES): Promise<Posted> {
     const origins = call.values("origin");
-    const own = origins.length === 0 ? NO_ORIGIN === "taken" : origins.every((origin) => this.#own(origin, call));
+    // Browsers send an Origin; scripts that send none still need the cookie and the token made from it.
+    const own = origins.every((origin) => this.#own(origin, call));
     if (!own) return { refused: FOREIGN };
     const [type = ""] = call.values("content-type");
     if (!FORM_TYPE.test(type)) return { refused: NO_FORM };

@@ -13,7 +13,7 @@ const create = async ({ api }: Embedded, ...names: readonly string[]) => {
 const marks = ({ service }: Embedded) =>
   service.deliveries.flatMap(({ attempts }) => attempts.map(({ chaos, error }) => [chaos, error]));
 
-test("duplicate: the receiver gets the same attempt twice, the log has it once", async () => {
+test("1.chaos.duplicate: the receiver gets the same attempt twice, the log has it once", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "duplicate" });
@@ -32,7 +32,7 @@ test("duplicate: the receiver gets the same attempt twice, the log has it once",
   ]);
 });
 
-test("drop: nothing arrives, the attempt counts as failed and is tried again", async () => {
+test("1.chaos.drop: nothing arrives, the attempt counts as failed and is tried again", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "drop", times: 2 });
@@ -49,7 +49,7 @@ test("drop: nothing arrives, the attempt counts as failed and is tried again", a
   ]);
 });
 
-test("bad_signature: a correct receiver refuses it, and takes the next attempt", async () => {
+test("1.chaos.bad_signature: a correct receiver refuses it, and takes the next attempt", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "bad_signature" });
@@ -62,7 +62,7 @@ test("bad_signature: a correct receiver refuses it, and takes the next attempt",
   assert.deepEqual(titles(hook.receiver), ["A"]);
 });
 
-test("reorder: one waits until the next to the same webhook has gone", async () => {
+test("1.chaos.reorder: one waits until the next to the same webhook has gone", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "reorder" });
@@ -76,7 +76,7 @@ test("reorder: one waits until the next to the same webhook has gone", async () 
   ]);
 });
 
-test("reorder: while it waits it is pending, and settled says which", async () => {
+test("1.chaos.reorder: while it waits it is pending, and settled says which", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "reorder" });
@@ -95,7 +95,7 @@ test("reorder: while it waits it is pending, and settled says which", async () =
   assert.deepEqual(titles(hook.receiver), ["B", "A"]);
 });
 
-test("reorder: a second rule waits until the first has let go", async () => {
+test("1.chaos.reorder: a second rule waits until the first has let go", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "reorder", times: 2 });
@@ -105,7 +105,7 @@ test("reorder: a second rule waits until the first has let go", async () => {
   assert.deepEqual(titles(hook.receiver).slice(0, 2), ["B", "A"]);
 });
 
-test("delay: it is due later by the service's clock, and holds up no other", async () => {
+test("1.chaos.delay: it is due later by the service's clock, and holds up no other", async () => {
   await using it = await embedded();
   await using hook = await subscribed(it.api, ["app.created"]);
   it.service.chaos.add({ effect: "delay", delayMs: 60_000 });
@@ -118,7 +118,52 @@ test("delay: it is due later by the service's clock, and holds up no other", asy
   assert.deepEqual(titles(hook.receiver), ["B", "A"]);
 });
 
-test("a rule falls on its type and its webhook only; clear lets go what is held back", async () => {
+test("1.chaos.delay: the log says when it is due, and clear lets it go", async () => {
+  await using it = await embedded();
+  await using hook = await subscribed(it.api, ["app.created"]);
+  it.service.chaos.add({ effect: "delay", delayMs: 60_000 });
+  await create(it, "A");
+  await it.service.settled();
+  const [delivery] = (await it.api.get(`/webhooks/${hook.webhook.id}/deliveries`)).items;
+  assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["pending", "2026-01-01T00:01:00.000Z"]);
+  it.service.chaos.clear();
+  assert.deepEqual(await it.service.settled(), { settled: true, pending: [] });
+  assert.deepEqual(titles(hook.receiver), ["A"]);
+});
+
+test("1.chaos.delay: of each of so many attempts, asked for by hand or not, and marked in the journal", async () => {
+  await using it = await embedded();
+  await using hook = await subscribed(it.api, ["app.created"], [500, 200]);
+  it.service.chaos.add({ effect: "delay", delayMs: 60_000, times: 2 });
+  await create(it, "A");
+  await it.service.settled();
+  const [delivery] = it.service.deliveries;
+  await it.api.post(`/webhooks/${hook.webhook.id}/deliveries/${delivery?.id}/redeliver`);
+  await it.service.settled();
+  assert.deepEqual(titles(hook.receiver), []);
+  await it.service.clock.advance("60s");
+  await it.service.clock.advance("59s");
+  assert.equal(hook.receiver.received[0]?.attempts.length, 1);
+  await it.service.clock.advance("10s");
+  assert.deepEqual(marks(it), [
+    ["delay", "status"],
+    ["delay", null],
+  ]);
+});
+
+test("1.chaos.reorder: a retry to the same webhook is a next one too", async () => {
+  await using it = await embedded({ retrySchedule: "5s" });
+  await using hook = await subscribed(it.api, ["app.created"], [500, 200]);
+  await create(it, "A");
+  await it.service.settled();
+  it.service.chaos.add({ effect: "reorder" });
+  await create(it, "B");
+  assert.equal((await it.service.settled({ timeoutMs: 30 })).settled, false);
+  await it.service.clock.advance("10s");
+  assert.deepEqual(titles(hook.receiver), ["A", "B"]);
+});
+
+test("1.chaos: a rule falls on its type and its webhook only; clear lets go what is held back", async () => {
   await using it = await embedded();
   await using one = await subscribed(it.api, ["app.created", "app.deleted"]);
   await using two = await subscribed(it.api, ["app.created", "app.deleted"]);
@@ -133,7 +178,7 @@ test("a rule falls on its type and its webhook only; clear lets go what is held 
   assert.equal(one.receiver.received.length, 2);
 });
 
-test("1.chaos-effects: a wrong rule is refused by name", async () => {
+test("1.chaos: a wrong rule is refused by name", async () => {
   await using it = await embedded();
   const wrong: readonly (readonly [object, RegExp])[] = [
     [{ effect: "lose" }, /#\/effect must be one of/],
@@ -201,7 +246,7 @@ test("advance: tokens and rate windows end by the same clock", async () => {
   assert.equal((await it.api.as(access_token).get("/apps")).json.code, "expired_credential");
 });
 
-test("1.durations: what is none is refused by name", async () => {
+test("1.test-controls.durations: what is none is refused by name", async () => {
   await using it = await embedded();
   for (const by of ["5", "5 m", "-5m", "1y", "", -1, 0.5, Number.NaN])
     await assert.rejects(it.service.clock.advance(by), /^OptionError: advance must be given a duration/);

@@ -27,7 +27,7 @@ choice("1.test-controls", "there are none where nobody asked for them", async ()
   assert.doesNotMatch((await it.api.root.get("/openapi.json")).text, /_control/);
 });
 
-test("control: each of the contract's routes is in the OpenAPI document, under a tag of its own", async () => {
+test("1.test-controls: each of the contract's routes is in the OpenAPI document, under a tag of its own", async () => {
   await using it = await controlled();
   const found = it.document.operations.filter(({ path }) => path.startsWith("/_control"));
   assert.deepEqual(found.map(({ method, path }) => `${method} ${path.slice("/_control".length)}`).toSorted(), [
@@ -50,7 +50,7 @@ test("control: each of the contract's routes is in the OpenAPI document, under a
   assert.equal(it.document.api.length > 30, true);
 });
 
-test("control: it opens to the start-up key and to nothing else", async () => {
+test("1.test-controls: it opens to the start-up key and to nothing else", async () => {
   await using it = await controlled();
   const { access_token } = await it.service.signIn({ scopes: ["admin"] });
   const other = str((await it.api.create("/api-keys", { name: "Another" })).key);
@@ -66,7 +66,7 @@ test("control: it opens to the start-up key and to nothing else", async () => {
   assert.equal((await it.api.get("/apps")).status, 200);
 });
 
-test("control: unknown paths, methods, parameters and members are refused by name", async () => {
+test("1.test-controls: unknown paths, methods, parameters and members are refused by name", async () => {
   await using it = await controlled();
   assert.equal((await it.control.get("/nothing")).status, 404);
   assert.equal((await it.control.get("/trace/")).status, 404);
@@ -86,7 +86,7 @@ test("control: unknown paths, methods, parameters and members are refused by nam
   ]);
 });
 
-test("control: the clock stands, is advanced and goes on", async () => {
+test("1.test-controls: the clock stands, is advanced and goes on", async () => {
   await using it = await controlled();
   await using hook = await subscribed(it.api, ["app.created"], [500, 200]);
   await it.api.create("/apps", { title: "A" });
@@ -102,7 +102,7 @@ test("control: the clock stands, is advanced and goes on", async () => {
   assert.equal((await it.control.post("/clock", { advance: "0s" })).json.now, now);
 });
 
-test("control: settled names what is pending when the time is over", async () => {
+test("1.test-controls: settled names what is pending when the time is over", async () => {
   await using it = await controlled();
   await using _hook = await subscribed(it.api, ["app.created"]);
   assert.equal((await it.control.post("/chaos", { effect: "reorder" })).status, 201);
@@ -115,7 +115,7 @@ test("control: settled names what is pending when the time is over", async () =>
   assert.equal((await it.control.post("/settled")).json.settled, true);
 });
 
-test("control: faults come and go", async () => {
+test("1.test-controls: faults come and go", async () => {
   await using it = await controlled();
   const rule = { method: "GET", path: "/v1/apps", status: 500, times: 3 };
   const added = await it.control.post("/faults", rule);
@@ -125,7 +125,7 @@ test("control: faults come and go", async () => {
   assert.equal((await it.api.get("/apps")).status, 200);
 });
 
-test("control: the journals and the trace are the handle's; the controls themselves are not in them", async () => {
+test("1.test-controls: the journals and the trace are the handle's; the controls themselves are not in them", async () => {
   await using it = await controlled();
   await it.control.post("/reset");
   await using _hook = await subscribed(it.api, ["app.created"]);
@@ -142,7 +142,7 @@ test("control: the journals and the trace are the handle's; the controls themsel
   assert.equal((await it.control.get("/trace/req_never")).status, 404);
 });
 
-test("control: a snapshot goes out and comes back; what is none is refused", async () => {
+test("1.test-controls: a snapshot goes out and comes back; what is none is refused", async () => {
   await using it = await controlled();
   await it.api.create("/apps", { title: "Kept" });
   const snapshot = (await it.control.get("/snapshot")).json;
@@ -156,7 +156,7 @@ test("control: a snapshot goes out and comes back; what is none is refused", asy
   assert.equal((await it.control.put("/snapshot", strange)).status, 422);
 });
 
-test("control: the account's state is switched, also while it is suspended", async () => {
+test("1.test-controls: the account's state is switched, also while it is suspended", async () => {
   await using it = await controlled();
   const { id, name } = it.service.account;
   assert.deepEqual((await it.control.patch("/account", { state: "suspended" })).json, { id, name, state: "suspended" });
@@ -165,7 +165,7 @@ test("control: the account's state is switched, also while it is suspended", asy
   assert.equal((await it.api.get("/apps")).status, 200);
 });
 
-test("control: chaos reaches the receiver", async () => {
+test("1.test-controls: chaos reaches the receiver", async () => {
   await using it = await controlled();
   await using hook = await subscribed(it.api, ["app.created"]);
   await it.control.post("/chaos", { effect: "delay", delayMs: 1_000, webhookId: hook.webhook.id, type: "app.created" });

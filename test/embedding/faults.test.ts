@@ -117,17 +117,21 @@ test("clear lets a delayed request go on", async () => {
   assert.equal((await answer).status, 503);
 });
 
-choice("1.fault-place", "the operation never ran: a retry with the same Idempotency-Key succeeds", async () => {
-  await using it = await embedded();
-  it.service.faults.add({ method: "POST", path: "/v1/apps", status: 503 });
-  const again = { "Idempotency-Key": "k" };
-  assert.equal((await it.api.post("/apps", { title: "A" }, again)).json.code, "storage_unavailable");
-  const created = await it.api.post("/apps", { title: "A" }, again);
-  assert.equal(created.status, 201);
-  assert.equal(created.headers["idempotency-replayed"], undefined);
-});
+choice(
+  "1.test-controls.fault-place",
+  "the operation never ran: a retry with the same Idempotency-Key succeeds",
+  async () => {
+    await using it = await embedded();
+    it.service.faults.add({ method: "POST", path: "/v1/apps", status: 503 });
+    const again = { "Idempotency-Key": "k" };
+    assert.equal((await it.api.post("/apps", { title: "A" }, again)).json.code, "storage_unavailable");
+    const created = await it.api.post("/apps", { title: "A" }, again);
+    assert.equal(created.status, 201);
+    assert.equal(created.headers["idempotency-replayed"], undefined);
+  },
+);
 
-choice("1.fault-place", "who is not let in learns that, and uses up no fault", async () => {
+choice("1.test-controls.fault-place", "who is not let in learns that, and uses up no fault", async () => {
   await using it = await embedded();
   it.service.faults.add({ method: "DELETE", path: "/v1/apps/{app_id}", status: 500 });
   const { access_token } = await it.service.signIn({ scopes: ["read:apps"] });

@@ -101,7 +101,7 @@ test("what is handed out cannot change what is noted", async () => {
   assert.equal(it.service.requests[0]?.status, 201);
 });
 
-choice("1.journal-entries", "the newest 10,000 of each are kept", async () => {
+choice("1.test-controls.journals", "the newest 10,000 of each are kept", async () => {
   await using it = await embedded({ rateLimit: "off" });
   for (let n = 0; n < 10_001; n += 100)
     await Promise.all(Array.from({ length: Math.min(100, 10_001 - n) }, () => it.api.root.as(null).get("/healthz")));

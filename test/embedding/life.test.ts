@@ -36,7 +36,7 @@ test("a manual clock starts where startAt says, to the millisecond and in its zo
   assert.equal(app.created_at, "2030-05-06T07:08:09.123Z");
 });
 
-choice("1.manual-clock-start", "a manual clock stands at the start of 2026", async () => {
+choice("1.test-controls.manual-clock", "a manual clock stands at the start of 2026", async () => {
   await using it = await embedded();
   assert.equal(it.service.clock.now(), Date.UTC(2026, 0, 1));
 });
@@ -68,8 +68,8 @@ test("with test controls a service answers when all that waited was taken up, an
   let early: Promise<Response> | undefined;
   let answered = false;
   // The queues of deliveries are looked for when a start takes up what waits: just then somebody asks.
-  const groups: Store["groups"] = async (from, index) => {
-    if (early === undefined) {
+  const page: Store["page"] = async (from, index, values, span) => {
+    if (from.name === "deliveries" && early === undefined) {
       const init = { method: "POST", headers: { authorization: "Bearer my-own-key" } };
       early = fetch(`${ended.authUrl}/_control/settled`, init).finally(() => {
         answered = true;
@@ -77,11 +77,11 @@ test("with test controls a service answers when all that waited was taken up, an
       for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
       assert.equal(answered, false);
     }
-    return real.groups(from, index);
+    return real.page(from, index, values, span);
   };
   const store = new Proxy(real, {
     get(target, name) {
-      const member: unknown = name === "groups" ? groups : Reflect.get(target, name);
+      const member: unknown = name === "page" ? page : Reflect.get(target, name);
       return typeof member === "function" ? member.bind(target) : member;
     },
   });
@@ -105,7 +105,7 @@ test("two first access tokens at once are both checked", async () => {
 test("over data that was there before, a start-up key is made", async () => {
   const store = memoryStore();
   const kept = { ...store, close: async () => {} };
-  for (const name of ["get", "find", "page", "count", "groups", "transact", "lease", "release"] as const)
+  for (const name of ["get", "find", "page", "count", "transact", "lease", "hear"] as const)
     Object.assign(kept, { [name]: store[name].bind(store) });
   let opened = false;
   const open: typeof store.open = async (collections) => {

@@ -1,8 +1,9 @@
 // An outbox with its store, clock and rows, and no HTTP in front: events go in by function, receivers are real sockets.
 import { Outbox, type OutboxParts } from "../../src/delivery/outbox.ts";
-import { RETRY_WAITS_MS } from "../../src/delivery/schedule.ts";
+import { RETRY_WAITS_MS, WEBHOOK_CONCURRENCY } from "../../src/delivery/schedule.ts";
 import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
 import type { Caller } from "../../src/domain/access.ts";
+import { dueDeliveries } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import {
   type DeliveryRecord,
@@ -10,13 +11,15 @@ import {
   type EventRecord,
   type EventType,
   events,
+  goneDeployments,
+  TOPIC,
   type WebhookRecord,
   webhooks,
 } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { createWebhook } from "../../src/domain/webhooks.ts";
-import { type Due, Unit } from "../../src/domain/work.ts";
+import { Unit } from "../../src/domain/work.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -24,7 +27,7 @@ import { closeLater } from "./closing.ts";
 
 export const START = Date.UTC(2026, 0, 1);
 /** What the outbox reads and writes. */
-export const ROWS = [events, deliveries, webhooks];
+export const ROWS = [events, deliveries, webhooks, goneDeployments];
 export const SECRET = "whsecret";
 
 export interface WorldOptions extends Partial<OutboxParts> {
@@ -46,6 +49,7 @@ export interface World {
   emit(object?: object, from?: Caller, type?: EventType): Promise<EventRecord>;
   read(webhook: WebhookRecord): Promise<WebhookRecord>;
   log(webhook: WebhookRecord): Promise<readonly DeliveryRecord[]>;
+  pending(): Promise<readonly DeliveryRecord[]>;
 }
 
 export const account = (id: string): Caller => ({
@@ -72,17 +76,15 @@ export async function outboxWorld(options: WorldOptions = {}): Promise<World> {
     sender: new HttpSender({ policy: "local", timeout_ms }),
     retryWaits_ms: RETRY_WAITS_MS,
     userAgent: "AppHostingService/test",
-    concurrency: 1,
+    concurrency: WEBHOOK_CONCURRENCY,
     lease_ms: 60_000,
     onError: (error) => errors.push(error),
     ...options,
     store,
   });
-  const onDue = (due: Due) => {
-    outbox.notify(due.webhooks);
-    for (const id of due.sweeps) sweeps.add(id);
-  };
-  const unit = new Unit({ store, clock, ids, onDue });
+  store.hear(TOPIC.queue, (id) => outbox.notify(id));
+  store.hear(TOPIC.events, (id) => sweeps.add(id));
+  const unit = new Unit({ store, clock, ids });
   const caller = account("acc_1");
   closeLater(() => outbox.stop());
   return {
@@ -93,5 +95,6 @@ export async function outboxWorld(options: WorldOptions = {}): Promise<World> {
       kept(await unit.transact((w) => recordEvent(w, from.account, type, object))),
     read: async ({ id }) => kept(await store.get(webhooks, id)),
     log: ({ id }) => store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
+    pending: () => dueDeliveries(store, clock.now()),
   };
 }

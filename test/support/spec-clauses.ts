@@ -1,5 +1,5 @@
 // What the specification shows, clause by clause, in our own words: one id for each statement that an implementation can
-// hold or break. test/house fails where one has no test. What the specification leaves open stands in the decisions.
+// hold or break. test/house fails where one has no test. What the specification leaves open stands in src/decisions.ts.
 
 export const SPEC_CLAUSES: { readonly [id: string]: string } = {
   "1.apps": "apps can be created, listed and deleted",
@@ -80,7 +80,9 @@ export const SPEC_CLAUSES: { readonly [id: string]: string } = {
   "6.data.user-interaction": "app, user, type, chart, data point",
   "6.delivery.post": "a POST with a JSON body",
   "6.delivery.subscribed": "to each active webhook that names the type",
-  "6.success.2xx": "a 2xx within 30 seconds is a success",
+  "6.success.2xx": "a 2xx is a success",
+  "6.success.2xx-only": "no other status is, and no redirect is followed",
+  "6.success.30-seconds": "within 30 seconds, and not later",
   "6.signature": "X-Service-Signature: sha256= and the lower-case hexadecimal HMAC-SHA256 of the raw body",
 
   "7.401": "the causes of 401",
@@ -88,6 +90,7 @@ export const SPEC_CLAUSES: { readonly [id: string]: string } = {
 
   "8.default-limit": "20",
   "8.default-offset": "0",
+  "8.answer-time": "an endpoint has 30 seconds to answer a delivery",
   "8.rate-limit-403": "over the rate limit",
 
   "9.path-segment": "the base URL ends in /v1",

@@ -1,6 +1,8 @@
-// The one timer of the running clock: it stands for the earliest entry, whatever came before or is taken back.
+// The running clock: what time it tells whatever the system's clock does, and its one timer, which stands for the
+// earliest entry, whatever came before or is taken back.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import { RateLimiter } from "../../src/domain/limits.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -28,4 +30,92 @@ test("clock: with the last entry taken back the timer is gone, and with another 
   assert.equal(timers(), before + 1);
   first.cancel();
   assert.equal(timers(), before);
+});
+
+const START = Date.UTC(2026, 0, 1);
+
+/** A running clock over a system clock and a monotonic one, both moved by hand; the timers follow the monotonic one. */
+function running(t: TestContext) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const time = { system: START, monotonic: 5_000 };
+  const clock = new AdjustableClock(undefined, { system: () => time.system, monotonic: () => time.monotonic });
+  t.after(() => clock.close());
+  const pass = (by_ms: number) => {
+    time.monotonic += by_ms;
+    t.mock.timers.tick(by_ms);
+  };
+  return { clock, time, pass };
+}
+
+test("clock: it follows the time that passes, wherever the system's clock is set meanwhile", (t) => {
+  const { clock, time, pass } = running(t);
+  assert.equal(clock.now(), START);
+  for (const change_ms of [-HOUR_MS, 2 * HOUR_MS]) {
+    time.system += change_ms;
+    const before = clock.now();
+    pass(1_500);
+    assert.equal(clock.now(), before + 1_500);
+  }
+});
+
+test("clock: what is due in two seconds comes in two seconds, though the system's clock is set back by an hour", (t) => {
+  const { clock, time, pass } = running(t);
+  const ran: string[] = [];
+  clock.schedule(clock.now() + 2_000, "a retry", () => void ran.push("first"));
+  time.system -= HOUR_MS;
+  clock.schedule(clock.now() + 2_000, "another", () => void ran.push("second"));
+  pass(1_999);
+  assert.deepEqual(ran, []);
+  pass(1);
+  assert.deepEqual(ran, ["first", "second"]);
+});
+
+test("clock: with the system's clock set back by an hour a rate window ends when it would have", (t) => {
+  const { clock, time, pass } = running(t);
+  const limiter = new RateLimiter(clock, 1);
+  limiter.count("acc_1");
+  time.system -= HOUR_MS;
+  assert.deepEqual(limiter.count("acc_1"), { remaining: 0, reset_s: 60, exceeded: true });
+  pass(60_000);
+  assert.equal(limiter.count("acc_1")?.exceeded, false);
+});
+
+test("clock: it goes on from the time that it is set to, and rewinds to the system's", (t) => {
+  const { clock, time, pass } = running(t);
+  clock.set(START - HOUR_MS);
+  pass(10);
+  assert.equal(clock.now(), START - HOUR_MS + 10);
+  clock.freeze();
+  pass(HOUR_MS);
+  clock.resume();
+  pass(5);
+  assert.equal(clock.now(), START - HOUR_MS + 15);
+  time.system = START + 7;
+  clock.rewind();
+  assert.equal(clock.now(), START + 7);
+});
+
+test("clock: what is due at one time begins at once, in the order in which it came, without what was cancelled", (t) => {
+  const { clock, pass } = running(t);
+  const ran: number[] = [];
+  const numbers = Array.from({ length: 1_000 }, (_, at) => at);
+  const at = clock.now() + 100;
+  const late = clock.schedule(at + 1, "late", () => assert.fail("it was cancelled"));
+  const entries = numbers.map((number) => clock.schedule(at, "one of many", () => void ran.push(number)));
+  for (const entry of [...entries.slice(0, 500), ...entries.slice(0, 500), late]) entry.cancel();
+  pass(100);
+  assert.deepEqual(ran, numbers.slice(500));
+  for (const entry of entries) entry.cancel();
+  pass(1);
+});
+
+test("clock: a timer that comes too early waits for the rest", (t) => {
+  const { clock, time, pass } = running(t);
+  const ran: string[] = [];
+  clock.schedule(clock.now() + 1_000, "entry", () => void ran.push("entry"));
+  time.monotonic += 990;
+  t.mock.timers.tick(1_000);
+  assert.deepEqual(ran, []);
+  pass(10);
+  assert.deepEqual(ran, ["entry"]);
 });

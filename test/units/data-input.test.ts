@@ -48,6 +48,16 @@ test("rows of JSON are flat objects of text, numbers, booleans and nulls", () =>
   ]);
 });
 
+test("8.bounds.columns: a row of JSON has 100 members at most", () => {
+  const row = (members: number) => Object.fromEntries(Array.from({ length: members }, (_, n) => [`c${n}`, n]));
+  const body = (...data: unknown[]) => ({ name: "x", type: "json", data });
+  assert.ok("value" in parse(dataSourceDraft, body(row(100))));
+  assert.deepEqual(faultsOf(body({}, row(101), row(102))), [
+    "#/data/1 must have 100 members at most",
+    "#/data/2 must have 100 members at most",
+  ]);
+});
+
 test("text that could not be given back as it came is refused: lone surrogates and NUL, in values, names and CSV", () => {
   assert.deepEqual(faultsOf({ name: "x", type: "json", data: [{ a: "\ud800" }, { "b\0": 1 }, { "\udc00": 1 }] }), [
     "#/data/0/a must not contain a lone surrogate",
@@ -66,7 +76,7 @@ test("text that could not be given back as it came is refused: lone surrogates a
   assert.deepEqual(faultsOf({ name: "x", type: "csv", data: [] }), ["#/data must be a string of CSV"]);
 });
 
-test("7.data-faults-listed: twenty faults of rows are listed, the rest are counted", () => {
+test("7.error-body.data-faults: twenty faults of rows are listed, the rest are counted", () => {
   const listed = (count: number) => faultsOf({ name: "x", type: "json", data: Array(count).fill(1) });
   assert.equal(listed(20).length, 20);
   assert.deepEqual(listed(21).slice(19), ["#/data/19 must be a flat object", "#/data has 1 more fault, not listed"]);

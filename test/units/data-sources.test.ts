@@ -1,16 +1,16 @@
-// domain/data-sources and data-processing over the memory store: what is kept, what the processing makes of it, and that it
+// domain/data-sources over the memory store: what is kept, what the processing makes of it, and that it
 // does so once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../../src/domain/access.ts";
 import { appDraft, createApp } from "../../src/domain/apps.ts";
-import { processDataSource } from "../../src/domain/data-processing.ts";
 import {
   createDataSource,
   type DataSourceDraft,
   dataSourceDraft,
   getDataSource,
   listDataSources,
+  processDataSource,
   removeDataSource,
   rowsPage,
   unprocessed,
@@ -23,10 +23,11 @@ import {
   dataSources,
   deliveries,
   events,
+  TOPIC,
   webhooks,
 } from "../../src/domain/model.ts";
 import { Refusal, refuse } from "../../src/domain/refusal.ts";
-import { type Due, Unit } from "../../src/domain/work.ts";
+import { Unit } from "../../src/domain/work.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { parse } from "../../src/kit/schema.ts";
@@ -40,8 +41,9 @@ async function setUp() {
   const ids = new TimeOrderedIds(clock, seededRandom("data sources"));
   const store = memoryStore();
   await store.open([accounts, apps, dataSources, dataContents, events, webhooks, deliveries]);
-  const due: Due[] = [];
-  const unit = (cause: string | null) => new Unit({ store, clock, ids, onDue: (now) => due.push(now) }, cause);
+  const due: string[] = [];
+  store.hear(TOPIC.data, (id) => due.push(id));
+  const unit = (cause: string | null) => new Unit({ store, clock, ids }, cause);
   const caller = async (id: string): Promise<Caller> => {
     const account = { id, name: `Account ${id}`, state: "active", all: "accounts" } as const;
     await store.transact((tx) => tx.put(accounts, account));
@@ -82,7 +84,7 @@ function draft(body: object): DataSourceDraft {
 
 const never = () => undefined;
 
-test("3.data-source-first-status: a new data source is processing, its data is kept and due", async () => {
+test("3.data-processing.first: a new data source is processing, its data is kept and due", async () => {
   const { load, store, due, ours } = await setUp();
   const source = await load({ type: "csv", data: "a\n1\n" }, false);
   assert.deepEqual(source, {
@@ -99,15 +101,12 @@ test("3.data-source-first-status: a new data source is processing, its data is k
     account_id: "acc_1",
   });
   assert.match(source.id, /^ds_[0-9A-Za-z]{20,}$/);
-  assert.deepEqual(
-    due.map(({ dataSources }) => [...dataSources]),
-    [[source.id]],
-  );
+  assert.deepEqual(due, [source.id]);
   assert.deepEqual(await unprocessed(store), [source.id]);
   assert.deepEqual(ok(await rowsPage(store, ours, source.id, SPAN)), { items: [], total: 0, span: SPAN });
 });
 
-test("2.data-source-app: an app of the account or none", async () => {
+test("2.data-source-request.app: an app of the account or none", async () => {
   const { load, unit, ours, theirs, store } = await setUp();
   const appOf = async (caller: Caller) => {
     const body = parse(appDraft, { title: "App" });
@@ -179,7 +178,7 @@ test("an empty array is ready, without columns and rows", async () => {
 
 const failure = ({ status, columns, row_count, error }: DataSourceRecord) => ({ status, columns, row_count, error });
 
-test("3.data-processed-outcomes: data that cannot be read fails, says why and where, and is announced as well", async () => {
+test("6.emitted-by.data-processed: data that cannot be read fails, says why and where, and is announced as well", async () => {
   const { load, eventsOf, ours, store } = await setUp();
   const source = await load({ type: "csv", data: "a,b\n1,2\n3\n" });
   const error = "Line 3: the number of fields is 1, but the header has 2.";
@@ -191,7 +190,7 @@ test("3.data-processed-outcomes: data that cannot be read fails, says why and wh
   assert.equal((await load({ type: "csv", data: "" })).error, "Line 1: the text is empty, there is no header line.");
 });
 
-test("8.columns: a hundred columns are ready, one more has failed", async () => {
+test("8.bounds.columns: a hundred columns are ready, one more has failed", async () => {
   const { load } = await setUp();
   const header = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`).join(",");
   assert.equal((await load({ type: "csv", data: header(100) })).status, "ready");
@@ -199,7 +198,7 @@ test("8.columns: a hundred columns are ready, one more has failed", async () => 
   assert.deepEqual([failed.status, failed.error], ["failed", "There are 101 columns; 100 are allowed."]);
 });
 
-test("2.csv-byte-order-mark: one at the start of the text is no part of the first name", async () => {
+test("2.data-reading.byte-order-mark: one at the start of the text is no part of the first name", async () => {
   const { load } = await setUp();
   const names = async (data: string) => (await load({ type: "csv", data })).columns?.map(({ name }) => name);
   assert.deepEqual(await names("\uFEFFa,b\n"), ["a", "b"]);

@@ -106,7 +106,7 @@ test("jwt: one spelling only: no padding, no spaces, no bits left over, three pa
     refused(token, "malformed", why);
 });
 
-test("8.token-size: 8 KiB at most", () => {
+test("8.bounds.token-size: 8 KiB at most", () => {
   const claims = Buffer.from(JSON.stringify({ ...CLAIMS, scope: "x".repeat(7_000) })).toString("base64url");
   const [header = "", , signature = ""] = TOKENS.ES256.split(".");
   refused(`${header}.${claims}.${signature}`, "malformed", "10 kB");

@@ -1,8 +1,7 @@
-// Forms with files (kit/multipart): fields as browsers send them, and what is no such form.
+// Forms with files (kit/form): fields as browsers send them, and what is no such form.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Bell } from "../../src/kit/bell.ts";
-import { multipartFields } from "../../src/kit/multipart.ts";
+import { multipartFields } from "../../src/kit/form.ts";
 
 const TYPE = "multipart/form-data; boundary=B";
 const part = (head: string, value: string) => `--B\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`;
@@ -40,19 +39,4 @@ test("multipart: no boundary, no name, no UTF-8", () => {
 test("multipart: what is cut off or empty holds nothing", () => {
   assert.deepEqual(values(""), {});
   assert.deepEqual(values('--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n1'), {});
-});
-
-test("bell: rings for its subject only, until the listener leaves", () => {
-  const bell = new Bell();
-  const heard: string[] = [];
-  const leave = bell.listen("a", () => heard.push("first"));
-  const stay = bell.listen("a", () => heard.push("second"));
-  bell.ring("b");
-  bell.ring("a");
-  leave();
-  leave();
-  bell.ring("a");
-  stay();
-  bell.ring("a");
-  assert.deepEqual(heard, ["first", "second", "second"]);
 });

@@ -1,15 +1,17 @@
 // The outbox over real sockets with a clock moved by hand (contract, part 6).
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
+import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { getDelivery, redeliver, sendTest } from "../../src/domain/delivery-log.ts";
-import { EVENT_TYPES } from "../../src/domain/model.ts";
+import { recordEvent } from "../../src/domain/events.ts";
+import { deliveries, EVENT_TYPES, type WebhookRecord } from "../../src/domain/model.ts";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
 import { changeWebhook, removeWebhook } from "../../src/domain/webhooks.ts";
+import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
-import { account, kept, outboxWorld, ROWS, SECRET, START } from "../support/outbox-world.ts";
+import { kept, outboxWorld, ROWS, SECRET, START, type World } from "../support/outbox-world.ts";
 import { closedPort, rawReceiver } from "../support/receivers.ts";
 
 const S = 1_000;
@@ -91,7 +93,7 @@ test("a retry is not made before its time", async () => {
   const due = Date.parse(failed?.next_attempt_at ?? "");
   await world.clock.advance(due - START - 1);
   assert.equal(receiver.got.length, 1);
-  assert.deepEqual(await world.outbox.pending(), []);
+  assert.deepEqual(await world.pending(), []);
   await world.clock.advance(1);
   assert.equal(receiver.got.length, 2);
   assert.equal((await world.log(webhook))[0]?.status, "succeeded");
@@ -147,7 +149,7 @@ test("6.webhook-concurrency: as many at once as asked for, and no more", async (
   assert.equal(receiver.got.length, 9);
 });
 
-test("6.send-order: first attempts go before retries of the same webhook", async () => {
+test("6.webhook-concurrency.order: first attempts go before retries of the same webhook", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
   const webhook = await world.webhook(receiver.url);
@@ -164,7 +166,8 @@ test("6.send-order: first attempts go before retries of the same webhook", async
 });
 
 test("one silent and one dead endpoint hold up no other", async () => {
-  const world = await outboxWorld({ timeout_ms: 300 });
+  // On a busy machine a deadline that passes within the test has the silent endpoint asked again: this one never does.
+  const world = await outboxWorld({ timeout_ms: 60_000 });
   const silent = await httpReceiver(() => undefined);
   const healthy = await httpReceiver();
   const mute = await world.webhook(silent.url);
@@ -173,11 +176,12 @@ test("one silent and one dead endpoint hold up no other", async () => {
   for (let n = 0; n < 20; n += 1) await world.emit({ n });
   while ((await world.log(well)).some(({ status }) => status === "pending")) await new Promise(setImmediate);
   assert.equal(healthy.got.length, 20);
+  while (silent.got.length === 0) await new Promise(setImmediate);
   assert.equal(silent.got.length, 1);
   assert.equal((await world.log(mute))[0]?.attempts.length, 0);
 });
 
-test("8.deliveries-at-once: 256 are under way, the rest wait as rows", async () => {
+test("8.bounds.deliveries-at-once: 256 are under way, the rest wait as rows", async () => {
   const world = await outboxWorld({ timeout_ms: 60_000 });
   const receiver = await httpReceiver(() => undefined);
   for (let n = 0; n < 300; n += 1) await world.webhook(receiver.url);
@@ -185,10 +189,10 @@ test("8.deliveries-at-once: 256 are under way, the rest wait as rows", async () 
   while (receiver.got.length < 256) await new Promise(setImmediate);
   for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
   assert.equal(receiver.got.length, 256);
-  assert.equal((await world.outbox.pending()).length, 300);
+  assert.equal((await world.pending()).length, 300);
 });
 
-test("8.doubtful-deliveries-at-once: what failed before never takes all places", async () => {
+test("8.bounds.doubtful-deliveries: what failed before never takes all places", async () => {
   const world = await outboxWorld({ timeout_ms: 60_000 });
   const dead = await httpReceiver((count) => (count <= 300 ? 500 : undefined));
   const healthy = await httpReceiver();
@@ -203,7 +207,7 @@ test("8.doubtful-deliveries-at-once: what failed before never takes all places",
   assert.equal(dead.got.length, 492);
 });
 
-test("6.gone-status: 410 fails its delivery, switches the webhook off and cancels the others", async () => {
+test("3.delivery-cancelled.gone: 410 fails its delivery, switches the webhook off and cancels the others", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 410));
   const webhook = await world.webhook(receiver.url);
@@ -225,7 +229,7 @@ test("6.gone-status: 410 fails its delivery, switches the webhook off and cancel
   assert.equal((await world.read(webhook)).disabled_reason, null);
 });
 
-test("6.failing-webhook: without a success for five days it is switched off, not a moment earlier", async () => {
+test("3.delivery-cancelled.failing: without a success for five days it is switched off, not a moment earlier", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver(() => 500);
   const webhook = await world.webhook(receiver.url);
@@ -293,6 +297,7 @@ test("a webhook switched off or removed in mid-retry stops", async () => {
     await world.outbox.idle();
     if (stop === "off") kept(await changeWebhook(world.unit, world.caller, webhook.id, { active: false }, anything));
     else assert.equal(await removeWebhook(world.unit, world.caller, webhook.id, anything), null);
+    await world.outbox.idle();
     const [delivery] = await world.log(webhook);
     assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["cancelled", null]);
     await world.clock.advance(100 * H);
@@ -320,7 +325,7 @@ test("switched off while an attempt is under way: a failure stays cancelled, a s
   }
 });
 
-test("6.secret-rotation: url and secret are read again at each attempt; a changed secret is accompanied by the old one for 24 h", async () => {
+test("4.webhook-endpoints.rotation: url and secret are read again at each attempt; a changed secret is accompanied by the old one for 24 h", async () => {
   const world = await outboxWorld();
   const [before, now] = [await httpReceiver(() => 500), await httpReceiver(() => 500)];
   const webhook = await world.webhook(before.url);
@@ -485,14 +490,8 @@ test("two processes on one store send each delivery once", async () => {
 test("an outcome that the store refuses is written down later, and nothing is sent twice", async () => {
   const store = await opened(memoryStore());
   let full = false;
-  const transact: typeof store.transact = (work) =>
-    full ? Promise.reject(new StorageUnavailable("full")) : store.transact(work);
-  const failing = new Proxy(store, {
-    get: (target, name) => {
-      if (name === "transact") return transact;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
+  const failing = overridden(store, {
+    transact: (work) => (full ? Promise.reject(new StorageUnavailable("full")) : store.transact(work)),
   });
   const world = await outboxWorld({ store: failing });
   const receiver = await httpReceiver(() => {
@@ -528,28 +527,121 @@ test("a receiver that closes the socket after the status line counts once", asyn
   await receiver.close();
 });
 
-test("accounts take turns: many webhooks of one do not hold up another's", async () => {
-  const receiver = await httpReceiver();
-  const real = new HttpSender({ policy: "local", timeout_ms: 10_000 });
-  const order: string[] = [];
-  const sender: Sender = {
-    send(post) {
-      order.push(post.url);
-      return real.send(post);
-    },
-    close: () => real.close(),
-  };
-  const world = await outboxWorld({ sender });
-  const few = account("acc_2");
-  for (let n = 0; n < 600; n += 1) await world.webhook(receiver.url);
-  await world.webhook(`${receiver.url}?few`, { account: few });
-  await world.emit();
-  await world.emit({}, few);
-  await world.outbox.idle();
-  assert.equal(order.length, 601);
-  const turn = order.indexOf(`${receiver.url}?few`);
-  assert.ok(turn < 300, `its turn came after ${turn}`);
+test("a row that another process has sent meanwhile is looked at again: its retry is not made before its time", async () => {
+  const store = await opened(memoryStore());
+  const receiver = await httpReceiver(() => 500);
+  const one = await outboxWorld({ store });
+  // Both see the row when it is due; this one gets to it when the other is done with it.
+  const lease: Store["lease"] = (name, for_ms) => one.outbox.idle().then(() => store.lease(name, for_ms));
+  const two = await outboxWorld({ store: overridden(store, { lease }) });
+  const webhook = await one.webhook(receiver.url);
+  await one.emit();
+  await two.outbox.idle();
+  assert.equal(receiver.got.length, 1);
+  const [failed] = await one.log(webhook);
+  const wait_ms = Date.parse(failed?.next_attempt_at ?? "") - START;
+  await two.clock.advance(wait_ms - 1);
+  assert.equal(receiver.got.length, 1);
+  await two.clock.advance(1);
+  assert.equal(receiver.got.length, 2);
 });
+
+test("a claimed row whose webhook was switched off meanwhile is not sent", async () => {
+  const store = await opened(memoryStore());
+  const receiver = await httpReceiver();
+  const lease: Store["lease"] = async (name, for_ms) => {
+    kept(await changeWebhook(world.unit, world.caller, webhook.id, { active: false }, anything));
+    return store.lease(name, for_ms);
+  };
+  const world = await outboxWorld({ store: overridden(store, { lease }) });
+  const webhook = await world.webhook(receiver.url);
+  await world.emit();
+  await world.outbox.idle();
+  const [delivery] = await world.log(webhook);
+  assert.deepEqual([delivery?.status, receiver.got.length], ["cancelled", 0]);
+});
+
+const MANY = 2_500;
+
+/** So many deliveries that wait for their retry. */
+const failedOnce = (world: World, webhook: WebhookRecord, count: number) =>
+  world.unit.transact(async (w) => {
+    const event = await recordEvent(w, world.caller.account, "app.updated", {});
+    const next_attempt_at = iso(w.now + H);
+    for (let n = 0; n < count; n += 1)
+      await putDelivery(w.tx, { ...newDelivery(w, webhook, event), next_attempt_at, queue: `2${next_attempt_at}` });
+    return null;
+  });
+
+const cancelledOf = ({ store }: World, { id }: WebhookRecord) =>
+  store.count(deliveries, "webhook_status", [id, "cancelled"]);
+
+test("3.delivery-cancelled: switched off or removed with thousands pending: 100 at most in one turn of the event loop", async () => {
+  for (const end of ["off", "removed"]) {
+    const world = await outboxWorld();
+    const webhook = await world.webhook("http://127.0.0.1:9/");
+    await failedOnce(world, webhook, MANY);
+    await world.outbox.idle();
+    if (end === "off") kept(await changeWebhook(world.unit, world.caller, webhook.id, { active: false }, anything));
+    else assert.equal(await removeWebhook(world.unit, world.caller, webhook.id, anything), null);
+    assert.equal(await cancelledOf(world, webhook), 0, "nothing in the transaction that answers");
+    let before = 0;
+    while (world.outbox.busy) {
+      await new Promise(setImmediate);
+      const now = await cancelledOf(world, webhook);
+      assert.ok(now - before <= 100, `${now - before} in one turn`);
+      before = now;
+    }
+    assert.equal(before, MANY);
+    assert.deepEqual(await world.pending(), []);
+  }
+});
+
+test("3.delivery-cancelled: switched off and on again at once: what was pending is not sent, what comes then is", async () => {
+  const world = await outboxWorld();
+  const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
+  const webhook = await world.webhook(receiver.url);
+  await world.emit({ n: 1 });
+  await world.outbox.idle();
+  await failedOnce(world, webhook, 300);
+  for (const active of [false, true])
+    kept(await changeWebhook(world.unit, world.caller, webhook.id, { active }, anything));
+  const [again] = await world.log(webhook);
+  const asked = kept(await redeliver(world.unit, world.caller, webhook.id, again?.id ?? ""));
+  assert.deepEqual([asked.status, asked.next_attempt_at], ["pending", null]);
+  const event = await world.emit({ n: 2 });
+  await world.clock.advance(100 * H);
+  assert.equal(await cancelledOf(world, webhook), 300);
+  assert.deepEqual(
+    receiver.got.map(({ headers }) => headers["webhook-id"]),
+    [again?.event_id, again?.event_id, event.id],
+  );
+  assert.equal((await world.read(webhook)).active, true);
+});
+
+test("3.delivery-cancelled: what a crash has left of them is cancelled after the next start", async () => {
+  const store = await opened(memoryStore());
+  const first = await outboxWorld({ store });
+  const webhook = await first.webhook("http://127.0.0.1:9/");
+  await failedOnce(first, webhook, 300);
+  await first.outbox.idle();
+  await first.outbox.stop();
+  assert.equal(await removeWebhook(first.unit, first.caller, webhook.id, anything), null);
+  assert.equal(await cancelledOf(first, webhook), 0);
+  const second = await outboxWorld({ store });
+  await second.outbox.start();
+  await second.outbox.idle();
+  assert.equal(await cancelledOf(second, webhook), 300);
+});
+
+/** The store, but for some of its ways. */
+const overridden = (store: Store, ways: Partial<Store>): Store =>
+  new Proxy(store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(name in ways ? ways : target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
 
 async function opened(store: Store): Promise<Store> {
   await store.open(ROWS);

@@ -1,25 +1,26 @@
-// What is kept of an account's events (contract, part 6), and that a sweep costs what it removes.
+// What is kept of an account (contract, part 6): of visitors' events, of its others, of test events and of deleted apps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EVENTS_KEPT, getEvent, listEvents, recordEvent } from "../../src/domain/events.ts";
-import { deliveries, events } from "../../src/domain/model.ts";
-import { sweepEvents } from "../../src/domain/retention.ts";
+import { getEvent, listEvents, recordEvent, recordSample } from "../../src/domain/events.ts";
+import { Forgetting, KEPT, sweep } from "../../src/domain/forgetting.ts";
+import { deliveries, type EventType, events, goneDeployments } from "../../src/domain/model.ts";
+import { Background } from "../../src/kit/background.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { account, kept, outboxWorld, type World } from "../support/outbox-world.ts";
 
 const H = 3_600_000;
 
 /** Many events at once, in one transaction. */
-const emitMany = (world: World, count: number) =>
+const emitMany = (world: World, count: number, types: readonly EventType[] = ["app.updated"], record = recordEvent) =>
   world.unit.transact(async (w) => {
-    for (let n = 0; n < count; n += 1) await recordEvent(w, world.caller.account, "app.updated", { n });
+    for (let n = 0; n < count; n += 1) for (const type of types) await record(w, world.caller.account, type, { n });
     return null;
   });
 
-const total = async (world: World) =>
-  (await listEvents(world.store, world.caller, undefined, { offset: 0, limit: 1 })).total;
+const total = async (world: World, type?: EventType) =>
+  (await listEvents(world.store, world.caller, type, { offset: 0, limit: 1 })).total;
 
-test("6.events-kept: the newest 10,000 and their deliveries stay, older ones go", async () => {
+test("8.bounds.events: the newest 10,000 and their deliveries stay, older ones go", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver();
   const webhook = await world.webhook(receiver.url);
@@ -27,27 +28,27 @@ test("6.events-kept: the newest 10,000 and their deliveries stay, older ones go"
   await world.outbox.idle();
   const other = account("acc_2");
   const foreign = await world.emit({}, other);
-  await emitMany(world, EVENTS_KEPT - 1);
+  await emitMany(world, KEPT - 1);
   assert.deepEqual([...world.sweeps], ["acc_1", "acc_2"]);
-  await sweepEvents(world.store, "acc_1");
+  await sweep(world.store, "acc_1");
   assert.equal((await getEvent(world.store, world.caller, first.id)).constructor, Object);
   await emitMany(world, 250);
-  await sweepEvents(world.store, "acc_1");
-  assert.equal(await total(world), EVENTS_KEPT);
+  await sweep(world.store, "acc_1");
+  assert.equal(await total(world), KEPT);
   assert.equal(await world.store.get(events, first.id), undefined);
   assert.deepEqual(await world.log(webhook), []);
   assert.ok(await world.store.get(events, foreign.id));
 });
 
-test("6.events-kept: what is still to be sent stays, off the list, and goes once it is settled", async () => {
+test("8.bounds.events: what is still to be sent stays, off the list, and goes once it is settled", async () => {
   const world = await outboxWorld();
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
   const webhook = await world.webhook(receiver.url);
   const waiting = await world.emit();
   await world.outbox.idle();
-  await emitMany(world, EVENTS_KEPT + 5);
-  await sweepEvents(world.store, "acc_1");
-  assert.equal(await total(world), EVENTS_KEPT);
+  await emitMany(world, KEPT + 5);
+  await sweep(world.store, "acc_1");
+  assert.equal(await total(world), KEPT);
   assert.equal(kept(await getEvent(world.store, world.caller, waiting.id)).id, waiting.id);
   assert.equal((await world.log(webhook))[0]?.status, "pending");
   await world.clock.advance(H);
@@ -55,4 +56,76 @@ test("6.events-kept: what is still to be sent stays, off the list, and goes once
   assert.equal(receiver.got[1]?.body, waiting.body);
   assert.equal(await world.store.get(events, waiting.id), undefined);
   assert.equal(await world.store.count(deliveries, "webhook", [webhook.id]), 0);
+});
+
+test("8.bounds.events-kept: visitors' events never push out the account's others, nor those the visitors'", async () => {
+  const world = await outboxWorld();
+  const [change, click] = [await world.emit(), await world.emit({}, world.caller, "user.interaction")];
+  await emitMany(world, KEPT + 150, ["user.interaction"]);
+  await sweep(world.store, "acc_1");
+  assert.equal(await total(world, "user.interaction"), KEPT);
+  assert.equal(kept(await getEvent(world.store, world.caller, change.id)).id, change.id);
+  assert.equal(await world.store.get(events, click.id), undefined);
+  await emitMany(world, KEPT / 2, ["app.updated", "data.processed"]);
+  await sweep(world.store, "acc_1");
+  assert.equal(await world.store.get(events, change.id), undefined, "the oldest of all the other types together");
+  assert.equal(await total(world, "user.interaction"), KEPT);
+  assert.equal(await total(world), 2 * KEPT);
+  const { items } = await listEvents(world.store, world.caller, undefined, { offset: KEPT - 1, limit: 2 });
+  assert.deepEqual(
+    items.map(({ type }) => type),
+    ["user.interaction", "app.updated"],
+    "one list in the order of creation",
+  );
+});
+
+test("8.bounds.events-kept: test events are kept by themselves", async () => {
+  const world = await outboxWorld();
+  const first = await world.emit();
+  await emitMany(world, KEPT + 1, ["app.created"], recordSample);
+  await sweep(world.store, "acc_1");
+  assert.equal(await world.store.count(events, "sample", ["acc_1"]), KEPT);
+  assert.ok(await world.store.get(events, first.id));
+});
+
+test("8.bounds.events-kept: of deployments of deleted apps the newest 10,000 an account; those without an account stay", async () => {
+  const world = await outboxWorld();
+  await world.store.transact(async (tx) => {
+    await tx.put(goneDeployments, { id: "dep_old" });
+    for (let n = 0; n < KEPT + 250; n += 1)
+      await tx.put(goneDeployments, { id: `dep_${String(n).padStart(6, "0")}`, account_id: "acc_1" });
+    await tx.put(goneDeployments, { id: "dep_other", account_id: "acc_2" });
+  });
+  await sweep(world.store, "acc_1");
+  assert.equal(await world.store.count(goneDeployments, "account", ["acc_1"]), KEPT);
+  assert.equal(await world.store.get(goneDeployments, "dep_000249"), undefined);
+  for (const id of ["dep_000250", "dep_old", "dep_other"]) assert.ok(await world.store.get(goneDeployments, id), id);
+});
+
+test("8.bounds.events-kept: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
+  const world = await outboxWorld();
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => errors.push(error);
+  const background = new Background(onError);
+  const { store, clock } = world;
+  await emitMany(world, KEPT + 1, ["app.updated"], (w, _, type, object) =>
+    recordEvent(w, account("acc_0").account, type, object),
+  );
+  await emitMany(world, KEPT + 1);
+  const { transact } = store;
+  store.transact = () => {
+    store.transact = transact;
+    return Promise.reject(new Error("full"));
+  };
+  const forgetting = new Forgetting({ store, clock, background, onError });
+  t.after(() => forgetting.stop());
+  for (const id of ["acc_0", "acc_1"]) forgetting.notify(id);
+  assert.equal(await total(world), KEPT + 1, "not at once");
+  await background.idle();
+  assert.equal(await total(world), KEPT);
+  assert.equal(errors.length, 1);
+  await emitMany(world, 1);
+  forgetting.notify("acc_1");
+  await background.idle();
+  assert.equal(await total(world), KEPT, "again, when told again");
 });

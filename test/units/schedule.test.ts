@@ -22,13 +22,13 @@ test("6.retry-schedule: ten attempts, then none", () => {
   );
 });
 
-test("6.retry-jitter: at most a fifth less, less than a fifth more", () => {
+test("6.retry-schedule.jitter: at most a fifth less, less than a fifth more", () => {
   assert.equal(due({ fraction: 0 }), 4 * S);
   assert.equal(due({ fraction: 1 - 2 ** -24 }), 6 * S);
   assert.equal(due({ attempt: 9, fraction: 0 }), 19.2 * H);
 });
 
-test("6.retry-after-max: Retry-After on 429 and 503 can only lengthen a wait, up to 24 h", () => {
+test("6.retry-schedule.retry-after: Retry-After on 429 and 503 can only lengthen a wait, up to 24 h", () => {
   assert.equal(due({ status: 503, retryAfter: "120" }), 120 * S);
   assert.equal(due({ status: 429, retryAfter: "120" }), 120 * S);
   assert.equal(due({ status: 503, retryAfter: "1" }), 5 * S);

@@ -78,7 +78,7 @@ test("interim answers are not the answer", async () => {
   assert.deepEqual(made, outcome({ status: 200, body: "" }));
 });
 
-test("8.answer-bytes-kept: of the body the first KiB is kept, cut between characters", async () => {
+test("8.bounds.answer-kept: of the body the first KiB is kept, cut between characters", async () => {
   const body = `${"x".repeat(1_023)}üy`;
   const { outcome: made } = await attempt(
     text(`HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`),
@@ -89,7 +89,7 @@ test("8.answer-bytes-kept: of the body the first KiB is kept, cut between charac
   assert.equal(fits.body, whole);
 });
 
-test("8.answer-bytes-read: of an endless body 16 KiB are read, then the socket is closed; it is a success", async () => {
+test("8.bounds.answer-read: of an endless body 16 KiB are read, then the socket is closed; it is a success", async () => {
   let sent = 0;
   let closed: Promise<unknown> | undefined;
   const { outcome: made } = await attempt((socket) => {
@@ -153,6 +153,13 @@ test("a close without an answer, or within its headers, is a reset, sent once", 
   }
   const { outcome: reset } = await attempt((socket) => socket.resetAndDestroy());
   assert.deepEqual(reset, outcome({ error: "reset" }));
+});
+
+test("a status line of 000 is no answer", async () => {
+  for (const status of ["000", "099"]) {
+    const { outcome: made } = await attempt(text(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`));
+    assert.deepEqual(made, outcome({ error: "aborted" }));
+  }
 });
 
 test("headers without end and what is not HTTP are broken off", async () => {

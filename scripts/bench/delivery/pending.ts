@@ -1,9 +1,10 @@
 // A million deliveries that wait for their next attempt: the outbox must use no CPU while none is due, and a new delivery
 // must cost what it costs beside a thousand.
 import { Outbox } from "../../../src/delivery/outbox.ts";
+import { collections } from "../../../src/domain/collections.ts";
 import { afterAttempt, newDelivery } from "../../../src/domain/deliveries.ts";
 import { recordEvent } from "../../../src/domain/events.ts";
-import { type Attempt, collections, deliveries, webhooks } from "../../../src/domain/model.ts";
+import { type Attempt, deliveries, webhooks } from "../../../src/domain/model.ts";
 import { addWebhook } from "../../../src/domain/webhooks.ts";
 import { Unit, type Work } from "../../../src/domain/work.ts";
 import { AdjustableClock, iso } from "../../../src/kit/clock.ts";
@@ -57,7 +58,7 @@ async function world(waiting: number) {
   const clock = new AdjustableClock();
   const store = memoryStore();
   await store.open(collections);
-  const unit = new Unit({ store, clock, ids: new TimeOrderedIds(clock, systemRandom), onDue: () => {} });
+  const unit = new Unit({ store, clock, ids: new TimeOrderedIds(clock, systemRandom) });
   const draft = { url: "http://127.0.0.1/", events: ["data.processed"], secret: SECRET, active: true } as const;
   for (let n = 0; n < WEBHOOKS; n += 1) await unit.transact((w) => addWebhook(w, "acc_2", draft));
   for (let n = 0; n < waiting; n += AT_ONCE) await unit.transact((w) => addWaiting(w, AT_ONCE));
@@ -81,7 +82,7 @@ async function world(waiting: number) {
       const began = performance.now();
       for (let n = 0; n < WAKE_UPS; n += 1) {
         await unit.transact((w) => recordEvent(w, ACCOUNT, "app.created", {}));
-        if ("id" in quick) outbox.notify([quick.id]);
+        if ("id" in quick) outbox.notify(quick.id);
         await outbox.idle();
       }
       return ((performance.now() - began) / WAKE_UPS) * 1_000;

@@ -2,8 +2,8 @@
 // same bytes; and whether the API answers as fast when a subscribed receiver is silent. The receivers are a process of
 // their own, so that both sides of a ratio have the same one.
 import { Agent, request } from "node:http";
+import { collections } from "../../../src/domain/collections.ts";
 import { recordEvent } from "../../../src/domain/events.ts";
-import { collections } from "../../../src/domain/model.ts";
 import { addWebhook } from "../../../src/domain/webhooks.ts";
 import { Unit } from "../../../src/domain/work.ts";
 import { AdjustableClock } from "../../../src/kit/clock.ts";
@@ -71,18 +71,16 @@ async function ourRate(url: string, webhooks: number): Promise<number> {
   const clock = new AdjustableClock();
   const store = memoryStore();
   await store.open(collections);
-  const unitParts = { store, clock, ids: new TimeOrderedIds(clock, systemRandom), onDue: () => {} };
+  const unitParts = { store, clock, ids: new TimeOrderedIds(clock, systemRandom) };
   const unit = new Unit(unitParts);
   const makeOutbox = webhookOutbox(
     unitParts,
     readSettings({}, (name) => name),
-    {
-      onError(error) {
-        throw error;
-      },
+    (error) => {
+      throw error;
     },
   );
-  const outbox = await makeOutbox();
+  const outbox = makeOutbox();
   const account = { id: "acc_1", name: "Bench" };
   for (let n = 0; n < webhooks; n += 1)
     await unit.transact((w) =>

@@ -1,106 +1,74 @@
 // Grants: what a user has allowed a client (spec part 5; contract part 5). Everything that a token opens hangs on its
 // grant, client, user and account, which are looked up at each use: whatever ends one of them ends the token at once.
+import { decide } from "../../decisions.ts";
 import { iso } from "../../kit/clock.ts";
-import { decide } from "../../kit/decisions.ts";
-import type { Ids } from "../../kit/ids.ts";
 import { sha256 } from "../access.ts";
-import {
-  type AccountRecord,
-  accounts,
-  type OAuthClientRecord,
-  oauthClients,
-  type UserRecord,
-  users,
-} from "../model.ts";
-import type { Reader, Tx } from "../store.ts";
-import { type GrantRecord, grants, type RefreshTokenRecord, refreshTokens } from "./model.ts";
+import { oauthClients } from "../model.ts";
+import { type SignedIn, userIn } from "../sessions.ts";
+import type { Reader } from "../store.ts";
+import type { Work } from "../work.ts";
+import { type CodeTerms, type GrantRecord, grants, refreshTokens } from "./model.ts";
 
-export const CODE_MS = decide("5.code-lifetime", 60_000, {
-  open: "how long an authorization code can be exchanged",
-  why: "a client exchanges it at once; RFC 6749 recommends ten minutes at most, a minute gives a thief less",
-});
-const CODE_REMEMBERED_MS = decide("5.code-memory", 10 * 60_000, {
-  open: "how long an expired authorization code is told from one that never was",
-  why: "a client that comes too late learns that it was late; a sweep at the very second would hide it",
-});
-export const REFRESH_MS = decide("5.refresh-token-lifetime", 30 * 86_400_000, {
-  open: "the lifetime of refresh tokens",
-  why: "an application used once a month stays signed in, and rotation makes a stolen token show itself",
-});
-const REMEMBERED_MS = decide("5.refresh-token-memory", 30 * 86_400_000, {
-  open: "how the failure causes of a refresh are told apart",
-  why: "an expired token is remembered as long again, so that its client hears expired and not unknown",
-});
-const REFRESH_PREFIX = decide("5.refresh-token-format", "ahr_", {
-  open: "what a refresh token looks like",
-  why: "a prefix of its own lets people and secret scanners recognise it; 256 random bits follow",
-});
+/** A client exchanges its code at once: a minute gives a thief less than the ten of RFC 6749. */
+const CODE_MS = 60_000;
+/** A client that comes too late learns that it was late. */
+const CODE_REMEMBERED_MS = 10 * 60_000;
+const REFRESH_MS = decide("5.token-lifetimes").refresh_d * 86_400_000;
+/** As long again, so that its client hears expired and not unknown. */
+const REMEMBERED_MS = REFRESH_MS;
+/** Lets people and secret scanners recognise a refresh token; 256 random bits follow. */
+const REFRESH_PREFIX = "ahr_";
 const SECRET_BYTES = 32;
 
 /** What the writing of one transaction may use. */
-export interface Writing {
-  readonly tx: Tx;
-  readonly now: number;
-  readonly ids: Ids;
-}
+export type Writing = Pick<Work, "tx" | "now" | "ids">;
 
 /** A grant whose client, user and account are all there. */
-export interface Standing {
+export interface Standing extends SignedIn {
   readonly grant: GrantRecord;
-  readonly user: UserRecord;
-  readonly account: AccountRecord;
-  readonly client: OAuthClientRecord | null;
 }
 
 /** The grant with what it hangs on, or what of it is gone, said in a sentence. */
 export async function standingGrant(reader: Reader, id: string): Promise<Standing | string> {
   const grant = await reader.get(grants, id);
   if (grant === undefined) return "The access of this application has been revoked.";
-  const client = grant.client_id === null ? null : await reader.get(oauthClients, grant.client_id);
-  if (client === undefined) return "The application was deleted, so its access has been revoked.";
-  const user = await reader.get(users, grant.user_id);
-  const account = user && (await reader.get(accounts, user.account_id));
-  if (!user || !account) return "The user was deleted, so the access of this application has been revoked.";
-  return { grant, user, account, client };
+  if (grant.client_id !== null && (await reader.get(oauthClients, grant.client_id)) === undefined)
+    return "The application was deleted, so its access has been revoked.";
+  const holder = await userIn(reader, grant.user_id);
+  return holder ? { grant, ...holder } : "The user was deleted, so the access of this application has been revoked.";
 }
-
-export const getGrant = (reader: Reader, id: string): Promise<GrantRecord | undefined> => reader.get(grants, id);
-
-/** A unique key of the store finds it, which is also what keeps two codes from ever being the same. */
-export const findByCode = (reader: Reader, code: string): Promise<GrantRecord | undefined> =>
-  reader.find(grants, "code", [sha256(code)]);
 
 export type NewGrant = Pick<GrantRecord, "account_id" | "user_id" | "client_id" | "scopes">;
 
-/** A grant without a code: for tokens that are handed over at once. */
-export async function openGrant(w: Writing, terms: NewGrant): Promise<GrantRecord> {
+/** A grant, which ends with the last of its tokens: it has none yet. */
+export async function openGrant(w: Writing, terms: NewGrant, code: Partial<GrantRecord> = {}): Promise<GrantRecord> {
   const at = iso(w.now);
-  const fixed = { code: null, code_hash: null, created_at: at, expires_at: at, all: "grants" } as const;
-  const grant: GrantRecord = { id: w.ids.next("gra_"), ...terms, ...fixed };
+  const empty = { code: null, code_hash: null, created_at: at, expires_at: at, all: "grants" } as const;
+  const grant: GrantRecord = { id: w.ids.next("gra_"), ...terms, ...empty, ...code };
   await w.tx.put(grants, grant);
   return grant;
 }
 
-export type CodeFor = { readonly redirect_uri: string; readonly challenge: string | null };
-
 /** A grant that waits for its code to be exchanged; answers the code. */
-export async function openGrantWithCode(w: Writing, terms: NewGrant, bound: CodeFor): Promise<string> {
+export async function openGrantWithCode(
+  w: Writing,
+  terms: NewGrant,
+  bound: Pick<CodeTerms, "redirect_uri" | "challenge">,
+): Promise<string> {
   const code = w.ids.secret(SECRET_BYTES);
-  const grant = await openGrant(w, terms);
-  const expires_at = iso(w.now + CODE_MS);
-  const kept = { code: { ...bound, expires_at, used: false }, code_hash: sha256(code) };
-  await w.tx.put(grants, { ...grant, ...kept, expires_at: iso(w.now + CODE_MS + CODE_REMEMBERED_MS) });
+  await openGrant(w, terms, {
+    code: { ...bound, expires_at: iso(w.now + CODE_MS), used: false },
+    code_hash: sha256(code),
+    expires_at: iso(w.now + CODE_MS + CODE_REMEMBERED_MS),
+  });
   return code;
 }
-
-/** Its refresh tokens stay behind as they are: without their grant they open nothing, and they remember that they did. */
-export const revokeGrant = (tx: Tx, id: string): Promise<void> => tx.remove(grants, id);
 
 /** A new refresh token; the grant lasts as long as it does. Answers the token. */
 export async function addRefreshToken(w: Writing, grant: GrantRecord): Promise<string> {
   const token = `${REFRESH_PREFIX}${w.ids.secret(SECRET_BYTES)}`;
   const expires_at = iso(w.now + REFRESH_MS);
-  const record: RefreshTokenRecord = {
+  await w.tx.put(refreshTokens, {
     id: sha256(token),
     grant_id: grant.id,
     issued_at: iso(w.now),
@@ -108,14 +76,7 @@ export async function addRefreshToken(w: Writing, grant: GrantRecord): Promise<s
     used: false,
     forget_at: iso(w.now + REFRESH_MS + REMEMBERED_MS),
     all: "refresh_tokens",
-  };
-  await w.tx.put(refreshTokens, record);
+  });
   await w.tx.put(grants, { ...grant, expires_at });
   return token;
 }
-
-export const findRefreshToken = (reader: Reader, token: string): Promise<RefreshTokenRecord | undefined> =>
-  reader.get(refreshTokens, sha256(token));
-
-export const markUsed = (tx: Tx, record: RefreshTokenRecord): Promise<void> =>
-  tx.put(refreshTokens, { ...record, used: true });

@@ -3,11 +3,10 @@
 // list that must be swept is ordered by the time at which its records may go.
 import type { Algorithm } from "../../kit/jwt.ts";
 import type { Scope } from "../model.ts";
-import { collection } from "../store.ts";
+import { collection, type Stored } from "../store.ts";
 
 /** The id is the `kid`: the RFC 7638 thumbprint of the public key, so that it never stands for another key. */
-export interface SigningKeyRecord {
-  readonly id: string;
+export interface SigningKeyRecord extends Stored {
   readonly alg: Algorithm;
   /** PKCS 8, PEM. */
   readonly private_key: string;
@@ -34,8 +33,7 @@ export interface CodeTerms {
  * What one user has allowed one client. Revoking removes the record: every token names its grant, so none outlives it.
  * The code stands inside, so that a second use is noticed for as long as there is something to revoke.
  */
-export interface GrantRecord {
-  readonly id: string;
+export interface GrantRecord extends Stored {
   readonly account_id: string;
   readonly user_id: string;
   /** Null where the service itself signed the user in, without a client (contract, part 10: signIn). */
@@ -56,8 +54,7 @@ export const grants = collection<GrantRecord>()({
 });
 
 /** The id is the SHA-256 of the token, hexadecimal. Used ones stay, so that a second use is noticed. */
-export interface RefreshTokenRecord {
-  readonly id: string;
+export interface RefreshTokenRecord extends Stored {
   readonly grant_id: string;
   readonly issued_at: string;
   readonly expires_at: string;
@@ -72,8 +69,7 @@ export const refreshTokens = collection<RefreshTokenRecord>()({
 });
 
 /** A browser in which a user is signed in; the id is the SHA-256 of the cookie's secret, hexadecimal. */
-export interface SessionRecord {
-  readonly id: string;
+export interface SessionRecord extends Stored {
   readonly user_id: string;
   readonly created_at: string;
   readonly expires_at: string;
@@ -83,5 +79,3 @@ export const sessions = collection<SessionRecord>()({
   name: "sessions",
   indexes: { expiry: { by: ["all"], order: "expires_at" } },
 });
-
-export const oauthCollections = [signingKeys, grants, refreshTokens, sessions] as const;

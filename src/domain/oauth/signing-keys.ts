@@ -1,18 +1,14 @@
 // The keys that sign access tokens. They live in the store, one for each algorithm ever used, so that tokens outlast a
 // restart and a reset ends them. A key is made when first needed: an RSA key takes longer than a whole start.
-import { createPrivateKey, createPublicKey, generateKeyPair, type JsonWebKey, type KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPair, hash, type JsonWebKey, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 import { type Clock, iso } from "../../kit/clock.ts";
-import { decide } from "../../kit/decisions.ts";
 import type { Algorithm, JwtKey } from "../../kit/jwt.ts";
 import type { Store } from "../store.ts";
-import { sha256Url } from "./hash.ts";
 import { type SigningKeyRecord, signingKeys } from "./model.ts";
 
-export const TOKEN_ALGORITHM: Algorithm = decide("5.token-algorithm", "ES256", {
-  open: "how the JWT tokens are signed",
-  why: "small signatures and a key that is made in no time; RS256 by flag, for clients that know nothing else",
-});
+/** Small signatures and a key that is made in no time; RS256 by flag, for clients that know nothing else. */
+export const TOKEN_ALGORITHM: Algorithm = "ES256";
 
 const RSA_BITS = 2_048;
 /** There is one key an algorithm, so this is more than there can be. */
@@ -20,46 +16,43 @@ const KEYS_MAX = 16;
 
 const makeKeyPair = promisify(generateKeyPair);
 
-interface Imported {
-  readonly private: JwtKey;
-  readonly public: JwtKey;
-}
-
 export class SigningKeys {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #alg: Algorithm;
-  /** By kid, which is a hash of the key: an entry can never be out of date. */
-  readonly #imported = new Map<string, Imported>();
+  readonly #read = new Map<string, { readonly private: KeyObject; readonly public: KeyObject }>();
   /** The making that is under way: an RSA key costs 100 ms of processor, and 50 first requests need one. */
   #making: Promise<SigningKeyRecord> | undefined;
 
-  constructor(parts: { readonly store: Store; readonly clock: Clock; readonly alg: Algorithm }) {
-    this.#store = parts.store;
-    this.#clock = parts.clock;
-    this.#alg = parts.alg;
+  constructor(store: Store, clock: Clock, alg: Algorithm) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#alg = alg;
   }
 
   /** The key that new tokens are signed with. */
   async signing(): Promise<JwtKey> {
-    return this.#import(await this.#current()).private;
+    const { id: kid, alg, private_key } = await this.#current();
+    return { kid, alg, key: this.#keysIn(private_key).private };
   }
 
   /** Every key whose tokens are taken, by kid. */
   async checking(): Promise<ReadonlyMap<string, JwtKey>> {
     const kept = await this.#kept();
-    return new Map(kept.map((record) => [record.id, this.#import(record).public]));
-  }
-
-  /** The key while tokens of it are taken. */
-  standing(kid: string): Promise<SigningKeyRecord | undefined> {
-    return this.#store.get(signingKeys, kid);
+    return new Map(kept.map(({ id, alg, private_key: pem }) => [id, { kid: id, alg, key: this.#keysIn(pem).public }]));
   }
 
   /** The public keys as RFC 7517 has them; there is always one, since clients fetch them before the first token. */
   async published(): Promise<readonly { readonly [member: string]: string }[]> {
     await this.#current();
     return (await this.#kept()).map(({ id, alg, public_jwk }) => ({ ...public_jwk, kid: id, alg, use: "sig" }));
+  }
+
+  /** Reading PEM costs as much as a signature, so each key is read once. */
+  #keysIn(pem: string) {
+    const keys = this.#read.get(pem) ?? { private: createPrivateKey(pem), public: createPublicKey(pem) };
+    this.#read.set(pem, keys);
+    return keys;
   }
 
   #kept(): Promise<readonly SigningKeyRecord[]> {
@@ -84,16 +77,6 @@ export class SigningKeys {
       return kept ?? made;
     });
   }
-
-  /** Reading PEM costs as much as a signature, so it is done once for each key. */
-  #import({ id: kid, alg, private_key }: SigningKeyRecord): Imported {
-    const known = this.#imported.get(kid);
-    if (known) return known;
-    const key = createPrivateKey(private_key);
-    const imported = { private: { kid, alg, key }, public: { kid, alg, key: createPublicKey(key) } };
-    this.#imported.set(kid, imported);
-    return imported;
-  }
 }
 
 async function newRecord(alg: Algorithm, created_at: string): Promise<SigningKeyRecord> {
@@ -103,7 +86,8 @@ async function newRecord(alg: Algorithm, created_at: string): Promise<SigningKey
       : await makeKeyPair("rsa", { modulusLength: RSA_BITS });
   const public_jwk = publicMembers(publicKey);
   const private_key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  return { id: thumbprint(public_jwk), alg, private_key, public_jwk, created_at, all: "signing_keys" };
+  const thumbprint = hash("sha256", JSON.stringify(public_jwk), "base64url");
+  return { id: thumbprint, alg, private_key, public_jwk, created_at, all: "signing_keys" };
 }
 
 /** The members that RFC 7638 hashes, in the order in which it hashes them. */
@@ -112,5 +96,3 @@ function publicMembers(key: KeyObject): Record<string, string> {
   const sorted = Object.entries({ crv, e, kty, n, x, y });
   return Object.fromEntries(sorted.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
-
-const thumbprint = (members: Record<string, string>): string => sha256Url(JSON.stringify(members));

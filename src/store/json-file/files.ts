@@ -2,7 +2,7 @@
 // journal has grown, FILE is written anew beside the running service and the journal is cut. At every moment the two hold
 // the same data: the old FILE with the journal, or the new one with what came after.
 import { StorageUnavailable } from "../../domain/store.ts";
-import { Turns } from "../../kit/turns.ts";
+import { Turns } from "../../kit/background.ts";
 import { type Commit, Commits } from "../commits.ts";
 import { type Change, recordsIn, type Tables, undo } from "../tables.ts";
 import * as disk from "./disk.ts";

@@ -4,6 +4,7 @@ import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { ApiKeyRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { checked, type Form, formFault, formOf, input, refusedForm } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
@@ -11,7 +12,7 @@ import { badge, danger, head, list, nothingYet, pager, row, shownOnce, time } fr
 import { framed, refusedPage } from "./frame.ts";
 import { type DashboardRow, newest, type View, whatever } from "./view.ts";
 
-const PATH = "/dashboard/settings/api-keys";
+const PATH = `${DASHBOARD}/settings/api-keys`;
 
 async function keysPage(view: View, form: Form, made: Shown, status = 200): Promise<Reply> {
   const keys = await newest(view, (span) => listApiKeys(view.unit.store, view.caller, span), LIMIT_MAX);

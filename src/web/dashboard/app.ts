@@ -6,6 +6,7 @@ import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { AppRecord, DeploymentRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { checked, type Form, formFault, formOf, input, refusedForm } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
@@ -23,7 +24,7 @@ async function appPage(view: View, app: AppRecord, form: Form, status = 200): Pr
     title: app.title,
     section: "Apps",
     status,
-    body: html`<p class="crumb"><a href="/dashboard/apps">Apps</a></p>
+    body: html`<p class="crumb"><a href="${DASHBOARD}/apps">Apps</a></p>
 ${head(app.title, view.may("updateApp") && html`<a class="button quiet" href="${path}/edit">Edit</a>`)}
 ${app.description !== "" && html`<p class="lead prose">${app.description}</p>`}
 ${facts([
@@ -79,7 +80,7 @@ async function dataOf(view: View, app: AppRecord): Promise<Shown> {
   const { items } = await listDataSourcesOf(view.unit.store, app.id, { offset: 0, limit: LIMIT_MAX });
   const upload =
     view.may("createDataSource") &&
-    html`<a class="button quiet" href="/dashboard/data-sources/new?app=${app.id}">Add data</a>`;
+    html`<a class="button quiet" href="${DASHBOARD}/data-sources/new?app=${app.id}">Add data</a>`;
   if (items.length === 0)
     return nothingYet("No data yet", "Each data source of an app becomes a chart, or a table where none fits.", upload);
   return html`${list(items.map((source) => sourceRow(source)))}${upload}`;
@@ -104,9 +105,9 @@ const deployApp = (view: View): Promise<Reply> =>
 export const oneAppRows: readonly DashboardRow[] = [
   {
     method: "GET",
-    path: "/dashboard/apps/{app_id}",
+    path: `${DASHBOARD}/apps/{app_id}`,
     operation: "getApp",
     run: (view) => withApp(view, (app) => appPage(view, app, FIRST)),
   },
-  { method: "POST", path: "/dashboard/apps/{app_id}/deploy", operation: "deployApp", run: deployApp },
+  { method: "POST", path: `${DASHBOARD}/apps/{app_id}/deploy`, operation: "deployApp", run: deployApp },
 ];

@@ -3,6 +3,7 @@ import { appDraft, changeApp, createApp, getApp, listApps, removeApp } from "../
 import type { AppRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { checkbox, checked, type Form, formFault, formOf, input, lines, refusedForm, textarea } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import { redirect } from "../page.ts";
@@ -10,7 +11,7 @@ import { badge, head, list, nothingYet, pager, row, time } from "../parts.ts";
 import { framed, refusedPage } from "./frame.ts";
 import { type DashboardRow, newest, type View, whatever } from "./view.ts";
 
-export const APPS_PATH = "/dashboard/apps";
+export const APPS_PATH = `${DASHBOARD}/apps`;
 export const appPath = (id: string): string => `${APPS_PATH}/${id}`;
 
 async function appsPage(view: View): Promise<Reply> {

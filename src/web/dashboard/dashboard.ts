@@ -7,9 +7,8 @@ import type { SignedIn } from "../../domain/sessions.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import type { Row, Services } from "../../http/route.ts";
-import type { Bell } from "../../kit/bell.ts";
-import { decide } from "../../kit/decisions.ts";
 import { fieldsOf } from "../../kit/form.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { html } from "../html.ts";
 import { messagePage } from "../page.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
@@ -21,16 +20,10 @@ export interface DashboardParts {
   readonly visits: Visits;
   readonly unit: UnitParts;
   readonly services: Services;
-  readonly bell: Bell;
   /** The route table: what each operation takes. */
   readonly operations: readonly Row[];
   readonly explain: (refusal: Refusal) => Explained;
 }
-
-const ROOT = decide("1.dashboard", "/dashboard", {
-  open: "where the account dashboard is, and what a user may do in it",
-  why: "beside the API; each of its pages takes the permission of the operation of the API that it stands for",
-});
 
 /** A row with what its operation takes. */
 interface Compiled extends DashboardRow {
@@ -57,12 +50,12 @@ export class Dashboard {
 
   /** Answers what lies under /dashboard, and undefined to any other path. */
   door = (call: Call): Promise<Reply> | undefined =>
-    call.path === ROOT || call.path.startsWith(`${ROOT}/`) ? this.#answer(call) : undefined;
+    call.path === DASHBOARD || call.path.startsWith(`${DASHBOARD}/`) ? this.#answer(call) : undefined;
 
   async #answer(call: Call): Promise<Reply> {
     const visit = await this.#parts.visits.of(call);
     const { signedIn } = visit;
-    if (signedIn === undefined) return signInFirst(call.method === "GET" ? addressOf(call) : ROOT);
+    if (signedIn === undefined) return signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD);
     const method = call.method === "HEAD" ? "GET" : call.method;
     const matching = this.#rows.filter(({ pattern }) => pattern.test(call.path));
     const row = matching.find((each) => each.method === method);
@@ -95,7 +88,7 @@ export class Dashboard {
   }
 
   #view(visit: Visit, { user, account }: SignedIn, params: Readonly<Record<string, string>>): View {
-    const { unit, services, bell, explain } = this.#parts;
+    const { unit, services, explain } = this.#parts;
     const { values } = fieldsOf(visit.call.query);
     const caller: Caller = { account, scopes: new Set(user.permissions), credential: user.id };
     return {
@@ -105,7 +98,6 @@ export class Dashboard {
       caller,
       unit: new Unit(unit, visit.call.id),
       services,
-      bell,
       csrf: visit.csrfField,
       fields: new Map(),
       param: (name) => params[name] ?? "",

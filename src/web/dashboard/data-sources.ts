@@ -13,6 +13,7 @@ import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { AppRecord, DataSourceRecord } from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { checked, type Form, file, formFault, formOf, input, refusedForm, select, textarea } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
@@ -20,7 +21,7 @@ import { badge, danger, facts, head, list, nothingYet, pager, row, type Tone, ti
 import { framed, refusedPage } from "./frame.ts";
 import { type DashboardRow, newest, type View, whatever } from "./view.ts";
 
-const PATH = "/dashboard/data-sources";
+const PATH = `${DASHBOARD}/data-sources`;
 const SECTION = { section: "Data sources" } as const;
 
 async function sourcesPage(view: View): Promise<Reply> {
@@ -126,7 +127,7 @@ ${facts([
     "App",
     source.app_id === null
       ? "none"
-      : html`<a href="/dashboard/apps/${source.app_id}"><code>${source.app_id}</code></a>`,
+      : html`<a href="${DASHBOARD}/apps/${source.app_id}"><code>${source.app_id}</code></a>`,
   ],
   ["Id", html`<code>${source.id}</code>`],
   ["Created", time(source.created_at)],

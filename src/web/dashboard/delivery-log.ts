@@ -7,12 +7,13 @@ import {
   type DeliveryRecord,
   type DeliveryStatus,
   EVENT_TYPES,
+  TOPIC,
   type WebhookRecord,
 } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { testRequest } from "../../domain/webhooks.ts";
 import type { Reply } from "../../http/call.ts";
-import { decide } from "../../kit/decisions.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { checked, formOf, select } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
@@ -86,7 +87,7 @@ function deliveryRow(view: View, path: string, delivery: DeliveryRecord): Html {
 <span class="soft">${time(created_at)} · ${countOf(attempts)}</span><span class="right">${attempts.length > 0 && lastAnswer(attempts)} ${badge(status, TONES[status])}</span></summary>
 ${comesNext(delivery)}
 ${attempts.length > 0 && html`<div class="scroll"><table><thead><tr><th>Attempt</th><th>At</th><th>Took</th><th>Response</th></tr></thead><tbody>${attempts.map(attemptRow)}</tbody></table></div>`}
-<div class="row"><span class="soft">${test ? html`Sample event <code>${event_id}</code>` : html`Event <a href="/dashboard/events/${event_id}"><code>${event_id}</code></a>`} · Delivery <code>${id}</code></span></div></details>${again}</li>`;
+<div class="row"><span class="soft">${test ? html`Sample event <code>${event_id}</code>` : html`Event <a href="${DASHBOARD}/events/${event_id}"><code>${event_id}</code></a>`} · Delivery <code>${id}</code></span></div></details>${again}</li>`;
 }
 
 const countOf = (attempts: readonly Attempt[]): string =>
@@ -136,20 +137,17 @@ async function again(view: View): Promise<Reply> {
     : redirect(`${webhookPath(id)}?done=queued#log`);
 }
 
-const LIVE = decide("6.live-log", "text/event-stream", {
-  open: "how the delivery log in the dashboard comes up to date",
-  why: "loading the page again always works; server-sent events spare that, and every browser knows them",
-});
-
 /** Server-sent events without content: each only says that the log has changed, and the page is read again. */
 const live = (view: View): Promise<Reply> =>
   withWebhook(view, ({ id }) => ({
     status: 200,
-    headers: { "content-type": LIVE, "cache-control": "no-store", "x-content-type-options": "nosniff" },
+    headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-content-type-options": "nosniff" },
     body: "",
     live: (send) => {
       send(": here\n\n");
-      return view.bell.listen(id, () => send("event: changed\ndata:\n\n"));
+      return view.unit.store.hear(TOPIC.queue, (changed) => {
+        if (changed.split(".")[0] === id) send("event: changed\ndata:\n\n");
+      });
     },
   }));
 

@@ -4,6 +4,7 @@ import { LIMIT_MAX } from "../../domain/lists.ts";
 import { type DeliveryRecord, EVENT_TYPES, type EventRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { type Html, html } from "../html.ts";
 import { badge, head, list, nothingYet, pager, row, time } from "../parts.ts";
 import { TONES } from "./delivery-log.ts";
@@ -11,7 +12,7 @@ import { framed, refusedPage } from "./frame.ts";
 import { type DashboardRow, newest, type View } from "./view.ts";
 import { webhookPath } from "./webhooks.ts";
 
-const PATH = "/dashboard/events";
+const PATH = `${DASHBOARD}/events`;
 const SECTION = { section: "Events" } as const;
 
 async function eventsPage(view: View): Promise<Reply> {

@@ -2,6 +2,7 @@
 // (Settings, API Keys; Settings, Webhooks).
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { page } from "../page.ts";
 import { notice } from "../parts.ts";
@@ -11,19 +12,19 @@ import type { View } from "./view.ts";
 export type Section = "Apps" | "Data sources" | "Users" | "Events" | "Settings";
 
 const SECTIONS: readonly (readonly [Section, string])[] = [
-  ["Apps", "/dashboard/apps"],
-  ["Data sources", "/dashboard/data-sources"],
-  ["Users", "/dashboard/users"],
-  ["Events", "/dashboard/events"],
-  ["Settings", "/dashboard/settings"],
+  ["Apps", `${DASHBOARD}/apps`],
+  ["Data sources", `${DASHBOARD}/data-sources`],
+  ["Users", `${DASHBOARD}/users`],
+  ["Events", `${DASHBOARD}/events`],
+  ["Settings", `${DASHBOARD}/settings`],
 ];
 
 export type Setting = "API Keys" | "Webhooks" | "OAuth apps";
 
 const SETTINGS: readonly (readonly [Setting, string])[] = [
-  ["API Keys", "/dashboard/settings/api-keys"],
-  ["Webhooks", "/dashboard/settings/webhooks"],
-  ["OAuth apps", "/dashboard/settings/oauth-apps"],
+  ["API Keys", `${DASHBOARD}/settings/api-keys`],
+  ["Webhooks", `${DASHBOARD}/settings/webhooks`],
+  ["OAuth apps", `${DASHBOARD}/settings/oauth-apps`],
 ];
 
 export interface Framed {
@@ -76,6 +77,6 @@ export function refusedPage(view: View, refusal: Refusal, section?: Section): Re
     title,
     status,
     ...(section && { section }),
-    body: html`<div class="narrow"><h1>${title}</h1><p>${detail}</p><p><a href="/dashboard">To the dashboard</a></p></div>`,
+    body: html`<div class="narrow"><h1>${title}</h1><p>${detail}</p><p><a href="${DASHBOARD}">To the dashboard</a></p></div>`,
   });
 }

@@ -6,6 +6,7 @@ import { listEvents } from "../../domain/events.ts";
 import { listUsers } from "../../domain/users.ts";
 import { listWebhooks } from "../../domain/webhooks.ts";
 import type { Reply } from "../../http/call.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { badge, copyButton, facts, head, list, nothingYet } from "../parts.ts";
@@ -22,33 +23,39 @@ type Counted = (view: View) => Promise<{ readonly total: number }>;
 const PARTS: readonly (readonly [name: string, path: string, operation: string, count: Counted, advice: string])[] = [
   [
     "API keys",
-    "/dashboard/settings/api-keys",
+    `${DASHBOARD}/settings/api-keys`,
     "listApiKeys",
     ({ unit, caller }) => listApiKeys(unit.store, caller, ONE),
     "Generate a key for the API",
   ],
   [
     "Apps",
-    "/dashboard/apps",
+    `${DASHBOARD}/apps`,
     "listApps",
     ({ unit, caller }) => listApps(unit.store, caller, undefined, ONE),
     "Make the first app",
   ],
   [
     "Data sources",
-    "/dashboard/data-sources",
+    `${DASHBOARD}/data-sources`,
     "listDataSources",
     ({ unit, caller }) => listDataSources(unit.store, caller, ONE),
     "Upload data",
   ],
   [
     "Webhooks",
-    "/dashboard/settings/webhooks",
+    `${DASHBOARD}/settings/webhooks`,
     "listWebhooks",
     ({ unit, caller }) => listWebhooks(unit.store, caller, ONE),
     "Be told of events",
   ],
-  ["Users", "/dashboard/users", "listUsers", ({ unit, caller }) => listUsers(unit.store, caller, ONE), "Add somebody"],
+  [
+    "Users",
+    `${DASHBOARD}/users`,
+    "listUsers",
+    ({ unit, caller }) => listUsers(unit.store, caller, ONE),
+    "Add somebody",
+  ],
 ];
 
 async function homePage(view: View): Promise<Reply> {
@@ -84,12 +91,12 @@ async function latest({ unit, caller }: View): Promise<Shown> {
 }
 
 export const homeRows: readonly DashboardRow[] = [
-  { method: "GET", path: "/dashboard", operation: null, run: homePage },
-  { method: "GET", path: "/dashboard/", operation: null, run: async () => redirect("/dashboard") },
+  { method: "GET", path: DASHBOARD, operation: null, run: homePage },
+  { method: "GET", path: `${DASHBOARD}/`, operation: null, run: async () => redirect(DASHBOARD) },
   {
     method: "GET",
-    path: "/dashboard/settings",
+    path: `${DASHBOARD}/settings`,
     operation: null,
-    run: async () => redirect("/dashboard/settings/api-keys"),
+    run: async () => redirect(`${DASHBOARD}/settings/api-keys`),
   },
 ];

@@ -9,6 +9,7 @@ import {
 } from "../../domain/oauth-clients.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
+import { DASHBOARD } from "../addresses.ts";
 import {
   checkbox,
   checkboxes,
@@ -29,7 +30,7 @@ import { framed, refusedPage } from "./frame.ts";
 import { scopeOptions } from "./users.ts";
 import { type DashboardRow, newest, type View, whatever } from "./view.ts";
 
-const PATH = "/dashboard/settings/oauth-apps";
+const PATH = `${DASHBOARD}/settings/oauth-apps`;
 const PLACE = { section: "Settings", setting: "OAuth apps" } as const;
 
 async function clientsPage(view: View): Promise<Reply> {

@@ -3,6 +3,7 @@ import { SCOPES, type Scope, type UserRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { changeUser, createUser, getUser, listUsers, removeUser, userDraft } from "../../domain/users.ts";
 import type { Reply } from "../../http/call.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { checkboxes, checked, type Form, formFault, formOf, input, refusedForm, ticked, ticks } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import { redirect } from "../page.ts";
@@ -11,7 +12,7 @@ import { IN_WORDS } from "../scopes.ts";
 import { framed, refusedPage } from "./frame.ts";
 import { type DashboardRow, newest, type View, whatever } from "./view.ts";
 
-const PATH = "/dashboard/users";
+const PATH = `${DASHBOARD}/users`;
 const SECTION = { section: "Users" } as const;
 
 async function usersPage(view: View): Promise<Reply> {

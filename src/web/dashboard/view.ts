@@ -9,7 +9,6 @@ import type { Span as StoreSpan } from "../../domain/store.ts";
 import type { Unit } from "../../domain/work.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Services } from "../../http/route.ts";
-import type { Bell } from "../../kit/bell.ts";
 import type { Html } from "../html.ts";
 import type { Span } from "../parts.ts";
 import type { Visit } from "../visit.ts";
@@ -27,7 +26,6 @@ export interface View {
   readonly caller: Caller;
   readonly unit: Unit;
   readonly services: Services;
-  readonly bell: Bell;
   readonly csrf: Html;
   /** What was posted; empty where nothing was. */
   readonly fields: ReadonlyMap<string, string>;

@@ -4,6 +4,7 @@ import { EVENT_TYPES, type WebhookRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { changeWebhook, createWebhook, getWebhook, listWebhooks, removeWebhook } from "../../domain/webhooks.ts";
 import type { Reply } from "../../http/call.ts";
+import { DASHBOARD } from "../addresses.ts";
 import {
   checkbox,
   checkboxes,
@@ -22,7 +23,7 @@ import { badge, head, list, nothingYet, pager, row, shownOnce, time } from "../p
 import { framed, refusedPage } from "./frame.ts";
 import { type DashboardRow, newest, type View, whatever } from "./view.ts";
 
-export const WEBHOOKS_PATH = "/dashboard/settings/webhooks";
+export const WEBHOOKS_PATH = `${DASHBOARD}/settings/webhooks`;
 export const webhookPath = (id: string): string => `${WEBHOOKS_PATH}/${id}`;
 const PLACE = { section: "Settings", setting: "Webhooks" } as const;
 

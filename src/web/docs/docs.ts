@@ -3,14 +3,14 @@
 import type { Code } from "../../domain/refusal.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import type { Row } from "../../http/route.ts";
-import { type Decision, decide, decisions } from "../../kit/decisions.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { type Html, html } from "../html.ts";
 import { messagePage, page } from "../page.ts";
 import { IN_WORDS } from "../scopes.ts";
 import { endpointsSection } from "./endpoints.ts";
 import { errorsSection, type Problems } from "./errors.ts";
 import { eventsSection, receiverSection } from "./events.ts";
-import { gapsSection } from "./gaps.ts";
+import { registerSection } from "./register.ts";
 
 export interface DocsParts {
   readonly rows: readonly Row[];
@@ -24,10 +24,7 @@ export interface DocsParts {
   };
 }
 
-const PATH = decide("1.docs", "/docs", {
-  open: "where the interface is explained",
-  why: "beside the server that it describes and made from its tables, so that it cannot be out of date",
-});
+const PATH = "/docs";
 
 /** Answers /docs, and undefined to any other path. */
 export function docsDoor(parts: DocsParts): (call: Call) => Promise<Reply> | undefined {
@@ -56,7 +53,7 @@ const SECTIONS: readonly (readonly [name: string, anchor: string])[] = [
 const docsPage = ({ rows, problems, retryWaits_ms, links }: DocsParts): Reply =>
   page({
     title: "Docs",
-    header: html`<a class="soft" href="/dashboard">Dashboard</a><nav class="sections" aria-label="Docs">${SECTIONS.map(([name, anchor]) => html`<a href="#${anchor}">${name}</a>`)}</nav>`,
+    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${SECTIONS.map(([name, anchor]) => html`<a href="#${anchor}">${name}</a>`)}</nav>`,
     body: html`<h1 id="start">The Application Hosting Service</h1>
 <p class="lead">Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.</p>
 ${startSection(links.baseUrl)}
@@ -65,7 +62,7 @@ ${endpointsSection(rows, links.baseUrl)}
 ${errorsSection(problems, links)}
 ${eventsSection()}
 ${receiverSection(retryWaits_ms)}
-${decisionsSection(decisions())}`,
+${registerSection()}`,
   });
 
 const startSection = (baseUrl: string): Html => html`<pre>${`# Settings, API Keys in the dashboard generates a key
@@ -89,21 +86,3 @@ const authenticationSection = ({
 </ol>
 <dl class="card entries">${Object.entries(IN_WORDS).map(([scope, words]) => html`<div><dt><code>${scope}</code></dt><dd>${words}</dd></div>`)}</dl>
 <p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="/.well-known/oauth-protected-resource/v1">protected resource</a>.</p>`;
-
-const decisionsSection = (all: readonly Decision[]): Html => html`<h2 id="decisions">Decisions</h2>
-<p class="lead">The specification leaves ${all.length} points open that this server had to decide. Each choice below is the very value that the server runs on.</p>
-${gapsSection()}
-<h3 id="choices">What this server chose</h3>
-<dl class="card entries">${all.map(decision)}</dl>`;
-
-const decision = ({ id, open, choice, why }: Decision): Html =>
-  html`<div id="decision-${id}"><dt><code>${id}</code>${open}</dt><dd>${chosen(choice)}<p class="soft">${why}</p></dd></div>\n`;
-
-/** As long as one looks at without being asked to. */
-const CHOICE_MAX = 160;
-
-function chosen(choice: unknown): Html {
-  const text = typeof choice === "string" ? choice : JSON.stringify(choice);
-  if (text.length <= CHOICE_MAX) return html`<p><code>${text === "" ? '""' : text}</code></p>`;
-  return html`<details><summary><code>${text.slice(0, CHOICE_MAX).toWellFormed()}…</code></summary><pre>${JSON.stringify(choice, null, 2)}</pre></details>`;
-}

@@ -3,6 +3,7 @@ import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
 import { sampleObject } from "../../domain/samples.ts";
 import { AdjustableClock, iso } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
+import { DASHBOARD } from "../addresses.ts";
 import { type Html, html } from "../html.ts";
 
 const MEANINGS: { readonly [T in EventType]: string } = {
@@ -43,7 +44,7 @@ export const receiverSection = (
 <p>Each delivery carries:</p>
 <dl class="card entries">${HEADERS.map(([name, meaning]) => html`<div><dt><code>${name}</code></dt><dd>${meaning}</dd></div>`)}</dl>
 <p>Anything but 2xx is tried again, after ${retryWaits_ms.map(inWords).join(", ")}, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed.</p>
-<p>The dashboard shows every attempt under <a href="/dashboard/settings/webhooks">Settings, Webhooks</a>, and sends a delivery again when you ask for it.</p>`;
+<p>The dashboard shows every attempt under <a href="${DASHBOARD}/settings/webhooks">Settings, Webhooks</a>, and sends a delivery again when you ask for it.</p>`;
 
 const UNITS: readonly (readonly [ms: number, name: string])[] = [
   [3_600_000, "h"],

@@ -2,7 +2,6 @@
 import type { Row } from "../../domain/columns.ts";
 import type { Cell, Column } from "../../domain/model.ts";
 import { instant } from "../../kit/clock.ts";
-import { decide } from "../../kit/decisions.ts";
 
 /** A point as it stands in the data, and as user.interaction carries it. */
 export interface Point {
@@ -23,21 +22,13 @@ export interface Chart {
   readonly points: readonly Point[];
 }
 
-export const POINTS_MAX = decide("2.chart-points", 200, {
-  open: "how much of a data source a deployed app shows",
-  why: "each point is a button that can be reached by keyboard; the page says how many rows there are",
-});
+/** Each point is a button that can be reached by keyboard; the page says how many rows there are. */
+export const POINTS_MAX = 200;
 
 const SERIES_MAX = 8;
 
-const ORDER = decide(
-  "2.chart-columns",
-  { y: ["number"], x: ["datetime", "string", "number"], category: ["string", "boolean"] },
-  {
-    open: "how an app shows its data",
-    why: "the first number is drawn over time, over names or over another number; data without a number are a table",
-  },
-);
+/** The first number is drawn over time, over names or over another number; data without a number are a table. */
+const ORDER = { y: ["number"], x: ["datetime", "string", "number"], category: ["string", "boolean"] } as const;
 
 /**
  * The chart of these rows; undefined where none fits, so that they are shown as a table. Names that repeat say little

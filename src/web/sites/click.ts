@@ -8,7 +8,6 @@ import { notFound, Refusal } from "../../domain/refusal.ts";
 import type { Site } from "../../domain/sites.ts";
 import type { Reader } from "../../domain/store.ts";
 import type { Unit } from "../../domain/work.ts";
-import { decide } from "../../kit/decisions.ts";
 import { checked } from "../form.ts";
 import type { Visit } from "../visit.ts";
 import { chartOf, POINTS_MAX } from "./chart.ts";
@@ -51,14 +50,8 @@ export async function reportClick(
   return done instanceof Refusal ? done : interact(unit, caller, app.id, done);
 }
 
-const VISITOR = decide(
-  "6.interaction-user",
-  { prefix: "visitor_", length: 20 },
-  {
-    open: "the user_id of somebody who uses a public app without having signed in",
-    why: "made from the browser's cookie by a one-way hash: the same person stays the same, and nobody is named",
-  },
-);
+/** Made from the browser's cookie by a one-way hash: the same person stays the same, and nobody is named. */
+const VISITOR = { prefix: "visitor_", length: 20 };
 
 /** The user where one is signed in to the app's account; otherwise a name that stays the same for this browser. */
 const visitorOf = ({ signedIn, secret }: Visit, account: AccountRecord): string =>

@@ -2,7 +2,6 @@
 // nothing needs a script or an inline style. Each point is a real button in the form around the chart, which is why the
 // keyboard reaches it and a click works without a script.
 import { iso } from "../../kit/clock.ts";
-import { once } from "../../kit/later.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { type Chart, horizontal, namesOf, type Point, position, roundBetween, ticksOf } from "./chart.ts";
 
@@ -16,21 +15,19 @@ const REACH = 16;
 const percent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
 const px = (value: number): string => String(Number(value.toFixed(1)));
 
-// The two take 9 ms, a seventh of what a bare server takes to start.
-const full = once(() => new Intl.NumberFormat("en", { maximumFractionDigits: 6 }));
-const brief = once(() => new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 }));
+const full = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
+const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
 /** A point in words, for whoever hears it or hovers over it. */
 export const inWords = ({ x, y, category }: Point): string =>
-  [typeof x === "number" ? full().format(x) : x, full().format(y), category].filter((part) => part !== null).join(", ");
+  [typeof x === "number" ? full.format(x) : x, full.format(y), category].filter((part) => part !== null).join(", ");
 
 export function drawing(chart: Chart, chosen: number | undefined): Html {
   const ticks = ticksOf(chart);
   const [low = 0, high = 1] = [ticks.at(0), ticks.at(-1)];
   const up = (value: number) => BOTTOM - ((value - low) / (high - low)) * (BOTTOM - TOP);
   return html`<div class="plot"><svg class="axis" width="${AXIS_WIDTH}" height="${HEIGHT}" aria-hidden="true">${ticks.map(
-    (tick) =>
-      html`<text x="${AXIS_WIDTH - 8}" y="${px(up(tick) + 4)}" text-anchor="end">${brief().format(tick)}</text>`,
+    (tick) => html`<text x="${AXIS_WIDTH - 8}" y="${px(up(tick) + 4)}" text-anchor="end">${brief.format(tick)}</text>`,
   )}</svg><svg class="canvas ${chart.kind}" width="100%" height="${HEIGHT}" role="group" aria-label="${chart.points.length} points">
 ${ticks.map((tick) => html`<line class="${tick === 0 ? "zero" : "grid"}" x1="0" x2="100%" y1="${px(up(tick))}" y2="${px(up(tick))}"/>`)}
 ${labels(chart)}${chart.kind === "line" && lines(chart, up)}${chart.kind === "bars" ? bars(chart, up, chosen) : dots(chart, up, chosen)}</svg></div>`;
@@ -103,7 +100,7 @@ const cut = (text: string): string =>
 function spread({ x, points }: Chart): readonly Label[] {
   const values = points.map((point) => position(point.x));
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  if (x.type === "number") return roundBetween(low, high).map((at): Label => [at, brief().format(at)]);
+  if (x.type === "number") return roundBetween(low, high).map((at): Label => [at, brief.format(at)]);
   const days = high - low > 2 * DAY_MS;
   const textOf = (at: number) => (days ? iso(at).slice(0, 10) : iso(at).slice(5, 16).replace("T", " "));
   const parts = high === low ? [0.5] : [0.14, 0.5, 0.86];

@@ -3,7 +3,6 @@
 import type { Row } from "../../domain/columns.ts";
 import type { AppRecord, Column, DataSourceRecord } from "../../domain/model.ts";
 import type { Reply } from "../../http/call.ts";
-import { decide } from "../../kit/decisions.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { page } from "../page.ts";
 import { nothingYet } from "../parts.ts";
@@ -11,15 +10,9 @@ import type { Visit } from "../visit.ts";
 import { type Chart, chartOf } from "./chart.ts";
 import { drawing, inWords } from "./drawing.ts";
 
-const THEMES: readonly (string | null)[] = decide("2.themes-drawn", ["light", "dark"], {
-  open: "the allowed values of theme, and what they look like",
-  why: "these two are drawn as named; any other name is kept, and its pages follow the reader's system",
-});
-
-const themeOf = ({ theme }: AppRecord): "light" | "dark" | null => {
-  const named = theme === "light" || theme === "dark" ? theme : null;
-  return THEMES.includes(named) ? named : null;
-};
+/** Two are drawn as named; with any other the page follows the reader's system. */
+const themeOf = ({ theme }: AppRecord): "light" | "dark" | null =>
+  theme === "light" || theme === "dark" ? theme : null;
 
 /** A data source as it is shown, with the first of its rows. */
 export interface Shelf {

@@ -8,7 +8,6 @@ import { Refusal } from "../../domain/refusal.ts";
 import { type FormerSite, mayView, type Site, siteAt, siteOf } from "../../domain/sites.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
-import { decide } from "../../kit/decisions.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { assets } from "../assets.ts";
 import { html, type Shown } from "../html.ts";
@@ -39,7 +38,7 @@ export class Sites {
   domain = async (call: Call): Promise<Reply | undefined> => {
     const site = await siteAt(this.#parts.unit.store, call.host.replace(/\.$/, ""));
     if (site === undefined) return undefined;
-    return assets(call) ?? this.#within(call, site, call.path, ON_DOMAIN === "redirect" && !site.app.public);
+    return assets(call) ?? this.#within(call, site, call.path, !site.app.public);
   };
 
   /** What lies under /sites. */
@@ -93,7 +92,8 @@ export class Sites {
     const { visits, limiter } = this.#parts;
     const posted = await visits.form(visit);
     if ("refused" in posted) return posted.refused;
-    if (limiter.count(`${COUNTED_BY} ${site.deployment.id}`)?.exceeded)
+    // A limit of the same size to itself: visitors cannot use up the account's requests.
+    if (limiter.count(`deployment ${site.deployment.id}`)?.exceeded)
       return messageOf(403, "Too much at once", "This app is used a great deal at the moment. Try again in a minute.");
     const chart = posted.fields.get("chart") ?? "";
     const row = Number(/^\d{1,9}$/.exec(posted.fields.get("point") ?? "")?.[0] ?? -1);
@@ -111,20 +111,8 @@ const METHODS: { readonly [path: string]: "GET" | "POST" } = Object.assign(Objec
   "/interactions": "POST",
 });
 
-const GONE = decide("3.retired-site", 410, {
-  open: "what the address of a deployment answers that is no longer live, or whose app was deleted",
-  why: "that is what the status means (RFC 9110 15.5.11): it was here, and it will not be again",
-});
-
-const ON_DOMAIN = decide("2.private-app-on-custom-domain", "redirect", {
-  open: "how a private app is seen under its custom domain",
-  why: "a browser is signed in with this server's own host only, so it is led to the app's address there",
-});
-
-const COUNTED_BY = decide("8.interactions-of-visitors", "deployment", {
-  open: "whether what people do in a deployed app counts towards the rate limit",
-  why: "each deployment has a limit of the same size to itself: its visitors cannot use up the account's requests",
-});
+/** A deployment that is no longer live, or whose app was deleted (RFC 9110 15.5.11): it was here, and will not be again. */
+const GONE = 410;
 
 function refusedView(site: Site, visit: Visit): Reply | undefined {
   switch (mayView(site, visit.signedIn)) {

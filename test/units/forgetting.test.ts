@@ -1,7 +1,10 @@
+// What is over its time goes by the clock, and not before; a sweep that fails is tried again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Expiry, expiring } from "../../src/domain/expiry.ts";
-import { idempotency } from "../../src/domain/model.ts";
+import { collections } from "../../src/domain/collections.ts";
+import { Forgetting } from "../../src/domain/forgetting.ts";
+import { idempotency, signIns } from "../../src/domain/model.ts";
+import { Background } from "../../src/kit/background.ts";
 import { AdjustableClock, iso } from "../../src/kit/clock.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 
@@ -10,7 +13,7 @@ const START = Date.parse("2026-01-01T00:00:00.000Z");
 async function world(t: { after(run: () => void): void }, expiries_ms: readonly number[]) {
   const clock = new AdjustableClock(START);
   const store = memoryStore();
-  await store.open([idempotency]);
+  await store.open(collections);
   const add = (id: string, after_ms: number) =>
     store.transact((tx) =>
       tx.put(idempotency, {
@@ -24,49 +27,49 @@ async function world(t: { after(run: () => void): void }, expiries_ms: readonly 
       }),
     );
   for (const [at, after_ms] of expiries_ms.entries()) await add(`id-${at}`, after_ms);
-  const lists = [expiring("answers", idempotency, "idempotency", ({ expires_at }) => expires_at)];
   const errors: unknown[] = [];
-  const expiry = new Expiry({ store, clock, lists, onError: (error) => errors.push(error) });
+  const onError = (error: unknown) => errors.push(error);
+  const forgetting = new Forgetting({ store, clock, background: new Background(onError), onError });
   t.after(() => {
-    expiry.stop();
+    forgetting.stop();
     clock.close();
   });
   const left = () => store.count(idempotency, "expiry", ["idempotency"]);
-  return { clock, store, expiry, add, left, errors };
+  return { clock, store, forgetting, add, left, errors };
 }
 
 test("a record goes when its time has come, and not a millisecond before", async (t) => {
-  const { clock, expiry, left } = await world(t, [1_000, 2_000]);
-  await expiry.look();
+  const { clock, forgetting, left } = await world(t, [1_000, 2_000]);
+  await forgetting.look();
   assert.deepEqual(await clock.advance(999), []);
   assert.equal(await left(), 2);
-  assert.deepEqual(await clock.advance(1), [{ at: "2026-01-01T00:00:01.000Z", what: "expiry of answers" }]);
+  assert.deepEqual(await clock.advance(1), [{ at: "2026-01-01T00:00:01.000Z", what: "expiry of kept answers" }]);
   assert.equal(await left(), 1);
   await clock.advance(1_000);
   assert.equal(await left(), 0);
 });
 
 test("more than one sweep takes at once go in one moment", async (t) => {
-  const { clock, expiry, left } = await world(
+  const { clock, forgetting, left } = await world(
     t,
     Array.from({ length: 1_201 }, () => 1_000),
   );
-  await expiry.look();
+  await forgetting.look();
   await clock.advance(1_000);
   assert.equal(await left(), 0);
 });
 
 test("a list that was empty is looked at again, which is not told as something that ran", async (t) => {
-  const { clock, expiry, add, left } = await world(t, []);
-  await expiry.look();
+  const { clock, forgetting, add, left } = await world(t, []);
+  await forgetting.look();
   await add("late", 10);
   assert.deepEqual(await clock.advance(3_600_000), []);
   assert.equal(await left(), 0);
 });
 
 test("a store that fails is reported, and the sweep is tried again later", async (t) => {
-  const { clock, store, expiry, errors, left } = await world(t, [1_000]);
-  await expiry.look();
+  const { clock, store, forgetting, errors, left } = await world(t, [1_000]);
+  await forgetting.look();
   const { transact } = store;
   store.transact = () => Promise.reject(new Error("full"));
   await clock.advance(1_000);
@@ -76,9 +79,21 @@ test("a store that fails is reported, and the sweep is tried again later", async
   assert.equal(await left(), 0);
 });
 
+test("what is to go first is known whichever list it is in", async (t) => {
+  const { clock, store, forgetting, left } = await world(t, [5_000]);
+  const link = { id: "link", user_id: "usr_1", expires_at: iso(START + 2_000), all: "sign_ins" } as const;
+  await store.transact((tx) => tx.put(signIns, link));
+  await forgetting.look();
+  assert.deepEqual(await clock.advance(2_000), [{ at: "2026-01-01T00:00:02.000Z", what: "expiry of sign-in links" }]);
+  assert.equal(await store.get(signIns, "link"), undefined);
+  assert.equal(await left(), 1);
+  await clock.advance(3_000);
+  assert.equal(await left(), 0);
+});
+
 test("a record that is given more time while a sweep runs stays", async (t) => {
-  const { clock, store, expiry, add, left } = await world(t, [1_000, 1_000]);
-  await expiry.look();
+  const { clock, store, forgetting, add, left } = await world(t, [1_000, 1_000]);
+  await forgetting.look();
   const { transact } = store;
   // The renewal is committed between the sweep's look and its removal.
   store.transact = async (work) => {
@@ -93,8 +108,8 @@ test("a record that is given more time while a sweep runs stays", async (t) => {
 });
 
 test("after the stop no timer is left", async (t) => {
-  const { clock, expiry } = await world(t, [1_000]);
-  await expiry.look();
-  expiry.stop();
+  const { clock, forgetting } = await world(t, [1_000]);
+  await forgetting.look();
+  forgetting.stop();
   assert.deepEqual(await clock.advance(10_000_000), []);
 });

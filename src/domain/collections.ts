@@ -1,0 +1,11 @@
+// Every kind of record that there is, as a store is opened with: none that a model declares can be forgotten.
+import * as model from "./model.ts";
+import * as oauth from "./oauth/model.ts";
+import type { AnyCollection } from "./store.ts";
+
+const isCollection = (value: unknown): value is AnyCollection =>
+  typeof value === "object" && value !== null && "indexes" in value;
+
+export const collections: readonly AnyCollection[] = Object.values<unknown>({ ...model, ...oauth }).filter(
+  isCollection,
+);

@@ -1,0 +1,139 @@
+// What OAuth 2.0 asks of any server (spec part 5; RFC 6749, 7636, 8252): how it says no, the arithmetic of scopes, PKCE
+// with S256 only (`plain` would show the verifier to whoever sees the request), redirect URIs, and who a client is.
+import { hash, timingSafeEqual } from "node:crypto";
+import { decide } from "../../decisions.ts";
+import { isLoopbackHost } from "../../kit/loopback.ts";
+import { sha256 } from "../access.ts";
+import { type OAuthClientRecord, oauthClients, SCOPES, type Scope } from "../model.ts";
+import type { Reader } from "../store.ts";
+
+/** The errors of RFC 6749 4.1.2.1 and 5.2. */
+export type ErrorCode =
+  | "invalid_request"
+  | "invalid_client"
+  | "invalid_grant"
+  | "invalid_scope"
+  | "unsupported_grant_type"
+  | "unsupported_response_type"
+  | "access_denied";
+
+/** A no, as a value. The description names the exact cause in plain ASCII without quotes, as the RFC wants it. */
+export class OAuthError {
+  readonly error: ErrorCode;
+  readonly description: string;
+  constructor(error: ErrorCode, description: string) {
+    this.error = error;
+    this.description = description;
+  }
+}
+
+const refusing = (error: ErrorCode) => (description: string) => new OAuthError(error, description);
+export const invalidRequest = refusing("invalid_request");
+export const invalidClient = refusing("invalid_client");
+export const invalidGrant = refusing("invalid_grant");
+export const invalidScope = refusing("invalid_scope");
+export const accessDenied = refusing("access_denied");
+
+const KNOWN: ReadonlyMap<string, Scope> = new Map(SCOPES.map((scope) => [scope, scope]));
+
+/** The scopes in a space-separated list, each once; a name that is no scope is answered as `unknown`. */
+export function scopesIn(text: string): { readonly scopes: readonly Scope[] } | { readonly unknown: string } {
+  const scopes = new Set<Scope>();
+  for (const name of text.split(" ").filter((part) => part !== "")) {
+    const scope = KNOWN.get(name);
+    if (scope === undefined) return { unknown: name };
+    scopes.add(scope);
+  }
+  return { scopes: [...scopes] };
+}
+
+/** What is left of the scopes asked for where only these are held, in the order of asking; `admin` contains the rest. */
+export function cut(asked: readonly Scope[], held: readonly Scope[]): readonly Scope[] {
+  if (held.includes("admin")) return asked;
+  return asked.includes("admin") ? held : asked.filter((scope) => held.includes(scope));
+}
+
+/** Whether every scope asked for is held. */
+export const within = (asked: readonly Scope[], held: readonly Scope[]): boolean =>
+  held.includes("admin") || asked.every((scope) => held.includes(scope));
+
+export const CHALLENGE_METHOD = decide("5.pkce");
+const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
+const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
+
+/** What is wrong with the challenge of an authorization request. */
+export function unfitChallenge(challenge: string | null, method: string | undefined): string | undefined {
+  if (challenge === null)
+    return method === undefined ? undefined : "There is a code_challenge_method without a code_challenge.";
+  if (method !== CHALLENGE_METHOD) return "The code_challenge_method must be S256; plain is not supported.";
+  return CHALLENGE.test(challenge) ? undefined : "The code_challenge must be 43 characters of base64url.";
+}
+
+/** What is wrong with the verifier of an exchange. */
+export function unfitVerifier(challenge: string | null, verifier: string | undefined): string | undefined {
+  if (challenge === null)
+    return verifier === undefined ? undefined : "A code_verifier was sent, but the code was asked for without PKCE.";
+  if (verifier === undefined) return "The code_verifier is missing.";
+  return VERIFIER.test(verifier) && sameHash(hash("sha256", verifier, "base64url"), challenge)
+    ? undefined
+    : "The code_verifier does not fit the code_challenge.";
+}
+
+/** Whether two hashes are the same, in a time that does not tell where they differ. */
+function sameHash(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/**
+ * Redirect URIs are compared as text, except that the port of a loopback address may vary (RFC 8252 7.3): a native
+ * application learns its port only when it starts to listen.
+ */
+export function registered(uris: readonly string[], given: string): boolean {
+  const portless = URL.canParse(given) ? withoutPort(given) : undefined;
+  return uris.some((uri) => uri === given || (portless !== undefined && withoutPort(uri) === portless));
+}
+
+/** The text of an http URL of this machine without its port; undefined for any other. */
+function withoutPort(uri: string): string | undefined {
+  const [, host, rest] = /^http:\/\/(\[[0-9a-f:]+\]|[0-9a-z.-]+)(?::\d{1,5})?((?:[/?].*)?)$/.exec(uri) ?? [];
+  return host !== undefined && isLoopbackHost(host) ? `${host}${rest}` : undefined;
+}
+
+/** The redirect URI, as it was given, with further parameters in its query. */
+export function withParameters(uri: string, parameters: { readonly [name: string]: string | null }): string {
+  const added = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== null) added.append(name, value);
+  return `${uri}${uri.includes("?") ? "&" : "?"}${added}`;
+}
+
+export interface ClientCredentials {
+  readonly id: string | undefined;
+  readonly secret: string | undefined;
+}
+
+/**
+ * The client whose credentials these are (RFC 6749 2.3); one that has a secret must have sent it. The answers say what is
+ * wrong in words: client ids are no secret, and a developer who mistyped one should not have to guess.
+ */
+export async function authenticated(reader: Reader, sent: ClientCredentials): Promise<OAuthClientRecord | OAuthError> {
+  const client = await identified(reader, sent);
+  if (client === null) return invalidClient("The client credentials are missing: send client_id and client_secret.");
+  if ("error" in client || client.public || sent.secret !== undefined) return client;
+  return invalidClient("The client credentials are not complete: client_secret is missing.");
+}
+
+/** The client that these credentials name; null where none were sent. A secret that was sent must be right. */
+export async function identified(
+  reader: Reader,
+  { id, secret }: ClientCredentials,
+): Promise<OAuthClientRecord | OAuthError | null> {
+  if (id === undefined)
+    return secret === undefined ? null : invalidClient("A client_secret came without its client_id.");
+  const client = await reader.get(oauthClients, id);
+  if (client === undefined) return invalidClient("The client credentials are not valid: there is no such client.");
+  if (secret === undefined) return client;
+  return client.secret_hash !== null && sameHash(client.secret_hash, sha256(secret))
+    ? client
+    : invalidClient("The client credentials are not valid: the client_secret is wrong.");
+}

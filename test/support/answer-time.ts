@@ -1,0 +1,34 @@
+// An endpoint that answers late, without anybody waiting: the sender's deadline is a timer of this process and is moved
+// by hand, the sockets are real. The time passes between the arrival of the delivery and its answer, so no race decides.
+import type { ServerResponse } from "node:http";
+import { mock } from "node:test";
+import { type Client, type Members, members } from "./client.ts";
+import { httpReceiver } from "./http-receiver.ts";
+import { eventually } from "./wait.ts";
+
+/** The delivery after its first attempt, to an endpoint that answers 200 when `wait_ms` have passed. */
+export async function answeredAfter(api: Client, wait_ms: number): Promise<Members> {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    let arrive: (response: ServerResponse) => void = () => {};
+    const arrived = new Promise<ServerResponse>((resolve) => {
+      arrive = resolve;
+    });
+    const { url } = await httpReceiver((_, response) => {
+      arrive(response);
+      return undefined;
+    });
+    const { id } = await api.create("/webhooks", { url, events: ["app.created"] });
+    await api.create("/apps", { title: "Answered late" });
+    const response = await arrived;
+    mock.timers.tick(wait_ms);
+    response.writeHead(200).end();
+    const attempted = ({ attempts }: Members) => Array.isArray(attempts) && attempts.length > 0;
+    const log = async () => (await api.get(`/webhooks/${id}/deliveries`)).items;
+    const delivery = await eventually(async () => (await log()).find(attempted));
+    await api.delete(`/webhooks/${id}`);
+    return members(delivery);
+  } finally {
+    mock.timers.reset();
+  }
+}

@@ -1,0 +1,58 @@
+// Ids and secrets: their form, their order whatever the clock does, and their repetition from the same randomness.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AdjustableClock } from "../../src/kit/clock.ts";
+import { seededRandom, systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const COUNT_MAX = 62 ** 3;
+
+function made(random = systemRandom) {
+  const clock = new AdjustableClock(START);
+  const ids = new TimeOrderedIds(clock, random);
+  return { clock, ids, some: (number: number) => Array.from({ length: number }, () => ids.next("app_")) };
+}
+
+const assertAscending = (all: readonly string[]) => {
+  for (const [at, id] of all.entries()) if (at > 0) assert.ok((all[at - 1] ?? "") < id, `${all[at - 1]} before ${id}`);
+};
+
+test("ids: the prefix and 23 letters and digits, of which the last eleven are any", () => {
+  const all = made().some(2_000);
+  for (const id of all) assert.match(id, /^app_[0-9A-Za-z]{23}$/);
+  for (let place = -11; place < 0; place += 1)
+    assert.equal(new Set(all.map((id) => id.at(place))).size, 62, `place ${place}`);
+});
+
+test("ids: later ones compare greater, also while the clock stands still or is set back", () => {
+  const { clock, ids, some } = made();
+  const all = some(100);
+  clock.set(START - 3_600_000);
+  all.push(...some(100));
+  clock.set(START + 1);
+  all.push(...some(2));
+  // More at one time than can be counted in it: the time goes on by itself.
+  ids.restart({ time: START + 1, count: COUNT_MAX - 3 }, systemRandom);
+  all.push(...some(10));
+  clock.set(START + 2);
+  all.push(...some(10));
+  assertAscending(all);
+});
+
+test("ids: the same randomness gives the same ids, secrets and fractions, and restart repeats them", () => {
+  const drawn = ({ ids, some }: ReturnType<typeof made>) => [...some(500), ids.secret(32), ids.fraction(), ...some(1)];
+  const [one, other] = [made(seededRandom("a")), made(seededRandom("b"))];
+  const mark = one.ids.mark();
+  const first = drawn(one);
+  assert.deepEqual(drawn(made(seededRandom("a"))), first);
+  assert.notDeepEqual(drawn(other), first);
+  one.ids.restart(mark, seededRandom("a"));
+  assert.deepEqual(drawn(one), first);
+});
+
+test("ids: a secret holds every byte drawn, a fraction is below one", () => {
+  let byte = 0;
+  assert.equal(made(() => byte++).ids.secret(4), Buffer.of(0, 1, 2, 3).toString("base64url"));
+  assert.equal(made(() => 0).ids.fraction(), 0);
+  assert.equal(made(() => 255).ids.fraction(), 1 - 2 ** -24);
+});

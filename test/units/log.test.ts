@@ -1,0 +1,54 @@
+// The log: nothing that others typed reaches a terminal unescaped, in either form.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import { AdjustableClock } from "../../src/kit/clock.ts";
+import { type LogForm, logTo } from "../../src/kit/log.ts";
+
+/** Clears the screen, rings, deletes, and begins a line of its own; the last is C1's way to write the first. */
+const HOSTILE = "a\u001b[2J\u0007\u007f\r\n00:00:00.000 GET / 200\u009b2J\t";
+const ESCAPED = "a\\u001b[2J\\u0007\\u007f\\u000d\\u000a00:00:00.000 GET / 200\\u009b2J\\u0009";
+
+function lines(form: LogForm): string[] {
+  const [out, err]: [string[], string[]] = [[], []];
+  const console = { out: (line: string) => void out.push(line), err: (line: string) => void err.push(line) };
+  const log = logTo(form, new AdjustableClock(Date.UTC(2026, 0, 1, 10)), console);
+  log.request({ id: "req_1", method: "GET", path: HOSTILE, status: 200, duration_ms: 1.23 });
+  log.announce(`Sign-in link for ${HOSTILE}`);
+  log.warn(HOSTILE);
+  log.error(Object.assign(new Error(), { stack: `Error: ${HOSTILE}\n    at one\n    at two` }), HOSTILE);
+  log.error(HOSTILE, "text");
+  return [...out, ...err];
+}
+
+test("log: control characters that others sent are shown, not obeyed; the lines of a stack stay lines", () => {
+  const at = "10:00:00.000";
+  assert.deepEqual(lines("pretty").map(stripVTControlCharacters), [
+    `${at} GET ${ESCAPED} 200 1.2 ms req_1`,
+    `${at} Sign-in link for ${ESCAPED}`,
+    `${at} warning ${ESCAPED}`,
+    `${at} error ${ESCAPED}: Error: ${ESCAPED}\n    at one\n    at two`,
+    `${at} error text: ${ESCAPED}`,
+  ]);
+});
+
+test("log: as JSON each line is one object with what was sent, in printable characters", () => {
+  const all = lines("json");
+  for (const line of all) assert.doesNotMatch(line, /\p{Cc}/u);
+  const [request, notice, warning, error] = all.map((line) => JSON.parse(line));
+  const at = "2026-01-01T10:00:00.000Z";
+  assert.deepEqual(request, {
+    at,
+    event: "request",
+    id: "req_1",
+    method: "GET",
+    path: HOSTILE,
+    status: 200,
+    duration_ms: 1.23,
+  });
+  assert.deepEqual(notice, { at, event: "notice", message: `Sign-in link for ${HOSTILE}` });
+  assert.deepEqual(warning, { at, event: "warning", message: HOSTILE });
+  assert.deepEqual(error, { at, event: "error", during: HOSTILE, error: `Error: ${HOSTILE}\n    at one\n    at two` });
+});
+
+test("log: off says nothing", () => assert.deepEqual(lines("off"), []));
