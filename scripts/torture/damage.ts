@@ -2,7 +2,7 @@
 // FILE.journal. Each is refused by file and line, or has no effect, or - for the last line of the journal, which cannot
 // be told from a torn one - is set aside with a warning. Never other data without a word.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { isStoreError } from "../../src/domain/store.ts";
+import { StoreRefusal } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 import type { Finding, Lab } from "./lab.ts";
 import { advance, collections } from "./model.ts";
@@ -53,10 +53,13 @@ async function sample(lab: Lab): Promise<Files> {
 const lastLineOf = (journal: Buffer): number => journal.lastIndexOf("\n", journal.length - 2) + 1;
 
 /** What a start makes of the files. */
-async function dataIn(path: string, files: Files): Promise<{ data: string; warnings: readonly string[] }> {
+async function dataIn(
+  path: string,
+  { snapshot, journal }: Files,
+): Promise<{ data: string; warnings: readonly string[] }> {
   const warnings: string[] = [];
-  writeFileSync(path, files.snapshot);
-  writeFileSync(`${path}.journal`, files.journal);
+  writeFileSync(path, snapshot);
+  writeFileSync(`${path}.journal`, journal);
   const store = jsonFileStore(path, { warn: (line) => warnings.push(line) });
   await store.open(collections);
   const data = JSON.stringify(await store.snapshot());
@@ -74,7 +77,7 @@ async function endOf(path: string, files: Files, whole: string, short: string, i
     if (data === short && isCutAtLine) return "as if never written";
     return "WRONG: other data without a word";
   } catch (error) {
-    if (!isStoreError(error, "StoreRefusal")) return `WRONG: ${error}`;
+    if (!(error instanceof StoreRefusal)) return `WRONG: ${error}`;
     const namesPlace = error.message.includes(path) && /lines? \d+/.test(error.message);
     return namesPlace ? "refused by file and line" : `WRONG: no place in "${error.message}"`;
   }

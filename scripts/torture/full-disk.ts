@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
-import { errorCode } from "../../src/store/json-file/disk.ts";
+import { codeOf } from "../../src/store/json-file/disk.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
 import type { Finding, Lab } from "./lab.ts";
 import { advance, collections, examine, total } from "./model.ts";
@@ -68,6 +68,6 @@ function fillUp(file: string): void {
   try {
     for (;;) writeFileSync(file, Buffer.alloc(4096), { flag: "a" });
   } catch (error) {
-    if (errorCode(error) !== "ENOSPC") throw error;
+    if (codeOf(error) !== "ENOSPC") throw error;
   }
 }

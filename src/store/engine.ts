@@ -34,9 +34,7 @@ interface Opened {
   readonly keeper: Keeper | undefined;
 }
 
-interface Named {
-  readonly name: string;
-}
+type Named = { readonly name: string };
 
 type Values = readonly port.Scalar[];
 
@@ -249,7 +247,7 @@ async function copied(lists: Lists): Promise<Lists> {
     const own: port.Stored[] = [];
     for (let at = 0; at < records.length; at += SLICE) {
       own.push(...structuredClone(records.slice(at, at + SLICE)));
-      if (own.length === SLICE) await nextTurn();
+      await nextTurn();
     }
     copies.push([name, own]);
   }

@@ -34,7 +34,7 @@ export class Index {
   /** Undefined where the record is left out. */
   #keyOf(record: Fields): Key | undefined {
     if (this.#order !== undefined && (record[this.#order] ?? null) === null) return undefined;
-    return keyOf(this.#by.map((field) => record[field]));
+    return keyOf(this.#by.length, (n) => record[this.#by[n] ?? ""]);
   }
 
   enter(row: Row): void {
@@ -65,13 +65,13 @@ export class Index {
   }
 
   page(values: readonly Scalar[], offset: number, limit: number): readonly Fields[] {
-    const list = this.#lists.get(keyOf(values)) ?? [];
+    const list = this.#lists.get(keyOf(values.length, (n) => values[n])) ?? [];
     const rows = list instanceof SortedRows ? list.slice(offset, limit) : [list].flat().slice(offset, offset + limit);
     return rows.map(({ record }) => record);
   }
 
   count(values: readonly Scalar[]): number {
-    const list = this.#lists.get(keyOf(values));
+    const list = this.#lists.get(keyOf(values.length, (n) => values[n]));
     if (list instanceof SortedRows) return list.length;
     return list === undefined ? 0 : 1;
   }
@@ -81,11 +81,12 @@ export class Index {
  * The value itself where it is one, so that 1 and "1" differ; else one text in which ["a", "b,c"] and ["a,b", "c"]
  * differ, too: each value marked with its kind, strings with their length. Undefined where one of them is null.
  */
-function keyOf(values: readonly unknown[]): Key | undefined {
-  const [only] = values;
-  if (values.length === 1) return isKey(only) ? only : undefined;
+function keyOf(count: number, valueAt: (n: number) => unknown): Key | undefined {
+  const first = valueAt(0);
+  if (count === 1) return isKey(first) ? first : undefined;
   let text = "";
-  for (const value of values) {
+  for (let n = 0; n < count; n += 1) {
+    const value = valueAt(n);
     if (!isKey(value)) return undefined;
     text += typeof value === "string" ? `${value.length}:${value}` : `${typeof value} ${value}`;
   }

@@ -4,11 +4,11 @@
 // or damaged, which a crash leaves behind, is set aside and told. Anything else that does not fit is refused, with file,
 // line and remedy: never silently less data.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { isStoreError, type Store, StoreRefusal } from "../domain/store.ts";
+import { type Store, StoreRefusal } from "../domain/store.ts";
 import { trusted } from "../kit/schema.ts";
 import { Engine, type Keeper } from "./engine.ts";
 import type { Fields } from "./indexes.ts";
-import { errorCode, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
+import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
 import { Document } from "./json-file/document.ts";
 import { Files, type Good, type Settings, writeFile } from "./json-file/files.ts";
 import { type Batch, batchOf, isTwoLines } from "./json-file/layout.ts";
@@ -39,8 +39,8 @@ async function open(path: string, tables: Tables, giveUp: () => void, settings: 
 
 /** A start that fails on the disk is refused like one that fails on the data: with one line that says what to do. */
 function refusalOf(file: string, error: unknown): unknown {
-  const code = errorCode(error);
-  if (isStoreError(error, "StoreRefusal") || code === undefined) return error;
+  const code = codeOf(error);
+  if (code === undefined) return error;
   const remedies = new Map([
     ["ENOENT", "Its folder does not exist; create it first."],
     ["EACCES", "This user may not read and write it and its folder; change their permissions."],

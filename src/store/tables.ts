@@ -1,6 +1,7 @@
 // All records of a store, with the indexes they are found by. Everything here answers and changes at once and can be
 // undone, change by change; who may ask and write when is the engine's to say. It keeps no promise about disks.
 import type { AnyCollection, Stored } from "../domain/store.ts";
+import { trusted } from "../kit/schema.ts";
 import type { Commit } from "./commits.ts";
 import { type Fields, Index, type Row } from "./indexes.ts";
 
@@ -65,12 +66,14 @@ export class Table {
   }
 
   /** Adds what comes from elsewhere; answers what is wrong with it, if anything is. */
-  load(record: unknown): string | undefined {
-    if (!isRecord(record)) return "not a record with an id";
-    const again = this.#rows.has(record.id) ? `a second record with the id "${record.id}" in ${this.name}` : undefined;
-    const fault = this.#conflict(record, undefined) ?? again;
-    if (fault === undefined) this.#create(record);
-    return fault;
+  load(given: unknown): string | undefined {
+    if (typeof Object(given).id !== "string") return "not a record with an id";
+    const record = trusted<Fields>(given);
+    const conflict = this.#conflict(record, undefined);
+    const { size } = this.#rows;
+    if (conflict === undefined) this.#create(record);
+    const isThere = conflict === undefined && this.#rows.size === size;
+    return isThere ? `a second record with the id "${record.id}" in ${this.name}` : conflict;
   }
 
   #conflict(record: Fields, own: Row | undefined): string | undefined {
@@ -105,10 +108,6 @@ export class Table {
   }
 }
 
-function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && "id" in value && typeof value.id === "string";
-}
-
 /** By name of their collections. */
 export type Tables = Map<string, Table>;
 
@@ -117,12 +116,10 @@ export const tablesOf = (collections: readonly AnyCollection[]): Tables =>
 
 export const recordsIn = (tables: Tables): Lists => Array.from(tables, ([name, table]) => [name, table.records()]);
 
+type Refusal = (fault: string, name: string, n?: number) => Error;
+
 /** Takes what comes from elsewhere; `refusal` tells what is wrong with a collection, or with its n-th record. */
-export function load(
-  tables: Tables,
-  lists: readonly (readonly [name: string, records: readonly unknown[]])[],
-  refusal: (fault: string, name: string, n?: number) => Error,
-): void {
+export function load(tables: Tables, lists: Iterable<readonly [string, readonly unknown[]]>, refusal: Refusal): void {
   for (const [name, records] of lists) {
     const table = tables.get(name);
     if (table === undefined) throw refusal(`this version knows no collection "${name}"`, name);

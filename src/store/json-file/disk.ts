@@ -7,8 +7,9 @@ import { promisify } from "node:util";
 /** Readable for the owner only: the data holds hashes, secrets of webhooks and the signing key. */
 export const PRIVATE = 0o600;
 
-/** To read and write a file, made where it is not there. */
-export const CREATE = fs.constants.O_RDWR | fs.constants.O_CREAT;
+const UNSYNCED_BYTES_MAX = 1024 * 1024;
+
+export const READ_WRITE_CREATE = fs.constants.O_RDWR | fs.constants.O_CREAT;
 
 // The callback functions cost less than FileHandles, and a commit waits for them.
 export const open = promisify(fs.open);
@@ -28,6 +29,19 @@ export async function writeAll(fd: number, bytes: Buffer, position: number): Pro
     const { bytesWritten } = await write(fd, bytes, done, bytes.length - done, position + done);
     if (bytesWritten === 0) throw new Error("The disk took no more bytes and gave no reason");
     done += bytesWritten;
+  }
+}
+
+/** Writes one after the other, and hands them to the disk now and then: others must not wait for all of it at once. */
+export async function writeParts(fd: number, parts: Iterable<Buffer>): Promise<void> {
+  let length = 0;
+  let synced = 0;
+  for (const part of parts) {
+    await writeAll(fd, part, length);
+    length += part.length;
+    if (length - synced < UNSYNCED_BYTES_MAX) continue;
+    await datasync(fd);
+    synced = length;
   }
 }
 
@@ -73,6 +87,5 @@ export function followLinks(path: string): string {
   return followLinks(resolve(dirname(file), fs.readlinkSync(file)));
 }
 
-export function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
-}
+/** What the system calls the error; undefined where it is none of the system's. */
+export const codeOf = (error: unknown): string | undefined => Object(error).code;

@@ -1,15 +1,12 @@
-// FILE and FILE.journal in use: a batch goes to the journal, and counts once fdatasync has returned; when the journal has
-// grown, FILE is written anew beside the running service and the journal is cut. At every moment the two hold the same
-// data: the old FILE with the journal, or the new one with what came after. The engine asks for one thing at a time.
+// FILE and FILE.journal in use: a batch of commits goes to the journal and counts once fdatasync has returned; when the
+// journal has grown, FILE is written anew beside the running service and the journal is cut. At every moment the two hold
+// the same data: the old FILE with the journal, or the new one with what came after.
 import { StorageUnavailable } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
 import { type Commit, Commits } from "../commits.ts";
 import { type Change, recordsIn, type Tables, undo } from "../tables.ts";
 import * as disk from "./disk.ts";
-import { BYTES_MAX, encode, type Lists, lineOf, type Write } from "./layout.ts";
-
-/** So much is handed to the disk before the rest of FILE follows: commits must not wait for all of it at once. */
-const UNSYNCED_BYTES_MAX = 1024 * 1024;
+import { encode, type Lists, lineOf, type Write } from "./layout.ts";
 
 /**
  * How many times as long as FILE the journal grows before it is folded. Folding is a tenth of what a create costs where
@@ -65,7 +62,7 @@ export class Files {
 
   /** Anything behind the good lines is cut off. */
   static async open(parts: Parts, good: Good): Promise<Files> {
-    const journal = await disk.open(`${parts.file}.journal`, disk.CREATE, disk.PRIVATE);
+    const journal = await disk.open(`${parts.file}.journal`, disk.READ_WRITE_CREATE, disk.PRIVATE);
     // First, since FILE may have been written anew: its old form could come back and would miss what is cut off.
     await disk.syncFolderOf(parts.file);
     await disk.truncate(journal, good.length);
@@ -91,7 +88,7 @@ export class Files {
     await this.#commits.quiet();
     await this.#folding;
     try {
-      if (this.#good.length > 0) await this.#renew(recordsIn(this.#parts.tables)).catch(this.#tell);
+      if (this.#good.length > 0) await this.#fold(recordsIn(this.#parts.tables));
       await disk.close(this.#journal);
       // One that cannot be removed is empty, and as good as none.
       if (this.#good.length === 0) await disk.remove(`${this.#parts.file}.journal`).catch(() => undefined);
@@ -111,11 +108,12 @@ export class Files {
       await this.#attempt(() => disk.datasync(this.#journal), true);
       this.#good = { length: length + line.length, seq: seq + 1 };
     });
-    if (folded === undefined) return;
-    this.#folding = this.#renew(folded).catch(this.#tell);
-    this.#folding.then(() => {
-      this.#folding = undefined;
-    });
+    if (folded !== undefined) this.#folding = this.#fold(folded);
+  }
+
+  async #fold(records: Lists): Promise<void> {
+    await this.#renew(records).catch(this.#tell);
+    this.#folding = undefined;
   }
 
   /** Writes FILE anew from these records, in the place of all up to the last line of the journal. */
@@ -174,19 +172,6 @@ function unavailable(cause: unknown): never {
 }
 
 export async function writeFile(file: string, seq: number, records: Lists): Promise<void> {
-  const fd = await disk.replaceFile(file, (fd) => writeParts(fd, encode(seq, records)));
+  const fd = await disk.replaceFile(file, (fd) => disk.writeParts(fd, encode(seq, records)));
   await disk.close(fd);
-}
-
-async function writeParts(fd: number, parts: Iterable<Buffer>): Promise<void> {
-  let length = 0;
-  let synced = 0;
-  for (const part of parts) {
-    if (length + part.length > BYTES_MAX) throw new Error(`more than ${BYTES_MAX} bytes could not be read again`);
-    await disk.writeAll(fd, part, length);
-    length += part.length;
-    if (length - synced < UNSYNCED_BYTES_MAX) continue;
-    await disk.datasync(fd);
-    synced = length;
-  }
 }

@@ -37,11 +37,14 @@ export function* encode(journal: number, lists: Lists): Generator<Buffer> {
   let crc = 0;
   let slice = "";
   let lines = 0;
+  let length = 0;
   for (const line of linesOf(journal, lists)) {
     slice += line;
     lines += 1;
     if (slice.length < SLICE_CHARS && lines < BLOCK_LINES) continue;
     const bytes = Buffer.from(slice);
+    length += bytes.length;
+    if (length > BYTES_MAX) throw new Error(`more than ${BYTES_MAX} bytes could not be read again`);
     yield bytes;
     crc = crc32(bytes, crc);
     slice = "";

@@ -3,16 +3,17 @@
 // against a process on another machine or in another container that shares the folder.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { StoreRefusal } from "../../domain/store.ts";
-import { errorCode, PRIVATE } from "./disk.ts";
+import { codeOf, PRIVATE } from "./disk.ts";
 
 /** A file that another process may just be writing or removing is looked at so often before it counts as left behind. */
 const LOOKS = 10;
 const LOOK_WAIT_MS = 20;
+const NEVER = new Int32Array(new SharedArrayBuffer(4));
 
 /** Throws `StoreRefusal` when another process that lives has the file. Answers how to unlock it. */
 export function lock(dataFile: string): () => void {
   const file = `${dataFile}.lock`;
-  const own = `${JSON.stringify({ pid: process.pid, started: startOf(process.pid) ?? "" })}\n`;
+  const own = `${JSON.stringify({ pid: process.pid, started: startOf(process.pid) })}\n`;
   for (let looks = 1; !create(file, own); looks += 1) {
     const found = read(file);
     const [, pid, started = ""] = /^\{"pid":(\d+),"started":"([^"]*)"\}\n$/.exec(found) ?? [];
@@ -29,12 +30,10 @@ export function lock(dataFile: string): () => void {
       if (read(file) === own) rmSync(file, { force: true });
     } catch (error) {
       // Where the disk does not let it go, it counts no more as soon as this process has ended.
-      if (errorCode(error) === undefined) throw error;
+      if (codeOf(error) === undefined) throw error;
     }
   };
 }
-
-const NEVER = new Int32Array(new SharedArrayBuffer(4));
 
 /** Makes the file with this content; false when it is there already. */
 function create(file: string, text: string): boolean {
@@ -42,15 +41,15 @@ function create(file: string, text: string): boolean {
     writeFileSync(file, text, { flag: "wx", mode: PRIVATE });
     return true;
   } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
+    if (codeOf(error) === "EEXIST") return false;
     throw error;
   }
 }
 
 /**
- * Removes the lock of an owner that is dead. Of several processes that find the same dead owner only the one that makes
- * the marker file may remove its lock, and it looks again first: else the second would remove the lock of the first. A
- * marker stands for microseconds; one that stays was left by a process that died in them.
+ * Removes the lock of an owner that is dead. Of several processes that find it only the one that makes the marker file
+ * may do so, and it looks again first: else the second would remove the lock of the first. A marker stands for
+ * microseconds; one that stays was left by a process that died in them.
  */
 function removed(file: string, text: string, isLate: boolean): boolean {
   const marker = `${file}.takeover`;
@@ -65,7 +64,7 @@ function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return "";
+    if (codeOf(error) === "ENOENT") return "";
     throw error;
   }
 }
@@ -75,14 +74,13 @@ function isAlive(pid: number, started: string): boolean {
     process.kill(pid, 0);
   } catch (error) {
     // EPERM: it lives and belongs to somebody else.
-    if (errorCode(error) !== "EPERM") return false;
+    if (codeOf(error) !== "EPERM") return false;
   }
-  const now = startOf(pid);
-  return now === undefined || started === "" || now === started;
+  return [started, ""].includes(startOf(pid)) || started === "";
 }
 
-/** When a process was started, in a form that no other process has; undefined where the system does not say. */
-function startOf(pid: number): string | undefined {
+/** When a process was started, in a form that no other has; nothing where the system does not say, and its number must do. */
+function startOf(pid: number): string {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     // The name in parentheses may hold anything; behind it come the state and, as the 20th, the start time (proc(5)).
@@ -90,7 +88,6 @@ function startOf(pid: number): string | undefined {
     // A zombie has ended and only waits for its parent to ask.
     return fields[0] === "Z" ? "ended" : `${boot}/${fields[19]}`;
   } catch {
-    // No /proc, or the process has ended meanwhile: its number alone must do.
-    return undefined;
+    return "";
   }
 }
