@@ -1,9 +1,11 @@
-// What people run beside the server: the walk through the specification, and the conformance report.
+// What people run beside the server: the walk through the specification, the conformance report, and what is changed to
+// find missing tests.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { Guide } from "../scripts/demo/guide.ts";
+import { changesOf } from "../scripts/mutate/changes.ts";
 import { startService } from "../src/index.ts";
 
 /** Runs a script to its end; answers its exit code and what it printed. */
@@ -78,5 +80,42 @@ test("conformance: wrong use is exit code 2, and says how it is used", async () 
     const { code, err } = await ran("conformance.ts", ...args);
     assert.equal(code, 2, args.join(" "));
     assert.match(err, /Usage: npm run conformance/);
+  }
+});
+
+const changed = (code: string) =>
+  changesOf(code)
+    .flat()
+    .map(({ from, to, text }) => code.slice(0, from) + text + code.slice(to));
+
+test("mutate: a line is changed in each of its parts, one at a time", () => {
+  assert.deepEqual(changed('if (a < 10 && !b) return ["x"];'), [
+    'if (!(a < 10 && !b)) return ["x"];',
+    'if (a <= 10 && !b) return ["x"];',
+    'if (a < 10 || !b) return ["x"];',
+    'if (a < 10 && b) return ["x"];',
+    'if (a < 11 && !b) return ["x"];',
+    'if (a < 10 && !b) return [""];',
+    "if (a < 10 && !b) return [];",
+    "if (a < 10 && !b) return;",
+  ]);
+  assert.deepEqual(changed("  await this.send(false);"), ["  await this.send(true);", "  ;"]);
+  assert.deepEqual(changed('const f = (x) => x ?? "";'), [
+    'const f = (x) => x && "";',
+    'const f = (x) => x ?? "changed";',
+    "const f = (x) => void 0;",
+  ]);
+});
+
+test("mutate: imports, comments, patterns and what is undefined already stay as they are", () => {
+  const code = 'import a from "a";\n/* 1 < 2\n   return true; */\nconst b = /"[0 < 1]/;\nreturn void 0;\n';
+  assert.deepEqual(changed(code), []);
+});
+
+test("mutate: wrong use is exit code 2, and says how it is used", async () => {
+  for (const args of [["--rooms", "attic"], ["--sample", "some"], ["--everything"]]) {
+    const { code, err } = await ran("mutate.ts", ...args);
+    assert.equal(code, 2, args.join(" "));
+    assert.match(err, /Usage: npm run mutate/);
   }
 });

@@ -1,6 +1,7 @@
 // The process that is tortured. `write FILE…` writes to each file for ever, starting, folding and stopping in between;
-// `session FILE` goes through a fixed list of commits once; `hold FILE…` opens the files and waits. What it says on
-// standard output is the only word on what was acknowledged, written at once so that no kill can swallow it.
+// `session FILE` goes through a fixed list of commits once; `fold FILE` has each commit fold the journal; `hold FILE…`
+// opens the files and waits. What it says on standard output is the only word on what was acknowledged, written at once
+// so that no kill can swallow it.
 import { writeSync } from "node:fs";
 import { StorageUnavailable, type Store, StoreRefusal } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
@@ -16,8 +17,10 @@ const SESSION_STEPS = 8;
 const RESTART_BEFORE = 4;
 const RESTORE_BEFORE = 6;
 
-const open = async (file: string): Promise<Store> => {
-  const store = jsonFileStore(file, { journal_bytes_max: JOURNAL_BYTES_MAX });
+const FOLDS = 4;
+
+const open = async (file: string, journal_bytes_max = JOURNAL_BYTES_MAX): Promise<Store> => {
+  const store = jsonFileStore(file, { journal_bytes_max });
   await store.open(collections);
   return store;
 };
@@ -62,6 +65,12 @@ async function session(file: string): Promise<void> {
   say("end");
 }
 
+async function fold(file: string): Promise<void> {
+  const store = await open(file, 0);
+  for (let commit = 0; commit < FOLDS; commit += 1) say(String(await advance(store)));
+  await store.close();
+}
+
 async function hold(files: readonly string[]): Promise<void> {
   try {
     for (const file of files) await advance(await open(file));
@@ -79,5 +88,6 @@ function giveUp(error: unknown): void {
 
 const [role, ...files] = process.argv.slice(2);
 if (role === "write") await Promise.all(files.map(write));
+else if (role === "fold") await fold(files[0] ?? "");
 else if (role === "session") await session(files[0] ?? "").catch(giveUp);
 else await hold(files);

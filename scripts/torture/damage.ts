@@ -2,11 +2,8 @@
 // FILE.journal. Each is refused by file and line, or has no effect, or - for the last line of the journal, which cannot
 // be told from a torn one - is set aside with a warning. Never other data without a word.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { StoreRefusal } from "../../src/domain/store.ts";
-import { dataOf } from "../../src/store/data.ts";
-import { recover } from "../../src/store/json-file/recover.ts";
+import { isStoreError } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
-import { rulesOf } from "../../src/store/rules.ts";
 import type { Finding, Lab } from "./lab.ts";
 import { advance, collections } from "./model.ts";
 
@@ -15,27 +12,25 @@ interface Files {
   readonly journal: Buffer;
 }
 
-const rules = rulesOf(collections);
-
 export async function damage(lab: Lab, flips: number): Promise<Finding> {
   const files = await sample(lab);
   const path = lab.file();
   const last = lastLineOf(files.journal);
-  const whole = dataIn(path, files).data;
-  const short = dataIn(path, { ...files, journal: files.journal.subarray(0, last) }).data;
+  const whole = (await dataIn(path, files)).data;
+  const short = (await dataIn(path, { ...files, journal: files.journal.subarray(0, last) })).data;
   const told = new Map<string, number>();
   const wrong: string[] = [];
-  const judge = (what: string, damaged: Files) => {
-    const end = endOf(path, damaged, whole, short, damaged.journal.length === last);
+  const judge = async (what: string, damaged: Files) => {
+    const end = await endOf(path, damaged, whole, short, damaged.journal.length === last);
     if (end.startsWith("WRONG")) wrong.push(`${what}: ${end}`);
     else told.set(end, (told.get(end) ?? 0) + 1);
   };
   for (let cut = last; cut < files.journal.length; cut += 1)
-    judge(`cut at ${cut}`, { ...files, journal: files.journal.subarray(0, cut) });
+    await judge(`cut at ${cut}`, { ...files, journal: files.journal.subarray(0, cut) });
   const bits = 8 * (files.snapshot.length + files.journal.length);
   for (let flip = 0; flip < flips; flip += 1) {
     const bit = Math.floor(Math.random() * bits);
-    judge(`bit ${bit}`, turned(files, bit));
+    await judge(`bit ${bit}`, turned(files, bit));
   }
   const ends = [...told].map(([what, count]) => `${count} ${what}`).join(", ");
   const cuts = files.journal.length - last;
@@ -58,25 +53,28 @@ async function sample(lab: Lab): Promise<Files> {
 const lastLineOf = (journal: Buffer): number => journal.lastIndexOf("\n", journal.length - 2) + 1;
 
 /** What a start makes of the files. */
-function dataIn(path: string, { snapshot, journal }: Files): { data: string; warnings: readonly string[] } {
+async function dataIn(path: string, files: Files): Promise<{ data: string; warnings: readonly string[] }> {
   const warnings: string[] = [];
-  writeFileSync(path, snapshot);
-  writeFileSync(`${path}.journal`, journal);
-  const { tables } = recover(path, rules, (line) => warnings.push(line));
+  writeFileSync(path, files.snapshot);
+  writeFileSync(`${path}.journal`, files.journal);
+  const store = jsonFileStore(path, { warn: (line) => warnings.push(line) });
+  await store.open(collections);
+  const data = JSON.stringify(await store.snapshot());
+  await store.close();
   for (const warning of warnings) rmSync(warning.split(" ").at(-1) ?? "");
-  return { data: JSON.stringify(dataOf(rules, tables)), warnings };
+  return { data, warnings };
 }
 
 /** `isCutAtLine`: the last line is missing as a whole, which nobody can tell from one that never came. */
-function endOf(path: string, files: Files, whole: string, short: string, isCutAtLine: boolean): string {
+async function endOf(path: string, files: Files, whole: string, short: string, isCutAtLine: boolean): Promise<string> {
   try {
-    const { data, warnings } = dataIn(path, files);
+    const { data, warnings } = await dataIn(path, files);
     if (data === whole && warnings.length === 0) return "without effect";
     if (data === short && warnings.length === 1) return "set aside with a warning";
     if (data === short && isCutAtLine) return "as if never written";
     return "WRONG: other data without a word";
   } catch (error) {
-    if (!(error instanceof StoreRefusal)) return `WRONG: ${error}`;
+    if (!isStoreError(error, "StoreRefusal")) return `WRONG: ${error}`;
     const namesPlace = error.message.includes(path) && /lines? \d+/.test(error.message);
     return namesPlace ? "refused by file and line" : `WRONG: no place in "${error.message}"`;
   }

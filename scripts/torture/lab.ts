@@ -42,7 +42,7 @@ export class Lab {
   }
 
   /** The command line of the tortured program. */
-  command(role: "write" | "session" | "hold", files: readonly string[]): string[] {
+  command(role: "write" | "session" | "fold" | "hold", files: readonly string[]): string[] {
     return [process.execPath, this.#program, role, ...files];
   }
 

@@ -2,6 +2,7 @@
 // was lost or wrong is listed, and makes it fail.
 import { damage } from "./damage.ts";
 import { faults, shortWrites } from "./faults.ts";
+import { fold } from "./fold.ts";
 import { fullDisk } from "./full-disk.ts";
 import { kill } from "./kill.ts";
 import { type Finding, Lab } from "./lab.ts";
@@ -12,6 +13,7 @@ const tortures: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   kill: (lab) => kill(lab, 5000),
   faults: (lab) => faults(lab, 1),
   "short-writes": (lab) => shortWrites(lab, 200),
+  fold: (lab) => fold(lab, 1),
   damage: (lab) => damage(lab, 10_000),
   "full-disk": (lab) => fullDisk(lab, 50),
   "two-processes": (lab) => twoProcesses(lab, 100, 20),

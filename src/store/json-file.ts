@@ -1,148 +1,46 @@
 // The store behind `--data FILE`: records in memory, every commit in FILE.journal before it is acknowledged, and FILE
-// itself a snapshot that a person can read (design: the numbered promises in test/stores/json-file.test.ts). Commits
-// that come while the disk is busy go out together in the next line. It serves one process, and knows nothing of apps.
-import { type AnyCollection, type Lease, type Store, type StoreData, StoreRefusal, type Tx } from "../domain/store.ts";
-import { dataOf, tablesOf } from "./data.ts";
-import { Ears } from "./ears.ts";
-import { Commits } from "./json-file/commits.ts";
-import { errorCode, followLinks, messageOf } from "./json-file/disk.ts";
-import { Files } from "./json-file/files.ts";
-import { Lock } from "./json-file/lock.ts";
-import type { Warn } from "./json-file/recover.ts";
-import { Leases } from "./leases.ts";
-import { rulesOf } from "./rules.ts";
-import { Reading, runWork, Transaction } from "./transaction.ts";
+// itself a document that a person can read (the promises: test/stores/json-file-promises.test.ts). Here is what a start
+// makes of the two. It changes nothing until all is known to be good, with one exception: a last line that is cut short
+// or damaged, which a crash leaves behind, is set aside and told. Anything else that does not fit is refused, with file,
+// line and remedy: never silently less data.
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isStoreError, type Store, StoreRefusal } from "../domain/store.ts";
+import { trusted } from "../kit/schema.ts";
+import { Engine, type Keeper } from "./engine.ts";
+import type { Fields } from "./indexes.ts";
+import { errorCode, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
+import { Document } from "./json-file/document.ts";
+import { Files, type Good, type Settings, writeFile } from "./json-file/files.ts";
+import { type Batch, batchOf, isTwoLines } from "./json-file/layout.ts";
+import { lock } from "./json-file/lock.ts";
+import { load, recordsIn, type Tables } from "./tables.ts";
 
-export interface JsonFileOptions {
-  /** Told of what a start had to set aside, and of a snapshot that could not be written. */
-  readonly warn?: Warn;
-  /** The journal is folded into FILE when it is larger than this and than FILE twice. */
-  readonly journal_bytes_max?: number;
-}
+export type JsonFileOptions = Partial<Settings>;
 
-const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
+const DEFAULTS: Settings = { warn: () => undefined, journal_bytes_max: 8 * 1024 * 1024 };
 
-export const jsonFileStore = (file: string, options: JsonFileOptions = {}): Store => new JsonFileStore(file, options);
+export const jsonFileStore = (path: string, options: JsonFileOptions = {}): Store =>
+  new Engine((tables, giveUp) => open(path, tables, giveUp, { ...DEFAULTS, ...options }));
 
-interface Parts {
-  readonly commits: Commits;
-  readonly files: Files;
-  readonly lock: Lock;
-}
-
-class JsonFileStore extends Reading implements Store {
-  readonly #path: string;
-  readonly #warn: Warn;
-  readonly #journal_bytes_max: number;
-  readonly #leases = new Leases();
-  readonly #ears = new Ears();
-  #parts: Parts | "new" | "closed" = "new";
-  /** Ends when all that was gathered is written. */
-  #writing: Promise<void> | undefined;
-
-  constructor(path: string, { warn = () => {}, journal_bytes_max = JOURNAL_BYTES_MAX }: JsonFileOptions) {
-    super(() => ({ rules: this.#open().commits.rules, view: this.#open().commits.tables }));
-    this.#path = path;
-    this.#warn = warn;
-    this.#journal_bytes_max = journal_bytes_max;
-  }
-
-  async open(collections: readonly AnyCollection[]): Promise<void> {
-    if (this.#parts !== "new") throw new Error("A store is opened once");
-    this.#parts = "closed";
-    const rules = rulesOf(collections);
-    const { file, lock } = asRefusal(this.#path, () => {
-      const file = followLinks(this.#path);
-      return { file, lock: Lock.take(file) };
-    });
-    try {
-      const { files, tables } = await Files.open(file, rules, this.#journal_bytes_max, this.#warn);
-      this.#parts = { commits: new Commits(rules, tables), files, lock };
-    } catch (error) {
-      lock.release();
-      throw refusalOf(file, error);
-    }
-  }
-
-  transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return runWork(
-      this.#ears,
-      work,
-      () => new Transaction(this.#open().commits),
-      (tx, changes) => {
-        const { commits } = this.#open();
-        if (changes.length === 0) return commits.confirm(tx.reads);
-        const end = commits.add(changes);
-        this.#writing ??= this.#writeAll();
-        return end;
-      },
-    );
-  }
-
-  async lease(name: string, for_ms: number): Promise<Lease | undefined> {
-    this.#open();
-    return this.#leases.take(name, for_ms);
-  }
-
-  hear(topic: string, heard: (subject: string) => void): () => void {
-    return this.#ears.hear(topic, heard);
-  }
-
-  async snapshot(): Promise<StoreData> {
-    const { rules, tables } = this.#open().commits;
-    return dataOf(rules, tables);
-  }
-
-  async restore(data: StoreData): Promise<void> {
-    const { commits, files } = this.#open();
-    const tables = tablesOf(commits.rules, data);
-    await files.replace(tables, () => commits.replace(tables));
-  }
-
-  async close(): Promise<void> {
-    if (typeof this.#parts === "string") {
-      this.#parts = "closed";
-      return;
-    }
-    const { commits, files, lock } = this.#parts;
-    this.#parts = "closed";
-    await this.#writing;
-    try {
-      await files.close(commits);
-    } finally {
-      lock.release();
-    }
-  }
-
-  /** Writes batch after batch as long as commits gather. */
-  async #writeAll(): Promise<void> {
-    const { commits, files } = this.#open();
-    while (commits.isWaiting) {
-      // The commits of one turn of the event loop go together: so do all that waited for the batch before.
-      await new Promise(setImmediate);
-      await files.write(commits);
-    }
-    this.#writing = undefined;
-  }
-
-  #open(): Parts {
-    if (typeof this.#parts === "string") throw new Error(`The store is ${this.#parts}, not open`);
-    return this.#parts;
-  }
-}
-
-function asRefusal<T>(file: string, run: () => T): T {
+async function open(path: string, tables: Tables, giveUp: () => void, settings: Settings): Promise<Keeper> {
+  let unlock = () => {};
   try {
-    return run();
+    const file = followLinks(path);
+    unlock = lock(file);
+    const { isAsWritten, seq, length } = recover(file, tables, settings.warn);
+    if (!isAsWritten) await writeFile(file, seq, recordsIn(tables));
+    const parts = { ...settings, file, tables, giveUp, unlock };
+    return await Files.open(parts, { seq, length: isAsWritten ? length : 0 });
   } catch (error) {
-    throw refusalOf(file, error);
+    unlock();
+    throw refusalOf(path, error);
   }
 }
 
 /** A start that fails on the disk is refused like one that fails on the data: with one line that says what to do. */
 function refusalOf(file: string, error: unknown): unknown {
   const code = errorCode(error);
-  if (error instanceof StoreRefusal || code === undefined) return error;
+  if (isStoreError(error, "StoreRefusal") || code === undefined) return error;
   const remedies = new Map([
     ["ENOENT", "Its folder does not exist; create it first."],
     ["EACCES", "This user may not read and write it and its folder; change their permissions."],
@@ -152,5 +50,81 @@ function refusalOf(file: string, error: unknown): unknown {
     ["ENOSPC", "The disk is full; make room."],
   ]);
   const remedy = remedies.get(code) ?? "Look into the disk.";
-  return new StoreRefusal(`${file} cannot be used (${messageOf(error)}). ${remedy}`, { cause: error });
+  return new StoreRefusal(`${file} cannot be used (${error}). ${remedy}`, { cause: error });
+}
+
+/** Fills the tables, which are empty. Answers what is good of the journal, and whether FILE is in its usual layout. */
+function recover(file: string, tables: Tables, warn: Settings["warn"]): Good & { readonly isAsWritten: boolean } {
+  const journal = `${file}.journal`;
+  const size = sizeOf(file);
+  const hasJournal = (sizeOf(journal) ?? 0) > 0;
+  const refuse = (what: string) => {
+    throw new StoreRefusal(what);
+  };
+  if (size === 0) refuse(`${file} is empty. Put a good copy in its place, or delete it for a fresh start.`);
+  if (size === undefined && hasJournal)
+    refuse(`${file} is missing but ${journal} is there. Put ${file} back, or delete both to start afresh.`);
+  for (const left of [`${file}.new`, `${journal}.new`]) rmSync(left, { force: true });
+  if (size === undefined) return { seq: 0, length: 0, isAsWritten: false };
+  const document = new Document(file);
+  const { journal: contained, isAsWritten } = document;
+  load(tables, document.lists, (...wrong) => document.refusal(...wrong));
+  document.refuseDamage();
+  if (!hasJournal) return { seq: contained ?? 0, length: 0, isAsWritten };
+  if (contained === undefined)
+    refuse(
+      `${journal} does not belong to ${file}, which was written by hand. Delete or move ${journal} to start from ${file}.`,
+    );
+  return { ...replay(file, tables, contained ?? 0, warn), isAsWritten };
+}
+
+/** Makes the writes of the lines that FILE does not contain. */
+function replay(file: string, tables: Tables, contained: number, warn: Settings["warn"]): Good {
+  const bytes = readFileSync(`${file}.journal`);
+  let last: number | undefined;
+  let start = 0;
+  for (let number = 1, end = 0; start < bytes.length; number += 1, start = end) {
+    end = bytes.indexOf("\n", start) + 1 || bytes.length;
+    const line = bytes.subarray(start, end);
+    const refuse = (what: string) => {
+      throw new StoreRefusal(
+        `${file}.journal line ${number} ${what}. Restore both files from a copy, or cut the journal before line ${number} to lose what follows.`,
+      );
+    };
+    const batch = batchOf(line);
+    if (batch === undefined) {
+      if (end < bytes.length) refuse("is not what was written there (CRC)");
+      if (isTwoLines(line)) refuse("has run together with the next one (its line feed is damaged)");
+      const aside = setAside(file, line, Math.max(last ?? 0, contained) + 1);
+      warn(`${file}.journal line ${number} was cut short by a crash and never acknowledged; it was moved to ${aside}`);
+      break;
+    }
+    const expected = last === undefined ? Math.min(batch.seq, contained + 1) : last + 1;
+    if (batch.seq !== expected) refuse(`has the number ${batch.seq} where ${expected} should follow`);
+    const fault = batch.seq > contained ? apply(tables, batch) : undefined;
+    if (fault !== undefined) refuse(fault);
+    last = batch.seq;
+  }
+  // A journal that ends before FILE was written has nothing that FILE does not have: all of it can go.
+  return last === undefined || last < contained ? { seq: contained, length: 0 } : { seq: last, length: start };
+}
+
+/** Answers what is wrong, if anything is. */
+function apply(tables: Tables, { commits }: Batch): string | undefined {
+  for (const [kind, name, what] of commits.flat()) {
+    const table = tables.get(name);
+    if (table === undefined) return `writes to a collection "${name}" that this version does not know`;
+    // The line's CRC holds: `what` is the record or the id that a commit wrote.
+    const change = kind === "put" ? table.put(trusted<Fields>(what)) : table.remove(trusted<string>(what));
+    if (typeof change === "string") return `has ${change}`;
+  }
+  return undefined;
+}
+
+/** Keeps a line that was never acknowledged where a person can look at it, before the journal is cut there. */
+function setAside(file: string, line: Buffer, seq: number): string {
+  let name = `${file}.torn-${seq}`;
+  for (let n = 2; sizeOf(name) !== undefined; n += 1) name = `${file}.torn-${seq}-${n}`;
+  writeFileSync(name, line, { flag: "wx", mode: PRIVATE, flush: true });
+  return name;
 }

@@ -1,171 +1,139 @@
-// All records in memory, with the lists and unique keys they are found by: the state that is committed. Everything here
-// answers and changes at once; what is not committed yet lies in an Overlay on top. It keeps no promise about disks.
-import { Frozen } from "./frozen.ts";
-import { ListIndex } from "./list-index.ts";
-import type { Fields, Key, ListRule, Rules, TableRule, UniqueRule } from "./rules.ts";
-import type { Place, Row } from "./sorted-rows.ts";
-import type { Change, Stamp, View } from "./view.ts";
+// All records of a store, with the indexes they are found by. Everything here answers and changes at once and can be
+// undone, change by change; who may ask and write when is the engine's to say. It keeps no promise about disks.
+import type { AnyCollection, Stored } from "../domain/store.ts";
+import type { Commit } from "./commits.ts";
+import { type Fields, Index, type Row } from "./indexes.ts";
 
-interface Table {
-  readonly rule: TableRule;
-  /** In creation order: a Map keeps the place of a key that is set again. */
-  readonly rows: Map<string, Row>;
-  readonly lists: readonly ListIndex[];
-  readonly holders: readonly Holders[];
+/** One write. `before` is undefined where the record was created, `after` where it was removed. */
+export interface Change {
+  readonly table: Table;
+  readonly row: Row;
+  readonly before: Fields | undefined;
+  readonly after: Fields | undefined;
 }
 
-/** Who holds each key of a unique rule. */
-interface Holders {
-  readonly rule: UniqueRule;
-  readonly held: Map<Key, Row>;
-}
+/** The records of each collection in creation order. */
+export type Lists = readonly (readonly [name: string, records: readonly Stored[]])[];
 
-export class Tables implements View {
-  readonly #tables: readonly Table[];
-  #frozen: Frozen | undefined;
+export class Table {
+  readonly name: string;
+  /** The last that wrote here. */
+  commit: Commit | undefined;
+  readonly indexes: ReadonlyMap<string, Index>;
+  readonly uniques: ReadonlyMap<string, Index>;
+  readonly #rows = new Map<string, Row>();
+  readonly #all: readonly Index[];
   #seq = 0;
 
-  constructor(rules: Rules) {
-    this.#tables = Array.from(rules.values(), emptyTable);
+  constructor({ name, indexes, unique }: AnyCollection) {
+    this.name = name;
+    this.indexes = new Map(Object.entries(indexes).map(([key, { by, order }]) => [key, new Index(by, order)]));
+    this.uniques = new Map(Object.entries(unique).map(([key, by]) => [key, new Index(by)]));
+    this.#all = [...this.indexes.values(), ...this.uniques.values()];
   }
 
-  /** The sequence number that the next new record gets. */
-  get nextSeq(): number {
-    return this.#seq;
+  get(id: string): Fields | undefined {
+    return this.#rows.get(id)?.record;
   }
 
-  row(table: TableRule, id: string): Row | undefined {
-    return this.#table(table).rows.get(id);
+  /** A row whose removal was undone stands late in the Map, and in creation order where it was. */
+  records(): readonly Fields[] {
+    const rows = [...this.#rows.values()].sort((a, b) => a.seq - b.seq);
+    return rows.map(({ record }) => record);
   }
 
-  holder(table: TableRule, unique: UniqueRule, key: Key): Row | undefined {
-    return this.#table(table).holders[unique.at]?.held.get(key);
+  /** Answers what forbids it, where another record holds one of its unique keys. */
+  put(record: Fields): Change | string {
+    const row = this.#rows.get(record.id);
+    const before = row?.record;
+    const conflict = this.#conflict(record, row);
+    if (conflict !== undefined) return conflict;
+    if (row !== undefined) this.#replace(row, record);
+    return { table: this, row: row ?? this.#create(record), before, after: record };
   }
 
-  count(table: TableRule, list: ListRule, key: Key): number {
-    return this.#list(table, list)?.count(key) ?? 0;
+  remove(id: string): Change | undefined {
+    const row = this.#rows.get(id);
+    if (row !== undefined) this.#drop(row);
+    return row && { table: this, row, before: row.record, after: undefined };
   }
 
-  slice(table: TableRule, list: ListRule, key: Key, offset: number, limit: number): readonly Fields[] {
-    return this.#list(table, list)?.slice(key, offset, limit) ?? [];
+  undo({ row, before, after }: Change): void {
+    if (before === undefined) this.#drop(row);
+    else if (after === undefined) this.#add(row);
+    else this.#replace(row, before);
   }
 
-  rank(table: TableRule, list: ListRule, key: Key, place: Place): number {
-    return this.#list(table, list)?.rank(key, place) ?? 0;
+  /** Adds what comes from elsewhere; answers what is wrong with it, if anything is. */
+  load(record: unknown): string | undefined {
+    if (!isRecord(record)) return "not a record with an id";
+    const again = this.#rows.has(record.id) ? `a second record with the id "${record.id}" in ${this.name}` : undefined;
+    const fault = this.#conflict(record, undefined) ?? again;
+    if (fault === undefined) this.#create(record);
+    return fault;
   }
 
-  stamp(table: TableRule, list: ListRule, key: Key): Stamp {
-    return this.#list(table, list)?.stamp(key) ?? 0;
+  #conflict(record: Fields, own: Row | undefined): string | undefined {
+    for (const [name, unique] of this.uniques) {
+      const holder = unique.firstBeside(record);
+      if (holder !== undefined && holder !== own) return `a second record with the same ${name} in ${this.name}`;
+    }
+    return undefined;
   }
 
-  groups(table: TableRule, list: ListRule): readonly Key[] {
-    return this.#list(table, list)?.keys() ?? [];
+  #create(record: Fields): Row {
+    this.#seq += 1;
+    return this.#add({ record, seq: this.#seq });
   }
 
-  /** All rows of a collection in creation order. */
-  rows(table: TableRule): IterableIterator<Row> {
-    return this.#table(table).rows.values();
+  #add(row: Row): Row {
+    this.#rows.set(row.record.id, row);
+    for (const index of this.#all) index.enter(row);
+    return row;
   }
 
-  /** All records as they are now, to be read while changes go on, until `thaw`. */
-  freeze(): Frozen {
-    this.#frozen = new Frozen(this.#tables.map(({ rule, rows }) => [rule.name, rows.values()]));
-    return this.#frozen;
+  #drop(row: Row): void {
+    this.#rows.delete(row.record.id);
+    for (const index of this.#all) index.leave(row);
   }
 
-  thaw(): void {
-    this.#frozen = undefined;
+  #replace(row: Row, record: Fields): void {
+    const moved = this.#all.filter((index) => index.isMoved(row.record, record));
+    for (const index of moved) index.leave(row);
+    row.record = record;
+    for (const index of moved) index.enter(row);
   }
+}
 
-  /** Makes the changes, in their order. Whoever calls has seen to it that no unique key is held twice. */
-  apply(changes: readonly Change[]): void {
-    for (const { table, id, before, after } of changes) {
-      if (after === undefined) this.remove(table, id);
-      else if (before === undefined) this.#add(this.#table(table), after);
-      else this.put(table, after);
+function isRecord(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && "id" in value && typeof value.id === "string";
+}
+
+/** By name of their collections. */
+export type Tables = Map<string, Table>;
+
+export const tablesOf = (collections: readonly AnyCollection[]): Tables =>
+  new Map(collections.map((collection) => [collection.name, new Table(collection)]));
+
+export const recordsIn = (tables: Tables): Lists => Array.from(tables, ([name, table]) => [name, table.records()]);
+
+/** Takes what comes from elsewhere; `refusal` tells what is wrong with a collection, or with its n-th record. */
+export function load(
+  tables: Tables,
+  lists: readonly (readonly [name: string, records: readonly unknown[]])[],
+  refusal: (fault: string, name: string, n?: number) => Error,
+): void {
+  for (const [name, records] of lists) {
+    const table = tables.get(name);
+    if (table === undefined) throw refusal(`this version knows no collection "${name}"`, name);
+    for (const [n, record] of records.entries()) {
+      const fault = table.load(record);
+      if (fault !== undefined) throw refusal(fault, name, n);
     }
   }
-
-  put(rule: TableRule, record: Fields): void {
-    const table = this.#table(rule);
-    const row = table.rows.get(record.id);
-    if (row === undefined) this.#add(table, record);
-    else {
-      this.#frozen?.keep(row);
-      replace(table, row, record);
-    }
-  }
-
-  /** Adds records of a collection that come from elsewhere, quickly; answers what is wrong with one, if anything is. */
-  adder(rule: TableRule): (record: Fields) => string | undefined {
-    const table = this.#table(rule);
-    const { rows, holders } = table;
-    let { size } = rows;
-    return (record) => {
-      for (const { rule: unique, held } of holders) {
-        const key = unique.keyOf(record);
-        if (key !== undefined && held.has(key)) return `a second record with the same ${unique.name} in ${rule.name}`;
-      }
-      this.#add(table, record);
-      if (rows.size === size) return `a second record with the id ${JSON.stringify(record.id)} in ${rule.name}`;
-      size = rows.size;
-      return undefined;
-    };
-  }
-
-  remove(rule: TableRule, id: string): void {
-    const { rows, lists, holders } = this.#table(rule);
-    const row = rows.get(id);
-    if (row === undefined) return;
-    rows.delete(id);
-    for (const list of lists) list.leave(row);
-    for (const unique of holders) free(unique, row);
-  }
-
-  #add({ rows, lists, holders }: Table, record: Fields): void {
-    const added = { record, seq: this.#seq++ };
-    rows.set(record.id, added);
-    for (const list of lists) list.enter(added);
-    for (const unique of holders) hold(unique, added);
-  }
-
-  #table(rule: TableRule): Table {
-    const table = this.#tables[rule.at];
-    if (table?.rule !== rule) throw new Error(`The collection ${rule.name} belongs to another store`);
-    return table;
-  }
-
-  #list(table: TableRule, list: ListRule): ListIndex | undefined {
-    return this.#table(table).lists[list.at];
-  }
 }
 
-const emptyTable = (rule: TableRule): Table => ({
-  rule,
-  rows: new Map(),
-  lists: rule.listRules.map((list) => new ListIndex(list)),
-  holders: rule.uniqueRules.map((unique) => ({ rule: unique, held: new Map() })),
-});
-
-/** The row takes the new record; it leaves only those lists where its key or its order becomes another. */
-function replace({ lists, holders }: Table, row: Row, record: Fields): void {
-  const before = row.record;
-  const moved = lists.filter(
-    ({ rule }) => rule.keyOf(before) !== rule.keyOf(record) || rule.orderOf(before) !== rule.orderOf(record),
-  );
-  for (const list of moved) list.leave(row);
-  for (const unique of holders) free(unique, row);
-  row.record = record;
-  for (const list of moved) list.enter(row);
-  for (const unique of holders) hold(unique, row);
-}
-
-function hold({ rule, held }: Holders, row: Row): void {
-  const key = rule.keyOf(row.record);
-  if (key !== undefined) held.set(key, row);
-}
-
-function free({ rule, held }: Holders, row: Row): void {
-  const key = rule.keyOf(row.record);
-  if (key !== undefined) held.delete(key);
+/** The latest change first: each finds its table as it left it. */
+export function undo(changes: readonly Change[]): void {
+  for (const change of changes.toReversed()) change.table.undo(change);
 }

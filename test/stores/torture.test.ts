@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
 import { damage } from "../../scripts/torture/damage.ts";
 import { faults, shortWrites } from "../../scripts/torture/faults.ts";
+import { fold } from "../../scripts/torture/fold.ts";
 import { fullDisk } from "../../scripts/torture/full-disk.ts";
 import { kill } from "../../scripts/torture/kill.ts";
 import { type Finding, Lab } from "../../scripts/torture/lab.ts";
@@ -28,6 +29,9 @@ test("promise 2: cut and damaged files are refused, harmless or told", async (t)
 
 test("promise 3: a fault in a system call leaves the old state or the new", async (t) =>
   judge(t, await faults(lab, 0.03, "fdatasync:error=EIO:when=1")));
+
+test("promise 3: a process that dies in any step of a fold leaves the old state or the new", async (t) =>
+  judge(t, await fold(lab, 9)));
 
 test("promise 4: a second process is refused at once; a dead one's lock is taken over, by one", async (t) =>
   judge(t, await twoProcesses(lab, 100, 1)));

@@ -1,109 +1,80 @@
-// Store contract: snapshot and restore, and that every value comes back as it went in.
+// Store contract: long lists, snapshot and restore, and that every value comes back as it went in.
 import assert from "node:assert/strict";
-import { type Case, counters, type Item, idsOf, item, items, numbers, overtaken, put, remove } from "./fixture.ts";
+import type { Store, StoreData } from "../../domain/store.ts";
+import { ALL, type Item, item, items } from "./model.ts";
+import { type Cases, many, shown, write, written } from "./steps.ts";
 
-const TRICKY = ["__proto__", "constructor", "\u2028\u2029", "\0", "\ud800", "\u{1F600}", '"\\\n\r\t', "\ufeff", ""];
+const TRICKY = '__proto__ constructor \u2028\u2029 \0 \ud800 \udc00x \u{1F600} "\\\n\r\t \ufeff '.split(" ");
 
-export const data: readonly Case[] = [
-  {
-    title: "a snapshot holds every record by collection in creation order, and nothing else",
-    async run(store) {
-      await put(store, item("b"), item("c"), item("a"));
-      await put(store, item("b", { text: "new" }));
-      await remove(store, "c");
-      const snapshot = await store.snapshot();
-      assert.deepEqual(snapshot, {
-        format: 1,
-        collections: { items: [item("b", { text: "new" }), item("a")], counters: [] },
-      });
-    },
+/** Enough that no store keeps them in one block. */
+const MANY = Array.from({ length: 5000 }, (_, n) => item(`${n}`));
+
+const only = (...records: readonly Item[]): StoreData => ({ format: 1, collections: { items: records, counters: [] } });
+
+const pageOf = (store: Store, offset: number, limit: number) => store.page(items, "owner", ["ann"], { offset, limit });
+
+async function pagesShow(store: Store, expected: readonly Item[]): Promise<void> {
+  for (const offset of [0, 1, 511, 512, 1023, 1024, 1025, 2048, 3333, expected.length - 5, expected.length + 1])
+    for (const limit of [0, 7, 3000])
+      assert.deepEqual(await pageOf(store, offset, limit), expected.slice(offset, offset + limit));
+  assert.equal(await store.count(items, "owner", ["ann"]), expected.length);
+}
+
+export const data: Cases = {
+  async "pages at any offset of 5,000 records follow creation order, and close up after removals"(store) {
+    const isGone = (_: unknown, n: number) => n % 3 === 0 || (n > 900 && n < 2200);
+    await written(store, MANY);
+    await pagesShow(store, MANY);
+    const gone = MANY.filter(isGone).map(({ id }) => `-${id}`);
+    await written(store, gone.join(" "), "last");
+    await pagesShow(store, [...MANY.filter((each, n) => !isGone(each, n)), item("last")]);
   },
-  {
-    title: "a snapshot does not follow later writes",
-    async run(store) {
-      await put(store, item("a"));
-      const snapshot = await store.snapshot();
-      await put(store, item("a", { text: "new" }), item("b"));
-      assert.deepEqual(snapshot.collections.items, [item("a")]);
-    },
+  async "a snapshot holds every record by collection in creation order, and does not follow later writes"(store) {
+    await written(store, "b c a", "b:text=new -c");
+    const snapshot = await store.snapshot();
+    await written(store, "a:text=new d");
+    assert.deepEqual(snapshot, only(item("b", { text: "new" }), item("a")));
   },
-  {
-    title: "a snapshot and what was restored can be changed by whoever has them, without effect on the store",
-    async run(store) {
-      await put(store, item("a"));
-      const snapshot = JSON.parse(JSON.stringify(await store.snapshot()));
-      await store.restore(snapshot);
-      snapshot.collections.items[0].text = "changed";
-      const another: { collections: { items?: { text?: string }[] } } = JSON.parse(JSON.stringify(snapshot));
-      Object.assign(another, await store.snapshot());
-      Object.assign(another.collections.items?.[0] ?? {}, { text: "changed" });
-      assert.equal((await store.get(items, "a"))?.text, "");
-    },
+  async "a snapshot and what was restored can be changed by whoever has them, without effect on the store"(store) {
+    const given = only(item("a"));
+    await store.restore(given);
+    for (const { collections } of [given, await store.snapshot()])
+      for (const record of collections.items ?? []) Object.assign(record, { text: "changed" });
+    assert.equal(await shown(store), "ann: a");
   },
-  {
-    title: "restore puts back exactly the snapshot: records, order, lists and unique keys",
-    async run(store) {
-      await put(store, item("b", { slot: "s", colour: "red" }), item("a", { rank: "1" }));
-      const snapshot = JSON.parse(JSON.stringify(await store.snapshot()));
-      await put(store, item("c", { slot: "t" }));
-      await remove(store, "b");
-      await store.transact((tx) => tx.put(counters, { id: "c", n: 1 }));
-      await store.restore(snapshot);
-      assert.deepEqual(await store.snapshot(), snapshot);
-      assert.deepEqual(await idsOf(store), ["b", "a"]);
-      assert.equal((await store.find(items, "slot", ["ann", "s"]))?.id, "b");
-      assert.equal(await store.find(items, "slot", ["ann", "t"]), undefined);
-      assert.equal(await store.get(counters, "c"), undefined);
-      await put(store, item("d"));
-      assert.deepEqual(await idsOf(store), ["b", "a", "d"]);
-    },
+  async "a restore among units of work comes before or after each of them"(store) {
+    await written(store, "old");
+    const add = (n: number) =>
+      store.transact(async (tx) => write(tx, `${n}:text=${(await tx.get(items, "old")) ? "before" : "after"}`));
+    await many(40, (n) => (n === 20 ? store.restore(only(item("new"))) : add(n)));
+    await add(40);
+    assert.match(await shown(store), /^ann: new( \d+\(after\))* 40\(after\)$/);
   },
-  {
-    title: "work that a restore has overtaken is run again",
-    async run(store) {
-      await put(store, item("a"));
-      const empty = { format: 1, collections: { items: [], counters: [] } } as const;
-      const { runs, result } = await overtaken(
-        store,
-        (tx) => tx.get(items, "a"),
-        () => store.restore(empty),
-        async (tx, seen) => {
-          await tx.put(counters, { id: "c", n: 1 });
-          return seen;
-        },
-      );
-      assert.deepEqual([runs, result], [2, undefined]);
-    },
+  async "any string comes back as it was, as a value, an id and a key"(store) {
+    const make = (text: string) => item(text, { text, owner: text, slot: text, rank: text, colour: text });
+    const look = async (text: string) => {
+      const record = make(text);
+      assert.deepEqual([await store.get(items, text), await store.find(items, "slot", [text, text])], [record, record]);
+      assert.deepEqual(await store.page(items, "owner_colour", [text, text], ALL), [record]);
+      assert.deepEqual(await store.page(items, "ranked", [text], ALL), [record]);
+    };
+    await written(store, TRICKY.map(make));
+    for (const text of TRICKY) await look(text);
+    await store.restore(JSON.parse(JSON.stringify(await store.snapshot())));
+    for (const text of TRICKY) await look(text);
   },
-  {
-    title: "any string comes back as it was, as a value, an id and a key",
-    async run(store) {
-      const pick = numbers(3);
-      const random = Array.from({ length: 50 }, () => String.fromCharCode(pick(65536), pick(65536), pick(256)));
-      for (const text of [...TRICKY, ...new Set(random)]) {
-        const record = item(text, { text, owner: text, slot: text, rank: text, colour: text });
-        await put(store, record);
-        assert.deepEqual(await store.get(items, text), record);
-        assert.deepEqual(await store.find(items, "slot", [text, text]), record);
-        assert.deepEqual(await idsOf(store, text), [text]);
-        assert.equal(await store.count(items, "owner_colour", [text, text]), 1);
-      }
-      const snapshot = JSON.parse(JSON.stringify(await store.snapshot()));
-      await store.restore(snapshot);
-      for (const text of TRICKY) assert.equal((await store.get(items, text))?.text, text);
-    },
+  async "members keep their order, and one called __proto__ is a member"(store) {
+    const text =
+      '{"z":1,"id":"p","__proto__":{"slot":"s"},"owner":"ann","constructor":null,"a":[{"c":1,"b":"\\u0000"}]}';
+    const look = async () => [
+      JSON.stringify(await store.get(items, "p")),
+      await store.find(items, "slot", ["ann", "s"]),
+    ];
+    await written(store, [JSON.parse(text)]);
+    assert.deepEqual(await look(), [text, undefined]);
+    const snapshot = await store.snapshot();
+    assert.equal(JSON.stringify(snapshot.collections.items), `[${text}]`);
+    await store.restore(snapshot);
+    assert.deepEqual(await look(), [text, undefined]);
   },
-  {
-    title: "a member called __proto__ is a member",
-    async run(store) {
-      const record: Item = JSON.parse('{"id":"p","owner":"ann","__proto__":{"slot":"s"},"constructor":null}');
-      await put(store, record);
-      const text = JSON.stringify(record);
-      assert.equal(JSON.stringify(await store.get(items, "p")), text);
-      assert.equal(await store.find(items, "slot", ["ann", "s"]), undefined);
-      const snapshot = await store.snapshot();
-      await store.restore(snapshot);
-      assert.equal(JSON.stringify(await store.get(items, "p")), text);
-    },
-  },
-];
+};

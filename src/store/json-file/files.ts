@@ -1,16 +1,14 @@
-// FILE and FILE.journal together: a batch goes to the journal; when that has grown, FILE is written anew beside the
-// running service and the journal is cut. At every moment the two hold the same data: the old FILE with the journal, or
-// the new one with what came after. What touches the journal happens one after the other, in the lane.
+// FILE and FILE.journal in use: a batch goes to the journal, and counts once fdatasync has returned; when the journal has
+// grown, FILE is written anew beside the running service and the journal is cut. At every moment the two hold the same
+// data: the old FILE with the journal, or the new one with what came after. The engine asks for one thing at a time.
+import { StorageUnavailable } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
-import type { Rules } from "../rules.ts";
-import type { Tables } from "../tables.ts";
-import type { Commits } from "./commits.ts";
+import { type Commit, Commits } from "../commits.ts";
+import { type Change, recordsIn, type Tables, undo } from "../tables.ts";
 import * as disk from "./disk.ts";
-import { type InTurn, Journal, unavailable } from "./journal.ts";
-import { recover, type Warn } from "./recover.ts";
-import { encode } from "./snapshot.ts";
+import { BYTES_MAX, encode, type Lists, lineOf, type Write } from "./layout.ts";
 
-/** So much is handed to the disk before the rest of a snapshot follows: commits must not wait for all of it at once. */
+/** So much is handed to the disk before the rest of FILE follows: commits must not wait for all of it at once. */
 const UNSYNCED_BYTES_MAX = 1024 * 1024;
 
 /**
@@ -19,166 +17,176 @@ const UNSYNCED_BYTES_MAX = 1024 * 1024;
  */
 const LONGEST = 2;
 
+export interface Settings {
+  /** Told of what a start had to set aside, and of a FILE that could not be written. */
+  readonly warn: (line: string) => void;
+  /** The journal is folded into FILE when it is longer than this and than FILE twice. */
+  readonly journal_bytes_max: number;
+}
+
+export interface Parts extends Settings {
+  readonly file: string;
+  readonly tables: Tables;
+  readonly giveUp: () => void;
+  readonly unlock: () => void;
+}
+
+/** The lines of the journal that count: so many bytes, the last one with this number. */
+export interface Good {
+  readonly length: number;
+  readonly seq: number;
+}
+
 export class Files {
-  readonly #file: string;
-  readonly #journal: Journal;
-  readonly #journal_bytes_max: number;
-  readonly #warn: Warn;
-  #lane: Promise<unknown> = Promise.resolve();
-  /** Who takes the place of everything, or ends it. */
-  readonly #whole = new Turns();
+  readonly #parts: Parts;
+  readonly #commits: Commits;
+  /** For what touches the journal. */
+  readonly #turns = new Turns();
+  #journal: number;
+  #good: Good;
+  /** Why nothing more is written: nobody knows what the disk holds after a failed fsync (the kernel forgets). */
+  #broken: unknown;
   #folding: Promise<void> | undefined;
   /** The journal is folded at this length. */
   #foldAt: number;
+  /** Nothing is lost where FILE could not be written: the journal still has it all. */
+  readonly #tell = (error: unknown): void => {
+    const { file, warn } = this.#parts;
+    warn(`${file} could not be written (${error}); changes stay in ${file}.journal`);
+  };
 
-  private constructor(file: string, journal: Journal, journal_bytes_max: number, warn: Warn) {
-    this.#file = file;
+  private constructor(parts: Parts, journal: number, good: Good) {
+    this.#parts = parts;
+    this.#commits = new Commits((texts) => this.#append(texts).catch(unavailable), parts.giveUp);
     this.#journal = journal;
-    this.#journal_bytes_max = journal_bytes_max;
-    this.#warn = warn;
-    this.#foldAt = Math.max(journal_bytes_max, LONGEST * (disk.sizeOf(file) ?? 0));
+    this.#good = good;
+    this.#foldAt = this.#enough();
   }
 
-  static async open(
-    file: string,
-    rules: Rules,
-    journal_bytes_max: number,
-    warn: Warn,
-  ): Promise<{ files: Files; tables: Tables }> {
-    const { tables, seq, journalLength, rewrite } = recover(file, rules, warn);
-    if (rewrite) {
-      await write(`${file}.new`, tables, seq);
-      await disk.rename(`${file}.new`, file);
-      await disk.syncFolderOf(file);
-    }
-    const journal = await Journal.open(`${file}.journal`, rewrite ? 0 : journalLength, seq);
-    return { files: new Files(file, journal, journal_bytes_max, warn), tables };
+  /** Anything behind the good lines is cut off. */
+  static async open(parts: Parts, good: Good): Promise<Files> {
+    const journal = await disk.open(`${parts.file}.journal`, disk.CREATE, disk.PRIVATE);
+    // First, since FILE may have been written anew: its old form could come back and would miss what is cut off.
+    await disk.syncFolderOf(parts.file);
+    await disk.truncate(journal, good.length);
+    await disk.sync(journal);
+    return new Files(parts, journal, good);
   }
 
-  /** Writes what has gathered, and tells `commits` what came of it. */
-  write(commits: Commits): Promise<void> {
-    return this.#inTurn(async () => {
-      const batch = commits.take();
-      if (batch === undefined) return;
-      try {
-        await this.#journal.append(batch.commits);
-        commits.kept();
-      } catch (error) {
-        commits.lost(error);
-      }
-      if (this.#journal.length > this.#foldAt)
-        this.#folding ??= this.#fold(commits.tables, (task) => this.#inTurn(task));
+  add(changes: readonly Change[]): Commit {
+    const writes = changes.map(({ table: { name }, row, after }): Write => {
+      return after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
     });
+    return this.#commits.add(JSON.stringify(writes), () => undo(changes));
   }
 
-  /** Writes `tables` in the place of everything; `then` is called when they are durable, before anything else is. */
-  replace(tables: Tables, then: () => void): Promise<void> {
-    return this.#alone(() => this.#replaceNow(tables, then));
+  async replace(records: Lists): Promise<void> {
+    await this.#commits.quiet();
+    await this.#folding;
+    await this.#renew(records).catch(unavailable);
   }
 
-  /** Folds the journal into FILE, so that a clean stop leaves one file. What was to be replaced before that, is. */
-  close(commits: Commits): Promise<void> {
-    return this.#alone(async () => {
-      if (!this.#journal.isBroken && this.#journal.length > 0) await this.#fold(commits.tables, (task) => task());
-      await this.#journal.close();
+  /** Folds the journal into FILE, so that a clean stop leaves one file. */
+  async close(): Promise<void> {
+    await this.#commits.quiet();
+    await this.#folding;
+    try {
+      if (this.#good.length > 0) await this.#renew(recordsIn(this.#parts.tables)).catch(this.#tell);
+      await disk.close(this.#journal);
       // One that cannot be removed is empty, and as good as none.
-      if (this.#journal.length === 0) await disk.remove(`${this.#file}.journal`).catch(() => undefined);
+      if (this.#good.length === 0) await disk.remove(`${this.#parts.file}.journal`).catch(() => undefined);
+    } finally {
+      this.#parts.unlock();
+    }
+  }
+
+  async #append(commits: readonly string[]): Promise<void> {
+    const line = lineOf(this.#good.seq + 1, commits);
+    const isDue = this.#folding === undefined && this.#good.length + line.length > this.#foldAt;
+    // Now, and not when they have been appended: by then there will be others.
+    const folded = isDue ? recordsIn(this.#parts.tables) : undefined;
+    await this.#turns.run(async () => {
+      const { length, seq } = this.#good;
+      await this.#attempt(() => disk.writeAll(this.#journal, line, length));
+      await this.#attempt(() => disk.datasync(this.#journal), true);
+      this.#good = { length: length + line.length, seq: seq + 1 };
+    });
+    if (folded === undefined) return;
+    this.#folding = this.#renew(folded).catch(this.#tell);
+    this.#folding.then(() => {
+      this.#folding = undefined;
     });
   }
 
-  /** Runs one task after the other, each while nothing else is written: two that wrote FILE at once would destroy it. */
-  #alone(task: () => Promise<void>): Promise<void> {
-    return this.#whole.run(async () => {
-      let isDone = false;
-      while (!isDone) {
-        await this.#folding;
-        isDone = await this.#inTurn(async () => {
-          // A batch that went before may have started to fold its tables into FILE.
-          if (this.#folding !== undefined) return false;
-          await task();
-          return true;
-        });
-      }
+  /** Writes FILE anew from these records, in the place of all up to the last line of the journal. */
+  async #renew(records: Lists): Promise<void> {
+    const { length, seq } = this.#good;
+    try {
+      if (this.#broken !== undefined) throw this.#broken;
+      await writeFile(this.#parts.file, seq, records);
+      await this.#turns.run(() => this.#attempt(() => disk.syncFolderOf(this.#parts.file), true));
+      // From here FILE is what counts: lines of the journal that stay are known to be contained in it.
+      await this.#cut(length).catch(this.#tell);
+    } finally {
+      // Where it failed, too: it is tried again when the journal has grown as much once more.
+      this.#foldAt = this.#good.length + this.#enough();
+    }
+  }
+
+  /** Drops the first bytes of the journal: the rest goes to a new file that takes the name. */
+  async #cut(upTo: number): Promise<void> {
+    const file = `${this.#parts.file}.journal`;
+    const old = this.#journal;
+    await this.#turns.run(async () => {
+      const { length, seq } = this.#good;
+      const rest = await disk.readPart(old, upTo, length);
+      this.#journal = await disk.replaceFile(file, (fd) => disk.writeAll(fd, rest, 0));
+      this.#good = { length: rest.length, seq };
+      // Else a power cut could bring the old file back, without the lines that follow from here on.
+      await this.#attempt(() => disk.syncFolderOf(file), true);
     });
+    // With this the system frees the old file, which takes 15 ms for 100 MB: no line should wait for it.
+    await disk.close(old);
   }
 
-  async #replaceNow(tables: Tables, then: () => void): Promise<void> {
-    this.#journal.assertUsable();
-    const { seq, length } = this.#journal;
-    const file = `${this.#file}.new`;
+  /** A step that fails leaves the journal as before. If it was a sync, or that is out of reach, nothing more is written. */
+  async #attempt(step: () => Promise<void>, isSync = false): Promise<void> {
+    if (this.#broken !== undefined) throw this.#broken;
     try {
-      await write(file, tables, seq);
-      await disk.rename(file, this.#file);
+      await step();
     } catch (error) {
-      await disk.remove(file).catch(() => undefined);
-      throw unavailable(error);
+      if (isSync) this.#broken = error;
+      await disk.truncate(this.#journal, this.#good.length).catch((again) => {
+        this.#broken = again;
+      });
+      throw error;
     }
-    await this.#journal.afterwards(() => disk.syncFolderOf(this.#file));
-    then();
-    // From here FILE is what counts: lines of the journal that stay are known to be contained in it.
-    await this.#journal.dropBefore(length, (task) => task()).catch((error) => this.#tell(error));
-    this.#foldLater();
   }
 
-  /** Writes FILE anew from the tables as they are now, and cuts the journal, while both are in use. */
-  async #fold(tables: Tables, inTurn: InTurn): Promise<void> {
-    const { seq, length } = this.#journal;
-    const file = `${this.#file}.new`;
-    try {
-      await write(file, tables, seq);
-      await disk.rename(file, this.#file);
-      await disk.syncFolderOf(this.#file);
-      await this.#journal.dropBefore(length, inTurn);
-    } catch (error) {
-      // Nothing is lost: the journal still has it all. It is tried again when that has grown as much once more.
-      this.#tell(error);
-      await disk.remove(file).catch(() => undefined);
-    }
-    this.#foldLater();
-    this.#folding = undefined;
-  }
-
-  /** FILE has just been written, or could not be: the journal has to grow by as much before that is worth its cost. */
-  #foldLater(): void {
-    this.#foldAt = this.#journal.length + Math.max(this.#journal_bytes_max, LONGEST * (disk.sizeOf(this.#file) ?? 0));
-  }
-
-  #tell(error: unknown): void {
-    this.#warn(`${this.#file} could not be written (${disk.messageOf(error)}); changes stay in ${this.#file}.journal`);
-  }
-
-  #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const done = this.#lane.then(task);
-    // The next in turn does not care how this one ended; its caller does.
-    this.#lane = done.catch(() => undefined);
-    return done;
+  /** How long a journal is worth the cost of folding it. */
+  #enough(): number {
+    return Math.max(this.#parts.journal_bytes_max, LONGEST * (disk.sizeOf(this.#parts.file) ?? 0));
   }
 }
 
-/** Writes the tables as they are at the call to a file of its own, part by part, and waits until the disk has it. */
-async function write(file: string, tables: Tables, seq: number): Promise<void> {
-  const { lists } = tables.freeze();
-  try {
-    await writeParts(file, encode(seq, lists));
-  } finally {
-    tables.thaw();
-  }
+function unavailable(cause: unknown): never {
+  throw new StorageUnavailable(`The data could not be written: ${cause}`, { cause });
 }
 
-async function writeParts(file: string, parts: Iterable<Buffer>): Promise<void> {
-  const fd = await disk.open(file, "w", disk.PRIVATE);
-  try {
-    let length = 0;
-    let synced = 0;
-    for (const part of parts) {
-      await disk.writeAll(fd, part, length);
-      length += part.length;
-      if (length - synced < UNSYNCED_BYTES_MAX) continue;
-      await disk.datasync(fd);
-      synced = length;
-    }
-    await disk.sync(fd);
-  } finally {
-    await disk.close(fd);
+export async function writeFile(file: string, seq: number, records: Lists): Promise<void> {
+  const fd = await disk.replaceFile(file, (fd) => writeParts(fd, encode(seq, records)));
+  await disk.close(fd);
+}
+
+async function writeParts(fd: number, parts: Iterable<Buffer>): Promise<void> {
+  let length = 0;
+  let synced = 0;
+  for (const part of parts) {
+    if (length + part.length > BYTES_MAX) throw new Error(`more than ${BYTES_MAX} bytes could not be read again`);
+    await disk.writeAll(fd, part, length);
+    length += part.length;
+    if (length - synced < UNSYNCED_BYTES_MAX) continue;
+    await disk.datasync(fd);
+    synced = length;
   }
 }

@@ -5,41 +5,36 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { StoreRefusal } from "../../domain/store.ts";
 import { errorCode, PRIVATE } from "./disk.ts";
 
-/** A lock that is empty may just be being written; looked at so often before it counts as left behind. */
+/** A file that another process may just be writing or removing is looked at so often before it counts as left behind. */
 const LOOKS = 10;
 const LOOK_WAIT_MS = 20;
 
-interface Owner {
-  readonly pid: number;
-  readonly started: string;
-}
-
-export class Lock {
-  readonly #file: string;
-  readonly #text: string;
-
-  private constructor(file: string, text: string) {
-    this.#file = file;
-    this.#text = text;
+/** Throws `StoreRefusal` when another process that lives has the file. Answers how to unlock it. */
+export function lock(dataFile: string): () => void {
+  const file = `${dataFile}.lock`;
+  const own = `${JSON.stringify({ pid: process.pid, started: startOf(process.pid) ?? "" })}\n`;
+  for (let looks = 1; !create(file, own); looks += 1) {
+    const found = read(file);
+    const [, pid, started = ""] = /^\{"pid":(\d+),"started":"([^"]*)"\}\n$/.exec(found) ?? [];
+    if (pid !== undefined && isAlive(Number(pid), started))
+      throw new StoreRefusal(
+        `${dataFile} is in use by process ${pid}. Stop that process first, or give this one another data file.`,
+      );
+    const isLate = looks > LOOKS;
+    const isDead = pid !== undefined || isLate;
+    if (!isDead || !removed(file, found, isLate)) Atomics.wait(NEVER, 0, 0, LOOK_WAIT_MS);
   }
-
-  /** Rejects nothing and waits for nobody: throws `StoreRefusal` when another process that lives has the file. */
-  static take(dataFile: string): Lock {
-    const file = `${dataFile}.lock`;
-    const text = `${JSON.stringify({ pid: process.pid, started: startOf(process.pid) ?? "" })}\n`;
-    while (!create(file, text)) takeOver(file, dataFile);
-    return new Lock(file, text);
-  }
-
-  /** Where the disk does not let it go, it counts no more as soon as this process has ended. */
-  release(): void {
+  return () => {
     try {
-      if (read(this.#file) === this.#text) rmSync(this.#file, { force: true });
+      if (read(file) === own) rmSync(file, { force: true });
     } catch (error) {
+      // Where the disk does not let it go, it counts no more as soon as this process has ended.
       if (errorCode(error) === undefined) throw error;
     }
-  }
+  };
 }
+
+const NEVER = new Int32Array(new SharedArrayBuffer(4));
 
 /** Makes the file with this content; false when it is there already. */
 function create(file: string, text: string): boolean {
@@ -54,65 +49,28 @@ function create(file: string, text: string): boolean {
 
 /**
  * Removes the lock of an owner that is dead. Of several processes that find the same dead owner only the one that makes
- * the marker file may remove its lock, and it looks again first: else the second would remove the lock of the first.
+ * the marker file may remove its lock, and it looks again first: else the second would remove the lock of the first. A
+ * marker stands for microseconds; one that stays was left by a process that died in them.
  */
-function takeOver(file: string, dataFile: string): void {
-  const text = settledText(file);
-  if (text === undefined) return;
-  const owner = ownerOf(text);
-  if (owner !== undefined && isAlive(owner))
-    throw new StoreRefusal(
-      `${dataFile} is in use by process ${owner.pid}. Stop that process first, or give this one another data file.`,
-    );
+function removed(file: string, text: string, isLate: boolean): boolean {
   const marker = `${file}.takeover`;
-  if (!create(marker, `${process.pid}\n`)) {
-    clearMarker(marker);
-    return;
-  }
-  try {
-    if (read(file) === text) rmSync(file, { force: true });
-  } finally {
-    rmSync(marker, { force: true });
-  }
+  const isMine = create(marker, `${process.pid}\n`);
+  if (isMine && read(file) === text) rmSync(file, { force: true });
+  if (isMine || isLate) rmSync(marker, { force: true });
+  return isMine;
 }
 
-/** A marker stands for microseconds; one that stays was left by a process that died in them. */
-function clearMarker(marker: string): void {
-  for (let looks = 0; looks < LOOKS; looks += 1) {
-    if (read(marker) === undefined) return;
-    pause();
-  }
-  rmSync(marker, { force: true });
-}
-
-function settledText(file: string): string | undefined {
-  let text = read(file);
-  for (let looks = 0; looks < LOOKS && text !== undefined && ownerOf(text) === undefined; looks += 1) {
-    pause();
-    text = read(file);
-  }
-  return text;
-}
-
-function pause(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_WAIT_MS);
-}
-
-function read(file: string): string | undefined {
+/** What the file says; nothing where there is none. */
+function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return undefined;
+    if (errorCode(error) === "ENOENT") return "";
     throw error;
   }
 }
 
-function ownerOf(text: string): Owner | undefined {
-  const [, pid, started] = /^\{"pid":(\d+),"started":"([^"]*)"\}\n$/.exec(text) ?? [];
-  return pid === undefined || started === undefined ? undefined : { pid: Number(pid), started };
-}
-
-function isAlive({ pid, started }: Owner): boolean {
+function isAlive(pid: number, started: string): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {

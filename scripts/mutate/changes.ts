@@ -1,0 +1,64 @@
+// The changes that mutation testing makes to the JavaScript that esbuild writes of a source file: no types, no templates,
+// one statement a line and spaces around operators. Each stays within one line. Some do not parse; the caller finds out.
+
+export interface Change {
+  /** From 0. */
+  readonly line: number;
+  readonly from: number;
+  readonly to: number;
+  /** What stands between the two instead. */
+  readonly text: string;
+}
+
+/** Comments, and what rules must not look into: strings, and regular expressions, which begin where an expression does. */
+const MASKED =
+  /\/\*[\s\S]*?\*\/|\/\/.*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?<=(?:^|[(=,:[!&|?{};+]|\breturn|=>)\s*)\/(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\//gm;
+
+const swap = (one: string, other: string) => (found: string) => (found === one ? other : one);
+
+/** What is looked for, strings masked, and what stands there instead; a return and an arrow give nothing. */
+const RULES: readonly (readonly [RegExp, (found: string) => string])[] = [
+  [/(?<=\b(?:if|while) )\(.+?\)(?= (?:[\w#{(]|!(?!=))|$)/g, (condition) => `(!${condition})`],
+  [/(?<= )<=?(?= )/g, swap("<", "<=")],
+  [/(?<= )>=?(?= )/g, swap(">", ">=")],
+  [/(?<= )[=!]==(?= )/g, swap("===", "!==")],
+  [/(?<= )[-+](?= )/g, swap("+", "-")],
+  [/(?<= )[-+]=(?= )/g, swap("+=", "-=")],
+  [/\+\+|--/g, swap("++", "--")],
+  [/(?<= )[*/](?= )/g, swap("*", "/")],
+  [/(?<= )%(?= )/g, () => "*"],
+  [/(?<= )(?:&&|\|\|)(?= )/g, swap("&&", "||")],
+  [/(?<= )\?\?(?= )/g, () => "&&"],
+  [/(?<= )\?(?= )/g, () => "&& false ?"],
+  [/!(?=[\w(#])|(?<=[( ])-(?=\w)/g, () => ""],
+  [/\b(?:true|false)\b/g, swap("true", "false")],
+  [/(?<![\w$#.]|\bvoid )\d[\w.]*/g, (number) => String(Number(number) + 1)],
+  [/(["'])_*\1/g, (text) => (text.length > 2 ? '""' : '"changed"')],
+  [/(?<=[(:=?,&|] |[([]|\breturn |^\s*)\[[^[\]]+\](?! =| of\b)/g, () => "[]"],
+  [/(?<=\breturn) (?!void\b).+(?=;$)/g, () => ""],
+  [/(?<==> )(?!void\b|\{$)(?:.+(?=;$)|[\w$#.]+(?:\([^()]*\))?(?=[,)]))/g, () => "void 0"],
+  [/(?<=^\s*)(?!(?:const|let|return|if|else|for|while|do|case|default|export)\b)\w.*[(.].*;$/g, () => ";"],
+  [/\b(?:break|continue)(?=;$)/g, () => ""],
+];
+const LINK = /^\s*(?:import\b|export [{*]|\} from )/;
+
+/** The changes of each line that has some; what only links modules has none. */
+export function changesOf(code: string): readonly (readonly Change[])[] {
+  let start = 0;
+  const masked = code.replace(MASKED, (found) =>
+    found.replace(/./g, /^\/[/*]/.test(found) ? " " : "_").replace(/^_|_$/g, found.slice(0, 1)),
+  );
+  const lines = masked.split("\n").map((source, line) => {
+    const begin = start;
+    start += source.length + 1;
+    if (LINK.test(source)) return [];
+    return RULES.flatMap(([pattern, other]) =>
+      [...source.matchAll(pattern)].map(({ 0: found, index }) => {
+        const from = begin + index;
+        const to = from + found.length;
+        return { line, from, to, text: other(code.slice(from, to)) };
+      }),
+    );
+  });
+  return lines.filter(({ length }) => length > 0);
+}

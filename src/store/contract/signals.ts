@@ -1,0 +1,67 @@
+// Store contract: what is told is heard after its commit, and a lease has one holder at a time.
+import assert from "node:assert/strict";
+import type { Tx } from "../../domain/store.ts";
+import { counter, setCounter } from "./model.ts";
+import { type Cases, many, shown, undone, write } from "./steps.ts";
+
+const LONG_MS = 60_000;
+const SHORT_MS = 30;
+
+/** Work that tells these subjects of the topic t. */
+const telling = (subjects: readonly string[]) => async (tx: Tx) => {
+  await setCounter(tx, "told", subjects.length);
+  for (const subject of subjects) tx.tell("t", subject);
+};
+
+export const signals: Cases = {
+  async "what is told is heard before the unit of work resolves, and what it wrote can be seen then"(store) {
+    const seen: Promise<string>[] = [];
+    store.hear("t", () => void seen.push(shown(store)));
+    await store.transact(async (tx) => {
+      tx.tell("t", "a");
+      await write(tx, "a");
+    });
+    assert.deepEqual(await Promise.all(seen), ["ann: a"]);
+  },
+  async "a subject is heard once for each unit of work that was kept, by all who still hear its topic"(store) {
+    const heard: string[] = [];
+    const ends = ["t", "t", "u"].map((topic, n) => store.hear(topic, (subject) => void heard.push(`${n}${subject}`)));
+    await undone(store, telling(["never"]));
+    await store.transact(telling(["a", "a"]));
+    ends[0]?.();
+    for (const subject of ["b", "a"]) await store.transact(telling([subject]));
+    assert.deepEqual(heard, ["0a", "1a", "1b", "1a"]);
+  },
+  async "units of work are heard in the order of their commits"(store) {
+    const heard: string[] = [];
+    store.hear("t", (subject) => void heard.push(subject));
+    const next = async (tx: Tx) => {
+      const n = await counter(tx, "told");
+      await telling(Array.from({ length: n + 1 }, () => `${n}`))(tx);
+    };
+    await many(50, () => store.transact(next));
+    assert.deepEqual(
+      heard,
+      Array.from({ length: 50 }, (_, n) => `${n}`),
+    );
+  },
+  async "of 20 that ask for a lease at once one gets it, and once it is released the next does"(store) {
+    const leases = (await many(20, () => store.lease("l", LONG_MS))).filter((lease) => lease !== undefined);
+    const other = await store.lease("m", LONG_MS);
+    assert.equal(await store.lease("l", LONG_MS), undefined);
+    for (const lease of leases) await lease.release();
+    assert.ok(other && (await store.lease("l", LONG_MS)));
+    assert.deepEqual([leases.length, await store.lease("m", LONG_MS)], [1, undefined]);
+  },
+  async "a lease that has run out is free, and its old holder cannot end that of the next"(store) {
+    const old = await store.lease("l", SHORT_MS);
+    let next = await store.lease("l", LONG_MS);
+    while (next === undefined) next = await store.lease("l", LONG_MS);
+    await old?.release();
+    assert.equal(await store.lease("l", LONG_MS), undefined);
+    await next.release();
+    assert.ok(await store.lease("l", LONG_MS));
+    await next.release();
+    assert.equal(await store.lease("l", LONG_MS), undefined);
+  },
+};

@@ -1,0 +1,60 @@
+// What the cases of the store contract share: a short way to say what is written and what shows.
+import assert from "node:assert/strict";
+import type { Reader, Store, Tx } from "../../domain/store.ts";
+import { ALL, type Item, item, items } from "./model.ts";
+
+/** By title. */
+export type Cases = Readonly<Record<string, (store: Store) => Promise<void>>>;
+
+/** A case for each row of a table. */
+export const each = <T>(rows: Readonly<Record<string, T>>, run: (store: Store, row: T) => Promise<void>): Cases =>
+  Object.fromEntries(Object.entries(rows).map(([title, row]) => [title, (store) => run(store, row)]));
+
+/** Writes what the words say: "a" a record, "a:slot=s,text=~" one with these fields, ~ for null, and "-a" removes it. */
+export async function write(tx: Tx, words: string): Promise<void> {
+  for (const word of words.match(/\S+/g) ?? []) {
+    const [id = "", fields = ""] = word.split(":");
+    const given: Record<string, string | null> = {};
+    for (const [, name = "", value = ""] of fields.matchAll(/(\w+)=([^,]*)/g))
+      given[name] = value === "~" ? null : value;
+    await (id.startsWith("-") ? tx.remove(items, id.slice(1)) : tx.put(items, item(id, given)));
+  }
+}
+
+/** Each of these texts, or all these records, in a unit of work of its own. */
+export async function written(store: Store, ...units: readonly (string | readonly Item[])[]): Promise<void> {
+  for (const unit of units)
+    await store.transact(async (tx) => {
+      if (typeof unit === "string") await write(tx, unit);
+      else for (const record of unit) await tx.put(items, record);
+    });
+}
+
+const UNDONE = new Error("undone");
+
+/** Runs a unit of work that rejects in the end, and sees its error come through. */
+export async function undone(store: Store, work: (tx: Tx) => Promise<unknown>): Promise<void> {
+  const failing = store.transact((tx) => work(tx).then(() => Promise.reject(UNDONE)));
+  await assert.rejects(failing, (error) => error === UNDONE);
+}
+
+/** "ann: a b(its text); s: a": the lists of two owners, of ann's ranked and red ones, and who holds the slots s and t. */
+export async function shown(from: Reader): Promise<string> {
+  const red = await from.page(items, "owner_colour", ["ann", "red"], ALL);
+  assert.equal(await from.count(items, "owner_colour", ["ann", "red"]), red.length);
+  const lists = {
+    ann: await from.page(items, "owner", ["ann"], ALL),
+    bob: await from.page(items, "owner", ["bob"], ALL),
+    ranked: await from.page(items, "ranked", ["ann"], ALL),
+    red,
+    s: [(await from.find(items, "slot", ["ann", "s"])) ?? []].flat(),
+    t: [(await from.find(items, "slot", ["ann", "t"])) ?? []].flat(),
+  };
+  const text = (list: readonly Item[]) => list.map(({ id, text }) => id + (text && `(${text})`)).join(" ");
+  const parts = Object.entries(lists).flatMap(([name, list]) => (list.length > 0 ? `${name}: ${text(list)}` : []));
+  return parts.join("; ");
+}
+
+/** Runs so many at once. */
+export const many = <T>(count: number, run: (n: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, n) => run(n)));

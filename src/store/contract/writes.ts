@@ -1,0 +1,113 @@
+// Store contract: what is written shows in lists, counts and unique keys, to the unit of work at once and to all after it;
+// all writes of a unit take effect together, or none does.
+import assert from "node:assert/strict";
+import { collection, isStoreError, type Store, type Tx } from "../../domain/store.ts";
+import { item, items } from "./model.ts";
+import { type Cases, each, many, shown, undone, write, written } from "./steps.ts";
+
+/** What units of work write, one after the other, and what shows then. */
+const outcomes: Readonly<Record<string, string>> = {
+  "records stand in creation order": "b a | c => ann: b a c",
+  "a replaced record keeps its place, also in a list it moves to":
+    "a b:owner=bob c d:owner=bob | a:text=new | c:owner=bob => ann: a(new); bob: b c d",
+  "a record removed and put again is a new one, at the end": "a b | -a a => ann: b a",
+  "a record that is not there can be removed without effect": "a | -b => ann: a",
+  "an order field comes before creation, as text, and a list shows the newest records":
+    "a:rank=2 b:rank=10 c d:rank=2 | b:rank=10,text=new => ann: a b(new) c d; ranked: b(new) a d",
+  "a record moves in a list when its order changes, and leaves it without one":
+    "a:rank=2 b:rank=10 c d:rank=2 | a:rank=3 c:rank=2 d => ann: a b c d; ranked: b c a",
+  "null in a field leaves the record out of lists and unique keys":
+    "a:owner=~,colour=red,slot=s b:owner=~,slot=s | c:slot=~ d:slot=~ => ann: c d",
+  "the holder of a unique key may be put again with it": "a:slot=s | a:slot=s,text=new => ann: a(new); s: a(new)",
+  "a unique key is free when its holder is removed or takes another":
+    "a:slot=s b:slot=t | -a b:slot=u | c:slot=s d:slot=t => ann: b c d; s: c; t: d",
+  "a unique key can pass from one record to another": "a:slot=s b | a b:slot=s => ann: a b; s: b",
+};
+
+/** By units of work one by one, by a single one, not by one that is undone, and after a restore. */
+async function comesOut(store: Store, outcome: string): Promise<void> {
+  const [units = "", shows = ""] = outcome.split(" => ");
+  const together = async (tx: Tx) => {
+    await write(tx, units.replaceAll("|", ""));
+    return shown(tx);
+  };
+  await undone(store, together);
+  assert.equal(await shown(store), "");
+  await written(store, ...units.split("|"));
+  const snapshot = await store.snapshot();
+  assert.equal(await shown(store), shows);
+  await store.restore({ format: 1, collections: {} });
+  assert.deepEqual([await store.transact(together), await shown(store)], [shows, shows]);
+  await store.restore(snapshot);
+  assert.deepEqual([await shown(store), await store.snapshot()], [shows, snapshot]);
+}
+
+const isViolation = (error: unknown) => isStoreError(error, "UniqueViolation");
+
+export const writes: Cases = {
+  ...each(outcomes, comesOut),
+  async "what is undone leaves the old records in their places, and takes no place in creation order"(store) {
+    await written(store, "a:slot=s,rank=2 b:rank=1 c:rank=2");
+    const [before, snapshot] = [await shown(store), await store.snapshot()];
+    await undone(store, (tx) => write(tx, "b:owner=bob -a c:slot=s,rank=0 a:text=another,rank=9 -c d"));
+    assert.deepEqual([await shown(store), await store.snapshot()], [before, snapshot]);
+    await written(store, "e d");
+    assert.match(await shown(store), /^ann: a b c e d;/);
+  },
+  async "a unique key that is held rejects with UniqueViolation and keeps nothing of the unit of work"(store) {
+    await written(store, "a:slot=s");
+    const swallowing = async (tx: Tx) => write(tx, "b c:slot=s").catch(() => undefined);
+    await assert.rejects(store.transact(swallowing), isViolation);
+    for (const words of ["b c:slot=s", "d:slot=t e:slot=t"]) await assert.rejects(written(store, words), isViolation);
+    assert.equal(await shown(store), "ann: a; s: a");
+  },
+  async "of 20 that take the same unique key at once one gets it"(store) {
+    const ends = await many(20, (n) => written(store, `${n}:slot=s`).catch((error: unknown) => error));
+    assert.equal(ends.filter(isViolation).length, 19);
+    assert.equal(await store.count(items, "owner", ["ann"]), 1);
+  },
+  async "values of different kinds and of several fields are not mixed up"(store) {
+    const keys = ["x|y,z", "x,y|z", 'x","y|z', 'x|y","z', "true|"].map((key) => key.split("|"));
+    const records = keys.map(([owner = "", slot = ""], n) => item(`${n}`, { owner, slot, bright: owner === "true" }));
+    await written(store, records);
+    for (const [n, key] of keys.entries()) assert.deepEqual(await store.find(items, "slot", key), records[n]);
+    const counts = [true, "true", false, null].map((bright) => store.count(items, "bright", [bright]));
+    assert.deepEqual(await Promise.all(counts), [1, 0, 4, 0]);
+  },
+  async "a collection that was not declared is refused"(store) {
+    const other = collection<{ readonly id: string }>()({ name: "other" });
+    const work = store.transact((tx) => tx.put(other, { id: "a" }));
+    await assert.rejects(work, /other/);
+    await assert.rejects(store.get(other, "a"), /other/);
+  },
+  async "a tx refuses every call after the end of its run, whether that was kept or not"(store) {
+    const over: Tx[] = [];
+    await store.transact(async (tx) => over.push(tx));
+    await undone(store, async (tx) => over.push(tx));
+    for (const tx of over) {
+      const reads = [tx.get(items, "a"), tx.count(items, "owner", ["ann"]), shown(tx)];
+      const ends = await Promise.allSettled([...reads, write(tx, "late"), write(tx, "-late")]);
+      for (const { status } of ends) assert.equal(status, "rejected");
+      assert.throws(() => tx.tell("t", "late"));
+    }
+    assert.equal(await shown(store), "");
+  },
+  async "several things may be asked of a tx at once"(store) {
+    await written(store, "a b");
+    const seen = await store.transact(async (tx) => {
+      const both = await Promise.all([tx.get(items, "a"), tx.count(items, "owner", ["ann"])]);
+      await Promise.all([tx.put(items, item("c")), tx.remove(items, "a")]);
+      return [...both, await shown(tx)];
+    });
+    assert.deepEqual([seen, await shown(store)], [[item("a"), 2, "ann: b c"], "ann: b c"]);
+  },
+  async "work that asks the store from inside is refused with nothing kept, and the store works on"(store) {
+    const asks: (() => Promise<unknown>)[] = [() => store.get(items, "a"), () => store.transact(async () => "nothing")];
+    for (const ask of asks) {
+      const work = store.transact((tx) => write(tx, "never").then(ask));
+      await assert.rejects(work, Error);
+    }
+    await written(store, "a");
+    assert.equal(await shown(store), "ann: a");
+  },
+};

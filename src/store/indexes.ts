@@ -1,0 +1,168 @@
+// One index of a collection: for each key the rows that have it, in order. A unique key is an index whose lists have one
+// row at most. It refuses nothing: that a row is in it once, and who may hold a key, is the table's to see to.
+import type { Scalar, Stored } from "../domain/store.ts";
+
+/** A record as the store sees it: a JSON object with fields it may look at by name. */
+export interface Fields extends Stored {
+  readonly [field: string]: unknown;
+}
+
+/** A record and when it was created. The record is exchanged when it is replaced, and its place stays. */
+export interface Row {
+  record: Fields;
+  readonly seq: number;
+}
+
+type Key = string | number | boolean;
+
+/** Up to this size it costs next to nothing to find a place in a chunk, and to put in and take out there. */
+const CHUNK_MAX = 1024;
+
+export class Index {
+  readonly #by: readonly string[];
+  readonly #order: string | undefined;
+  /** Many indexes have mostly lists of one (the one deployment of an app): such a list is the row itself. */
+  readonly #lists = new Map<Key | undefined, Row | SortedRows>();
+  /** The text that a list is ordered by before creation; the same for all where no field is named. */
+  readonly #orderOf = ({ record }: Row): string => (this.#order === undefined ? "" : String(record[this.#order]));
+
+  constructor(by: readonly string[], order?: string) {
+    this.#by = by;
+    this.#order = order;
+  }
+
+  /** Undefined where the record is left out. */
+  #keyOf(record: Fields): Key | undefined {
+    if (this.#order !== undefined && (record[this.#order] ?? null) === null) return undefined;
+    return keyOf(this.#by.map((field) => record[field]));
+  }
+
+  enter(row: Row): void {
+    const key = this.#keyOf(row.record);
+    if (key === undefined) return;
+    const list = this.#lists.get(key);
+    if (list instanceof SortedRows) list.insert(row);
+    else this.#lists.set(key, list === undefined ? row : new SortedRows(this.#orderOf, list, row));
+  }
+
+  leave(row: Row): void {
+    const key = this.#keyOf(row.record);
+    const list = this.#lists.get(key);
+    if (list instanceof SortedRows && list.length > 1) list.delete(row);
+    else this.#lists.delete(key);
+  }
+
+  /** Whether a row whose record is replaced has to leave its list and enter again. */
+  isMoved(before: Fields, after: Fields): boolean {
+    const order = this.#order ?? "";
+    return before[order] !== after[order] || this.#by.some((field) => before[field] !== after[field]);
+  }
+
+  /** The first row of the list where the record is or would be. */
+  firstBeside(record: Fields): Row | undefined {
+    const list = this.#lists.get(this.#keyOf(record));
+    return list instanceof SortedRows ? list.slice(0, 1)[0] : list;
+  }
+
+  page(values: readonly Scalar[], offset: number, limit: number): readonly Fields[] {
+    const list = this.#lists.get(keyOf(values)) ?? [];
+    const rows = list instanceof SortedRows ? list.slice(offset, limit) : [list].flat().slice(offset, offset + limit);
+    return rows.map(({ record }) => record);
+  }
+
+  count(values: readonly Scalar[]): number {
+    const list = this.#lists.get(keyOf(values));
+    if (list instanceof SortedRows) return list.length;
+    return list === undefined ? 0 : 1;
+  }
+}
+
+/**
+ * The value itself where it is one, so that 1 and "1" differ; else one text in which ["a", "b,c"] and ["a,b", "c"]
+ * differ, too: each value marked with its kind, strings with their length. Undefined where one of them is null.
+ */
+function keyOf(values: readonly unknown[]): Key | undefined {
+  const [only] = values;
+  if (values.length === 1) return isKey(only) ? only : undefined;
+  let text = "";
+  for (const value of values) {
+    if (!isKey(value)) return undefined;
+    text += typeof value === "string" ? `${value.length}:${value}` : `${typeof value} ${value}`;
+  }
+  return text;
+}
+
+const isKey = (value: unknown): value is Key =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+
+/** Rows by (order text, creation), in chunks: to insert, delete and read anywhere costs the same among ten and a million. */
+class SortedRows {
+  length = 0;
+  readonly #orderOf: (row: Row) => string;
+  readonly #chunks: Row[][] = [[]];
+
+  constructor(orderOf: (row: Row) => string, ...rows: readonly Row[]) {
+    this.#orderOf = orderOf;
+    for (const row of rows) this.insert(row);
+  }
+
+  insert(row: Row): void {
+    const { at, chunk, within } = this.#placeOf(row);
+    if (within === chunk.length) chunk.push(row);
+    else chunk.splice(within, 0, row);
+    this.length += 1;
+    if (chunk.length <= CHUNK_MAX) return;
+    // One that was appended to stays full and a new one begins: lists mostly grow at the end.
+    const rest = chunk.splice(within === CHUNK_MAX ? within : CHUNK_MAX / 2);
+    this.#chunks.splice(at + 1, 0, rest);
+  }
+
+  delete(row: Row): void {
+    const { at, chunk, within } = this.#placeOf(row);
+    // Mostly the oldest goes, and then V8 need not move the others.
+    if (within === 0) chunk.shift();
+    else chunk.splice(within, 1);
+    this.length -= 1;
+    if (chunk.length === 0) this.#chunks.splice(at, 1);
+  }
+
+  slice(offset: number, limit: number): readonly Row[] {
+    const found: Row[] = [];
+    let skip = offset;
+    for (const chunk of this.#chunks) {
+      if (found.length >= limit) break;
+      if (skip < chunk.length) found.push(...chunk.slice(skip, skip + limit - found.length));
+      skip = Math.max(0, skip - chunk.length);
+    }
+    return found;
+  }
+
+  /** Where the row stands, or would. */
+  #placeOf(row: Row): { readonly at: number; readonly chunk: Row[]; readonly within: number } {
+    const [first = []] = this.#chunks;
+    if (first[0] === row) return { at: 0, chunk: first, within: 0 };
+    const last = this.#chunks.length - 1;
+    const isLast = this.#isBefore(this.#chunks[last]?.at(-1), row);
+    const at = isLast ? last : firstOf(last, (n) => !this.#isBefore(this.#chunks[n]?.at(-1), row));
+    const chunk = this.#chunks[at] ?? [];
+    return { at, chunk, within: isLast ? chunk.length : firstOf(chunk.length, (n) => !this.#isBefore(chunk[n], row)) };
+  }
+
+  #isBefore(one: Row | undefined, other: Row): boolean {
+    if (one === undefined) return false;
+    const [order, others] = [this.#orderOf(one), this.#orderOf(other)];
+    return order === others ? one.seq < other.seq : order < others;
+  }
+}
+
+/** The first number below `length` that fits, where all after it fit, too; `length` where none does. */
+function firstOf(length: number, fits: (n: number) => boolean): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (fits(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
