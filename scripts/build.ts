@@ -25,8 +25,7 @@ const wholeCore: Plugin = {
   setup({ onLoad }) {
     onLoad(
       {
-        filter:
-          /src\/(pages|authorization-server|embedding\/controls|delivery\/(outbox|sender)|domain\/data-processing|store\/json-file)\.ts$/,
+        filter: /src\/(pages|authorization-server|embedding\/controls|store\/json-file)\.ts$/,
       },
       ({ path }) => ({
         contents: `import "${join(root, "src/launch.ts")}";\n${readFileSync(path, "utf8")}`,
