@@ -54,8 +54,7 @@ export class Index {
 
   /** Whether a row whose record is replaced has to leave its list and enter again. */
   isMoved(before: Fields, after: Fields): boolean {
-    const order = this.#order ?? "";
-    return before[order] !== after[order] || this.#by.some((field) => before[field] !== after[field]);
+    return [this.#order ?? "", ...this.#by].some((field) => before[field] !== after[field]);
   }
 
   /** The first row of the list where the record is or would be. */
@@ -109,8 +108,7 @@ class SortedRows {
 
   insert(row: Row): void {
     const { at, chunk, within } = this.#placeOf(row);
-    if (within === chunk.length) chunk.push(row);
-    else chunk.splice(within, 0, row);
+    chunk.splice(within, 0, row);
     this.length += 1;
     if (chunk.length <= CHUNK_MAX) return;
     // One that was appended to stays full and a new one begins: lists mostly grow at the end.
@@ -140,8 +138,6 @@ class SortedRows {
 
   /** Where the row stands, or would. */
   #placeOf(row: Row): { readonly at: number; readonly chunk: Row[]; readonly within: number } {
-    const [first = []] = this.#chunks;
-    if (first[0] === row) return { at: 0, chunk: first, within: 0 };
     const last = this.#chunks.length - 1;
     const isLast = this.#isBefore(this.#chunks[last]?.at(-1), row);
     const at = isLast ? last : firstOf(last, (n) => !this.#isBefore(this.#chunks[n]?.at(-1), row));

@@ -6,13 +6,13 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type Store, StoreRefusal } from "../domain/store.ts";
 import { trusted } from "../kit/schema.ts";
-import { Engine, type Keeper } from "./engine.ts";
 import type { Fields } from "./indexes.ts";
 import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
 import { Document } from "./json-file/document.ts";
 import { Files, type Good, type Settings, writeFile } from "./json-file/files.ts";
 import { type Batch, batchOf, isTwoLines } from "./json-file/layout.ts";
 import { lock } from "./json-file/lock.ts";
+import { type Keeper, MemoryStore } from "./memory.ts";
 import { load, recordsIn, type Tables } from "./tables.ts";
 
 export type JsonFileOptions = Partial<Settings>;
@@ -20,7 +20,7 @@ export type JsonFileOptions = Partial<Settings>;
 const DEFAULTS: Settings = { warn: () => undefined, journal_bytes_max: 8 * 1024 * 1024 };
 
 export const jsonFileStore = (path: string, options: JsonFileOptions = {}): Store =>
-  new Engine((tables, giveUp) => open(path, tables, giveUp, { ...DEFAULTS, ...options }));
+  new MemoryStore((tables, giveUp) => open(path, tables, giveUp, { ...DEFAULTS, ...options }));
 
 async function open(path: string, tables: Tables, giveUp: () => void, settings: Settings): Promise<Keeper> {
   let unlock = () => {};
@@ -70,17 +70,16 @@ function recover(file: string, tables: Tables, warn: Settings["warn"]): Good & {
   const { journal: contained, isAsWritten } = document;
   load(tables, document.lists, (...wrong) => document.refusal(...wrong));
   document.refuseDamage();
-  if (!hasJournal) return { seq: contained ?? 0, length: 0, isAsWritten };
-  if (contained === undefined)
+  if (contained === undefined && hasJournal)
     refuse(
       `${journal} does not belong to ${file}, which was written by hand. Delete or move ${journal} to start from ${file}.`,
     );
-  return { ...replay(file, tables, contained ?? 0, warn), isAsWritten };
+  const bytes = hasJournal ? readFileSync(journal) : Buffer.alloc(0);
+  return { ...replay(file, bytes, tables, contained ?? 0, warn), isAsWritten };
 }
 
 /** Makes the writes of the lines that FILE does not contain. */
-function replay(file: string, tables: Tables, contained: number, warn: Settings["warn"]): Good {
-  const bytes = readFileSync(`${file}.journal`);
+function replay(file: string, bytes: Buffer, tables: Tables, contained: number, warn: Settings["warn"]): Good {
   let last: number | undefined;
   let start = 0;
   for (let number = 1, end = 0; start < bytes.length; number += 1, start = end) {

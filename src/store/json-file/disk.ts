@@ -32,11 +32,12 @@ export async function writeAll(fd: number, bytes: Buffer, position: number): Pro
   }
 }
 
-/** Writes one after the other, and hands them to the disk now and then: others must not wait for all of it at once. */
-export async function writeParts(fd: number, parts: Iterable<Buffer>): Promise<void> {
+/** Writes the parts, and hands them to the disk now and then: others must not wait for all of it at once. */
+export async function writeParts(fd: number, parts: Iterable<Buffer>, bytesMax: number): Promise<void> {
   let length = 0;
   let synced = 0;
   for (const part of parts) {
+    if (length + part.length > bytesMax) throw new Error(`more than ${bytesMax} bytes could not be read again`);
     await writeAll(fd, part, length);
     length += part.length;
     if (length - synced < UNSYNCED_BYTES_MAX) continue;

@@ -12,7 +12,6 @@ export const BLOCK_LINES = 250;
 
 /** So much is turned into text at a time (a tenth of a millisecond); requests are answered in between. */
 const SLICE_CHARS = 64 * 1024;
-const LINE_FEED = 10;
 
 /** `{"crc":"0123abcd",` - of fixed length, so that the rest can be checked before anything is parsed. */
 const HEAD_BYTES = 18;
@@ -24,10 +23,7 @@ export type Lists = readonly (readonly [name: string, records: readonly unknown[
 
 export type Write = readonly ["put", collection: string, record: object] | readonly ["remove", string, id: string];
 
-export interface Batch {
-  readonly seq: number;
-  readonly commits: readonly (readonly Write[])[];
-}
+export type Batch = { readonly seq: number; readonly commits: readonly (readonly Write[])[] };
 
 const hex = (crc: number): string => crc.toString(16).padStart(8, "0");
 
@@ -37,14 +33,11 @@ export function* encode(journal: number, lists: Lists): Generator<Buffer> {
   let crc = 0;
   let slice = "";
   let lines = 0;
-  let length = 0;
   for (const line of linesOf(journal, lists)) {
     slice += line;
     lines += 1;
     if (slice.length < SLICE_CHARS && lines < BLOCK_LINES) continue;
     const bytes = Buffer.from(slice);
-    length += bytes.length;
-    if (length > BYTES_MAX) throw new Error(`more than ${BYTES_MAX} bytes could not be read again`);
     yield bytes;
     crc = crc32(bytes, crc);
     slice = "";
@@ -71,9 +64,9 @@ function* linesOf(journal: number, lists: Lists): Generator<string> {
 /** The checksums that a FILE of these bytes would carry in its last line. */
 export function checksumsOf(bytes: Buffer): readonly string[] {
   const checksums: string[] = [];
-  const last = bytes.lastIndexOf(LINE_FEED, -2) + 1;
+  const last = bytes.lastIndexOf("\n", -2) + 1;
   for (let start = 0, end = 0; start < last; start = end) {
-    for (let lines = 0; lines < BLOCK_LINES && end < last; lines += 1) end = bytes.indexOf(LINE_FEED, end) + 1;
+    for (let lines = 0; lines < BLOCK_LINES && end < last; lines += 1) end = bytes.indexOf("\n", end) + 1;
     checksums.push(hex(crc32(bytes.subarray(start, end))));
   }
   return checksums;
@@ -89,7 +82,7 @@ export function lineOf(seq: number, commits: readonly string[]): Buffer {
 export function batchOf(line: Buffer): Batch | undefined {
   const [, crc] = HEAD.exec(line.toString("latin1", 0, HEAD_BYTES)) ?? [];
   const body = line.subarray(HEAD_BYTES, -1);
-  if (line.at(-1) !== LINE_FEED || crc !== hex(crc32(body))) return undefined;
+  if (line.at(-1) !== 10 || crc !== hex(crc32(body))) return undefined;
   // The CRC holds, so this is what `lineOf` made.
   return JSON.parse(`{${body.toString("utf8")}`);
 }
