@@ -71,8 +71,7 @@ export class Index {
 
   count(values: readonly Scalar[]): number {
     const list = this.#lists.get(keyOf(values.length, (n) => values[n]));
-    if (list instanceof SortedRows) return list.length;
-    return list === undefined ? 0 : 1;
+    return list instanceof SortedRows ? list.length : Number(list !== undefined);
   }
 }
 
@@ -108,7 +107,8 @@ class SortedRows {
 
   insert(row: Row): void {
     const { at, chunk, within } = this.#placeOf(row);
-    chunk.splice(within, 0, row);
+    if (within === chunk.length) chunk.push(row);
+    else chunk.splice(within, 0, row);
     this.length += 1;
     if (chunk.length <= CHUNK_MAX) return;
     // One that was appended to stays full and a new one begins: lists mostly grow at the end.
@@ -147,7 +147,8 @@ class SortedRows {
 
   #isBefore(one: Row | undefined, other: Row): boolean {
     if (one === undefined) return false;
-    const [order, others] = [this.#orderOf(one), this.#orderOf(other)];
+    const order = this.#orderOf(one);
+    const others = this.#orderOf(other);
     return order === others ? one.seq < other.seq : order < others;
   }
 }

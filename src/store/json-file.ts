@@ -1,8 +1,7 @@
 // The store behind `--data FILE`: records in memory, every commit in FILE.journal before it is acknowledged, and FILE
-// itself a document that a person can read (the promises: test/stores/json-file-promises.test.ts). Here is what a start
-// makes of the two. It changes nothing until all is known to be good, with one exception: a last line that is cut short
-// or damaged, which a crash leaves behind, is set aside and told. Anything else that does not fit is refused, with file,
-// line and remedy: never silently less data.
+// itself a document that a person can read. Here is what a start makes of the two: it changes nothing until all is known
+// to be good, but that a last line which is cut short or damaged, as a crash leaves it, is set aside and told. Anything
+// else that does not fit is refused, with file, line and remedy: never silently less data.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type Store, StoreRefusal } from "../domain/store.ts";
 import { trusted } from "../kit/schema.ts";
@@ -45,7 +44,6 @@ function refusalOf(file: string, error: unknown): unknown {
     ["ENOENT", "Its folder does not exist; create it first."],
     ["EACCES", "This user may not read and write it and its folder; change their permissions."],
     ["EISDIR", "It is a folder; name a file."],
-    ["ENOTDIR", "Part of its path is not a folder."],
     ["EROFS", "It lies on a read-only file system; choose another place."],
     ["ENOSPC", "The disk is full; make room."],
   ]);
@@ -108,7 +106,6 @@ function replay(file: string, bytes: Buffer, tables: Tables, contained: number, 
   return last === undefined || last < contained ? { seq: contained, length: 0 } : { seq: last, length: start };
 }
 
-/** Answers what is wrong, if anything is. */
 function apply(tables: Tables, { commits }: Batch): string | undefined {
   for (const [kind, name, what] of commits.flat()) {
     const table = tables.get(name);

@@ -10,13 +10,12 @@ import type { Fields } from "./indexes.ts";
 import { type Change, type Lists, load, recordsIn, type Table, type Tables, tablesOf, undo } from "./tables.ts";
 
 const GIVEN_UP =
-  "A unit of work may only await its own transaction; this one waited for something else (the store from outside, a timer, a request), so it was given up and nothing of it is kept";
+  "A unit of work may only await its own transaction; this one waited for something else and was given up";
 
-/** What makes commits last. */
 export interface Keeper {
   /** Takes a commit that stands in the tables already; undoes it if it cannot be kept. */
   add(changes: readonly Change[]): Commit;
-  /** Puts these records in the place of everything. */
+  /** In the place of everything. */
   replace(records: Lists): Promise<void>;
   close(): Promise<void>;
 }
@@ -69,10 +68,10 @@ export class MemoryStore extends Reading implements port.Store {
   #inside = 0;
   #running: Run | undefined;
   #watching: NodeJS.Immediate | undefined;
-  /** A unit of work is over when the turn of the event loop is, since its tx answers at once. */
-  readonly #watch = () => {
+  /** Ends a unit of work that still runs; when the turn of the event loop is over it should not, its tx answers at once. */
+  readonly #giveUp = () => {
     this.#watching = undefined;
-    this.#running?.giveUp();
+    if (this.#running?.isOver === false) this.#running.giveUp();
   };
 
   constructor(load: Load) {
@@ -84,7 +83,7 @@ export class MemoryStore extends Reading implements port.Store {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const tables = tablesOf(collections);
-    const keeper = await this.#load(tables, () => this.#running?.giveUp());
+    const keeper = await this.#load(tables, this.#giveUp);
     this.#life = { collections, tables, keeper };
   }
 
@@ -101,15 +100,16 @@ export class MemoryStore extends Reading implements port.Store {
       const run = new Run(opened);
       const outcome = await this.#inTurn(() => {
         this.#running = run;
-        this.#watching ??= setImmediate(this.#watch);
+        this.#watching ??= setImmediate(this.#giveUp);
         return run.do(work);
       });
-      const lost = run.commit === undefined ? undefined : await run.commit.ended;
+      let lost: unknown;
+      for (const commit of run.needs) lost ??= await commit.ended;
       if (lost !== undefined && run.changes.length > 0) throw lost;
       // What it has seen is not there any more.
       if (lost !== undefined) continue;
       if ("error" in outcome) throw outcome.error;
-      for (const [topic, subjects] of run.told ?? []) for (const subject of subjects) this.#tell(topic, subject);
+      for (const [topic, subjects] of run.told) for (const subject of subjects) this.#tell(topic, subject);
       return outcome.value;
     }
   }
@@ -163,14 +163,9 @@ export class MemoryStore extends Reading implements port.Store {
     return done;
   }
 
-  /** A hearer that throws disturbs nobody; its error surfaces as an uncaught one. */
+  /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
   #tell(topic: string, subject: string): void {
-    for (const hearer of this.#hearers)
-      try {
-        if (hearer.topic === topic) hearer.heard(subject);
-      } catch (error) {
-        Promise.reject(error);
-      }
+    for (const hearer of this.#hearers) if (hearer.topic === topic) new Promise<void>(() => hearer.heard(subject));
   }
 
   #opened(): Opened {
@@ -182,13 +177,13 @@ export class MemoryStore extends Reading implements port.Store {
 /** One run of a unit of work. */
 class Run extends Reading implements port.Tx {
   /** What must be durable before anybody hears what this run has seen and done. */
-  commit: Commit | undefined;
-  told: Map<string, Set<string>> | undefined;
+  needs: Commit[] = [];
   changes: Change[] = [];
+  readonly told = new Map<string, Set<string>>();
+  isOver = false;
+  giveUp: () => void = () => undefined;
   readonly #opened: Opened;
   #violation: UniqueViolation | undefined;
-  #isOver = false;
-  #fail: (error: unknown) => void = () => undefined;
 
   constructor(opened: Opened) {
     super();
@@ -219,32 +214,31 @@ class Run extends Reading implements port.Tx {
 
   tell(topic: string, subject: string): void {
     this.#assertRuns();
-    this.told ??= new Map();
     this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
   }
 
   do<T>(work: (run: Run) => Promise<T>): Promise<Outcome<T>> {
     return new Promise((resolve) => {
       const end = (outcome: Outcome<T>) => {
-        if (!this.#isOver) resolve(this.#end(outcome));
+        if (!this.isOver) resolve(this.#end(outcome));
       };
-      this.#fail = (error) => end({ error });
-      new Promise<T>((begin) => begin(work(this))).then((value) => end({ value }), this.#fail);
+      this.giveUp = () => end({ error: new Error(GIVEN_UP) });
+      new Promise<T>((begin) => begin(work(this))).then(
+        (value) => end({ value }),
+        (error) => end({ error }),
+      );
     });
-  }
-
-  giveUp(): void {
-    if (!this.#isOver) this.#fail(new Error(GIVEN_UP));
   }
 
   /** Commits where the work is done, undoes where it failed; before anything else is done. */
   #end<T>(outcome: Outcome<T>): Outcome<T> {
-    this.#isOver = true;
+    this.isOver = true;
     try {
       if ("error" in outcome) throw outcome.error;
       if (this.#violation !== undefined) throw this.#violation;
-      if (this.changes.length > 0) this.commit = this.#opened.keeper?.add(this.changes);
-      for (const { table } of this.changes) table.commit = this.commit;
+      const commit = this.changes.length > 0 ? this.#opened.keeper?.add(this.changes) : undefined;
+      if (commit !== undefined) this.needs = [commit];
+      for (const { table } of this.changes) table.commit = commit;
       return outcome;
     } catch (error) {
       undo(this.changes);
@@ -256,12 +250,11 @@ class Run extends Reading implements port.Tx {
   #table(from: Named): Table {
     this.#assertRuns();
     const table = named(this.#opened.tables, from.name);
-    const { commit } = table;
-    if (commit?.isOpen && commit.number > (this.commit?.number ?? 0)) this.commit = commit;
+    if (table.commit?.isOpen) this.needs.push(table.commit);
     return table;
   }
 
   #assertRuns(): void {
-    if (this.#isOver) throw new Error("This unit of work is over: its transaction answers no more");
+    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
   }
 }

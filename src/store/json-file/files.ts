@@ -8,10 +8,7 @@ import { type Change, recordsIn, type Tables, undo } from "../tables.ts";
 import * as disk from "./disk.ts";
 import { BYTES_MAX, encode, type Lists, lineOf, type Write } from "./layout.ts";
 
-/**
- * How many times as long as FILE the journal grows before it is folded. Folding is a tenth of what a create costs where
- * it comes at once FILE's length; a start after a crash, which reads both, takes the longer.
- */
+/** So many times as long as FILE the journal grows before it is folded: a start reads both, a folding costs the creates. */
 const LONGEST = 2;
 
 export interface Settings {
@@ -29,7 +26,6 @@ export type Good = { readonly length: number; readonly seq: number };
 export class Files {
   readonly #parts: Parts;
   readonly #commits: Commits;
-  /** For what touches the journal. */
   readonly #turns = new Turns();
   #journal: number;
   #good: Good;

@@ -12,17 +12,15 @@ export const BLOCK_LINES = 250;
 
 /** So much is turned into text at a time (a tenth of a millisecond); requests are answered in between. */
 const SLICE_CHARS = 64 * 1024;
+const LINE_FEED = 10;
 
 /** `{"crc":"0123abcd",` - of fixed length, so that the rest can be checked before anything is parsed. */
 const HEAD_BYTES = 18;
 const START = '{"crc":"';
 const HEAD = /^\{"crc":"([0-9a-f]{8})",$/;
 
-/** The records of each collection, in creation order. */
 export type Lists = readonly (readonly [name: string, records: readonly unknown[]])[];
-
 export type Write = readonly ["put", collection: string, record: object] | readonly ["remove", string, id: string];
-
 export type Batch = { readonly seq: number; readonly commits: readonly (readonly Write[])[] };
 
 const hex = (crc: number): string => crc.toString(16).padStart(8, "0");
@@ -64,9 +62,9 @@ function* linesOf(journal: number, lists: Lists): Generator<string> {
 /** The checksums that a FILE of these bytes would carry in its last line. */
 export function checksumsOf(bytes: Buffer): readonly string[] {
   const checksums: string[] = [];
-  const last = bytes.lastIndexOf("\n", -2) + 1;
+  const last = bytes.lastIndexOf(LINE_FEED, -2) + 1;
   for (let start = 0, end = 0; start < last; start = end) {
-    for (let lines = 0; lines < BLOCK_LINES && end < last; lines += 1) end = bytes.indexOf("\n", end) + 1;
+    for (let lines = 0; lines < BLOCK_LINES && end < last; lines += 1) end = bytes.indexOf(LINE_FEED, end) + 1;
     checksums.push(hex(crc32(bytes.subarray(start, end))));
   }
   return checksums;
@@ -82,7 +80,7 @@ export function lineOf(seq: number, commits: readonly string[]): Buffer {
 export function batchOf(line: Buffer): Batch | undefined {
   const [, crc] = HEAD.exec(line.toString("latin1", 0, HEAD_BYTES)) ?? [];
   const body = line.subarray(HEAD_BYTES, -1);
-  if (line.at(-1) !== 10 || crc !== hex(crc32(body))) return undefined;
+  if (line.at(-1) !== LINE_FEED || crc !== hex(crc32(body))) return undefined;
   // The CRC holds, so this is what `lineOf` made.
   return JSON.parse(`{${body.toString("utf8")}`);
 }
