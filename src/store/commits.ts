@@ -3,26 +3,21 @@
 // is, and how it is written, is no matter here.
 
 export interface Commit {
-  /** Its place in the order of all. */
-  readonly number: number;
   readonly text: string;
   readonly undo: () => void;
   /** Resolves when it is known what came of it: with nothing where it is durable, else with the reason. */
   readonly ended: Promise<unknown>;
   readonly end: (lost: unknown) => void;
-  /** As long as that is not known. */
   isOpen: boolean;
 }
 
 export class Commits {
-  /** Rejects where nothing of them was kept. */
-  readonly #append: (commits: readonly string[]) => Promise<void>;
-  /** Ends what stands on the state and is no commit yet. */
+  readonly #append: (texts: readonly string[]) => Promise<void>;
   readonly #giveUp: () => void;
   readonly #open: Commit[] = [];
-  #count = 0;
 
-  constructor(append: (commits: readonly string[]) => Promise<void>, giveUp: () => void) {
+  /** `append` rejects where nothing was kept; `giveUp` ends what stands on the state and is no commit yet. */
+  constructor(append: (texts: readonly string[]) => Promise<void>, giveUp: () => void) {
     this.#append = append;
     this.#giveUp = giveUp;
   }
@@ -32,20 +27,14 @@ export class Commits {
     const ended = new Promise<unknown>((resolve) => {
       end = resolve;
     });
-    this.#count += 1;
-    const commit = { number: this.#count, text, undo, ended, end, isOpen: true };
-    if (this.#open.push(commit) === 1) this.#writeSoon();
+    const commit = { text, undo, ended, end, isOpen: true };
+    // The commits of one turn of the event loop go together: so do all that wait for those before.
+    if (this.#open.push(commit) === 1) setImmediate(() => this.#write());
     return commit;
   }
 
-  /** Waits until nothing is left to be written. */
   async quiet(): Promise<void> {
     while (this.#open.length > 0) await this.#open.at(-1)?.ended;
-  }
-
-  /** The commits of one turn of the event loop go together: so do all that waited for those before. */
-  #writeSoon(): void {
-    setImmediate(() => this.#write());
   }
 
   async #write(): Promise<void> {
@@ -59,6 +48,6 @@ export class Commits {
       commit.isOpen = false;
       commit.end(lost);
     }
-    if (this.#open.length > 0) this.#writeSoon();
+    if (this.#open.length > 0) setImmediate(() => this.#write());
   }
 }

@@ -54,8 +54,7 @@ export class Index {
 
   /** Whether a row whose record is replaced has to leave its list and enter again. */
   isMoved(before: Fields, after: Fields): boolean {
-    const order = this.#order ?? "";
-    return before[order] !== after[order] || this.#by.some((field) => before[field] !== after[field]);
+    return [this.#order ?? "", ...this.#by].some((field) => before[field] !== after[field]);
   }
 
   /** The first row of the list where the record is or would be. */
@@ -72,8 +71,7 @@ export class Index {
 
   count(values: readonly Scalar[]): number {
     const list = this.#lists.get(keyOf(values.length, (n) => values[n]));
-    if (list instanceof SortedRows) return list.length;
-    return list === undefined ? 0 : 1;
+    return list instanceof SortedRows ? list.length : Number(list !== undefined);
   }
 }
 
@@ -140,8 +138,6 @@ class SortedRows {
 
   /** Where the row stands, or would. */
   #placeOf(row: Row): { readonly at: number; readonly chunk: Row[]; readonly within: number } {
-    const [first = []] = this.#chunks;
-    if (first[0] === row) return { at: 0, chunk: first, within: 0 };
     const last = this.#chunks.length - 1;
     const isLast = this.#isBefore(this.#chunks[last]?.at(-1), row);
     const at = isLast ? last : firstOf(last, (n) => !this.#isBefore(this.#chunks[n]?.at(-1), row));
@@ -151,7 +147,8 @@ class SortedRows {
 
   #isBefore(one: Row | undefined, other: Row): boolean {
     if (one === undefined) return false;
-    const [order, others] = [this.#orderOf(one), this.#orderOf(other)];
+    const order = this.#orderOf(one);
+    const others = this.#orderOf(other);
     return order === others ? one.seq < other.seq : order < others;
   }
 }

@@ -1,18 +1,17 @@
 // The store behind `--data FILE`: records in memory, every commit in FILE.journal before it is acknowledged, and FILE
-// itself a document that a person can read (the promises: test/stores/json-file-promises.test.ts). Here is what a start
-// makes of the two. It changes nothing until all is known to be good, with one exception: a last line that is cut short
-// or damaged, which a crash leaves behind, is set aside and told. Anything else that does not fit is refused, with file,
-// line and remedy: never silently less data.
+// itself a document that a person can read. Here is what a start makes of the two: it changes nothing until all is known
+// to be good, but that a last line which is cut short or damaged, as a crash leaves it, is set aside and told. Anything
+// else that does not fit is refused, with file, line and remedy: never silently less data.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type Store, StoreRefusal } from "../domain/store.ts";
 import { trusted } from "../kit/schema.ts";
-import { Engine, type Keeper } from "./engine.ts";
 import type { Fields } from "./indexes.ts";
 import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
 import { Document } from "./json-file/document.ts";
 import { Files, type Good, type Settings, writeFile } from "./json-file/files.ts";
 import { type Batch, batchOf, isTwoLines } from "./json-file/layout.ts";
 import { lock } from "./json-file/lock.ts";
+import { type Keeper, MemoryStore } from "./memory.ts";
 import { load, recordsIn, type Tables } from "./tables.ts";
 
 export type JsonFileOptions = Partial<Settings>;
@@ -20,7 +19,7 @@ export type JsonFileOptions = Partial<Settings>;
 const DEFAULTS: Settings = { warn: () => undefined, journal_bytes_max: 8 * 1024 * 1024 };
 
 export const jsonFileStore = (path: string, options: JsonFileOptions = {}): Store =>
-  new Engine((tables, giveUp) => open(path, tables, giveUp, { ...DEFAULTS, ...options }));
+  new MemoryStore((tables, giveUp) => open(path, tables, giveUp, { ...DEFAULTS, ...options }));
 
 async function open(path: string, tables: Tables, giveUp: () => void, settings: Settings): Promise<Keeper> {
   let unlock = () => {};
@@ -45,7 +44,6 @@ function refusalOf(file: string, error: unknown): unknown {
     ["ENOENT", "Its folder does not exist; create it first."],
     ["EACCES", "This user may not read and write it and its folder; change their permissions."],
     ["EISDIR", "It is a folder; name a file."],
-    ["ENOTDIR", "Part of its path is not a folder."],
     ["EROFS", "It lies on a read-only file system; choose another place."],
     ["ENOSPC", "The disk is full; make room."],
   ]);
@@ -70,17 +68,16 @@ function recover(file: string, tables: Tables, warn: Settings["warn"]): Good & {
   const { journal: contained, isAsWritten } = document;
   load(tables, document.lists, (...wrong) => document.refusal(...wrong));
   document.refuseDamage();
-  if (!hasJournal) return { seq: contained ?? 0, length: 0, isAsWritten };
-  if (contained === undefined)
+  if (contained === undefined && hasJournal)
     refuse(
       `${journal} does not belong to ${file}, which was written by hand. Delete or move ${journal} to start from ${file}.`,
     );
-  return { ...replay(file, tables, contained ?? 0, warn), isAsWritten };
+  const bytes = hasJournal ? readFileSync(journal) : Buffer.alloc(0);
+  return { ...replay(file, bytes, tables, contained ?? 0, warn), isAsWritten };
 }
 
 /** Makes the writes of the lines that FILE does not contain. */
-function replay(file: string, tables: Tables, contained: number, warn: Settings["warn"]): Good {
-  const bytes = readFileSync(`${file}.journal`);
+function replay(file: string, bytes: Buffer, tables: Tables, contained: number, warn: Settings["warn"]): Good {
   let last: number | undefined;
   let start = 0;
   for (let number = 1, end = 0; start < bytes.length; number += 1, start = end) {
@@ -109,7 +106,6 @@ function replay(file: string, tables: Tables, contained: number, warn: Settings[
   return last === undefined || last < contained ? { seq: contained, length: 0 } : { seq: last, length: start };
 }
 
-/** Answers what is wrong, if anything is. */
 function apply(tables: Tables, { commits }: Batch): string | undefined {
   for (const [kind, name, what] of commits.flat()) {
     const table = tables.get(name);

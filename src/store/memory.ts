@@ -1,5 +1,260 @@
-// The store that keeps everything in memory and nothing beyond its process.
-import type { Store } from "../domain/store.ts";
-import { Engine } from "./engine.ts";
+// The store in memory, and the engine of those that keep it on a disk as well: one state, changed in place by units of
+// work that run strictly one after the other. What a unit has written is undone where it fails. Nobody outside sees what is not
+// durable yet: a read that would takes its turn among the units of work, and its answer is held back.
+import type * as port from "../domain/store.ts";
+import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
+import { Turns } from "../kit/background.ts";
+import { trusted } from "../kit/schema.ts";
+import type { Commit } from "./commits.ts";
+import type { Fields } from "./indexes.ts";
+import { type Change, type Lists, load, recordsIn, type Table, type Tables, tablesOf, undo } from "./tables.ts";
 
-export const memoryStore = (): Store => new Engine(async () => undefined);
+const GIVEN_UP =
+  "A unit of work may only await its own transaction; this one waited for something else and was given up";
+
+export interface Keeper {
+  /** Takes a commit that stands in the tables already; undoes it if it cannot be kept. */
+  add(changes: readonly Change[]): Commit;
+  /** In the place of everything. */
+  replace(records: Lists): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Fills the tables. Before the keeper undoes or writes down changes it calls `giveUp`: what was begun on them ends. */
+type Load = (tables: Tables, giveUp: () => void) => Promise<Keeper | undefined>;
+
+type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; keeper: Keeper | undefined };
+type Named = { readonly name: string };
+type Values = readonly port.Scalar[];
+type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+
+function named<T>(all: ReadonlyMap<string, T>, name: string): T {
+  const one = all.get(name);
+  if (one === undefined) throw new Error(`${name} was not declared when the store was opened`);
+  return one;
+}
+
+/** Puts the port's questions to a table. A collection's type vouches for that of its records. */
+abstract class Reading implements port.Reader {
+  abstract ask<T>(from: Named, question: (table: Table) => T): Promise<T>;
+
+  get<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<R | undefined> {
+    return this.ask(from, (table) => trusted<R | undefined>(table.get(id)));
+  }
+
+  find<R extends port.Stored>(from: port.Collection<R>, unique: string, values: Values): Promise<R | undefined> {
+    return this.ask(from, (table) => trusted<R | undefined>(named(table.uniques, unique).page(values, 0, 1)[0]));
+  }
+
+  page<R extends port.Stored>(from: port.Collection<R>, index: string, values: Values, { offset, limit }: port.Span) {
+    return this.ask(from, (table) => trusted<readonly R[]>(named(table.indexes, index).page(values, offset, limit)));
+  }
+
+  count<R extends port.Stored>(from: port.Collection<R>, index: string, values: Values): Promise<number> {
+    return this.ask(from, (table) => named(table.indexes, index).count(values));
+  }
+}
+
+export const memoryStore = (): port.Store => new MemoryStore(async () => undefined);
+
+export class MemoryStore extends Reading implements port.Store {
+  readonly #load: Load;
+  readonly #turns = new Turns();
+  readonly #leases = new Map<string, number>();
+  readonly #hearers = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
+  #life: Opened | "new" | "closed" = "new";
+  #closing: Promise<void> | undefined;
+  /** How many have a turn or wait for one. */
+  #inside = 0;
+  #running: Run | undefined;
+  #watching: NodeJS.Immediate | undefined;
+  /** Ends a unit of work that still runs; when the turn of the event loop is over it should not, its tx answers at once. */
+  readonly #giveUp = () => {
+    this.#watching = undefined;
+    if (this.#running?.isOver === false) this.#running.giveUp();
+  };
+
+  constructor(load: Load) {
+    super();
+    this.#load = load;
+  }
+
+  async open(collections: readonly port.AnyCollection[]): Promise<void> {
+    if (this.#life !== "new") throw new Error("A store is opened once");
+    this.#life = "closed";
+    const tables = tablesOf(collections);
+    const keeper = await this.#load(tables, this.#giveUp);
+    this.#life = { collections, tables, keeper };
+  }
+
+  /** At once where nobody writes and all that was written there is durable. */
+  async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
+    const table = named(this.#opened().tables, from.name);
+    if (this.#inside === 0 && table.commit?.isOpen !== true) return question(table);
+    return this.transact((run) => run.ask(from, question));
+  }
+
+  async transact<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    const opened = this.#opened();
+    for (;;) {
+      const run = new Run(opened);
+      const outcome = await this.#inTurn(() => {
+        this.#running = run;
+        this.#watching ??= setImmediate(this.#giveUp);
+        return run.do(work);
+      });
+      let lost: unknown;
+      for (const commit of run.needs) lost ??= await commit.ended;
+      if (lost !== undefined && run.changes.length > 0) throw lost;
+      // What it has seen is not there any more.
+      if (lost !== undefined) continue;
+      if ("error" in outcome) throw outcome.error;
+      for (const [topic, subjects] of run.told) for (const subject of subjects) this.#tell(topic, subject);
+      return outcome.value;
+    }
+  }
+
+  hear(topic: string, heard: (subject: string) => void): () => void {
+    const hearer = { topic, heard };
+    this.#hearers.add(hearer);
+    return () => void this.#hearers.delete(hearer);
+  }
+
+  async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
+    this.#opened();
+    const now = performance.now();
+    if ((this.#leases.get(name) ?? 0) > now) return undefined;
+    const until = now + for_ms;
+    this.#leases.set(name, until);
+    // Another may have taken the name since it ran out.
+    return { release: async () => void (this.#leases.get(name) === until && this.#leases.delete(name)) };
+  }
+
+  /** What goes out and what comes in is copied, so that neither side can change what the other has. */
+  async snapshot(): Promise<port.StoreData> {
+    const lists = await this.transact((run) => run.records());
+    return { format: 1, collections: structuredClone(Object.fromEntries(lists)) };
+  }
+
+  async restore(data: port.StoreData): Promise<void> {
+    const { collections, tables, keeper } = this.#opened();
+    await this.#inTurn(async () => {
+      const others = tablesOf(collections);
+      const lists = Object.entries(structuredClone(data.collections));
+      load(others, lists, (fault) => new StoreRefusal(`The data cannot be used: ${fault}`));
+      await keeper?.replace(recordsIn(others));
+      for (const [name, table] of others) tables.set(name, table);
+    });
+  }
+
+  /** What was asked for before comes to its end. */
+  async close(): Promise<void> {
+    const life = this.#life;
+    this.#life = "closed";
+    if (typeof life !== "string") this.#closing = this.#inTurn(async () => life.keeper?.close());
+    await this.#closing;
+  }
+
+  #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const leave = () => void this.#inside--;
+    this.#inside++;
+    const done = this.#turns.run(task);
+    done.then(leave, leave);
+    return done;
+  }
+
+  /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
+  #tell(topic: string, subject: string): void {
+    for (const hearer of this.#hearers) if (hearer.topic === topic) new Promise<void>(() => hearer.heard(subject));
+  }
+
+  #opened(): Opened {
+    if (typeof this.#life === "string") throw new Error(`The store is ${this.#life}, not open`);
+    return this.#life;
+  }
+}
+
+/** One run of a unit of work. */
+class Run extends Reading implements port.Tx {
+  /** What must be durable before anybody hears what this run has seen and done. */
+  needs: Commit[] = [];
+  changes: Change[] = [];
+  readonly told = new Map<string, Set<string>>();
+  isOver = false;
+  giveUp: () => void = () => undefined;
+  readonly #opened: Opened;
+  #violation: UniqueViolation | undefined;
+
+  constructor(opened: Opened) {
+    super();
+    this.#opened = opened;
+  }
+
+  async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
+    return question(this.#table(from));
+  }
+
+  async records(): Promise<Lists> {
+    for (const table of this.#opened.tables.values()) this.#table(table);
+    return recordsIn(this.#opened.tables);
+  }
+
+  async put<R extends port.Stored>(into: port.Collection<R>, record: R): Promise<void> {
+    // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
+    const change = this.#table(into).put(trusted<Fields>(record));
+    if (typeof change === "string") this.#violation = new UniqueViolation(change);
+    else this.changes.push(change);
+    if (this.#violation !== undefined) throw this.#violation;
+  }
+
+  async remove<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<void> {
+    const change = this.#table(from).remove(id);
+    if (change !== undefined) this.changes.push(change);
+  }
+
+  tell(topic: string, subject: string): void {
+    this.#assertRuns();
+    this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
+  }
+
+  do<T>(work: (run: Run) => Promise<T>): Promise<Outcome<T>> {
+    return new Promise((resolve) => {
+      const end = (outcome: Outcome<T>) => {
+        if (!this.isOver) resolve(this.#end(outcome));
+      };
+      this.giveUp = () => end({ error: new Error(GIVEN_UP) });
+      new Promise<T>((begin) => begin(work(this))).then(
+        (value) => end({ value }),
+        (error) => end({ error }),
+      );
+    });
+  }
+
+  /** Commits where the work is done, undoes where it failed; before anything else is done. */
+  #end<T>(outcome: Outcome<T>): Outcome<T> {
+    this.isOver = true;
+    try {
+      if ("error" in outcome) throw outcome.error;
+      if (this.#violation !== undefined) throw this.#violation;
+      const commit = this.changes.length > 0 ? this.#opened.keeper?.add(this.changes) : undefined;
+      if (commit !== undefined) this.needs = [commit];
+      for (const { table } of this.changes) table.commit = commit;
+      return outcome;
+    } catch (error) {
+      undo(this.changes);
+      this.changes = [];
+      return { error };
+    }
+  }
+
+  #table(from: Named): Table {
+    this.#assertRuns();
+    const table = named(this.#opened.tables, from.name);
+    if (table.commit?.isOpen) this.needs.push(table.commit);
+    return table;
+  }
+
+  #assertRuns(): void {
+    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
+  }
+}

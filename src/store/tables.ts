@@ -108,7 +108,6 @@ export class Table {
   }
 }
 
-/** By name of their collections. */
 export type Tables = Map<string, Table>;
 
 export const tablesOf = (collections: readonly AnyCollection[]): Tables =>

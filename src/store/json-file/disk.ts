@@ -6,9 +6,7 @@ import { promisify } from "node:util";
 
 /** Readable for the owner only: the data holds hashes, secrets of webhooks and the signing key. */
 export const PRIVATE = 0o600;
-
 const UNSYNCED_BYTES_MAX = 1024 * 1024;
-
 export const READ_WRITE_CREATE = fs.constants.O_RDWR | fs.constants.O_CREAT;
 
 // The callback functions cost less than FileHandles, and a commit waits for them.
@@ -18,7 +16,6 @@ export const truncate = promisify(fs.ftruncate);
 export const datasync = promisify(fs.fdatasync);
 export const sync = promisify(fs.fsync);
 const rename = promisify(fs.rename);
-/** Removes a file that need not be there. */
 export const remove = (file: string): Promise<void> => fs.promises.rm(file, { force: true });
 const write = promisify(fs.write);
 const read = promisify(fs.read);
@@ -32,11 +29,12 @@ export async function writeAll(fd: number, bytes: Buffer, position: number): Pro
   }
 }
 
-/** Writes one after the other, and hands them to the disk now and then: others must not wait for all of it at once. */
-export async function writeParts(fd: number, parts: Iterable<Buffer>): Promise<void> {
+/** Writes the parts, and hands them to the disk now and then: others must not wait for all of it at once. */
+export async function writeParts(fd: number, parts: Iterable<Buffer>, bytesMax: number): Promise<void> {
   let length = 0;
   let synced = 0;
   for (const part of parts) {
+    if (length + part.length > bytesMax) throw new Error(`more than ${bytesMax} bytes could not be read again`);
     await writeAll(fd, part, length);
     length += part.length;
     if (length - synced < UNSYNCED_BYTES_MAX) continue;
@@ -73,7 +71,6 @@ export async function syncFolderOf(file: string): Promise<void> {
   await sync(fd).finally(() => close(fd));
 }
 
-/** The size of a file; undefined where there is none. */
 export function sizeOf(file: string): number | undefined {
   return fs.statSync(file, { throwIfNoEntry: false })?.size;
 }
@@ -87,5 +84,4 @@ export function followLinks(path: string): string {
   return followLinks(resolve(dirname(file), fs.readlinkSync(file)));
 }
 
-/** What the system calls the error; undefined where it is none of the system's. */
 export const codeOf = (error: unknown): string | undefined => Object(error).code;

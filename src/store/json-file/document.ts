@@ -35,13 +35,13 @@ export class Document {
     this.journal = journal;
     this.isAsWritten = journal !== undefined && checksumsOf(bytes).join() === checksums?.join();
     // Else what is no text would be replaced without a word.
-    if (!this.isAsWritten && !isUtf8(bytes)) throw this.#notWhole("not UTF-8", (line) => line.includes("\ufffd"));
+    if (!this.isAsWritten && !isUtf8(bytes)) throw this.#notWhole((line) => line.includes("\ufffd"), "not UTF-8");
   }
 
   /** What is wrong with a collection, or with its n-th record: told by the line, if the record has one for itself. */
   refusal(fault: string, name: string, n?: number): StoreRefusal {
-    const remedy = "Start the version that wrote it, or put a good copy in its place.";
-    if (n === undefined) return this.#wrong(name, `${fault}. ${remedy}`);
+    if (n === undefined)
+      return this.#wrong(name, `${fault}. Start the version that wrote it, or put a good copy in its place.`);
     const record = JSON.stringify(this.lists.find(([each]) => each === name)?.[1][n]);
     const line = this.#text.split("\n").findLastIndex((each) => each === record || each === `${record},`);
     return this.#refusal(line < 0 ? `${name}[${n}]` : `line ${line + 1}`, fault);
@@ -67,7 +67,7 @@ export class Document {
       return JSON.parse(this.#text);
     } catch (error) {
       // The parser quotes the text around the fault, line feeds and all.
-      throw this.#notWhole(String(error).replaceAll("\n", " "), (line) => !isOwn(line));
+      throw this.#notWhole((line) => !isOwn(line), String(error).replaceAll("\n", " "));
     }
   }
 
@@ -92,24 +92,19 @@ export class Document {
     return { lists, journal, checksums };
   }
 
-  #notWhole(what: string, isOdd: (line: string) => boolean): StoreRefusal {
-    return this.#refusal(this.#first(isOdd), `not a whole JSON document (${what}). Put a good copy in its place.`);
-  }
-
   #wrong(member: string, what: string): StoreRefusal {
-    return this.#refusal(
-      this.#first((line) => line.includes(JSON.stringify(member))),
-      what,
-    );
+    return this.#refusal((line) => line.includes(JSON.stringify(member)), what);
   }
 
-  /** The first line that fits; the first of all where none does. */
-  #first(fits: (line: string) => boolean): string {
-    return `line ${Math.max(0, this.#text.split("\n").findIndex(fits)) + 1}`;
+  #notWhole(isOdd: (line: string) => boolean, what: string): StoreRefusal {
+    return this.#refusal(isOdd, `not a whole JSON document (${what}). Put a good copy in its place.`);
   }
 
-  #refusal(where: string, what: string): StoreRefusal {
-    return new StoreRefusal(`${this.#file} ${where}: ${what}`);
+  /** By the first line that fits; the first of all where none does. */
+  #refusal(where: string | ((line: string) => boolean), what: string): StoreRefusal {
+    const first = typeof where === "string" ? -1 : this.#text.split("\n").findIndex(where);
+    const place = typeof where === "string" ? where : `line ${Math.max(0, first) + 1}`;
+    return new StoreRefusal(`${this.#file} ${place}: ${what}`);
   }
 }
 

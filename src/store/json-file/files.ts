@@ -6,12 +6,9 @@ import { Turns } from "../../kit/background.ts";
 import { type Commit, Commits } from "../commits.ts";
 import { type Change, recordsIn, type Tables, undo } from "../tables.ts";
 import * as disk from "./disk.ts";
-import { encode, type Lists, lineOf, type Write } from "./layout.ts";
+import { BYTES_MAX, encode, type Lists, lineOf, type Write } from "./layout.ts";
 
-/**
- * How many times as long as FILE the journal grows before it is folded. Folding is a tenth of what a create costs where
- * it comes at once FILE's length; a start after a crash, which reads both, takes the longer.
- */
+/** So many times as long as FILE the journal grows before it is folded: a start reads both, a folding costs the creates. */
 const LONGEST = 2;
 
 export interface Settings {
@@ -21,23 +18,14 @@ export interface Settings {
   readonly journal_bytes_max: number;
 }
 
-export interface Parts extends Settings {
-  readonly file: string;
-  readonly tables: Tables;
-  readonly giveUp: () => void;
-  readonly unlock: () => void;
-}
+export type Parts = Settings & { file: string; tables: Tables; giveUp: () => void; unlock: () => void };
 
 /** The lines of the journal that count: so many bytes, the last one with this number. */
-export interface Good {
-  readonly length: number;
-  readonly seq: number;
-}
+export type Good = { readonly length: number; readonly seq: number };
 
 export class Files {
   readonly #parts: Parts;
   readonly #commits: Commits;
-  /** For what touches the journal. */
   readonly #turns = new Turns();
   #journal: number;
   #good: Good;
@@ -172,6 +160,6 @@ function unavailable(cause: unknown): never {
 }
 
 export async function writeFile(file: string, seq: number, records: Lists): Promise<void> {
-  const fd = await disk.replaceFile(file, (fd) => disk.writeParts(fd, encode(seq, records)));
+  const fd = await disk.replaceFile(file, (fd) => disk.writeParts(fd, encode(seq, records), BYTES_MAX));
   await disk.close(fd);
 }

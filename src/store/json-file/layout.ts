@@ -19,15 +19,9 @@ const HEAD_BYTES = 18;
 const START = '{"crc":"';
 const HEAD = /^\{"crc":"([0-9a-f]{8})",$/;
 
-/** The records of each collection, in creation order. */
 export type Lists = readonly (readonly [name: string, records: readonly unknown[]])[];
-
 export type Write = readonly ["put", collection: string, record: object] | readonly ["remove", string, id: string];
-
-export interface Batch {
-  readonly seq: number;
-  readonly commits: readonly (readonly Write[])[];
-}
+export type Batch = { readonly seq: number; readonly commits: readonly (readonly Write[])[] };
 
 const hex = (crc: number): string => crc.toString(16).padStart(8, "0");
 
@@ -37,14 +31,11 @@ export function* encode(journal: number, lists: Lists): Generator<Buffer> {
   let crc = 0;
   let slice = "";
   let lines = 0;
-  let length = 0;
   for (const line of linesOf(journal, lists)) {
     slice += line;
     lines += 1;
     if (slice.length < SLICE_CHARS && lines < BLOCK_LINES) continue;
     const bytes = Buffer.from(slice);
-    length += bytes.length;
-    if (length > BYTES_MAX) throw new Error(`more than ${BYTES_MAX} bytes could not be read again`);
     yield bytes;
     crc = crc32(bytes, crc);
     slice = "";

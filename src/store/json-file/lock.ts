@@ -21,9 +21,9 @@ export function lock(dataFile: string): () => void {
       throw new StoreRefusal(
         `${dataFile} is in use by process ${pid}. Stop that process first, or give this one another data file.`,
       );
-    const isLate = looks > LOOKS;
-    const isDead = pid !== undefined || isLate;
-    if (!isDead || !removed(file, found, isLate)) Atomics.wait(NEVER, 0, 0, LOOK_WAIT_MS);
+    // One that names nobody may just be being written.
+    const isDead = pid !== undefined || looks > LOOKS;
+    if (!isDead || !removed(file, found, looks > LOOKS)) Atomics.wait(NEVER, 0, 0, LOOK_WAIT_MS);
   }
   return () => {
     try {
