@@ -60,7 +60,7 @@ export const memoryStore = (): port.Store => new MemoryStore(async () => undefin
 export class MemoryStore extends Reading implements port.Store {
   readonly #load: Load;
   readonly #turns = new Turns();
-  readonly #leases = new Map<string, number>();
+  readonly #leases = new Map<string, { readonly until: number }>();
   readonly #hearers = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
   #life: Opened | "new" | "closed" = "new";
   #closing: Promise<void> | undefined;
@@ -123,11 +123,11 @@ export class MemoryStore extends Reading implements port.Store {
   async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
     this.#opened();
     const now = performance.now();
-    if ((this.#leases.get(name) ?? 0) > now) return undefined;
-    const until = now + for_ms;
-    this.#leases.set(name, until);
+    if ((this.#leases.get(name)?.until ?? 0) > now) return undefined;
+    const mine = { until: now + for_ms };
+    this.#leases.set(name, mine);
     // Another may have taken the name since it ran out.
-    return { release: async () => void (this.#leases.get(name) === until && this.#leases.delete(name)) };
+    return { release: async () => void (this.#leases.get(name) === mine && this.#leases.delete(name)) };
   }
 
   /** What goes out and what comes in is copied, so that neither side can change what the other has. */

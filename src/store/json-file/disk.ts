@@ -77,8 +77,7 @@ export function sizeOf(file: string): number | undefined {
 
 /** The file that a path leads to, also when a link points at one that is not there yet. */
 export function followLinks(path: string): string {
-  // Links that lead in a circle fail here.
-  sizeOf(path);
+  sizeOf(path); // links that lead in a circle fail here
   const file = join(fs.realpathSync(dirname(resolve(path))), basename(path));
   if (!fs.lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) return file;
   return followLinks(resolve(dirname(file), fs.readlinkSync(file)));
