@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { RateLimiter } from "../../src/domain/limits.ts";
-import { AdjustableClock } from "../../src/kit/clock.ts";
+import { AdjustableClock, isDateTime } from "../../src/kit/clock.ts";
 
 const HOUR_MS = 3_600_000;
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
@@ -118,4 +118,82 @@ test("clock: a timer that comes too early waits for the rest", (t) => {
   assert.deepEqual(ran, []);
   pass(10);
   assert.deepEqual(ran, ["entry"]);
+});
+
+test("clock: each entry keeps its place, whatever is put before or behind it", (t) => {
+  const { clock, pass } = running(t);
+  const ran: number[] = [];
+  for (const wait_ms of [30, 10, 40, 20, 50, 20])
+    clock.schedule(clock.now() + wait_ms, "entry", () => void ran.push(wait_ms));
+  for (let passed = 0; passed < 50; passed += 10) pass(10);
+  assert.deepEqual(ran, [10, 20, 20, 30, 40, 50]);
+});
+
+test("clock: while it is frozen nothing comes, and afterwards what has become due", (t) => {
+  const { clock, pass } = running(t);
+  const ran: string[] = [];
+  clock.schedule(clock.now() + 100, "entry", () => void ran.push("entry"));
+  clock.freeze();
+  pass(HOUR_MS);
+  assert.deepEqual(ran, []);
+  clock.resume();
+  pass(99);
+  assert.deepEqual(ran, []);
+  pass(1);
+  assert.deepEqual(ran, ["entry"]);
+});
+
+test("clock: what lies before the time that it is set to comes at once, and what lies behind in its time", (t) => {
+  const { clock, pass } = running(t);
+  const ran: string[] = [];
+  clock.schedule(clock.now() + HOUR_MS, "soon", () => void ran.push("soon"));
+  clock.schedule(clock.now() + 2 * HOUR_MS, "late", () => void ran.push("late"));
+  clock.set(clock.now() + HOUR_MS);
+  pass(1);
+  assert.deepEqual(ran, ["soon"]);
+});
+
+test("clock: advanced, a frozen one stands at the new time, and a running one runs on from there", async (t) => {
+  const { clock, pass } = running(t);
+  await clock.advance(HOUR_MS);
+  pass(10);
+  assert.equal(clock.now(), START + HOUR_MS + 10);
+  clock.freeze();
+  await clock.advance(HOUR_MS);
+  pass(10);
+  assert.equal(clock.now(), START + 2 * HOUR_MS + 10);
+});
+
+test("clock: while a running one is advanced, each entry is awaited before the next, whatever time passes meanwhile", async (t) => {
+  const { clock, pass } = running(t);
+  const ran: string[] = [];
+  clock.schedule(clock.now() + 100, "first", async () => {
+    pass(100);
+    await Promise.resolve();
+    ran.push("first");
+  });
+  clock.schedule(clock.now() + 100, "second", () => void ran.push("second"));
+  await clock.advance(100);
+  assert.deepEqual(ran, ["first", "second"]);
+});
+
+test("clock: what is due in two months waits, though a timer of Node's cannot be so long", async (t) => {
+  const clock = new AdjustableClock();
+  t.after(() => clock.close());
+  const warned = t.mock.method(process, "emitWarning", () => {});
+  clock.schedule(clock.now() + 60 * 24 * HOUR_MS, "late", () => assert.fail("two months have not passed"));
+  assert.equal(warned.mock.callCount(), 0);
+});
+
+test("clock: a date, or a time with its zone, needs no guessing", () => {
+  for (const text of ["2026-01-01", "2026-01-01T20:00Z", "2026-01-01T20:00:00.5+20:00", "2026-01-01T19:59:59-09:59"])
+    assert.ok(isDateTime(text), text);
+  for (const text of [
+    "2026-02-29",
+    "2026-01-01T24:00Z",
+    "2026-01-01T20:00",
+    "2026-01-01T20:60Z",
+    "2026-01-01T20:00+24:00",
+  ])
+    assert.ok(!isDateTime(text), text);
 });

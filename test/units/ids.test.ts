@@ -56,3 +56,15 @@ test("ids: a secret holds every byte drawn, a fraction is below one", () => {
   assert.equal(made(() => 0).ids.fraction(), 0);
   assert.equal(made(() => 255).ids.fraction(), 1 - 2 ** -24);
 });
+
+/** printf %s a | openssl dgst -sha256 gives the key K; head -c 8200 /dev/zero | openssl enc -aes-256-ctr -K $K -iv 0… */
+test("ids: seeded bytes are the key stream of AES-256-CTR, without a gap where more is drawn", () => {
+  const random = seededRandom("a");
+  const bytes = Buffer.from(Array.from({ length: 8_194 }, random));
+  for (const [at, hex] of [
+    [0, "3ea02d42"],
+    [4_094, "568f4518"],
+    [8_190, "6c53c623"],
+  ] as const)
+    assert.equal(bytes.toString("hex", at, at + 4), hex, `from ${at}`);
+});

@@ -1,6 +1,6 @@
 // kit/jwt against tokens that openssl made: what is exactly right is taken, everything else is not (RFC 7515, 8725).
 import assert from "node:assert/strict";
-import { createPrivateKey, createPublicKey } from "node:crypto";
+import { createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { test } from "node:test";
 import { type JwtFault, type JwtKey, signJwt, verifyJwt } from "../../src/kit/jwt.ts";
 import { EC_PRIVATE, EC_PUBLIC, RSA_PRIVATE, RSA_PUBLIC, TOKENS } from "./jwt-vectors.ts";
@@ -121,3 +121,24 @@ function filled(length: number): string {
   const size = (length / 4) * 3;
   return Buffer.from(JSON.stringify({ a: "x".repeat(size - 8) })).toString("base64url");
 }
+
+/** A token of these very texts, signed as ours are. */
+function signed(header: string, claims: string): string {
+  const input = [header, claims].map((text) => Buffer.from(text).toString("base64url")).join(".");
+  const key = { key: createPrivateKey(EC_PRIVATE), dsaEncoding: "ieee-p1363" } as const;
+  return `${input}.${sign("sha256", Buffer.from(input), key).toString("base64url")}`;
+}
+
+test("jwt: an exp beyond all numbers never ends, and is refused", () => {
+  const header = JSON.stringify({ typ: "at+jwt", alg: "ES256", kid: "ec" });
+  assert.ok("claims" in read(signed(header, JSON.stringify(CLAIMS))));
+  refused(signed(header, JSON.stringify(CLAIMS).replace(/"exp":\d+/, '"exp":1e999')), "foreign", "exp 1e999");
+});
+
+test("jwt: header and claims are objects, and nothing else", () => {
+  const header = JSON.stringify({ typ: "at+jwt", alg: "ES256", kid: "ec" });
+  for (const text of ["5", '"a"', "true", "null", "[]"]) {
+    refused(signed(text, JSON.stringify(CLAIMS)), "malformed", `a header ${text}`);
+    refused(signed(header, text), "malformed", `claims ${text}`);
+  }
+});
