@@ -136,7 +136,6 @@ class SortedRows {
     return found;
   }
 
-  /** Where the row stands, or would. */
   #placeOf(row: Row): { readonly at: number; readonly chunk: Row[]; readonly within: number } {
     const last = this.#chunks.length - 1;
     const isLast = this.#isBefore(this.#chunks[last]?.at(-1), row);

@@ -1,6 +1,157 @@
-// The memory store against the contract of the store port.
+// The memory store against the contract of the store port, and what the contract cannot see: lists against a plain model,
+// work that waits for something else, and hearers that throw. The JSON-file store is the same engine.
+import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
+import { collection, isStoreError, type Reader } from "../../src/domain/store.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { note, notes, write } from "./fixture.ts";
 
 storeContract(test, memoryStore);
+
+interface Row {
+  readonly id: string;
+  readonly list: string;
+  readonly rank: number;
+}
+
+const rows = collection<Row>()({
+  name: "rows",
+  indexes: { list: { by: ["list"] }, ranked: { by: ["list"], order: "rank" } },
+});
+
+/** Numbers that look random and are the same each time (a linear congruential generator). */
+function numbers(seed: number): (below: number) => number {
+  let last = seed;
+  return (below) => {
+    last = (Math.imul(last, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((last / 2 ** 32) * below);
+  };
+}
+
+for (const [what, { units, writes, ids, lists }] of Object.entries({
+  "in one long list": { units: 3, writes: 4000, ids: 3500, lists: 1 },
+  "in lists of a record or two": { units: 200, writes: 10, ids: 60, lists: 40 },
+})) {
+  test(`writes at random ${what} show in every page as in a plain list, kept or undone`, async () => {
+    const store = memoryStore();
+    await store.open([rows]);
+    const pick = numbers(7);
+    /** In creation order. */
+    let expected = new Map<string, Row>();
+    const same = async (from: Reader, records: ReadonlyMap<string, Row>, list: string) => {
+      const own = [...records.values()].filter((row) => row.list === list);
+      const ranked = own.toSorted((a, b) => a.rank - b.rank);
+      const [offset, limit] = [pick(own.length + 2), 25];
+      assert.deepEqual(await from.page(rows, "list", [list], { offset, limit }), own.slice(offset, offset + limit));
+      assert.deepEqual(
+        await from.page(rows, "ranked", [list], { offset, limit }),
+        ranked.slice(offset, offset + limit),
+      );
+      assert.equal(await from.count(rows, "ranked", [list]), own.length);
+    };
+    for (let unit = 0; unit < units; unit += 1) {
+      const now = new Map(expected);
+      const isUndone = unit % 3 === 1;
+      const work = store.transact(async (tx) => {
+        for (let n = 0; n < writes; n += 1) {
+          const row = { id: `${pick(ids)}`, list: `${pick(lists)}`, rank: 10 + pick(80) };
+          const isRemoval = pick(4) === 0;
+          if (isRemoval) now.delete(row.id);
+          else now.set(row.id, row);
+          await (isRemoval ? tx.remove(rows, row.id) : tx.put(rows, row));
+          if (n % (writes / 10) < 1) await same(tx, now, row.list);
+        }
+        if (isUndone) throw new Error("undone");
+      });
+      await work.catch((error) => assert.match(error.message, /^undone$/));
+      if (!isUndone) expected = now;
+      for (let list = 0; list < lists; list += 1) await same(store, expected, `${list}`);
+    }
+    assert.deepEqual((await store.snapshot()).collections.rows, [...expected.values()]);
+  });
+}
+
+async function opened() {
+  const store = memoryStore();
+  await store.open([notes]);
+  return store;
+}
+
+for (const [what, wait] of Object.entries({
+  "a timer": () => new Promise((resolve) => setTimeout(resolve, 60_000).unref()),
+  "the next turn": () => new Promise((resolve) => setImmediate(resolve)),
+  "an event that never comes": () => new Promise(() => undefined),
+  "what fails in the end": () => new Promise((_, reject) => setImmediate(() => reject(new Error("late")))),
+})) {
+  test(`a unit of work that waits for ${what} is given up, and those that wait for it go on`, async () => {
+    const store = await opened();
+    const waiting = store.transact(async (tx) => {
+      await tx.put(notes, note("never"));
+      await wait();
+      await tx.put(notes, note("later"));
+    });
+    const [next, read] = [write(store, note("next")), store.get(notes, "never")];
+    await assert.rejects(waiting, /may only await its own transaction; .* given up/);
+    await next;
+    assert.equal(await read, undefined);
+    // What the orphan does afterwards has no effect, and is nobody's unhandled rejection.
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await store.count(notes, "list", ["all"]), 1);
+  });
+}
+
+test("work that throws before it has promised anything is undone like any other", async () => {
+  const store = await opened();
+  const failing = (): Promise<void> => {
+    throw new Error("at once");
+  };
+  await assert.rejects(store.transact(failing), /at once/);
+  await write(store, note("a"));
+  assert.deepEqual(await store.get(notes, "a"), note("a"));
+});
+
+test("a unit of work may take many steps, as long as they are its own", async () => {
+  const store = await opened();
+  await store.transact(async (tx) => {
+    for (let n = 0; n < 5000; n += 1) await tx.put(notes, note(`${n}`));
+  });
+  assert.equal(await store.count(notes, "list", ["all"]), 5000);
+});
+
+test("a hearer that throws keeps nothing from the commit nor from the other hearers, and its error surfaces", async (t) => {
+  const store = await opened();
+  const heard: string[] = [];
+  // node:test counts an unhandled rejection as a failure of its own.
+  const [listeners] = [process.listeners("unhandledRejection")];
+  process.removeAllListeners("unhandledRejection");
+  t.after(() => {
+    for (const listener of listeners) process.on("unhandledRejection", listener);
+  });
+  const surfaced = once(process, "unhandledRejection");
+  store.hear("t", () => {
+    throw new Error("the hearer's own");
+  });
+  store.hear("t", (subject) => void heard.push(subject));
+  await store.transact(async (tx) => {
+    await tx.put(notes, note("a"));
+    tx.tell("t", "a");
+  });
+  assert.deepEqual([heard, (await store.get(notes, "a"))?.id], [["a"], "a"]);
+  assert.match(String((await surfaced)[0]), /the hearer's own/);
+});
+
+for (const [what, collections, says] of [
+  ["a collection that was not declared", { others: [] }, /no collection "others"/],
+  ["one id twice", { notes: [note("a", "x"), note("a", "y")] }, /a second record with the id "a" in notes/],
+  ["a unique key twice", { notes: [note("a", "x"), note("b", "x")] }, /a second record with the same text in notes/],
+] as const) {
+  test(`a restore of data with ${what} is refused, and what is there stays`, async () => {
+    const store = await opened();
+    await write(store, note("before"));
+    const refused = store.restore({ format: 1, collections });
+    await assert.rejects(refused, (error) => isStoreError(error, "StoreRefusal") && says.test(String(error)));
+    assert.equal((await store.get(notes, "before"))?.id, "before");
+  });
+}

@@ -52,3 +52,24 @@ test("log: as JSON each line is one object with what was sent, in printable char
 });
 
 test("log: off says nothing", () => assert.deepEqual(lines("off"), []));
+
+test("log: in a terminal the colour of a status tells its class", (t) => {
+  const { FORCE_COLOR } = process.env;
+  process.env.FORCE_COLOR = "1";
+  t.after(() => {
+    if (FORCE_COLOR === undefined) delete process.env.FORCE_COLOR;
+    else process.env.FORCE_COLOR = FORCE_COLOR;
+  });
+  const out: string[] = [];
+  const console = { out: (line: string) => void out.push(line), err: () => {} };
+  const log = logTo("pretty", new AdjustableClock(0), console);
+  const statuses = [
+    [399, 32],
+    [400, 33],
+    [499, 33],
+    [500, 31],
+  ] as const;
+  for (const [status] of statuses) log.request({ id: "req_1", method: "GET", path: "/", status, duration_ms: 1 });
+  for (const [at, [status, colour]] of statuses.entries())
+    assert.ok(out[at]?.includes(`\u001b[${colour}m${status}\u001b[39m`), out[at]);
+});

@@ -1,7 +1,7 @@
-// Forms with files (kit/form): fields as browsers send them, and what is no such form.
+// Forms (kit/form), with files and without: fields as browsers send them, and what is no such form.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { multipartFields } from "../../src/kit/form.ts";
+import { fieldsOf, formDecoded, multipartFields } from "../../src/kit/form.ts";
 
 const TYPE = "multipart/form-data; boundary=B";
 const part = (head: string, value: string) => `--B\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`;
@@ -39,4 +39,23 @@ test("multipart: no boundary, no name, no UTF-8", () => {
 test("multipart: what is cut off or empty holds nothing", () => {
   assert.deepEqual(values(""), {});
   assert.deepEqual(values('--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n1'), {});
+});
+
+test("form: names and values, of a repeated name the first, and none for an empty value", () => {
+  const { values, repeated } = fieldsOf("a=1&b=%C3%BC+x&a=2&c=&c=3");
+  assert.deepEqual(
+    [[...values], [...repeated]],
+    [
+      [
+        ["a", "1"],
+        ["b", "ü x"],
+      ],
+      ["a", "c"],
+    ],
+  );
+});
+
+test("form: one value is decoded as a form has it, or not at all", () => {
+  assert.equal(formDecoded("a+b%2Bc%C3%BC"), "a b+cü");
+  for (const text of ["%", "%zz", "%ff"]) assert.equal(formDecoded(text), undefined, text);
 });
