@@ -37,7 +37,8 @@ async function putEvent(
   const id = w.ids.next("evt_");
   const account = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name };
   const body = JSON.stringify({ id, type, created: w.at, data: { object }, account });
-  const event = { id, type, created: w.at, body, account_id, ...shown, request_id: w.cause };
+  const { listed_in, sample_of } = shown;
+  const event = { id, type, created: w.at, body, account_id, listed_in, sample_of, request_id: w.cause };
   await w.tx.put(events, event);
   w.tx.tell(TOPIC.event, id);
   w.tx.tell(TOPIC.events, account_id);

@@ -12,6 +12,8 @@ import type { Collection, Reader, Scalar, Store, Stored, Tx } from "./store.ts";
 const KEPT = decide("8.bounds").events;
 
 const STEP = 100;
+/** An account at its bound has something to sweep after each event, and to look for it costs as much for a hundred. */
+const GATHERED_TURNS = 50;
 /** How often it is looked for what expires, where nothing is known to. */
 const LOOK_AGAIN_MS = 3_600_000;
 
@@ -85,7 +87,7 @@ export class Forgetting {
     this.#arm(next, what);
   }
 
-  /** The account has new events. What is told within one turn of the event loop is one sweep. */
+  /** The account has new events. What is told within some turns of the event loop is one sweep. */
   notify(accountId: string): void {
     if (this.#told.size === 0) this.#parts.background.run(OLD_EVENTS, () => this.#sweepTold());
     this.#told.add(accountId);
@@ -103,7 +105,7 @@ export class Forgetting {
 
   async #sweepTold(): Promise<void> {
     const { store, onError } = this.#parts;
-    await new Promise(setImmediate);
+    for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
     for (const id of this.#told) {
       this.#told.delete(id);
       await sweep(store, id).catch((error: unknown) => onError(error, OLD_EVENTS));
@@ -115,19 +117,18 @@ const OLD_EVENTS = "forgetting old events";
 
 /** Removes what the account has past the number kept. */
 export async function sweep(store: Store, accountId: string): Promise<void> {
-  for (;;) {
-    const past = await surplus(store, accountId);
-    if (past.events.length + past.gone.length === 0) return;
-    await store.transact((tx) => drop(tx, accountId));
-  }
+  let dropped: number;
+  do dropped = await store.transact((tx) => drop(tx, accountId));
+  while (dropped >= STEP);
 }
 
 /** An event that still has something to send only leaves the list, and goes when that is settled. */
-async function drop(tx: Tx, accountId: string): Promise<void> {
+async function drop(tx: Tx, accountId: string): Promise<number> {
   const past = await surplus(tx, accountId);
   for (const event of past.events)
     if (!(await dropIfOver(tx, event))) await tx.put(events, { ...event, listed_in: null, sample_of: null });
   for (const { id } of past.gone) await tx.remove(goneDeployments, id);
+  return past.events.length + past.gone.length;
 }
 
 const CLICKS: readonly EventType[] = ["user.interaction"];

@@ -46,8 +46,8 @@ export function owned<R extends Stored & { readonly account_id: string }, I exte
   /** Changes the fields sent, whose values the schema has judged. */
   const change = (unit: Unit, caller: Caller, id: string, sent: Sent<R>, expect: Expect<R>) =>
     act<R>(unit, caller, id, expect, async (w, before) => {
+      if (!differs(before, sent)) return before;
       const asked = { ...before, ...sent };
-      if (isDeepStrictEqual(asked, before)) return before;
       const after = changing ? await changing(w, asked, before, caller) : asked;
       if (!(after instanceof Refusal)) await w.tx.put(from, after);
       return after;
@@ -65,6 +65,14 @@ export function owned<R extends Stored & { readonly account_id: string }, I exte
 }
 
 /** A record as it stands in an answer and in an event: without whose it is. */
-export const shownFields = <R extends { readonly account_id: string }>({ account_id: _, ...fields }: R) => fields;
+export const shownFields = <R extends { readonly account_id: string }>(record: R) => ({
+  ...record,
+  account_id: undefined,
+});
 
 type Sent<R> = { readonly [N in keyof R]?: unknown };
+
+function differs<R>(record: R, sent: Sent<R>): boolean {
+  for (const name in sent) if (!isDeepStrictEqual(record[name], sent[name])) return true;
+  return false;
+}

@@ -70,7 +70,7 @@ export class Router {
     const rate = limiter.count(caller.account.id, unfit ? 0 : 1);
     const answer = unfit ?? exceeded(rate) ?? (await this.#route(call, caller));
     const reply = answer instanceof Refusal ? problem(answer, call.id, services.links) : answer;
-    if (rate !== undefined) add(reply.headers, rateHeaders(limiter, rate));
+    if (rate !== undefined) addRate(reply.headers, limiter, rate);
     return reply;
   }
 
@@ -211,7 +211,7 @@ function exceeded(rate: Rate | undefined): Refusal | undefined {
 
 const RATE_HEADERS = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, template(text)] as const);
 
-function rateHeaders({ limit }: RateLimiter, { remaining, reset_s: reset }: Rate): Record<string, string> {
+function addRate(into: Reply["headers"], { limit }: RateLimiter, { remaining, reset_s: reset }: Rate): void {
   const values = { limit: String(limit), window: RATE_WINDOW_S, remaining, reset };
-  return Object.fromEntries(RATE_HEADERS.map(([name, text]) => [name, text(values)]));
+  for (const [name, text] of RATE_HEADERS) into[name] = text(values);
 }

@@ -16,8 +16,14 @@ export type Clock = Pick<AdjustableClock, "now" | "schedule">;
 
 export type Scheduled = ReturnType<Clock["schedule"]>;
 
+let latest = { at: Number.NaN, text: "" };
+
 /** ISO 8601 UTC with milliseconds, ending in Z: all have one length and compare as text in the order of time. */
-export const iso = (at: Instant): string => new Date(at).toISOString();
+export function iso(at: Instant): string {
+  // A busy server asks for each millisecond many times.
+  if (at !== latest.at) latest = { at, text: new Date(at).toISOString() };
+  return latest.text;
+}
 
 export const instant = (text: string): Instant => Date.parse(text);
 

@@ -21,6 +21,7 @@ const CHUNK_MAX = 1024;
 export class Index {
   readonly #by: readonly string[];
   readonly #order: string | undefined;
+  readonly #fields: readonly string[];
   /** Many indexes have mostly lists of one (the one deployment of an app): such a list is the row itself. */
   readonly #lists = new Map<Key | undefined, Row | SortedRows>();
   /** The text that a list is ordered by before creation; the same for all where no field is named. */
@@ -29,6 +30,7 @@ export class Index {
   constructor(by: readonly string[], order?: string) {
     this.#by = by;
     this.#order = order;
+    this.#fields = order === undefined ? by : [order, ...by];
   }
 
   /** Undefined where the record is left out. */
@@ -54,7 +56,7 @@ export class Index {
 
   /** Whether a row whose record is replaced has to leave its list and enter again. */
   isMoved(before: Fields, after: Fields): boolean {
-    return [this.#order ?? "", ...this.#by].some((field) => before[field] !== after[field]);
+    return this.#fields.some((field) => before[field] !== after[field]);
   }
 
   /** The first row of the list where the record is or would be. */
@@ -64,9 +66,9 @@ export class Index {
   }
 
   page(values: readonly Scalar[], offset: number, limit: number): readonly Fields[] {
-    const list = this.#lists.get(keyOf(values.length, (n) => values[n])) ?? [];
-    const rows = list instanceof SortedRows ? list.slice(offset, limit) : [list].flat().slice(offset, offset + limit);
-    return rows.map(({ record }) => record);
+    const list = this.#lists.get(keyOf(values.length, (n) => values[n]));
+    if (list instanceof SortedRows) return list.slice(offset, limit).map(({ record }) => record);
+    return list !== undefined && offset === 0 && limit > 0 ? [list.record] : [];
   }
 
   count(values: readonly Scalar[]): number {

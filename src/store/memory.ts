@@ -64,8 +64,6 @@ export class MemoryStore extends Reading implements port.Store {
   readonly #hearers = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
   #life: Opened | "new" | "closed" = "new";
   #closing: Promise<void> | undefined;
-  /** How many have a turn or wait for one. */
-  #inside = 0;
   #running: Run | undefined;
   #watching: NodeJS.Immediate | undefined;
   /** Ends a unit of work that still runs; when the turn of the event loop is over it should not, its tx answers at once. */
@@ -87,10 +85,10 @@ export class MemoryStore extends Reading implements port.Store {
     this.#life = { collections, tables, keeper };
   }
 
-  /** At once where nobody writes and all that was written there is durable. */
+  /** At once where nobody is writing and all that was written there is durable. */
   async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
     const table = named(this.#opened().tables, from.name);
-    if (this.#inside === 0 && table.commit?.isOpen !== true) return question(table);
+    if (this.#running?.hasWritten(table) !== true && table.commit?.isOpen !== true) return question(table);
     return this.transact((run) => run.ask(from, question));
   }
 
@@ -98,7 +96,7 @@ export class MemoryStore extends Reading implements port.Store {
     const opened = this.#opened();
     for (;;) {
       const run = new Run(opened);
-      const outcome = await this.#inTurn(() => {
+      const outcome = await this.#turns.run(() => {
         this.#running = run;
         this.#watching ??= setImmediate(this.#giveUp);
         return run.do(work);
@@ -138,7 +136,7 @@ export class MemoryStore extends Reading implements port.Store {
 
   async restore(data: port.StoreData): Promise<void> {
     const { collections, tables, keeper } = this.#opened();
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       const others = tablesOf(collections);
       const lists = Object.entries(structuredClone(data.collections));
       load(others, lists, (fault) => new StoreRefusal(`The data cannot be used: ${fault}`));
@@ -151,16 +149,8 @@ export class MemoryStore extends Reading implements port.Store {
   async close(): Promise<void> {
     const life = this.#life;
     this.#life = "closed";
-    if (typeof life !== "string") this.#closing = this.#inTurn(async () => life.keeper?.close());
+    if (typeof life !== "string") this.#closing = this.#turns.run(async () => life.keeper?.close());
     await this.#closing;
-  }
-
-  #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const leave = () => void this.#inside--;
-    this.#inside++;
-    const done = this.#turns.run(task);
-    done.then(leave, leave);
-    return done;
   }
 
   /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
@@ -192,6 +182,11 @@ class Run extends Reading implements port.Tx {
 
   async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
     return question(this.#table(from));
+  }
+
+  /** Whether something stands there that may yet be undone. */
+  hasWritten(there: Table): boolean {
+    return !this.isOver && this.changes.some(({ table }) => table === there);
   }
 
   async records(): Promise<Lists> {
