@@ -11,7 +11,7 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../domain/model.ts";
-import type { Made } from "../domain/outcomes.ts";
+import type { Made } from "../domain/deliveries.ts";
 import type { Store } from "../domain/store.ts";
 import { secretsOf } from "../domain/webhooks.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";

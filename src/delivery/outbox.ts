@@ -3,7 +3,7 @@
 // start, so a crash loses nothing and what was under way is sent again. It has one life: start, stop.
 import { cancelUnwanted, dueAt, isRetry, isWanted, succeeded } from "../domain/deliveries.ts";
 import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
-import { type Made, recordAttempt } from "../domain/outcomes.ts";
+import { type Made, recordAttempt } from "../domain/deliveries.ts";
 import { isStoreError } from "../domain/store.ts";
 import type { Instant, Scheduled } from "../kit/clock.ts";
 import { type AttemptParts, makeAttempt } from "./attempt.ts";

@@ -1,14 +1,26 @@
-// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; contract, parts 2, 3, 4). What is sent is kept as
-// it came and answered at once; processing makes rows of it afterwards: ready or failed, with the event data.processed in
-// the same commit. Faults of the data are an outcome that the data source tells, not an error of the server. Who has them
-// processed, and when, is the service's business.
+// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; contract, parts 2, 3, 4): rows of JSON that are
+// flat objects, or CSV as text. What can be kept is kept as it came and answered at once; processing makes rows of it
+// afterwards: ready or failed, with the event data.processed in the same commit. Faults of the data are an outcome that
+// the data source tells, not an error of the server. Who has them processed, and when, is the service's business.
 import { decide } from "../decisions.ts";
 import { CsvFault, parseCsv } from "../kit/csv.ts";
+import {
+  type Fault,
+  type Infer,
+  nullable,
+  type ObjectSchema,
+  object,
+  oneOf,
+  type Schema,
+  text,
+  trusted,
+  unfitText,
+  withDefault,
+} from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { type Row, type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
-import type { DataSourceDraft } from "./data-input.ts";
+import { COLUMNS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
-import { everyPage, type Page, pageOf } from "./lists.ts";
+import { everyPage, owned, type Page, pageOf, shownFields } from "./lists.ts";
 import {
   accounts,
   apps,
@@ -20,12 +32,98 @@ import {
   dataSources,
   TOPIC,
 } from "./model.ts";
-import { owned, shownFields } from "./owned.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
-import type { Unit, Work } from "./work.ts";
+import type { Seeded, Unit, Work } from "./work.ts";
 
-export { type DataSourceDraft, dataSourceDraft } from "./data-input.ts";
+/** A fault in one row is mostly a fault in all; the answer says how many more there are. */
+const FAULTS_LISTED = 20;
+
+const scalar = { type: ["string", "number", "boolean", "null"] };
+
+/** Rows are kept as they came, not copied: a copy could lose a member called __proto__. */
+const flatRows: Schema<readonly Row[]> = {
+  json: { type: "array", items: { type: "object", additionalProperties: scalar } },
+  check(value, path, faults) {
+    let found = 0;
+    for (const fault of faultsOf(value)) {
+      if (found < FAULTS_LISTED) faults.push({ ...fault, path: [...path, ...fault.path] });
+      found += 1;
+    }
+    const more = found - FAULTS_LISTED;
+    if (more > 0) faults.push({ path, detail: `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed` });
+    return trusted(value); // every row and value was looked at above
+  },
+};
+
+function* faultsOf(data: unknown): Generator<Fault> {
+  const rows: readonly unknown[] | undefined = Array.isArray(data) ? data : undefined;
+  if (rows === undefined) yield { path: [], detail: "must be an array of flat objects" };
+  for (const [at, row] of (rows ?? []).entries()) {
+    if (typeof row !== "object" || row === null || Array.isArray(row)) {
+      yield { path: [at], detail: "must be a flat object" };
+      continue;
+    }
+    const members = Object.entries(row);
+    if (members.length > COLUMNS_MAX) {
+      yield { path: [at], detail: `must have ${COLUMNS_MAX} members at most` };
+      continue;
+    }
+    for (const [name, value] of members) {
+      const unfitName = unfitText(name);
+      if (unfitName !== undefined) yield { path: [at], detail: `has a member whose name ${unfitName}` };
+      const unfit = unfitCell(value);
+      if (unfit !== undefined) yield { path: [at, name], detail: unfit };
+    }
+  }
+}
+
+function unfitCell(value: unknown): string | undefined {
+  if (typeof value === "string") return unfitText(value);
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : "must be a finite number";
+  return value === null || typeof value === "boolean" ? undefined : "must be a string, a number, true, false or null";
+}
+
+/** As long as the body may be; whether it is CSV is told by the processing. */
+const csvText: Schema<string> = {
+  json: { type: "string" },
+  check(value, path, faults) {
+    const unfit = typeof value === "string" ? unfitText(value) : "must be a string of CSV";
+    if (unfit !== undefined) faults.push({ path, detail: unfit });
+    return trusted(value);
+  },
+};
+
+const DATA: { readonly [T in DataSourceRecord["type"]]: Schema<string | readonly Row[]> } = {
+  json: flatRows,
+  csv: csvText,
+};
+const TYPES = decide("2.data-source-request");
+
+const draft = object({
+  name: text({ min: 1, max: decide("8.field-lengths").name }),
+  // Several apps may show the same data, so a data source can stand alone.
+  app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
+  type: oneOf(TYPES),
+  data: { json: {}, check: (value): string | readonly Row[] => trusted(value) },
+});
+export type DataSourceDraft = Infer<typeof draft>;
+
+/** The schema with `data` judged by `type`; where that is not known, they are not judged. */
+const judged = <D extends DataSourceDraft>({ members, check }: ObjectSchema<D>): ObjectSchema<D> => ({
+  members,
+  json: { oneOf: TYPES.map((type) => object({ ...members, type: oneOf([type]), data: DATA[type] }).json) },
+  check(value, path, faults) {
+    const given = check(value, path, faults);
+    // Of what has faults, members or all may be missing.
+    if (given?.data !== undefined) DATA[given.type]?.check(given.data, [...path, "data"], faults);
+    return given;
+  },
+});
+
+export const dataSourceDraft = judged(draft);
+/** A draft as it stands in a seed. */
+export const dataSourceSeed = (id: Schema<string | undefined>) => judged(object({ id, ...draft.members }));
 
 const [WAITING, READY, FAILED] = decide("3.data-processing");
 /** The outcomes that are told of. */
@@ -40,13 +138,12 @@ export const listDataSourcesOf = (reader: Reader, appId: string, span: Span): Pr
   pageOf(reader, dataSources, "app", [appId], span);
 
 export const createDataSource = (unit: Unit, caller: Caller, draft: DataSourceDraft) =>
-  unit.transact<DataSourceRecord>((w) => addDataSource(w, caller.account.id, draft));
+  unit.transact((w) => addDataSource(w, caller.account.id, draft));
 
 export async function addDataSource(
   w: Work,
   account_id: string,
-  { data, ...draft }: DataSourceDraft,
-  id = w.ids.next("ds_"),
+  { id = w.ids.next("ds_"), data, ...draft }: Seeded<DataSourceDraft>,
 ): Promise<DataSourceRecord | Refusal> {
   if (draft.app_id !== null && (await w.tx.get(apps, draft.app_id))?.account_id !== account_id)
     return invalidField("#/app_id", "must be the id of one of your apps, or null");
@@ -66,7 +163,7 @@ export async function unprocessed(reader: Reader): Promise<readonly string[]> {
 
 /** Processes the data source, once: where it is gone or no longer waiting, nothing happens. */
 export const processDataSource = (unit: Unit, id: string) =>
-  unit.transact<null>(async (w) => {
+  unit.transact(async (w) => {
     const source = await w.tx.get(dataSources, id);
     const content = await w.tx.get(dataContents, id);
     if (source?.status !== WAITING || content === undefined) return null;
@@ -98,8 +195,7 @@ export async function rowsPage(reader: Reader, caller: Caller, id: string, span:
   const source = await own.get(reader, caller, id);
   if (source instanceof Refusal) return source;
   const columns = source.columns ?? [];
-  const content = source.columns === null ? undefined : await reader.get(dataContents, id);
-  const rows = content?.rows ?? [];
+  const rows = (source.columns && (await reader.get(dataContents, id))?.rows) ?? [];
   const shown = rows.slice(span.offset, span.offset + span.limit);
   return { items: shown.map((cells) => rowObject(columns, cells)), total: rows.length, span };
 }

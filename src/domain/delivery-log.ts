@@ -5,12 +5,18 @@ import type { Caller } from "./access.ts";
 import { askedAgain, putDelivery, testDelivery } from "./deliveries.ts";
 import { recordSample } from "./events.ts";
 import { type Page, pageOf, spanParameters } from "./lists.ts";
-import { DELIVERY_STATUSES, type DeliveryRecord, type DeliveryStatus, deliveries, type EventType } from "./model.ts";
+import {
+  DELIVERY_STATUSES,
+  type DeliveryRecord,
+  type DeliveryStatus,
+  deliveries,
+  type EventType,
+  type WebhookRecord,
+} from "./model.ts";
 import { notFound, Refusal } from "./refusal.ts";
-import { sampleObject } from "./samples.ts";
 import type { Reader, Span } from "./store.ts";
 import { getWebhook } from "./webhooks.ts";
-import type { Unit } from "./work.ts";
+import type { Unit, Work } from "./work.ts";
 
 /** The query of GET /webhooks/{webhook_id}/deliveries. */
 export const deliveryQuery = object({ ...spanParameters, status: optional(oneOf(DELIVERY_STATUSES)) });
@@ -29,37 +35,38 @@ export async function listDeliveries(
     : pageOf(reader, deliveries, "webhook_status", [webhookId, status], span);
 }
 
-export async function getDelivery(
-  reader: Reader,
-  caller: Caller,
-  webhookId: string,
-  id: string,
-): Promise<DeliveryRecord | Refusal> {
+export async function getDelivery(reader: Reader, caller: Caller, webhookId: string, id: string) {
   const webhook = await getWebhook(reader, caller, webhookId);
-  if (webhook instanceof Refusal) return webhook;
+  return webhook instanceof Refusal ? webhook : deliveryOf(reader, webhook, id);
+}
+
+async function deliveryOf(reader: Reader, webhook: WebhookRecord, id: string): Promise<DeliveryRecord | Refusal> {
   const delivery = await reader.get(deliveries, id);
-  return delivery?.webhook_id === webhookId ? delivery : notFound("delivery");
+  return delivery?.webhook_id === webhook.id ? delivery : notFound("delivery");
 }
 
 /** Queues the delivery once more, ahead of what waits. What the schedule has in store for it stays beside that. */
 export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: string) =>
-  unit.transact<DeliveryRecord>(async (w) => {
-    const webhook = await getWebhook(w.tx, caller, webhookId);
-    if (webhook instanceof Refusal) return webhook;
-    const delivery = await getDelivery(w.tx, caller, webhookId, id);
-    if (delivery instanceof Refusal) return delivery;
-    const asked = askedAgain(delivery, webhook, w.at);
-    await putDelivery(w.tx, asked);
-    return asked;
+  queued(unit, caller, webhookId, async (w, webhook) => {
+    const delivery = await deliveryOf(w.tx, webhook, id);
+    return delivery instanceof Refusal ? delivery : askedAgain(delivery, webhook, w.at);
   });
 
 /** Queues a sample event of the type for this webhook alone. */
 export const sendTest = (unit: Unit, caller: Caller, webhookId: string, type: EventType) =>
-  unit.transact<DeliveryRecord>(async (w) => {
+  queued(unit, caller, webhookId, async (w, webhook) =>
+    testDelivery(w, webhook, await recordSample(w, caller.account, type)),
+  );
+
+const queued = (
+  unit: Unit,
+  caller: Caller,
+  webhookId: string,
+  made: (w: Work, webhook: WebhookRecord) => Promise<DeliveryRecord | Refusal>,
+) =>
+  unit.transact(async (w) => {
     const webhook = await getWebhook(w.tx, caller, webhookId);
-    if (webhook instanceof Refusal) return webhook;
-    const sample = await recordSample(w, caller.account, type, sampleObject(w, type));
-    const delivery = testDelivery(w, webhook, sample);
-    await putDelivery(w.tx, delivery);
+    const delivery = webhook instanceof Refusal ? webhook : await made(w, webhook);
+    if (!(delivery instanceof Refusal)) await putDelivery(w.tx, delivery);
     return delivery;
   });

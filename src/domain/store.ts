@@ -36,15 +36,11 @@ export interface IndexRule<R> {
 /** Declares a collection; the record type is given, the names of indexes and unique keys are inferred. */
 export const collection =
   <R extends Stored>() =>
-  <I extends string = never, U extends string = never>(rule: {
-    readonly name: string;
-    readonly indexes?: Readonly<Record<I, IndexRule<R>>>;
-    readonly unique?: Readonly<Record<U, readonly (keyof R & string)[]>>;
-  }): Collection<R, I, U> => ({
-    name: rule.name,
-    indexes: rule.indexes ?? Object.create(null),
-    unique: rule.unique ?? Object.create(null),
-  });
+  <I extends string = never, U extends string = never>(
+    name: string,
+    indexes: Collection<R, I, U>["indexes"] = Object.create(null),
+    unique: Collection<R, I, U>["unique"] = Object.create(null),
+  ): Collection<R, I, U> => ({ name, indexes, unique });
 
 /** A collection of any record type, as a store sees it. */
 export interface AnyCollection {

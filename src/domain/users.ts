@@ -3,12 +3,12 @@
 import { decide } from "../decisions.ts";
 import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
+import { owned } from "./lists.ts";
 import { SCOPES, scope, type UserRecord, users } from "./model.ts";
-import { owned } from "./owned.ts";
 import { Refusal, refuse } from "./refusal.ts";
 import { newSignIn } from "./sessions.ts";
 import type { Tx } from "./store.ts";
-import type { Unit, Work } from "./work.ts";
+import type { Seeded, Unit, Work } from "./work.ts";
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
 /** C0, DEL and C1: an address stands in the log and on the console. */
@@ -28,37 +28,30 @@ export const userDraft = object({
 });
 export const userChanges = changesOf(userDraft);
 
+type UserDraft = Seeded<Infer<typeof userDraft>>;
+
 /** The new user and the token of a sign-in link for them. */
 export interface NewUser {
   readonly record: UserRecord;
   readonly signInToken: string;
 }
 
-const emailKey = (email: string): string => email.toLowerCase();
-
-type UserDraft = Infer<typeof userDraft>;
-
-/** What lists and unique keys need. */
-const derived = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
-  email_key: emailKey(email),
-  is_admin: permissions.includes("admin"),
-});
-
 export const createUser = (unit: Unit, caller: Caller, draft: UserDraft) =>
-  unit.transact<NewUser>(async (w) => {
+  unit.transact(async (w): Promise<NewUser | Refusal> => {
     const record = await addUser(w, caller.account.id, draft);
     return record instanceof Refusal ? record : { record, signInToken: await newSignIn(w, record.id) };
   });
 
-export async function addUser(
-  w: Work,
-  account_id: string,
-  draft: UserDraft,
-  id = w.ids.next("usr_"),
-): Promise<UserRecord | Refusal> {
-  const taken = await emailTaken(w.tx, account_id, draft.email);
+/** What lists and unique keys need. */
+const derived = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
+  email_key: email.toLowerCase(),
+  is_admin: permissions.includes("admin"),
+});
+
+export async function addUser(w: Work, account_id: string, { id = w.ids.next("usr_"), ...draft }: UserDraft) {
+  const record: UserRecord = { id, ...draft, created_at: w.at, updated_at: w.at, account_id, ...derived(draft) };
+  const taken = await emailTaken(w.tx, record);
   if (taken) return taken;
-  const record = { id, ...draft, created_at: w.at, updated_at: w.at, account_id, ...derived(draft) };
   await w.tx.put(users, record);
   return record;
 }
@@ -68,17 +61,13 @@ export const { get: getUser, list: listUsers, change: changeUser, remove: remove
 
 async function changing(w: Work, after: UserRecord, before: UserRecord): Promise<UserRecord | Refusal> {
   const changed = { ...after, ...derived(after), updated_at: w.at };
-  const renamed = changed.email_key !== before.email_key;
-  return (
-    (renamed ? await emailTaken(w.tx, after.account_id, after.email) : undefined) ??
-    (changed.is_admin ? undefined : await lastAdmin(w.tx, before)) ??
-    changed
-  );
+  const taken = await emailTaken(w.tx, changed);
+  return taken ?? (changed.is_admin ? undefined : await lastAdmin(w.tx, before)) ?? changed;
 }
 
-async function emailTaken(tx: Tx, accountId: string, email: string): Promise<Refusal | undefined> {
-  const holder = await tx.find(users, "email", [accountId, emailKey(email)]);
-  return holder && refuse({ code: "email_taken", email });
+async function emailTaken(tx: Tx, { id, account_id, email, email_key }: UserRecord): Promise<Refusal | undefined> {
+  const holder = await tx.find(users, "email", [account_id, email_key]);
+  return holder && holder.id !== id ? refuse({ code: "email_taken", email }) : undefined;
 }
 
 async function lastAdmin(tx: Tx, user: UserRecord): Promise<Refusal | undefined> {

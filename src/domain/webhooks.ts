@@ -16,9 +16,9 @@ import {
 } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { leavingQueue } from "./deliveries.ts";
+import { owned } from "./lists.ts";
 import { EVENT_TYPES, eventType, type WebhookRecord, webhooks } from "./model.ts";
-import { owned } from "./owned.ts";
-import type { Unit, Work } from "./work.ts";
+import type { Seeded, Unit, Work } from "./work.ts";
 
 /** So long `webhook-signature` carries both secrets, so that a receiver can change over without a gap. */
 const ROTATION_MS = 24 * 3_600_000;
@@ -41,14 +41,12 @@ export type WebhookChanges = Infer<ReturnType<typeof webhookChanges>>;
 export const testRequest = object({ type: eventType });
 
 export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft) =>
-  unit.transact<WebhookRecord>((w) => addWebhook(w, caller.account.id, draft));
+  unit.transact((w) => addWebhook(w, caller.account.id, draft));
 
-/** `id` is given by a seed. */
 export async function addWebhook(
   w: Work,
   account_id: string,
-  { secret = w.ids.secret(), ...draft }: WebhookDraft,
-  id = w.ids.next("wh_"),
+  { id = w.ids.next("wh_"), secret = w.ids.secret(), ...draft }: Seeded<WebhookDraft>,
 ): Promise<WebhookRecord> {
   const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
   const webhook = { id, ...draft, ...untried, secret, created_at: w.at, updated_at: w.at, account_id };

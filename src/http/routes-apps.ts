@@ -2,7 +2,7 @@
 import { decide } from "../decisions.ts";
 import * as apps from "../domain/apps.ts";
 import * as deployments from "../domain/deployments.ts";
-import * as interactions from "../domain/interactions.ts";
+import * as interactions from "../domain/apps.ts";
 import { listQuery, spanParameters } from "../domain/lists.ts";
 import type { AppRecord } from "../domain/model.ts";
 import { flag, fromText, object, optional } from "../kit/schema.ts";

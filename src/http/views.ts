@@ -19,7 +19,7 @@ import {
   type UserRecord,
   type WebhookRecord,
 } from "../domain/model.ts";
-import { shownFields } from "../domain/owned.ts";
+import { shownFields } from "../domain/lists.ts";
 import { type JsonSchema, trusted } from "../kit/schema.ts";
 import type { View } from "./view.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judgeUrl } from "../../src/delivery/address-policy.ts";
 import { registered } from "../../src/domain/oauth/rules.ts";
-import { redirectUri } from "../../src/domain/oauth-clients.ts";
+import { redirectUri } from "../../src/domain/credentials.ts";
 import { isLoopbackHost } from "../../src/kit/loopback.ts";
 import { parse } from "../../src/kit/schema.ts";
 import { readSettings } from "../../src/options.ts";

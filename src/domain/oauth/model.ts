@@ -2,7 +2,7 @@
 // to clients, refresh tokens and browser sessions. Codes, refresh tokens and sessions are kept as SHA-256 only, and each
 // list that must be swept is ordered by the time at which its records may go.
 import type { Algorithm } from "../../kit/jwt.ts";
-import type { Scope } from "../model.ts";
+import { byExpiry, type Passing, type Scope } from "../model.ts";
 import { collection, type Stored } from "../store.ts";
 
 /** The id is the `kid`: the RFC 7638 thumbprint of the public key, so that it never stands for another key. */
@@ -14,11 +14,7 @@ export interface SigningKeyRecord extends Stored {
   readonly created_at: string;
   readonly all: "signing_keys";
 }
-export const signingKeys = collection<SigningKeyRecord>()({
-  name: "signing_keys",
-  indexes: { all: { by: ["all"] } },
-  unique: { alg: ["alg"] },
-});
+export const signingKeys = collection<SigningKeyRecord>()("signing_keys", { all: { by: ["all"] } }, { alg: ["alg"] });
 
 /** What the code of a grant is bound to. */
 export interface CodeTerms {
@@ -33,7 +29,7 @@ export interface CodeTerms {
  * What one user has allowed one client. Revoking removes the record: every token names its grant, so none outlives it.
  * The code stands inside, so that a second use is noticed for as long as there is something to revoke.
  */
-export interface GrantRecord extends Stored {
+export interface GrantRecord extends Passing<"grants"> {
   readonly account_id: string;
   readonly user_id: string;
   /** Null where the service itself signed the user in, without a client (contract, part 10: signIn). */
@@ -43,39 +39,25 @@ export interface GrantRecord extends Stored {
   /** SHA-256 of the code, hexadecimal. */
   readonly code_hash: string | null;
   readonly created_at: string;
-  /** When the last of its tokens is over. */
-  readonly expires_at: string;
-  readonly all: "grants";
 }
-export const grants = collection<GrantRecord>()({
-  name: "grants",
-  indexes: { expiry: { by: ["all"], order: "expires_at" } },
-  unique: { code: ["code_hash"] },
-});
+/** A grant expires with the last of its tokens. */
+export const grants = collection<GrantRecord>()("grants", byExpiry, { code: ["code_hash"] });
 
 /** The id is the SHA-256 of the token, hexadecimal. Used ones stay, so that a second use is noticed. */
-export interface RefreshTokenRecord extends Stored {
+interface RefreshTokenRecord extends Passing<"refresh_tokens"> {
   readonly grant_id: string;
   readonly issued_at: string;
-  readonly expires_at: string;
   readonly used: boolean;
   /** Later than `expires_at`, so that a client can be told that its token has expired. */
   readonly forget_at: string;
-  readonly all: "refresh_tokens";
 }
-export const refreshTokens = collection<RefreshTokenRecord>()({
-  name: "refresh_tokens",
-  indexes: { expiry: { by: ["all"], order: "forget_at" } },
+export const refreshTokens = collection<RefreshTokenRecord>()("refresh_tokens", {
+  expiry: { by: ["all"], order: "forget_at" },
 });
 
 /** A browser in which a user is signed in; the id is the SHA-256 of the cookie's secret, hexadecimal. */
-export interface SessionRecord extends Stored {
+interface SessionRecord extends Passing<"sessions"> {
   readonly user_id: string;
   readonly created_at: string;
-  readonly expires_at: string;
-  readonly all: "sessions";
 }
-export const sessions = collection<SessionRecord>()({
-  name: "sessions",
-  indexes: { expiry: { by: ["all"], order: "expires_at" } },
-});
+export const sessions = collection<SessionRecord>()("sessions", byExpiry);

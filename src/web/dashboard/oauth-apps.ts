@@ -6,7 +6,7 @@ import {
   listOAuthClients,
   oauthClientDraft,
   removeOAuthClient,
-} from "../../domain/oauth-clients.ts";
+} from "../../domain/credentials.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import { DASHBOARD } from "../addresses.ts";

@@ -2,10 +2,10 @@
 // point itself is read from the data again, so nobody can report one that is not there.
 import { type Caller, sha256 } from "../../domain/access.ts";
 import { getDataSource, rowsPage } from "../../domain/data-sources.ts";
-import { interact, interaction } from "../../domain/interactions.ts";
+import { interact, interaction } from "../../domain/apps.ts";
 import type { AccountRecord, DataSourceRecord, EventRecord } from "../../domain/model.ts";
 import { notFound, Refusal } from "../../domain/refusal.ts";
-import type { Site } from "../../domain/sites.ts";
+import type { Site } from "../../domain/deployments.ts";
 import type { Reader } from "../../domain/store.ts";
 import type { Unit } from "../../domain/work.ts";
 import { checked } from "../form.ts";
