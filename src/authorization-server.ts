@@ -2,8 +2,7 @@
 // composition root, beside service.ts, which starts and stops it.
 import type { TokenCheck } from "./domain/access.ts";
 import { type AccountRecord, type Scope, type UserRecord, users } from "./domain/model.ts";
-import { check } from "./domain/oauth/access-tokens.ts";
-import type { Context } from "./domain/oauth/context.ts";
+import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { OAuthError } from "./domain/oauth/rules.ts";
 import { SigningKeys } from "./domain/oauth/signing-keys.ts";
 import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
@@ -60,7 +59,7 @@ async function signIn(oauth: Context, account: AccountRecord, { scopes, userId }
   const user: UserRecord | undefined = userId === undefined ? admin : await oauth.store.get(users, userId);
   if (user?.account_id !== account.id)
     throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
-  const answer = await handOver(oauth, user, account, scopes);
+  const answer = await handOver(oauth, user, scopes);
   if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
   return answer;
 }

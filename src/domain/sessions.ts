@@ -6,7 +6,7 @@ import { sha256 } from "./access.ts";
 import { type AccountRecord, accounts, signIns, type UserRecord, users } from "./model.ts";
 import { sessions } from "./oauth/model.ts";
 import type { Reader, Store } from "./store.ts";
-import type { UnitParts, Work } from "./work.ts";
+import { Unit, type UnitParts, type Work } from "./work.ts";
 
 const { link_min, session_h } = decide("5.sign-in-link");
 const LINK_MS = link_min * 60_000;
@@ -38,9 +38,8 @@ export async function sessionOf(reader: Reader, secret: string, now: number): Pr
  * Uses up the token of a sign-in link and ends the session that this browser had. Answers the new session's secret;
  * undefined where the link does not work.
  */
-export function signInWith({ store, clock, ids }: UnitParts, token: string, before: string) {
-  return store.transact(async (tx) => {
-    const now = clock.now();
+export const signInWith = (parts: UnitParts, token: string, before: string) =>
+  new Unit(parts).transact(async ({ tx, now, at, ids }) => {
     const link = await tx.get(signIns, sha256(token));
     if (link === undefined) return undefined;
     await tx.remove(signIns, link.id);
@@ -48,11 +47,10 @@ export function signInWith({ store, clock, ids }: UnitParts, token: string, befo
     if (now >= instant(link.expires_at) || (await tx.get(users, user_id)) === undefined) return undefined;
     await tx.remove(sessions, sha256(before));
     const secret = ids.secret();
-    const times = { created_at: iso(now), expires_at: iso(now + SESSION_MS) };
+    const times = { created_at: at, expires_at: iso(now + SESSION_MS) };
     await tx.put(sessions, { id: sha256(secret), user_id, ...times, all: "sessions" });
     return secret;
   });
-}
 
 export const signOut = (store: Store, secret: string): Promise<void> =>
   store.transact((tx) => tx.remove(sessions, sha256(secret)));

@@ -1,9 +1,9 @@
 // The authorization server's endpoints for programs (spec part 5; contract part 5): token, revoke, introspect, the keys and
 // the two metadata documents. What users see of it, authorize and consent, are pages and live in web/. Errors are those of
 // RFC 6749 5.2, never problem details, and nothing here may be cached that carries a token.
-import type { Context } from "../domain/oauth/context.ts";
+import type { Context } from "../domain/oauth/access-tokens.ts";
+import * as status from "../domain/oauth/access-tokens.ts";
 import { authenticated, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
-import * as status from "../domain/oauth/token-status.ts";
 import * as tokens from "../domain/oauth/tokens.ts";
 import { isStoreError } from "../domain/store.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";

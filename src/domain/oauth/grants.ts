@@ -14,13 +14,6 @@ const CODE_MS = 60_000;
 /** A client that comes too late learns that it was late. */
 const CODE_REMEMBERED_MS = 10 * 60_000;
 const REFRESH_MS = decide("5.token-lifetimes").refresh_d * 86_400_000;
-/** As long again, so that its client hears expired and not unknown. */
-const REMEMBERED_MS = REFRESH_MS;
-/** Lets people and secret scanners recognise a refresh token; 256 random bits follow. */
-const REFRESH_PREFIX = "ahr_";
-
-/** What the writing of one transaction may use. */
-export type Writing = Pick<Work, "tx" | "now" | "ids">;
 
 /** A grant whose client, user and account are all there. */
 export interface Standing extends SignedIn {
@@ -37,12 +30,11 @@ export async function standingGrant(reader: Reader, id: string): Promise<Standin
   return holder ? { grant, ...holder } : "The user was deleted, so the access of this application has been revoked.";
 }
 
-export type NewGrant = Pick<GrantRecord, "account_id" | "user_id" | "client_id" | "scopes">;
+type NewGrant = Pick<GrantRecord, "account_id" | "user_id" | "client_id" | "scopes">;
 
 /** A grant, which ends with the last of its tokens: it has none yet. */
-export async function openGrant(w: Writing, terms: NewGrant, code: Partial<GrantRecord> = {}): Promise<GrantRecord> {
-  const at = iso(w.now);
-  const empty = { code: null, code_hash: null, created_at: at, expires_at: at, all: "grants" } as const;
+export async function openGrant(w: Work, terms: NewGrant, code: Partial<GrantRecord> = {}): Promise<GrantRecord> {
+  const empty = { code: null, code_hash: null, created_at: w.at, expires_at: w.at, all: "grants" } as const;
   const grant: GrantRecord = { id: w.ids.next("gra_"), ...terms, ...empty, ...code };
   await w.tx.put(grants, grant);
   return grant;
@@ -50,7 +42,7 @@ export async function openGrant(w: Writing, terms: NewGrant, code: Partial<Grant
 
 /** A grant that waits for its code to be exchanged; answers the code. */
 export async function openGrantWithCode(
-  w: Writing,
+  w: Work,
   terms: NewGrant,
   bound: Pick<CodeTerms, "redirect_uri" | "challenge">,
 ): Promise<string> {
@@ -63,19 +55,13 @@ export async function openGrantWithCode(
   return code;
 }
 
-/** A new refresh token; the grant lasts as long as it does. Answers the token. */
-export async function addRefreshToken(w: Writing, grant: GrantRecord): Promise<string> {
-  const token = `${REFRESH_PREFIX}${w.ids.secret()}`;
+/** A new refresh token, which its beginning lets people and scanners recognise; the grant lasts as long as it does. */
+export async function addRefreshToken(w: Work, grant: GrantRecord): Promise<string> {
+  const token = `ahr_${w.ids.secret()}`;
   const expires_at = iso(w.now + REFRESH_MS);
-  await w.tx.put(refreshTokens, {
-    id: sha256(token),
-    grant_id: grant.id,
-    issued_at: iso(w.now),
-    expires_at,
-    used: false,
-    forget_at: iso(w.now + REFRESH_MS + REMEMBERED_MS),
-    all: "refresh_tokens",
-  });
+  const forget_at = iso(w.now + 2 * REFRESH_MS); // as long again, so that its client hears expired and not unknown
+  const of = { id: sha256(token), grant_id: grant.id, used: false, all: "refresh_tokens" } as const;
+  await w.tx.put(refreshTokens, { ...of, issued_at: w.at, expires_at, forget_at });
   await w.tx.put(grants, { ...grant, expires_at });
   return token;
 }

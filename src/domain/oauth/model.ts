@@ -12,9 +12,8 @@ export interface SigningKeyRecord extends Stored {
   readonly private_key: string;
   readonly public_jwk: { readonly [member: string]: string };
   readonly created_at: string;
-  readonly all: "signing_keys";
 }
-export const signingKeys = collection<SigningKeyRecord>()("signing_keys", { all: { by: ["all"] } }, { alg: ["alg"] });
+export const signingKeys = collection<SigningKeyRecord>()("signing_keys", {}, { alg: ["alg"] });
 
 /** What the code of a grant is bound to. */
 export interface CodeTerms {

@@ -8,7 +8,7 @@ import { type OAuthClientRecord, oauthClients, SCOPES, type Scope } from "../mod
 import type { Reader } from "../store.ts";
 
 /** The errors of RFC 6749 4.1.2.1 and 5.2. */
-export type ErrorCode =
+type ErrorCode =
   | "invalid_request"
   | "invalid_client"
   | "invalid_grant"

@@ -3,7 +3,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, hash, type JsonWebKey, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 import { type Clock, iso } from "../../kit/clock.ts";
-import type { Algorithm, JwtKey } from "../../kit/jwt.ts";
+import { ALGORITHMS, type Algorithm, type JwtKey } from "../../kit/jwt.ts";
 import type { Store } from "../store.ts";
 import { type SigningKeyRecord, signingKeys } from "./model.ts";
 
@@ -11,16 +11,17 @@ import { type SigningKeyRecord, signingKeys } from "./model.ts";
 export const TOKEN_ALGORITHM: Algorithm = "ES256";
 
 const RSA_BITS = 2_048;
-/** There is one key an algorithm, so this is more than there can be. */
-const KEYS_MAX = 16;
 
 const makeKeyPair = promisify(generateKeyPair);
+
+type KeyPair = { readonly private: KeyObject; readonly public: KeyObject };
 
 export class SigningKeys {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #alg: Algorithm;
-  readonly #read = new Map<string, { readonly private: KeyObject; readonly public: KeyObject }>();
+  /** By PEM: to read it costs as much as a signature. */
+  readonly #pairs = new Map<string, KeyPair>();
   /** The making that is under way: an RSA key costs 100 ms of processor, and 50 first requests need one. */
   #making: Promise<SigningKeyRecord> | undefined;
 
@@ -33,13 +34,13 @@ export class SigningKeys {
   /** The key that new tokens are signed with. */
   async signing(): Promise<JwtKey> {
     const { id: kid, alg, private_key } = await this.#current();
-    return { kid, alg, key: this.#keysIn(private_key).private };
+    return { kid, alg, key: this.#pairIn(private_key).private };
   }
 
   /** Every key whose tokens are taken, by kid. */
   async checking(): Promise<ReadonlyMap<string, JwtKey>> {
     const kept = await this.#kept();
-    return new Map(kept.map(({ id, alg, private_key: pem }) => [id, { kid: id, alg, key: this.#keysIn(pem).public }]));
+    return new Map(kept.map(({ id, alg, private_key: pem }) => [id, { kid: id, alg, key: this.#pairIn(pem).public }]));
   }
 
   /** The public keys as RFC 7517 has them; there is always one, since clients fetch them before the first token. */
@@ -48,15 +49,15 @@ export class SigningKeys {
     return (await this.#kept()).map(({ id, alg, public_jwk }) => ({ ...public_jwk, kid: id, alg, use: "sig" }));
   }
 
-  /** Reading PEM costs as much as a signature, so each key is read once. */
-  #keysIn(pem: string) {
-    const keys = this.#read.get(pem) ?? { private: createPrivateKey(pem), public: createPublicKey(pem) };
-    this.#read.set(pem, keys);
-    return keys;
+  #pairIn(pem: string): KeyPair {
+    const pair = this.#pairs.get(pem) ?? { private: createPrivateKey(pem), public: createPublicKey(pem) };
+    this.#pairs.set(pem, pair);
+    return pair;
   }
 
-  #kept(): Promise<readonly SigningKeyRecord[]> {
-    return this.#store.page(signingKeys, "all", ["signing_keys"], { offset: 0, limit: KEYS_MAX });
+  async #kept(): Promise<readonly SigningKeyRecord[]> {
+    const kept = await Promise.all(ALGORITHMS.map((alg) => this.#store.find(signingKeys, "alg", [alg])));
+    return kept.filter((key) => key !== undefined);
   }
 
   async #current(): Promise<SigningKeyRecord> {
@@ -86,8 +87,8 @@ async function newRecord(alg: Algorithm, created_at: string): Promise<SigningKey
       : await makeKeyPair("rsa", { modulusLength: RSA_BITS });
   const public_jwk = publicMembers(publicKey);
   const private_key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  const thumbprint = hash("sha256", JSON.stringify(public_jwk), "base64url");
-  return { id: thumbprint, alg, private_key, public_jwk, created_at, all: "signing_keys" };
+  const id = hash("sha256", JSON.stringify(public_jwk), "base64url");
+  return { id, alg, private_key, public_jwk, created_at };
 }
 
 /** The members that RFC 7638 hashes, in the order in which it hashes them. */
