@@ -24,9 +24,9 @@ export interface Page<R> {
   readonly span: Span;
 }
 
-export async function pageOf<R extends Stored, I extends string, U extends string>(
+export async function pageOf<R extends Stored, I extends string>(
   reader: Reader,
-  from: Collection<R, I, U>,
+  from: Collection<R, I>,
   index: I,
   values: readonly Scalar[],
   span: Span,
@@ -55,8 +55,8 @@ interface Consequences<R> {
 }
 
 /** `name` is what people call one of them. */
-export function owned<R extends Stored & { readonly account_id: string }, I extends string, U extends string>(
-  from: Collection<R, I | "account", U>,
+export function owned<R extends Stored & { readonly account_id: string }>(
+  from: Collection<R, "account">,
   name: string,
   { changing, removing }: Consequences<R> = {},
 ) {

@@ -56,24 +56,21 @@ export interface Span {
 
 /** Every read costs what it answers, wherever in the list it lies and however much is stored. */
 export interface Reader {
-  get<R extends Stored, I extends string, U extends string>(
-    from: Collection<R, I, U>,
-    id: string,
-  ): Promise<R | undefined>;
+  get<R extends Stored>(from: Collection<R>, id: string): Promise<R | undefined>;
   /** The record whose unique key has these values, in the order of the key's fields. */
-  find<R extends Stored, I extends string, U extends string>(
-    from: Collection<R, I, U>,
+  find<R extends Stored, U extends string>(
+    from: Collection<R, string, U>,
     unique: U,
     values: readonly Scalar[],
   ): Promise<R | undefined>;
-  page<R extends Stored, I extends string, U extends string>(
-    from: Collection<R, I, U>,
+  page<R extends Stored, I extends string>(
+    from: Collection<R, I>,
     index: I,
     values: readonly Scalar[],
     span: Span,
   ): Promise<readonly R[]>;
-  count<R extends Stored, I extends string, U extends string>(
-    from: Collection<R, I, U>,
+  count<R extends Stored, I extends string>(
+    from: Collection<R, I>,
     index: I,
     values: readonly Scalar[],
   ): Promise<number>;
@@ -81,8 +78,8 @@ export interface Reader {
 
 export interface Tx extends Reader {
   /** Creates the record or replaces the one with its id. A replaced record keeps its place in creation order. */
-  put<R extends Stored, I extends string, U extends string>(into: Collection<R, I, U>, record: R): Promise<void>;
-  remove<R extends Stored, I extends string, U extends string>(from: Collection<R, I, U>, id: string): Promise<void>;
+  put<R extends Stored>(into: Collection<R>, record: R): Promise<void>;
+  remove<R extends Stored>(from: Collection<R>, id: string): Promise<void>;
   /** Once this unit of work is durable, whoever hears the topic is told the subject; once, however often it is said. */
   tell(topic: string, subject: string): void;
 }

@@ -14,6 +14,8 @@ const CODE_MS = 60_000;
 /** A client that comes too late learns that it was late. */
 const CODE_REMEMBERED_MS = 10 * 60_000;
 const REFRESH_MS = decide("5.token-lifetimes").refresh_d * 86_400_000;
+/** As long again, so that its client hears expired and not unknown. */
+export const REFRESH_REMEMBERED_MS = REFRESH_MS;
 
 /** A grant whose client, user and account are all there. */
 export interface Standing extends SignedIn {
@@ -58,10 +60,14 @@ export async function openGrantWithCode(
 /** A new refresh token, which its beginning lets people and scanners recognise; the grant lasts as long as it does. */
 export async function addRefreshToken(w: Work, grant: GrantRecord): Promise<string> {
   const token = `ahr_${w.ids.secret()}`;
-  const expires_at = iso(w.now + REFRESH_MS);
-  const forget_at = iso(w.now + 2 * REFRESH_MS); // as long again, so that its client hears expired and not unknown
-  const of = { id: sha256(token), grant_id: grant.id, used: false, all: "refresh_tokens" } as const;
-  await w.tx.put(refreshTokens, { ...of, issued_at: w.at, expires_at, forget_at });
-  await w.tx.put(grants, { ...grant, expires_at });
+  const times = { issued_at: w.at, expires_at: iso(w.now + REFRESH_MS) };
+  await w.tx.put(refreshTokens, {
+    id: sha256(token),
+    grant_id: grant.id,
+    ...times,
+    used: false,
+    all: "refresh_tokens",
+  });
+  await w.tx.put(grants, { ...grant, expires_at: times.expires_at });
   return token;
 }

@@ -47,12 +47,8 @@ interface RefreshTokenRecord extends Passing<"refresh_tokens"> {
   readonly grant_id: string;
   readonly issued_at: string;
   readonly used: boolean;
-  /** Later than `expires_at`, so that a client can be told that its token has expired. */
-  readonly forget_at: string;
 }
-export const refreshTokens = collection<RefreshTokenRecord>()("refresh_tokens", {
-  expiry: { by: ["all"], order: "forget_at" },
-});
+export const refreshTokens = collection<RefreshTokenRecord>()("refresh_tokens", byExpiry);
 
 /** A browser in which a user is signed in; the id is the SHA-256 of the cookie's secret, hexadecimal. */
 interface SessionRecord extends Passing<"sessions"> {
