@@ -4,7 +4,7 @@ import type { TokenCheck } from "./domain/access.ts";
 import { type AccountRecord, type Scope, type UserRecord, users } from "./domain/model.ts";
 import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { OAuthError } from "./domain/oauth/rules.ts";
-import { SigningKeys } from "./domain/oauth/signing-keys.ts";
+import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { Door } from "./http/front.ts";
@@ -39,7 +39,7 @@ export interface AuthorizationServer {
 /** Everything is built once the public address is known, because every token and every metadata document names it. */
 export function authorizationServer({ unit, links, alg, announce }: AuthorizationServerParts): AuthorizationServer {
   const { store, clock, ids } = unit;
-  const keys = new SigningKeys(store, clock, alg);
+  const keys = signingKeysIn(store, clock, alg);
   const oauth = { store, clock, ids, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
   const visits = new Visits({ store, clock, ids, authUrl: links.authUrl });
   const signInLink = (token: string) => links.signIn(token);

@@ -5,7 +5,7 @@ import { addApiKey } from "./domain/credentials.ts";
 import { type AccountRecord, accounts, users } from "./domain/model.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, type Seed, seedSchema } from "./domain/seed.ts";
-import { newSignIn } from "./domain/sessions.ts";
+import { newSignIn } from "./domain/users.ts";
 import type { webhookDraft } from "./domain/webhooks.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";
 import type { Log } from "./kit/log.ts";

@@ -18,8 +18,8 @@ import {
   goneDeployments,
 } from "./model.ts";
 import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
-import type { SignedIn } from "./sessions.ts";
 import type { Reader, Span } from "./store.ts";
+import type { SignedIn } from "./users.ts";
 import type { Unit, Work } from "./work.ts";
 
 const HOST_LENGTH_MAX = 253;

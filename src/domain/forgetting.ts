@@ -5,9 +5,17 @@ import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
 import { type Clock, type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { dropIfOver } from "./deliveries.ts";
-import { EVENT_TYPES, type EventType, events, goneDeployments, idempotency, type Passing, signIns } from "./model.ts";
-import { REFRESH_REMEMBERED_MS } from "./oauth/grants.ts";
-import { grants, refreshTokens, sessions } from "./oauth/model.ts";
+import {
+  EVENT_TYPES,
+  type EventType,
+  events,
+  goneDeployments,
+  idempotency,
+  type Passing,
+  sessions,
+  signIns,
+} from "./model.ts";
+import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
 import type { Collection, Reader, Scalar, Store, Stored, Tx } from "./store.ts";
 
 const KEPT = decide("8.bounds").events;

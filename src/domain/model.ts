@@ -158,6 +158,13 @@ export const signIns = collection<Passing<"sign_ins"> & { readonly user_id: stri
   user: { by: ["user_id"] },
 });
 
+/** A browser in which a user is signed in; the id is the SHA-256 of the cookie's secret, hexadecimal. */
+interface SessionRecord extends Passing<"sessions"> {
+  readonly user_id: string;
+  readonly created_at: string;
+}
+export const sessions = collection<SessionRecord>()("sessions", byExpiry);
+
 export interface WebhookRecord extends Changeable {
   readonly url: string;
   readonly events: readonly EventType[];

@@ -9,10 +9,9 @@ import { type Caller, sha256 } from "../access.ts";
 import type { OAuthClientRecord, Scope } from "../model.ts";
 import { Refusal, refuse } from "../refusal.ts";
 import type { UnitParts } from "../work.ts";
-import { type Standing, standingGrant } from "./grants.ts";
-import { type GrantRecord, grants, refreshTokens, signingKeys } from "./model.ts";
+import { type GrantRecord, grants, refreshTokens, type Standing, standingGrant } from "./grants.ts";
 import { cut, invalidClient, invalidGrant, type OAuthError, scopesIn } from "./rules.ts";
-import type { SigningKeys } from "./signing-keys.ts";
+import { type SigningKeys, signingKeys } from "./signing-keys.ts";
 
 /** What the authorization server works with: handed to each of its functions, made once the public address is known. */
 export interface Context extends UnitParts {

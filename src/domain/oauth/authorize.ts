@@ -2,8 +2,8 @@
 // denied by the user. Nothing goes back to an address that the client has not registered: such a request ends on a page.
 import type { Fields } from "../../kit/form.ts";
 import { type OAuthClientRecord, oauthClients, type Scope } from "../model.ts";
-import type { SignedIn } from "../sessions.ts";
 import type { Reader } from "../store.ts";
+import type { SignedIn } from "../users.ts";
 import { Unit } from "../work.ts";
 import type { Context } from "./access-tokens.ts";
 import { openGrantWithCode } from "./grants.ts";

@@ -1,13 +1,13 @@
 // Grants: what a user has allowed a client (spec part 5; contract part 5). Everything that a token opens hangs on its
 // grant, client, user and account, which are looked up at each use: whatever ends one of them ends the token at once.
+// Codes and refresh tokens are kept as SHA-256 only.
 import { decide } from "../../decisions.ts";
 import { iso } from "../../kit/clock.ts";
 import { sha256 } from "../access.ts";
-import { oauthClients } from "../model.ts";
-import { type SignedIn, userIn } from "../sessions.ts";
-import type { Reader } from "../store.ts";
+import { byExpiry, oauthClients, type Passing, type Scope } from "../model.ts";
+import { collection, type Reader } from "../store.ts";
+import { type SignedIn, userIn } from "../users.ts";
 import type { Work } from "../work.ts";
-import { type CodeTerms, type GrantRecord, grants, refreshTokens } from "./model.ts";
 
 /** A client exchanges its code at once: a minute gives a thief less than the ten of RFC 6749. */
 const CODE_MS = 60_000;
@@ -16,6 +16,41 @@ const CODE_REMEMBERED_MS = 10 * 60_000;
 const REFRESH_MS = decide("5.token-lifetimes").refresh_d * 86_400_000;
 /** As long again, so that its client hears expired and not unknown. */
 export const REFRESH_REMEMBERED_MS = REFRESH_MS;
+
+/** What the code of a grant is bound to. */
+interface CodeTerms {
+  readonly redirect_uri: string;
+  /** The S256 challenge of RFC 7636, or null. */
+  readonly challenge: string | null;
+  readonly expires_at: string;
+  readonly used: boolean;
+}
+
+/**
+ * What one user has allowed one client. Revoking removes the record: every token names its grant, so none outlives it.
+ * The code stands inside, so that a second use is noticed for as long as there is something to revoke.
+ */
+export interface GrantRecord extends Passing<"grants"> {
+  readonly account_id: string;
+  readonly user_id: string;
+  /** Null where the service itself signed the user in, without a client (contract, part 10: signIn). */
+  readonly client_id: string | null;
+  readonly scopes: readonly Scope[];
+  readonly code: CodeTerms | null;
+  /** SHA-256 of the code, hexadecimal. */
+  readonly code_hash: string | null;
+  readonly created_at: string;
+}
+/** A grant expires with the last of its tokens. */
+export const grants = collection<GrantRecord>()("grants", byExpiry, { code: ["code_hash"] });
+
+/** The id is the SHA-256 of the token, hexadecimal. Used ones stay, so that a second use is noticed. */
+interface RefreshTokenRecord extends Passing<"refresh_tokens"> {
+  readonly grant_id: string;
+  readonly issued_at: string;
+  readonly used: boolean;
+}
+export const refreshTokens = collection<RefreshTokenRecord>()("refresh_tokens", byExpiry);
 
 /** A grant whose client, user and account are all there. */
 export interface Standing extends SignedIn {

@@ -4,8 +4,7 @@ import { createPrivateKey, createPublicKey, generateKeyPair, hash, type JsonWebK
 import { promisify } from "node:util";
 import { type Clock, iso } from "../../kit/clock.ts";
 import { ALGORITHMS, type Algorithm, type JwtKey } from "../../kit/jwt.ts";
-import type { Store } from "../store.ts";
-import { type SigningKeyRecord, signingKeys } from "./model.ts";
+import { collection, type Store, type Stored } from "../store.ts";
 
 /** Small signatures and a key that is made in no time; RS256 by flag, for clients that know nothing else. */
 export const TOKEN_ALGORITHM: Algorithm = "ES256";
@@ -14,70 +13,73 @@ const RSA_BITS = 2_048;
 
 const makeKeyPair = promisify(generateKeyPair);
 
-type KeyPair = { readonly private: KeyObject; readonly public: KeyObject };
+/** The id is the `kid`: the RFC 7638 thumbprint of the public key, so that it never stands for another key. */
+interface SigningKeyRecord extends Stored {
+  readonly alg: Algorithm;
+  /** PKCS 8, PEM. */
+  readonly private_key: string;
+  readonly public_jwk: { readonly [member: string]: string };
+  readonly created_at: string;
+}
+export const signingKeys = collection<SigningKeyRecord>()("signing_keys", {}, { alg: ["alg"] });
 
-export class SigningKeys {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #alg: Algorithm;
+export type SigningKeys = ReturnType<typeof signingKeysIn>;
+
+export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
   /** By PEM: to read it costs as much as a signature. */
-  readonly #pairs = new Map<string, KeyPair>();
+  const pairs = new Map<string, { readonly private: KeyObject; readonly public: KeyObject }>();
   /** The making that is under way: an RSA key costs 100 ms of processor, and 50 first requests need one. */
-  #making: Promise<SigningKeyRecord> | undefined;
+  let making: Promise<SigningKeyRecord> | undefined;
 
-  constructor(store: Store, clock: Clock, alg: Algorithm) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#alg = alg;
-  }
-
-  /** The key that new tokens are signed with. */
-  async signing(): Promise<JwtKey> {
-    const { id: kid, alg, private_key } = await this.#current();
-    return { kid, alg, key: this.#pairIn(private_key).private };
-  }
-
-  /** Every key whose tokens are taken, by kid. */
-  async checking(): Promise<ReadonlyMap<string, JwtKey>> {
-    const kept = await this.#kept();
-    return new Map(kept.map(({ id, alg, private_key: pem }) => [id, { kid: id, alg, key: this.#pairIn(pem).public }]));
-  }
-
-  /** The public keys as RFC 7517 has them; there is always one, since clients fetch them before the first token. */
-  async published(): Promise<readonly { readonly [member: string]: string }[]> {
-    await this.#current();
-    return (await this.#kept()).map(({ id, alg, public_jwk }) => ({ ...public_jwk, kid: id, alg, use: "sig" }));
-  }
-
-  #pairIn(pem: string): KeyPair {
-    const pair = this.#pairs.get(pem) ?? { private: createPrivateKey(pem), public: createPublicKey(pem) };
-    this.#pairs.set(pem, pair);
+  function pairIn(pem: string) {
+    const pair = pairs.get(pem) ?? { private: createPrivateKey(pem), public: createPublicKey(pem) };
+    pairs.set(pem, pair);
     return pair;
   }
 
-  async #kept(): Promise<readonly SigningKeyRecord[]> {
-    const kept = await Promise.all(ALGORITHMS.map((alg) => this.#store.find(signingKeys, "alg", [alg])));
-    return kept.filter((key) => key !== undefined);
+  async function kept(): Promise<readonly SigningKeyRecord[]> {
+    const found = await Promise.all(ALGORITHMS.map((each) => store.find(signingKeys, "alg", [each])));
+    return found.filter((key) => key !== undefined);
   }
 
-  async #current(): Promise<SigningKeyRecord> {
-    const kept = await this.#store.find(signingKeys, "alg", [this.#alg]);
-    if (kept) return kept;
-    this.#making ??= this.#make().finally(() => {
-      this.#making = undefined;
+  async function current(): Promise<SigningKeyRecord> {
+    const known = await store.find(signingKeys, "alg", [alg]);
+    if (known) return known;
+    making ??= make().finally(() => {
+      making = undefined;
     });
-    return this.#making;
+    return making;
   }
 
   /** Another process on the same store may have been faster: then its key is the one. */
-  async #make(): Promise<SigningKeyRecord> {
-    const made = await newRecord(this.#alg, iso(this.#clock.now()));
-    return this.#store.transact(async (tx) => {
-      const kept = await tx.find(signingKeys, "alg", [this.#alg]);
-      if (kept === undefined) await tx.put(signingKeys, made);
-      return kept ?? made;
+  async function make(): Promise<SigningKeyRecord> {
+    const made = await newRecord(alg, iso(clock.now()));
+    return store.transact(async (tx) => {
+      const known = await tx.find(signingKeys, "alg", [alg]);
+      if (known === undefined) await tx.put(signingKeys, made);
+      return known ?? made;
     });
   }
+
+  return {
+    /** The key that new tokens are signed with. */
+    async signing(): Promise<JwtKey> {
+      const { id: kid, alg, private_key } = await current();
+      return { kid, alg, key: pairIn(private_key).private };
+    },
+
+    /** Every key whose tokens are taken, by kid. */
+    async checking(): Promise<ReadonlyMap<string, JwtKey>> {
+      const keys = await kept();
+      return new Map(keys.map(({ id, alg, private_key }) => [id, { kid: id, alg, key: pairIn(private_key).public }]));
+    },
+
+    /** The public keys as RFC 7517 has them; there is always one, since clients fetch them before the first token. */
+    async published(): Promise<readonly { readonly [member: string]: string }[]> {
+      await current();
+      return (await kept()).map(({ id, alg, public_jwk }) => ({ ...public_jwk, kid: id, alg, use: "sig" }));
+    },
+  };
 }
 
 async function newRecord(alg: Algorithm, created_at: string): Promise<SigningKeyRecord> {

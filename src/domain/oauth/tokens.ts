@@ -9,8 +9,7 @@ import type { OAuthClientRecord, Scope, UserRecord } from "../model.ts";
 import type { Tx } from "../store.ts";
 import { Unit, type Work } from "../work.ts";
 import { ACCESS_S, type Context, issue } from "./access-tokens.ts";
-import { addRefreshToken, openGrant, standingGrant } from "./grants.ts";
-import { type GrantRecord, grants, refreshTokens } from "./model.ts";
+import { addRefreshToken, type GrantRecord, grants, openGrant, refreshTokens, standingGrant } from "./grants.ts";
 import { cut, invalidGrant, invalidScope, OAuthError, scopesIn, unfitVerifier, within } from "./rules.ts";
 
 const TOKEN_TYPE = decide("5.token-response");
