@@ -8,11 +8,6 @@ import type { Cell, Column } from "./model.ts";
 
 export type Row = { readonly [column: string]: Cell };
 
-export interface Table {
-  readonly columns: readonly Column[];
-  readonly rows: readonly (readonly Cell[])[];
-}
-
 /** Wider tables are nearly always a list whose rows and columns were confused. */
 export const COLUMNS_MAX = decide("8.bounds").columns;
 
@@ -88,7 +83,7 @@ function unfitSize(columns: number, cells: number): string | undefined {
 }
 
 /** `cells` are those of all rows one behind the other. */
-function typed(names: readonly string[], count: number, cells: readonly Cell[], fits: Fits): Table {
+function typed(names: readonly string[], count: number, cells: readonly Cell[], fits: Fits) {
   const width = names.length;
   const columns = names.map((name, at) => ({ name, type: typeOf(cells, at, width, fits) }));
   const rows = Array.from({ length: count }, (_, row) =>
@@ -99,6 +94,7 @@ function typed(names: readonly string[], count: number, cells: readonly Cell[], 
   );
   return { columns, rows };
 }
+export type Table = ReturnType<typeof typed>;
 
 function typeOf(cells: readonly Cell[], column: number, width: number, fits: Fits): Type {
   const held: Cell[] = [];

@@ -23,11 +23,6 @@ export const pinnedKey = text({
 
 export const { get: getApiKey, list: listApiKeys, remove: removeApiKey } = owned(apiKeys, "API key");
 
-export interface NewApiKey {
-  readonly record: ApiKeyRecord;
-  readonly key: string;
-}
-
 type KeyDraft = Infer<typeof apiKeyDraft>;
 
 export const createApiKey = (unit: Unit, caller: Caller, draft: KeyDraft) =>
@@ -38,13 +33,22 @@ export async function addApiKey(
   w: Work,
   account_id: string,
   { name, key = `ahs_${w.ids.secret()}` }: KeyDraft & { readonly key?: string | undefined },
-): Promise<NewApiKey> {
+) {
   const id = w.ids.next("key_");
   const last_four = key.slice(-4);
-  const record = { id, name, last_four, created_at: w.at, last_used_at: null, account_id, hash: sha256(key) };
+  const record: ApiKeyRecord = {
+    id,
+    name,
+    last_four,
+    created_at: w.at,
+    last_used_at: null,
+    account_id,
+    hash: sha256(key),
+  };
   await w.tx.put(apiKeys, record);
   return { record, key };
 }
+export type NewApiKey = Awaited<ReturnType<typeof addApiKey>>;
 
 export const redirectUri = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
 
@@ -71,26 +75,21 @@ export const oauthClientDraft = object({
 const own = owned(oauthClients, "OAuth client");
 export const { get: getOAuthClient, list: listOAuthClients, remove: removeOAuthClient } = own;
 
-export interface NewOAuthClient {
-  readonly record: OAuthClientRecord;
-  /** Null for a public client. */
-  readonly secret: string | null;
-}
-
 type ClientDraft = Infer<typeof oauthClientDraft>;
 
 export const createOAuthClient = (unit: Unit, caller: Caller, draft: ClientDraft) =>
   unit.transact((w) => addOAuthClient(w, caller.account.id, draft));
 
-/** Makes a client; a seed may bring its secret along. */
+/** Makes a client; a seed may bring its secret along. A public client has none. */
 export async function addOAuthClient(
   w: Work,
   account_id: string,
   { id = w.ids.next("cli_"), client_secret, ...draft }: Seeded<ClientDraft> & { client_secret?: string | undefined },
-): Promise<NewOAuthClient> {
+) {
   const secret = draft.public ? null : (client_secret ?? w.ids.secret());
   const secret_hash = secret === null ? null : sha256(secret);
-  const record = { id, ...draft, created_at: w.at, account_id, secret_hash };
+  const record: OAuthClientRecord = { id, ...draft, created_at: w.at, account_id, secret_hash };
   await w.tx.put(oauthClients, record);
   return { record, secret };
 }
+export type NewOAuthClient = Awaited<ReturnType<typeof addOAuthClient>>;

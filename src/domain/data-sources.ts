@@ -7,6 +7,7 @@ import { CsvFault, parseCsv } from "../kit/csv.ts";
 import {
   type Fault,
   type Infer,
+  type JsonSchema,
   nullable,
   type ObjectSchema,
   object,
@@ -20,7 +21,7 @@ import {
 import type { Caller } from "./access.ts";
 import { COLUMNS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
-import { everyPage, owned, type Page, pageOf, shownFields } from "./lists.ts";
+import { everyPage, owned, pageOf, shownFields } from "./lists.ts";
 import {
   accounts,
   apps,
@@ -39,42 +40,27 @@ import type { Seeded, Unit, Work } from "./work.ts";
 /** A fault in one row is mostly a fault in all; the answer says how many more there are. */
 const FAULTS_LISTED = 20;
 
-const scalar = { type: ["string", "number", "boolean", "null"] };
-
-/** Rows are kept as they came, not copied: a copy could lose a member called __proto__. */
-const flatRows: Schema<readonly Row[]> = {
-  json: { type: "array", items: { type: "object", additionalProperties: scalar } },
-  check(value, path, faults) {
-    let found = 0;
-    for (const fault of faultsOf(value)) {
-      if (found < FAULTS_LISTED) faults.push({ ...fault, path: [...path, ...fault.path] });
-      found += 1;
-    }
-    const more = found - FAULTS_LISTED;
-    if (more > 0) faults.push({ path, detail: `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed` });
-    return trusted(value); // every row and value was looked at above
-  },
-};
-
-function* faultsOf(data: unknown): Generator<Fault> {
+/** Why the data cannot be given back as they came. What they hold beyond that is judged later, by the processing. */
+function* faultsOf({ type, data }: { readonly type: string; readonly data: unknown }): Generator<Fault> {
+  if (type === "csv") {
+    const unfit = typeof data === "string" ? unfitText(data) : "must be a string of CSV";
+    if (unfit !== undefined) yield { path: [], detail: unfit };
+    return;
+  }
   const rows: readonly unknown[] | undefined = Array.isArray(data) ? data : undefined;
   if (rows === undefined) yield { path: [], detail: "must be an array of flat objects" };
   for (const [at, row] of (rows ?? []).entries()) {
-    if (typeof row !== "object" || row === null || Array.isArray(row)) {
-      yield { path: [at], detail: "must be a flat object" };
-      continue;
-    }
-    const members = Object.entries(row);
-    if (members.length > COLUMNS_MAX) {
-      yield { path: [at], detail: `must have ${COLUMNS_MAX} members at most` };
-      continue;
-    }
-    for (const [name, value] of members) {
-      const unfitName = unfitText(name);
-      if (unfitName !== undefined) yield { path: [at], detail: `has a member whose name ${unfitName}` };
-      const unfit = unfitCell(value);
-      if (unfit !== undefined) yield { path: [at, name], detail: unfit };
-    }
+    const isObject = typeof row === "object" && row !== null && !Array.isArray(row);
+    const members = isObject ? Object.entries(row) : [];
+    if (!isObject) yield { path: [at], detail: "must be a flat object" };
+    if (members.length > COLUMNS_MAX) yield { path: [at], detail: `must have ${COLUMNS_MAX} members at most` };
+    else
+      for (const [name, value] of members) {
+        const unfitName = unfitText(name);
+        if (unfitName !== undefined) yield { path: [at], detail: `has a member whose name ${unfitName}` };
+        const unfit = unfitCell(value);
+        if (unfit !== undefined) yield { path: [at, name], detail: unfit };
+      }
   }
 }
 
@@ -84,20 +70,14 @@ function unfitCell(value: unknown): string | undefined {
   return value === null || typeof value === "boolean" ? undefined : "must be a string, a number, true, false or null";
 }
 
-/** As long as the body may be; whether it is CSV is told by the processing. */
-const csvText: Schema<string> = {
-  json: { type: "string" },
-  check(value, path, faults) {
-    const unfit = typeof value === "string" ? unfitText(value) : "must be a string of CSV";
-    if (unfit !== undefined) faults.push({ path, detail: unfit });
-    return trusted(value);
-  },
+const scalar = { type: ["string", "number", "boolean", "null"] };
+/** How `data` look, by type. */
+const DATA_JSON = {
+  json: { type: "array", items: { type: "object", additionalProperties: scalar } },
+  csv: { type: "string" },
 };
-
-const DATA: { readonly [T in DataSourceRecord["type"]]: Schema<string | readonly Row[]> } = {
-  json: flatRows,
-  csv: csvText,
-};
+/** As they came, not copied: a copy could lose a member called __proto__. */
+const kept = (json: JsonSchema): Schema<string | readonly Row[]> => ({ json, check: trusted });
 const TYPES = decide("2.data-source-request");
 
 const draft = object({
@@ -105,18 +85,24 @@ const draft = object({
   // Several apps may show the same data, so a data source can stand alone.
   app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
   type: oneOf(TYPES),
-  data: { json: {}, check: (value): string | readonly Row[] => trusted(value) },
+  data: kept({}),
 });
 export type DataSourceDraft = Infer<typeof draft>;
 
 /** The schema with `data` judged by `type`; where that is not known, they are not judged. */
 const judged = <D extends DataSourceDraft>({ members, check }: ObjectSchema<D>): ObjectSchema<D> => ({
   members,
-  json: { oneOf: TYPES.map((type) => object({ ...members, type: oneOf([type]), data: DATA[type] }).json) },
+  json: { oneOf: TYPES.map((type) => object({ ...members, type: oneOf([type]), data: kept(DATA_JSON[type]) }).json) },
   check(value, path, faults) {
     const given = check(value, path, faults);
-    // Of what has faults, members or all may be missing.
-    if (given?.data !== undefined) DATA[given.type]?.check(given.data, [...path, "data"], faults);
+    if (given?.type === undefined || given.data === undefined) return given; // as a draft with faults may be
+    let more = -FAULTS_LISTED;
+    for (const fault of faultsOf(given)) {
+      if (more < 0) faults.push({ ...fault, path: [...path, "data", ...fault.path] });
+      more += 1;
+    }
+    const detail = `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed`;
+    if (more > 0) faults.push({ path: [...path, "data"], detail });
     return given;
   },
 });
@@ -134,21 +120,18 @@ const own = owned(dataSources, "data source", { removing: ({ tx }, { id }) => tx
 export const { get: getDataSource, list: listDataSources, remove: removeDataSource } = own;
 
 /** Those that an app shows. */
-export const listDataSourcesOf = (reader: Reader, appId: string, span: Span): Promise<Page<DataSourceRecord>> =>
+export const listDataSourcesOf = (reader: Reader, appId: string, span: Span) =>
   pageOf(reader, dataSources, "app", [appId], span);
 
 export const createDataSource = (unit: Unit, caller: Caller, draft: DataSourceDraft) =>
   unit.transact((w) => addDataSource(w, caller.account.id, draft));
 
-export async function addDataSource(
-  w: Work,
-  account_id: string,
-  { id = w.ids.next("ds_"), data, ...draft }: Seeded<DataSourceDraft>,
-): Promise<DataSourceRecord | Refusal> {
+export async function addDataSource(w: Work, account_id: string, { data, ...given }: Seeded<DataSourceDraft>) {
+  const { id = w.ids.next("ds_"), ...draft } = given;
   if (draft.app_id !== null && (await w.tx.get(apps, draft.app_id))?.account_id !== account_id)
     return invalidField("#/app_id", "must be the id of one of your apps, or null");
   const unread = { status: WAITING, columns: null, row_count: null, error: null };
-  const source = { id, ...draft, ...unread, created_at: w.at, updated_at: w.at, account_id };
+  const source: DataSourceRecord = { id, ...draft, ...unread, created_at: w.at, updated_at: w.at, account_id };
   await w.tx.put(dataSources, source);
   await w.tx.put(dataContents, { id, raw: data, rows: [], request_id: w.cause });
   w.tx.tell(TOPIC.data, id);
@@ -156,7 +139,7 @@ export async function addDataSource(
 }
 
 /** The data sources that wait, the oldest first: what a server takes up again when it starts. */
-export async function unprocessed(reader: Reader): Promise<readonly string[]> {
+export async function unprocessed(reader: Reader) {
   const waiting = await everyPage((span) => reader.page(dataSources, "status", [WAITING], span));
   return waiting.map(({ id }) => id);
 }
@@ -191,7 +174,7 @@ function tableOf(raw: DataRecord["raw"]): Table | string {
 }
 
 /** The rows as objects, in the order in which they were sent. */
-export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span): Promise<Page<Row> | Refusal> {
+export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span) {
   const source = await own.get(reader, caller, id);
   if (source instanceof Refusal) return source;
   const columns = source.columns ?? [];

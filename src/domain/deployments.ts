@@ -7,16 +7,7 @@ import { allows, type Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
 import { recordEvent } from "./events.ts";
 import { pageOf } from "./lists.ts";
-import {
-  type AccountRecord,
-  type AppRecord,
-  accounts,
-  apps,
-  type DeploymentRecord,
-  deployments,
-  domains,
-  goneDeployments,
-} from "./model.ts";
+import { accounts, apps, type DeploymentRecord, deployments, domains, goneDeployments } from "./model.ts";
 import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { SignedIn } from "./users.ts";
@@ -70,7 +61,7 @@ type DeployRequest = Infer<typeof deployRequest>;
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
 export const deploy = (unit: Unit, caller: Caller, app_id: string, request: DeployRequest, links: Links) =>
-  unit.transact(async (w): Promise<DeploymentRecord | Refusal> => {
+  unit.transact(async (w) => {
     const app = await getApp(w.tx, caller, app_id);
     if (app instanceof Refusal) return app;
     const { custom_domain: domain, environment } = request;
@@ -84,7 +75,7 @@ export const deploy = (unit: Unit, caller: Caller, app_id: string, request: Depl
     const id = w.ids.next("dep_");
     const now = { status: "live", deployed_at: w.at } as const;
     const of = { account_id: caller.account.id, live_in: environment, live_domain: domain };
-    const deployment = { id, app_id, ...request, ...now, ...of };
+    const deployment: DeploymentRecord = { id, app_id, ...request, ...now, ...of };
     await w.tx.put(deployments, deployment);
     if (domain !== null) await w.tx.put(domains, { id: domain, app_id });
     const shown = { id: app.id, title: app.title, deployment: { id, url: links.site(id), ...now } };
@@ -117,11 +108,7 @@ export const listDeployments = (reader: Reader, appId: string, span: Span) =>
   pageOf(reader, deployments, "app", [appId], span);
 
 /** A deployment that is live, with its app and the account that owns both. */
-export interface Site {
-  readonly deployment: DeploymentRecord;
-  readonly app: AppRecord;
-  readonly account: AccountRecord;
-}
+export type Site = NonNullable<Awaited<ReturnType<typeof whole>>>;
 
 /** It was there once. `successor` is live in its place where there is one. */
 export interface FormerSite {
@@ -129,26 +116,23 @@ export interface FormerSite {
   readonly successor: Site | undefined;
 }
 
-export async function siteOf(reader: Reader, deploymentId: string): Promise<Site | FormerSite | undefined> {
-  const deployment = await reader.get(deployments, deploymentId);
-  if (deployment === undefined) {
-    const former = await reader.get(goneDeployments, deploymentId);
-    return former && { gone: true, successor: undefined };
-  }
+export async function siteOf(reader: Reader, id: string): Promise<Site | FormerSite | undefined> {
+  const deployment = await reader.get(deployments, id);
+  if (deployment === undefined) return (await reader.get(goneDeployments, id)) && { gone: true, successor: undefined };
   if (deployment.status === "live") return whole(reader, deployment);
   const next = await reader.find(deployments, "live", [deployment.app_id, deployment.environment]);
   return { gone: true, successor: next && (await whole(reader, next)) };
 }
 
 /** The site under a custom domain: the newest where the app has several live deployments under it. */
-export async function siteAt(reader: Reader, host: string): Promise<Site | undefined> {
+export async function siteAt(reader: Reader, host: string) {
   const count = await reader.count(deployments, "live_domain", [host]);
   const newest = { offset: Math.max(count - 1, 0), limit: 1 };
   const [deployment] = await reader.page(deployments, "live_domain", [host], newest);
   return deployment && whole(reader, deployment);
 }
 
-async function whole(reader: Reader, deployment: DeploymentRecord): Promise<Site | undefined> {
+async function whole(reader: Reader, deployment: DeploymentRecord) {
   const app = await reader.get(apps, deployment.app_id);
   const account = await reader.get(accounts, deployment.account_id);
   return app && account && { deployment, app, account };

@@ -8,7 +8,7 @@ import { newDelivery, putDelivery } from "./deliveries.ts";
 import { everyPage, pageOf, spanParameters } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
 import { deliveries, events, eventType, TOPIC, webhooks } from "./model.ts";
-import { notFound, type Refusal } from "./refusal.ts";
+import { notFound } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Work } from "./work.ts";
 
@@ -34,28 +34,25 @@ async function putEvent(
   type: EventType,
   object: object,
   shown: Pick<EventRecord, "listed_in" | "sample_of">,
-): Promise<EventRecord> {
+) {
   const id = w.ids.next("evt_");
   const account = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name };
   const body = JSON.stringify({ id, type, created: w.at, data: { object }, account });
-  const { listed_in, sample_of } = shown;
-  const event = { id, type, created: w.at, body, account_id, listed_in, sample_of, request_id: w.cause };
+  const event: EventRecord = { id, type, created: w.at, body, account_id, ...shown, request_id: w.cause };
   await w.tx.put(events, event);
   w.tx.tell(TOPIC.event, id);
   w.tx.tell(TOPIC.events, account_id);
   return event;
 }
 
-/** The query of GET /events. */
 export const eventQuery = object({ ...spanParameters, type: optional(eventType) });
 
-/** A page of the account's events, of one type or of all. */
 export const listEvents = (reader: Reader, caller: Caller, type: EventType | undefined, span: Span) =>
   type === undefined
     ? pageOf(reader, events, "account", [caller.account.id], span)
     : pageOf(reader, events, "account_type", [caller.account.id, type], span);
 
-export async function getEvent(reader: Reader, caller: Caller, id: string): Promise<EventRecord | Refusal> {
+export async function getEvent(reader: Reader, caller: Caller, id: string) {
   const event = await reader.get(events, id);
   return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
 }

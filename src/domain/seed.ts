@@ -16,7 +16,7 @@ import {
 import { addApp, appDraft } from "./apps.ts";
 import { addApiKey, addOAuthClient, apiKeyDraft, oauthClientDraft, pinnedKey } from "./credentials.ts";
 import { addDataSource, dataSourceSeed } from "./data-sources.ts";
-import { ACCOUNT_STATES, type AccountRecord, accounts } from "./model.ts";
+import { ACCOUNT_STATES, accounts } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { addUser, userDraft } from "./users.ts";
 import { addWebhook, type webhookDraft } from "./webhooks.ts";
@@ -102,16 +102,10 @@ function* clashes(seed: Seed): Generator<Fault> {
 const FOREIGN_APP = "must be the id of one of the apps of this account, or null";
 const UNASKED_SECRET = "must not be given where public is true";
 
-interface Planted {
-  readonly account: AccountRecord;
-  /** The first key of the account, in clear. */
-  readonly key: string;
-}
-
 /** Writes the whole seed in one transaction. `key` is the first key of the first account; made where nobody gives one. */
 export const plant = (unit: Unit, seed: Seed, key: string | undefined) =>
-  unit.transact(async (w): Promise<Planted | Refusal> => {
-    let first: Planted | undefined;
+  unit.transact(async (w) => {
+    let first: Exclude<Awaited<ReturnType<typeof plantAccount>>, Refusal> | undefined;
     for (const [at, planned] of seed.accounts.entries()) {
       if (at > 0 && planned.api_keys.some((each) => each.key === key))
         return invalidField(`#/accounts/${at}/api_keys`, "holds the key that is pinned for the first account");
@@ -122,7 +116,8 @@ export const plant = (unit: Unit, seed: Seed, key: string | undefined) =>
     return first ?? invalidField("#/accounts", "must not be empty");
   });
 
-async function plantAccount(w: Work, planned: AccountSeed, pinned: string | undefined): Promise<Planted | Refusal> {
+/** Answers the account and its first key, in clear. */
+async function plantAccount(w: Work, planned: AccountSeed, pinned: string | undefined) {
   const { id = w.ids.next("acc_"), name, state } = planned;
   const account = { id, name, state };
   await w.tx.put(accounts, { ...account, all: "accounts" });

@@ -7,7 +7,7 @@ import { instant, iso } from "../kit/clock.ts";
 import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import { type Caller, sha256 } from "./access.ts";
 import { owned } from "./lists.ts";
-import { type AccountRecord, accounts, SCOPES, scope, sessions, signIns, type UserRecord, users } from "./model.ts";
+import { accounts, SCOPES, scope, sessions, signIns, type UserRecord, users } from "./model.ts";
 import { Refusal, refuse } from "./refusal.ts";
 import type { Reader, Store, Tx } from "./store.ts";
 import { type Seeded, Unit, type UnitParts, type Work } from "./work.ts";
@@ -32,17 +32,13 @@ export const userChanges = changesOf(userDraft);
 
 type UserDraft = Seeded<Infer<typeof userDraft>>;
 
-/** The new user and the token of a sign-in link for them. */
-export interface NewUser {
-  readonly record: UserRecord;
-  readonly signInToken: string;
-}
-
+/** Makes a user and the token of a sign-in link for them. */
 export const createUser = (unit: Unit, caller: Caller, draft: UserDraft) =>
-  unit.transact(async (w): Promise<NewUser | Refusal> => {
+  unit.transact(async (w) => {
     const record = await addUser(w, caller.account.id, draft);
     return record instanceof Refusal ? record : { record, signInToken: await newSignIn(w, record.id) };
   });
+export type NewUser = Exclude<Awaited<ReturnType<typeof createUser>>, Refusal>;
 
 /** What lists and unique keys need. */
 const derived = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
@@ -61,18 +57,18 @@ export async function addUser(w: Work, account_id: string, { id = w.ids.next("us
 const own = owned(users, "user", { changing, removing: ({ tx }, user) => lastAdmin(tx, user) });
 export const { get: getUser, list: listUsers, change: changeUser, remove: removeUser } = own;
 
-async function changing(w: Work, after: UserRecord, before: UserRecord): Promise<UserRecord | Refusal> {
+async function changing(w: Work, after: UserRecord, before: UserRecord) {
   const changed = { ...after, ...derived(after), updated_at: w.at };
   const taken = await emailTaken(w.tx, changed);
   return taken ?? (changed.is_admin ? undefined : await lastAdmin(w.tx, before)) ?? changed;
 }
 
-async function emailTaken(tx: Tx, { id, account_id, email, email_key }: UserRecord): Promise<Refusal | undefined> {
+async function emailTaken(tx: Tx, { id, account_id, email, email_key }: UserRecord) {
   const holder = await tx.find(users, "email", [account_id, email_key]);
   return holder && holder.id !== id ? refuse({ code: "email_taken", email }) : undefined;
 }
 
-async function lastAdmin(tx: Tx, user: UserRecord): Promise<Refusal | undefined> {
+async function lastAdmin(tx: Tx, user: UserRecord) {
   if (!user.is_admin) return undefined;
   const admins = await tx.count(users, "account_admin", [user.account_id, true]);
   return admins > 1 ? undefined : refuse({ code: "last_admin" });
@@ -86,20 +82,16 @@ const SESSION_MS = session_h * 3_600_000;
 const LINKS_MAX = 5;
 const NAMESAKES_MAX = 20;
 
-export interface SignedIn {
-  readonly user: UserRecord;
-  readonly account: AccountRecord;
-}
-
 /** A user with the account that the user belongs to; undefined where either is gone. */
-export async function userIn(reader: Reader, userId: string): Promise<SignedIn | undefined> {
+export async function userIn(reader: Reader, userId: string) {
   const user = await reader.get(users, userId);
   const account = user && (await reader.get(accounts, user.account_id));
   return account && { user, account };
 }
+export type SignedIn = NonNullable<Awaited<ReturnType<typeof userIn>>>;
 
 /** Who is signed in with this secret; undefined where nobody is. */
-export async function sessionOf(reader: Reader, secret: string, now: number): Promise<SignedIn | undefined> {
+export async function sessionOf(reader: Reader, secret: string, now: number) {
   const session = await reader.get(sessions, sha256(secret));
   return session && now < instant(session.expires_at) ? userIn(reader, session.user_id) : undefined;
 }
@@ -122,11 +114,10 @@ export const signInWith = (parts: UnitParts, token: string, before: string) =>
     return secret;
   });
 
-export const signOut = (store: Store, secret: string): Promise<void> =>
-  store.transact((tx) => tx.remove(sessions, sha256(secret)));
+export const signOut = (store: Store, secret: string) => store.transact((tx) => tx.remove(sessions, sha256(secret)));
 
 /** Makes a link for the user; answers its token, which is known nowhere else. */
-export async function newSignIn(w: Work, user_id: string): Promise<string> {
+export async function newSignIn(w: Work, user_id: string) {
   const token = w.ids.secret();
   await w.tx.put(signIns, { id: sha256(token), user_id, expires_at: iso(w.now + LINK_MS), all: "sign_ins" });
   return token;
@@ -144,7 +135,7 @@ export async function askForLinks(w: Work, email: string) {
 }
 
 /** Links that are over make room at once, without waiting to be forgotten. */
-async function roomForLink(w: Work, userId: string): Promise<boolean> {
+async function roomForLink(w: Work, userId: string) {
   const waiting = await w.tx.page(signIns, "user", [userId], { offset: 0, limit: LINKS_MAX });
   const over = waiting.filter((link) => w.now >= instant(link.expires_at));
   for (const link of over) await w.tx.remove(signIns, link.id);

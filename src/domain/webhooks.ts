@@ -19,7 +19,7 @@ import {
 import type { Caller } from "./access.ts";
 import { askedAgain, leavingQueue, putDelivery, testDelivery } from "./deliveries.ts";
 import { recordSample } from "./events.ts";
-import { owned, type Page, pageOf, spanParameters } from "./lists.ts";
+import { owned, pageOf, spanParameters } from "./lists.ts";
 import {
   DELIVERY_STATUSES,
   type DeliveryRecord,
@@ -48,23 +48,18 @@ export const webhookDraft = (urlRule: (url: string) => string | undefined) =>
   });
 export type WebhookDraft = Infer<ReturnType<typeof webhookDraft>>;
 
-/** The body of PATCH /webhooks/{webhook_id}. */
 export const webhookChanges = (draft: ObjectSchema<WebhookDraft>) => changesOf(draft);
 export type WebhookChanges = Infer<ReturnType<typeof webhookChanges>>;
 
-/** The body of POST /webhooks/{webhook_id}/test. */
 export const testRequest = object({ type: eventType });
 
 export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft) =>
   unit.transact((w) => addWebhook(w, caller.account.id, draft));
 
-export async function addWebhook(
-  w: Work,
-  account_id: string,
-  { id = w.ids.next("wh_"), secret = w.ids.secret(), ...draft }: Seeded<WebhookDraft>,
-): Promise<WebhookRecord> {
+export async function addWebhook(w: Work, account_id: string, { id, secret, ...draft }: Seeded<WebhookDraft>) {
   const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
-  const webhook = { id, ...draft, ...untried, secret, created_at: w.at, updated_at: w.at, account_id };
+  const own = { id: id ?? w.ids.next("wh_"), ...draft, ...untried, secret: secret ?? w.ids.secret() };
+  const webhook: WebhookRecord = { ...own, created_at: w.at, updated_at: w.at, account_id };
   await w.tx.put(webhooks, webhook);
   return webhook;
 }
@@ -73,7 +68,7 @@ const own = owned(webhooks, "webhook", { changing, removing: async (w, webhook) 
 export const { get: getWebhook, list: listWebhooks, change: changeWebhook, remove: removeWebhook } = own;
 
 /** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
-async function changing(w: Work, after: WebhookRecord, before: WebhookRecord): Promise<WebhookRecord> {
+async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {
   const { url, active, secret } = before;
   const switched = after.active !== active;
   const rotated = { old_secret: secret, old_secret_until: iso(w.now + ROTATION_MS) };
@@ -94,7 +89,6 @@ export function secretsOf(webhook: WebhookRecord, at: string): readonly string[]
   return both ? [secret, old_secret] : [secret];
 }
 
-/** The query of GET /webhooks/{webhook_id}/deliveries. */
 export const deliveryQuery = object({ ...spanParameters, status: optional(oneOf(DELIVERY_STATUSES)) });
 
 export async function listDeliveries(
@@ -103,7 +97,7 @@ export async function listDeliveries(
   webhookId: string,
   status: DeliveryStatus | undefined,
   span: Span,
-): Promise<Page<DeliveryRecord> | Refusal> {
+) {
   const webhook = await getWebhook(reader, caller, webhookId);
   if (webhook instanceof Refusal) return webhook;
   return status === undefined
@@ -116,7 +110,7 @@ export async function getDelivery(reader: Reader, caller: Caller, webhookId: str
   return webhook instanceof Refusal ? webhook : deliveryOf(reader, webhook, id);
 }
 
-async function deliveryOf(reader: Reader, webhook: WebhookRecord, id: string): Promise<DeliveryRecord | Refusal> {
+async function deliveryOf(reader: Reader, webhook: WebhookRecord, id: string) {
   const delivery = await reader.get(deliveries, id);
   return delivery?.webhook_id === webhook.id ? delivery : notFound("delivery");
 }

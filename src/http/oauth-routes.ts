@@ -83,8 +83,7 @@ async function token(context: Context, request: OAuthRequest): Promise<object | 
       const code = fields.get("code");
       if (client instanceof OAuthError) return client;
       if (code === undefined) return invalidRequest("The code is missing.");
-      const [redirectUri, verifier] = [fields.get("redirect_uri"), fields.get("code_verifier")];
-      return tokens.exchange(context, client, { code, redirectUri, verifier });
+      return tokens.exchange(context, client, code, fields.get("redirect_uri"), fields.get("code_verifier"));
     }
     case "refresh_token": {
       const client = await identified(context.store, credentials);

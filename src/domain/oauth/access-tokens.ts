@@ -4,13 +4,13 @@
 // to what its user may do at that moment.
 import { decide } from "../../decisions.ts";
 import { instant } from "../../kit/clock.ts";
-import { type JwtFault, signJwt, verifyJwt } from "../../kit/jwt.ts";
+import { type Claims, type JwtFault, signJwt, verifyJwt } from "../../kit/jwt.ts";
 import { type Caller, sha256 } from "../access.ts";
 import type { OAuthClientRecord, Scope } from "../model.ts";
 import { Refusal, refuse } from "../refusal.ts";
 import type { UnitParts } from "../work.ts";
-import { type GrantRecord, grants, refreshTokens, type Standing, standingGrant } from "./grants.ts";
-import { cut, invalidClient, invalidGrant, type OAuthError, scopesIn } from "./rules.ts";
+import { type GrantRecord, grants, refreshTokens, standingGrant } from "./grants.ts";
+import { cut, invalidClient, invalidGrant, scopesIn } from "./rules.ts";
 import { type SigningKeys, signingKeys } from "./signing-keys.ts";
 
 /** What the authorization server works with: handed to each of its functions, made once the public address is known. */
@@ -24,16 +24,6 @@ export interface Context extends UnitParts {
   readonly verified: Map<string, TokenFacts>;
 }
 
-/** What a well-signed token says. Its subject and client are the grant's, so they are not read from it again. */
-interface TokenFacts {
-  readonly kid: string;
-  readonly grantId: string;
-  readonly scopes: readonly Scope[];
-  readonly jti: string;
-  readonly iat: number;
-  readonly exp: number;
-}
-
 export const ACCESS_S = decide("5.token-lifetimes").access_h * 3_600;
 /** RFC 9068. */
 const TYP = "at+jwt";
@@ -43,7 +33,7 @@ const NO_CLIENT = "app-hosting-service";
 const REMEMBERED_MAX = 10_000;
 
 /** The grant's id opens the jti: so the token leads to its grant without a record or a claim of its own. */
-export async function issue(context: Context, grant: GrantRecord, scopes: readonly Scope[]): Promise<string> {
+export async function issue(context: Context, grant: GrantRecord, scopes: readonly Scope[]) {
   const { clock, ids, keys, issuer: iss, audience: aud } = context;
   const iat = Math.floor(clock.now() / 1_000);
   const { user_id: sub, client_id } = grant;
@@ -60,13 +50,8 @@ export async function check(context: Context, token: string): Promise<Caller | R
   return { account: used.account, scopes: new Set(used.scopes), credential: used.grant.id };
 }
 
-interface Used extends Standing {
-  readonly facts: TokenFacts;
-  readonly scopes: readonly Scope[];
-}
-
 /** What the token opens now, and for whom; or why it opens nothing. */
-async function use(context: Context, token: string): Promise<Used | Refusal> {
+async function use(context: Context, token: string) {
   const facts = await factsOf(context, token);
   if (facts instanceof Refusal) return facts;
   if ((await context.store.get(signingKeys, facts.kid)) === undefined) return UNUSABLE.untrusted;
@@ -94,8 +79,11 @@ async function verified(context: Context, token: string): Promise<TokenFacts | R
   return facts;
 }
 
-/** The claims that `issue` wrote; undefined where one is not as it writes them. */
-function claimed(kid: string, claims: { readonly [name: string]: unknown }): TokenFacts | undefined {
+/**
+ * The claims that `issue` wrote; undefined where one is not as it writes them. Subject and client are the grant's, so they
+ * are not read from the token again.
+ */
+function claimed(kid: string, claims: Claims) {
   const { scope, jti, iat, exp } = claims;
   if (typeof scope !== "string" || typeof jti !== "string" || typeof iat !== "number" || typeof exp !== "number")
     return undefined;
@@ -103,6 +91,8 @@ function claimed(kid: string, claims: { readonly [name: string]: unknown }): Tok
   const [grantId = ""] = jti.split(".");
   return typeof scopes === "string" ? undefined : { kid, grantId, scopes, jti, iat, exp };
 }
+
+type TokenFacts = NonNullable<ReturnType<typeof claimed>>;
 
 const bad = (detail: string): Refusal => refuse({ code: "invalid_credential", detail });
 
@@ -119,11 +109,7 @@ const UNUSABLE: { readonly [F in JwtFault]: Refusal } = {
  * token_type_hint is not needed. Without a client only a token that belongs to none can be revoked, one of `signIn`; about
  * any other such a request is told nothing, not even whether the token exists.
  */
-export async function revoke(
-  context: Context,
-  client: OAuthClientRecord | null,
-  token: string,
-): Promise<OAuthError | undefined> {
+export async function revoke(context: Context, client: OAuthClientRecord | null, token: string) {
   const { store } = context;
   const facts = await factsOf(context, token);
   // An expired access token leads nowhere: it has nothing left to revoke, and its refresh token does.

@@ -34,12 +34,6 @@ type Returnable = Omit<AuthorizationRequest, keyof Terms>;
 /** A request that ends here: on an error page, or back at the client. */
 export type Ended = { readonly page: string } | { readonly redirect: string };
 
-/** What a user would be asked to allow. */
-export interface Consent extends SignedIn {
-  readonly request: AuthorizationRequest;
-  readonly granted: readonly Scope[];
-}
-
 /** Whether the request may be put before a user; nobody needs to be signed in to be told that it may not. */
 export async function judge(context: Context, query: Fields): Promise<AuthorizationRequest | Ended> {
   const returnable = await returnableTo(context.store, query);
@@ -49,7 +43,7 @@ export async function judge(context: Context, query: Fields): Promise<Authorizat
 }
 
 /** What this user would grant: what was asked for, as far as the user holds it (contract, part 5). */
-export function consent(context: Context, request: AuthorizationRequest, { user, account }: SignedIn): Consent | Ended {
+export function consent(context: Context, request: AuthorizationRequest, { user, account }: SignedIn) {
   if (account.state === "suspended")
     return back(context, request, accessDenied("The account of the user is suspended."));
   const granted = cut(request.asked, user.permissions);
@@ -58,8 +52,11 @@ export function consent(context: Context, request: AuthorizationRequest, { user,
     : back(context, request, accessDenied("The user holds none of the permissions that were asked for."));
 }
 
+/** What a user would be asked to allow. */
+export type Consent = Exclude<ReturnType<typeof consent>, Ended>;
+
 /** The user said yes: a grant in the user's own account, and its code on the way to the client. */
-export async function allow(context: Context, { request, user, account, granted }: Consent): Promise<Ended> {
+export async function allow(context: Context, { request, user, account, granted }: Consent) {
   const { client, redirectUri: redirect_uri, challenge, state } = request;
   const terms = { account_id: account.id, user_id: user.id, client_id: client.id, scopes: granted };
   const code = await new Unit(context).transact((w) => openGrantWithCode(w, terms, { redirect_uri, challenge }));

@@ -6,7 +6,7 @@ import { iso } from "../../kit/clock.ts";
 import { sha256 } from "../access.ts";
 import { byExpiry, oauthClients, type Passing, type Scope } from "../model.ts";
 import { collection, type Reader } from "../store.ts";
-import { type SignedIn, userIn } from "../users.ts";
+import { userIn } from "../users.ts";
 import type { Work } from "../work.ts";
 
 /** A client exchanges its code at once: a minute gives a thief less than the ten of RFC 6749. */
@@ -18,12 +18,10 @@ const REFRESH_MS = decide("5.token-lifetimes").refresh_d * 86_400_000;
 export const REFRESH_REMEMBERED_MS = REFRESH_MS;
 
 /** What the code of a grant is bound to. */
-interface CodeTerms {
+interface Bound {
   readonly redirect_uri: string;
   /** The S256 challenge of RFC 7636, or null. */
   readonly challenge: string | null;
-  readonly expires_at: string;
-  readonly used: boolean;
 }
 
 /**
@@ -36,7 +34,7 @@ export interface GrantRecord extends Passing<"grants"> {
   /** Null where the service itself signed the user in, without a client (contract, part 10: signIn). */
   readonly client_id: string | null;
   readonly scopes: readonly Scope[];
-  readonly code: CodeTerms | null;
+  readonly code: (Bound & { readonly expires_at: string; readonly used: boolean }) | null;
   /** SHA-256 of the code, hexadecimal. */
   readonly code_hash: string | null;
   readonly created_at: string;
@@ -52,13 +50,8 @@ interface RefreshTokenRecord extends Passing<"refresh_tokens"> {
 }
 export const refreshTokens = collection<RefreshTokenRecord>()("refresh_tokens", byExpiry);
 
-/** A grant whose client, user and account are all there. */
-export interface Standing extends SignedIn {
-  readonly grant: GrantRecord;
-}
-
 /** The grant with what it hangs on, or what of it is gone, said in a sentence. */
-export async function standingGrant(reader: Reader, id: string): Promise<Standing | string> {
+export async function standingGrant(reader: Reader, id: string) {
   const grant = await reader.get(grants, id);
   if (grant === undefined) return "The access of this application has been revoked.";
   if (grant.client_id !== null && (await reader.get(oauthClients, grant.client_id)) === undefined)
@@ -70,7 +63,7 @@ export async function standingGrant(reader: Reader, id: string): Promise<Standin
 type NewGrant = Pick<GrantRecord, "account_id" | "user_id" | "client_id" | "scopes">;
 
 /** A grant, which ends with the last of its tokens: it has none yet. */
-export async function openGrant(w: Work, terms: NewGrant, code: Partial<GrantRecord> = {}): Promise<GrantRecord> {
+export async function openGrant(w: Work, terms: NewGrant, code: Partial<GrantRecord> = {}) {
   const empty = { code: null, code_hash: null, created_at: w.at, expires_at: w.at, all: "grants" } as const;
   const grant: GrantRecord = { id: w.ids.next("gra_"), ...terms, ...empty, ...code };
   await w.tx.put(grants, grant);
@@ -78,11 +71,7 @@ export async function openGrant(w: Work, terms: NewGrant, code: Partial<GrantRec
 }
 
 /** A grant that waits for its code to be exchanged; answers the code. */
-export async function openGrantWithCode(
-  w: Work,
-  terms: NewGrant,
-  bound: Pick<CodeTerms, "redirect_uri" | "challenge">,
-): Promise<string> {
+export async function openGrantWithCode(w: Work, terms: NewGrant, bound: Bound) {
   const code = w.ids.secret();
   await openGrant(w, terms, {
     code: { ...bound, expires_at: iso(w.now + CODE_MS), used: false },
@@ -93,7 +82,7 @@ export async function openGrantWithCode(
 }
 
 /** A new refresh token, which its beginning lets people and scanners recognise; the grant lasts as long as it does. */
-export async function addRefreshToken(w: Work, grant: GrantRecord): Promise<string> {
+export async function addRefreshToken(w: Work, grant: GrantRecord) {
   const token = `ahr_${w.ids.secret()}`;
   const times = { issued_at: w.at, expires_at: iso(w.now + REFRESH_MS) };
   await w.tx.put(refreshTokens, {

@@ -22,12 +22,6 @@ export interface TokenAnswer {
   readonly scope: string;
 }
 
-interface CodeExchange {
-  readonly code: string;
-  readonly redirectUri: string | undefined;
-  readonly verifier: string | undefined;
-}
-
 /** What may be handed out. */
 interface Granted {
   readonly grant: GrantRecord;
@@ -39,15 +33,21 @@ interface Granted {
  * stranger who has seen a code must not be able to spoil it, and a client may correct its mistake. A second use is judged
  * before expiry and binding (RFC 6749 4.1.3, RFC 7636 4.6), so that it is noticed however the code comes back.
  */
-export const exchange = (context: Context, client: OAuthClientRecord, sent: CodeExchange) =>
+export const exchange = (
+  context: Context,
+  client: OAuthClientRecord,
+  sent: string,
+  redirectUri: string | undefined,
+  verifier: string | undefined,
+) =>
   handOut(context, async ({ tx, now }) => {
-    const { id = "", client_id, code } = (await tx.find(grants, "code", [sha256(sent.code)])) ?? {};
+    const { id = "", client_id, code } = (await tx.find(grants, "code", [sha256(sent)])) ?? {};
     if (!code) return "The code is not known, or its access has been revoked.";
     if (client_id !== client.id) return "The code was issued to another client.";
     if (code.used) return endedBySecondUse(tx, id, "code");
     if (now >= instant(code.expires_at)) return "The code has expired.";
-    if (sent.redirectUri !== code.redirect_uri) return "The redirect_uri is not the one of the authorization request.";
-    const unfit = unfitVerifier(code.challenge, sent.verifier);
+    if (redirectUri !== code.redirect_uri) return "The redirect_uri is not the one of the authorization request.";
+    const unfit = unfitVerifier(code.challenge, verifier);
     if (unfit !== undefined) return unfit;
     const granted = await grantedNow(tx, id);
     return typeof granted === "string"
