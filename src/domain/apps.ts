@@ -48,13 +48,10 @@ export async function addApp(w: Work, account_id: string, { id = w.ids.next("app
   return app;
 }
 
-const own = owned(apps, "app", { changing, removing });
-export const { get: getApp, change: changeApp, remove: removeApp } = own;
+export const { get: getApp, change: changeApp, remove: removeApp } = owned(apps, "app", { changing, removing });
 
 export const listApps = (reader: Reader, caller: Caller, shared: boolean | undefined, span: Span) =>
-  shared === undefined
-    ? own.list(reader, caller, span)
-    : pageOf(reader, apps, "account_public", [caller.account.id, shared], span);
+  pageOf(reader, apps, shared === undefined ? "account" : "account_public", [caller.account.id, shared], span);
 
 async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: Caller): Promise<AppRecord> {
   const app = { ...after, updated_at: w.at };

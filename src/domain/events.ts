@@ -48,9 +48,7 @@ async function putEvent(
 export const eventQuery = object({ ...spanParameters, type: optional(eventType) });
 
 export const listEvents = (reader: Reader, caller: Caller, type: EventType | undefined, span: Span) =>
-  type === undefined
-    ? pageOf(reader, events, "account", [caller.account.id], span)
-    : pageOf(reader, events, "account_type", [caller.account.id, type], span);
+  pageOf(reader, events, type ? "account_type" : "account", [caller.account.id, type], span);
 
 export async function getEvent(reader: Reader, caller: Caller, id: string) {
   const event = await reader.get(events, id);

@@ -24,13 +24,15 @@ export interface Page<R> {
   readonly span: Span;
 }
 
+/** A page of the list that has these values; one that may be asked for and is not, is undefined. */
 export async function pageOf<R extends Stored, I extends string>(
   reader: Reader,
   from: Collection<R, I>,
   index: I,
-  values: readonly Scalar[],
+  asked: readonly (Scalar | undefined)[],
   span: Span,
 ): Promise<Page<R>> {
+  const values = asked.filter((value) => value !== undefined);
   const total = await reader.count(from, index, values);
   return { items: await reader.page(from, index, values, span), total, span };
 }

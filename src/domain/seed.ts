@@ -70,8 +70,7 @@ export const seedSchema = (webhook: ReturnType<typeof webhookDraft>): Schema<See
   };
 };
 
-/** What may bring its own id, so that a test can name what it will find. */
-const WITH_IDS = ["users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
+const LISTS = ["api_keys", "users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
 
 /** What no schema of one member sees: what stands twice (an id would replace the record before it), or ill together. */
 function* clashes(seed: Seed): Generator<Fault> {
@@ -83,24 +82,21 @@ function* clashes(seed: Seed): Generator<Fault> {
     else firstAt.set(`${what} ${value}`, path);
   }
   for (const [at, account] of seed.accounts.entries()) {
-    const here = ["accounts", at];
-    yield* once("id", account.id, [...here, "id"]);
-    for (const [n, { key }] of account.api_keys.entries()) yield* once("key", key, [...here, "api_keys", n, "key"]);
-    for (const [n, { email }] of account.users.entries())
-      yield* once("e-mail address", `${at} ${email.toLowerCase()}`, [...here, "users", n, "email"]);
-    for (const list of WITH_IDS)
-      for (const [n, { id }] of account[list].entries()) yield* once("id", id, [...here, list, n, "id"]);
+    yield* once("id", account.id, ["accounts", at, "id"]);
     const apps = new Set([null, ...account.apps.map(({ id }) => id)]);
-    for (const [n, { app_id }] of account.data_sources.entries())
-      if (!apps.has(app_id)) yield { path: [...here, "data_sources", n, "app_id"], detail: FOREIGN_APP };
-    for (const [n, client] of account.oauth_clients.entries())
-      if (client.public && client.client_secret !== undefined)
-        yield { path: [...here, "oauth_clients", n, "client_secret"], detail: UNASKED_SECRET };
+    for (const list of LISTS)
+      for (const [n, item] of account[list].entries()) {
+        const place = (member: string) => ["accounts", at, list, n, member];
+        if ("id" in item) yield* once("id", item.id, place("id"));
+        if ("key" in item) yield* once("key", item.key, place("key"));
+        if ("email" in item) yield* once("e-mail address", `${at} ${item.email.toLowerCase()}`, place("email"));
+        if ("app_id" in item && !apps.has(item.app_id))
+          yield { path: place("app_id"), detail: "must be the id of one of the apps of this account, or null" };
+        if ("client_secret" in item && item.client_secret !== undefined && item.public)
+          yield { path: place("client_secret"), detail: "must not be given where public is true" };
+      }
   }
 }
-
-const FOREIGN_APP = "must be the id of one of the apps of this account, or null";
-const UNASKED_SECRET = "must not be given where public is true";
 
 /** Writes the whole seed in one transaction. `key` is the first key of the first account; made where nobody gives one. */
 export const plant = (unit: Unit, seed: Seed, key: string | undefined) =>

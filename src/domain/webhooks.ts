@@ -100,9 +100,7 @@ export async function listDeliveries(
 ) {
   const webhook = await getWebhook(reader, caller, webhookId);
   if (webhook instanceof Refusal) return webhook;
-  return status === undefined
-    ? pageOf(reader, deliveries, "webhook", [webhookId], span)
-    : pageOf(reader, deliveries, "webhook_status", [webhookId, status], span);
+  return pageOf(reader, deliveries, status ? "webhook_status" : "webhook", [webhookId, status], span);
 }
 
 export async function getDelivery(reader: Reader, caller: Caller, webhookId: string, id: string) {

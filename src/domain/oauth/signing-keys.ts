@@ -1,6 +1,6 @@
 // The keys that sign access tokens. They live in the store, one for each algorithm ever used, so that tokens outlast a
 // restart and a reset ends them. A key is made when first needed: an RSA key takes longer than a whole start.
-import { createPrivateKey, createPublicKey, generateKeyPair, hash, type JsonWebKey, type KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPair, hash, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 import { type Clock, iso } from "../../kit/clock.ts";
 import { ALGORITHMS, type Algorithm, type JwtKey } from "../../kit/jwt.ts";
@@ -87,15 +87,10 @@ async function newRecord(alg: Algorithm, created_at: string): Promise<SigningKey
     alg === "ES256"
       ? await makeKeyPair("ec", { namedCurve: "P-256" })
       : await makeKeyPair("rsa", { modulusLength: RSA_BITS });
-  const public_jwk = publicMembers(publicKey);
+  // The members that RFC 7638 hashes, in the order in which it hashes them: a public key has no others.
+  const members = Object.entries(publicKey.export({ format: "jwk" })).sort();
+  const public_jwk = Object.fromEntries(members.map(([name, value]) => [name, String(value)]));
   const private_key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   const id = hash("sha256", JSON.stringify(public_jwk), "base64url");
   return { id, alg, private_key, public_jwk, created_at };
-}
-
-/** The members that RFC 7638 hashes, in the order in which it hashes them. */
-function publicMembers(key: KeyObject): Record<string, string> {
-  const { crv, e, kty, n, x, y }: JsonWebKey = key.export({ format: "jwk" });
-  const sorted = Object.entries({ crv, e, kty, n, x, y });
-  return Object.fromEntries(sorted.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
