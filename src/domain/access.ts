@@ -24,7 +24,6 @@ export interface Caller {
   readonly credential: string;
 }
 
-/** Verifies an access token, or says why not. */
 export type TokenCheck = (token: string) => Promise<Caller | Refusal>;
 
 const KEY_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
@@ -109,7 +108,6 @@ export class Access {
     return this.#touches;
   }
 
-  /** Who holds the key with this hash. */
   async #holder(hash: string): Promise<Caller | Refusal> {
     const { store } = this.#parts;
     const key = await store.find(apiKeys, "hash", [hash]);
@@ -134,7 +132,6 @@ export class Access {
   }
 }
 
-/** The record of a key in clear. */
 export const keyOf = (reader: Reader, key: string): Promise<ApiKeyRecord | undefined> =>
   reader.find(apiKeys, "hash", [sha256(key)]);
 
@@ -146,9 +143,6 @@ export function standing(account: AccountRecord, method: string): Refusal | unde
   if (account.state === "limited" && !WHILE_LIMITED.has(method)) return refuse({ code: "account_limited" });
   return undefined;
 }
-
-export const getAccount = async (reader: Reader, caller: Caller): Promise<AccountRecord | Refusal> =>
-  (await reader.get(accounts, caller.account.id)) ?? notFound("account");
 
 export const setAccountState = (unit: Unit, accountId: string, state: AccountState) =>
   unit.transact(async (w) => {

@@ -59,7 +59,6 @@ async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: C
   return app;
 }
 
-/** What app.deleted holds of the app. */
 const LEFT_OF_IT = decide("6.event-objects");
 
 /** With the app go its deployments; its data sources, which may be shared and costly to load, stay without an app. */

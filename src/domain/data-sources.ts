@@ -112,14 +112,12 @@ export const dataSourceDraft = judged(draft);
 export const dataSourceSeed = (id: Schema<string | undefined>) => judged(object({ id, ...draft.members }));
 
 const [WAITING, READY, FAILED] = decide("3.data-processing");
-/** The outcomes that are told of. */
 const ANNOUNCED: ReadonlySet<string> = new Set(decide("6.emitted-by"));
 
 /** With it go its rows, or what is still to be processed. */
 const own = owned(dataSources, "data source", { removing: ({ tx }, { id }) => tx.remove(dataContents, id) });
 export const { get: getDataSource, list: listDataSources, remove: removeDataSource } = own;
 
-/** Those that an app shows. */
 export const listDataSourcesOf = (reader: Reader, appId: string, span: Span) =>
   pageOf(reader, dataSources, "app", [appId], span);
 
@@ -173,7 +171,6 @@ function tableOf(raw: DataRecord["raw"]): Table | string {
   return read instanceof CsvFault ? `Line ${read.line}: ${read.detail}.` : tableOfCsv(read);
 }
 
-/** The rows as objects, in the order in which they were sent. */
 export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span) {
   const source = await own.get(reader, caller, id);
   if (source instanceof Refusal) return source;

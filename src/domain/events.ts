@@ -55,7 +55,6 @@ export async function getEvent(reader: Reader, caller: Caller, id: string) {
   return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
 }
 
-/** What was sent of an event, or is to be. */
 export const deliveriesOf = (reader: Reader, event: EventRecord, span: Span) =>
   pageOf(reader, deliveries, "event", [event.id], span);
 

@@ -16,7 +16,7 @@ import {
   signIns,
 } from "./model.ts";
 import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
-import type { Collection, Reader, Scalar, Store, Stored, Tx } from "./store.ts";
+import type { Collection, Reader, Store, Stored, Tx, Values } from "./store.ts";
 
 const KEPT = decide("8.bounds").events;
 
@@ -151,7 +151,7 @@ async function oldestOf<R extends Stored, I extends string>(
   reader: Reader,
   from: Collection<R, I>,
   index: I,
-  lists: readonly (readonly Scalar[])[],
+  lists: readonly Values[],
 ): Promise<R[]> {
   let past = -KEPT;
   for (const values of lists) past += await reader.count(from, index, values);

@@ -39,7 +39,6 @@ export async function pageOf<R extends Stored, I extends string>(
 
 const CHUNK = 500;
 
-/** All items of a list, a chunk at a time. */
 export async function everyPage<R>(read: (span: Span) => Promise<readonly R[]>): Promise<readonly R[]> {
   let all: readonly R[] = [];
   for (let offset = 0; ; offset += CHUNK) {

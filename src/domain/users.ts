@@ -40,7 +40,6 @@ export const createUser = (unit: Unit, caller: Caller, draft: UserDraft) =>
   });
 export type NewUser = Exclude<Awaited<ReturnType<typeof createUser>>, Refusal>;
 
-/** What lists and unique keys need. */
 const derived = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
   email_key: email.toLowerCase(),
   is_admin: permissions.includes("admin"),
@@ -90,7 +89,6 @@ export async function userIn(reader: Reader, userId: string) {
 }
 export type SignedIn = NonNullable<Awaited<ReturnType<typeof userIn>>>;
 
-/** Who is signed in with this secret; undefined where nobody is. */
 export async function sessionOf(reader: Reader, secret: string, now: number) {
   const session = await reader.get(sessions, sha256(secret));
   return session && now < instant(session.expires_at) ? userIn(reader, session.user_id) : undefined;

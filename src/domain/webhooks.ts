@@ -82,7 +82,6 @@ async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {
   };
 }
 
-/** The secrets in force, the newest first. */
 export function secretsOf(webhook: WebhookRecord, at: string): readonly string[] {
   const { secret, old_secret, old_secret_until } = webhook;
   const both = old_secret !== null && old_secret_until !== null && at < old_secret_until;
@@ -120,7 +119,6 @@ export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: str
     return delivery instanceof Refusal ? delivery : askedAgain(delivery, webhook, w.at);
   });
 
-/** Queues a sample event of the type for this webhook alone. */
 export const sendTest = (unit: Unit, caller: Caller, webhookId: string, type: EventType) =>
   queued(unit, caller, webhookId, async (w, webhook) =>
     testDelivery(w, webhook, await recordSample(w, caller.account, type)),

@@ -1,6 +1,5 @@
 // The rows for what an account manages: users, API keys, OAuth clients, its events, itself.
 import { decide } from "../decisions.ts";
-import * as account from "../domain/access.ts";
 import * as apiKeys from "../domain/credentials.ts";
 import * as oauthClients from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
@@ -207,7 +206,7 @@ const eventRoutes = chosen("1.dashboard", [
     scope: SCOPE.any,
     operation: "getAccount",
     summary: "Read the account that the credential belongs to",
-    run: ({ unit, caller }) => account.getAccount(unit.store, caller),
+    run: async ({ caller }) => caller.account,
     answer: one(accountView),
   }),
 ]);

@@ -22,7 +22,6 @@ export interface TokenAnswer {
   readonly scope: string;
 }
 
-/** What may be handed out. */
 interface Granted {
   readonly grant: GrantRecord;
   readonly scopes: readonly Scope[];
