@@ -4,15 +4,8 @@
 import { hash as digest } from "node:crypto";
 import { decide } from "../decisions.ts";
 import { type Clock, instant, iso } from "../kit/clock.ts";
-import {
-  type AccountRecord,
-  type AccountState,
-  type ApiKeyRecord,
-  accounts,
-  apiKeys,
-  SCOPES,
-  type Scope,
-} from "./model.ts";
+import type { AccountRecord, AccountState, ApiKeyRecord, Scope } from "./model.ts";
+import { accounts, apiKeys, SCOPES } from "./model.ts";
 import { notFound, Refusal, refuse } from "./refusal.ts";
 import type { Reader, Store } from "./store.ts";
 import type { Unit } from "./work.ts";

@@ -4,10 +4,10 @@
 import { decide } from "../decisions.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";
 import { flag, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
-import { type Caller, sha256 } from "./access.ts";
+import { sha256 } from "./access.ts";
 import { owned } from "./lists.ts";
 import { type ApiKeyRecord, apiKeys, type OAuthClientRecord, oauthClients, SCOPES, scope } from "./model.ts";
-import type { Seeded, Unit, Work } from "./work.ts";
+import type { Seeded, Work } from "./work.ts";
 
 const name = text({ min: 1, max: decide("8.field-lengths").name, notBlank: true });
 
@@ -21,12 +21,7 @@ export const pinnedKey = text({
   says: "made of letters, digits and - . _ ~",
 });
 
-export const { get: getApiKey, list: listApiKeys, remove: removeApiKey } = owned(apiKeys, "API key");
-
 type KeyDraft = Infer<typeof apiKeyDraft>;
-
-export const createApiKey = (unit: Unit, caller: Caller, draft: KeyDraft) =>
-  unit.transact((w) => addApiKey(w, caller.account.id, draft));
 
 /** Makes a key, or takes the one given. Its beginning lets people and secret scanners recognise it. */
 export async function addApiKey(
@@ -50,6 +45,9 @@ export async function addApiKey(
 }
 export type NewApiKey = Awaited<ReturnType<typeof addApiKey>>;
 
+const keys = owned(apiKeys, "API key", { adding: addApiKey });
+export const { create: createApiKey, get: getApiKey, list: listApiKeys, remove: removeApiKey } = keys;
+
 export const redirectUri = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
 
 /** The characters of RFC 3986 behind the scheme. The text goes into Location as it stands, so nothing is repaired here. */
@@ -72,13 +70,7 @@ export const oauthClientDraft = object({
   public: withDefault(flag, false),
 });
 
-const own = owned(oauthClients, "OAuth client");
-export const { get: getOAuthClient, list: listOAuthClients, remove: removeOAuthClient } = own;
-
 type ClientDraft = Infer<typeof oauthClientDraft>;
-
-export const createOAuthClient = (unit: Unit, caller: Caller, draft: ClientDraft) =>
-  unit.transact((w) => addOAuthClient(w, caller.account.id, draft));
 
 /** Makes a client; a seed may bring its secret along. A public client has none. */
 export async function addOAuthClient(
@@ -93,3 +85,11 @@ export async function addOAuthClient(
   return { record, secret };
 }
 export type NewOAuthClient = Awaited<ReturnType<typeof addOAuthClient>>;
+
+const clients = owned(oauthClients, "OAuth client", { adding: addOAuthClient });
+export const {
+  create: createOAuthClient,
+  get: getOAuthClient,
+  list: listOAuthClients,
+  remove: removeOAuthClient,
+} = clients;

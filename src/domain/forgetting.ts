@@ -5,16 +5,8 @@ import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
 import { type Clock, type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { dropIfOver } from "./deliveries.ts";
-import {
-  EVENT_TYPES,
-  type EventType,
-  events,
-  goneDeployments,
-  idempotency,
-  type Passing,
-  sessions,
-  signIns,
-} from "./model.ts";
+import type { EventType, Passing } from "./model.ts";
+import { EVENT_TYPES, events, goneDeployments, idempotency, sessions, signIns } from "./model.ts";
 import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
 import type { Collection, Reader, Store, Stored, Tx, Values } from "./store.ts";
 
