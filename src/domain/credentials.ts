@@ -21,14 +21,10 @@ export const pinnedKey = text({
   says: "made of letters, digits and - . _ ~",
 });
 
-type KeyDraft = Infer<typeof apiKeyDraft>;
+type KeyDraft = Infer<typeof apiKeyDraft> & { readonly key?: string | undefined };
 
 /** Makes a key, or takes the one given. Its beginning lets people and secret scanners recognise it. */
-export async function addApiKey(
-  w: Work,
-  account_id: string,
-  { name, key = `ahs_${w.ids.secret()}` }: KeyDraft & { readonly key?: string | undefined },
-) {
+export async function addApiKey(w: Work, account_id: string, { name, key = `ahs_${w.ids.secret()}` }: KeyDraft) {
   const id = w.ids.next("key_");
   const last_four = key.slice(-4);
   const record: ApiKeyRecord = {
@@ -70,17 +66,14 @@ export const oauthClientDraft = object({
   public: withDefault(flag, false),
 });
 
-type ClientDraft = Infer<typeof oauthClientDraft>;
+type ClientDraft = Seeded<Infer<typeof oauthClientDraft>> & { readonly client_secret?: string | undefined };
 
 /** Makes a client; a seed may bring its secret along. A public client has none. */
-export async function addOAuthClient(
-  w: Work,
-  account_id: string,
-  { id = w.ids.next("cli_"), client_secret, ...draft }: Seeded<ClientDraft> & { client_secret?: string | undefined },
-) {
+export async function addOAuthClient(w: Work, account_id: string, { id, client_secret, ...draft }: ClientDraft) {
   const secret = draft.public ? null : (client_secret ?? w.ids.secret());
   const secret_hash = secret === null ? null : sha256(secret);
-  const record: OAuthClientRecord = { id, ...draft, created_at: w.at, account_id, secret_hash };
+  const made = { id: id ?? w.ids.next("cli_"), ...draft, created_at: w.at };
+  const record: OAuthClientRecord = { ...made, account_id, secret_hash };
   await w.tx.put(oauthClients, record);
   return { record, secret };
 }

@@ -104,12 +104,9 @@ export const sendTest = (unit: Unit, caller: Caller, webhookId: string, type: Ev
     testDelivery(w, webhook, await recordSample(w, caller.account, type)),
   );
 
-const queued = (
-  unit: Unit,
-  caller: Caller,
-  webhookId: string,
-  made: (w: Work, webhook: WebhookRecord) => Promise<DeliveryRecord | Refusal>,
-) =>
+type Making = (w: Work, webhook: WebhookRecord) => Promise<DeliveryRecord | Refusal>;
+
+const queued = (unit: Unit, caller: Caller, webhookId: string, made: Making) =>
   unit.transact(async (w) => {
     const webhook = await getWebhook(w.tx, caller, webhookId);
     const delivery = webhook instanceof Refusal ? webhook : await made(w, webhook);

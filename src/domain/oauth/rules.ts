@@ -36,14 +36,11 @@ export const accessDenied = refusing("access_denied");
 
 /** The scopes in a space-separated list, each once; a text is the first name that is no scope. */
 export function scopesIn(list: string): readonly Scope[] | string {
-  const scopes = new Set<Scope>();
-  for (const name of list.split(" ").filter((part) => part !== "")) {
-    const scope = SCOPES.find((each) => each === name);
-    if (scope === undefined) return name;
-    scopes.add(scope);
-  }
-  return [...scopes];
+  const names = [...new Set(list.split(" ").filter((part) => part !== ""))];
+  return names.every(isScope) ? names : (names.find((name) => !isScope(name)) ?? "");
 }
+
+const isScope = (name: string): name is Scope => SCOPES.some((scope) => scope === name);
 
 /** What is left of the scopes asked for where only these are held, in the order of asking; `admin` contains the rest. */
 export function cut(asked: readonly Scope[], held: readonly Scope[]): readonly Scope[] {

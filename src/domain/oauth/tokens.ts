@@ -22,6 +22,8 @@ export interface TokenAnswer {
   readonly scope: string;
 }
 
+type Parameters = ReadonlyMap<string, string>;
+
 interface Granted {
   readonly grant: GrantRecord;
   readonly scopes: readonly Scope[];
@@ -32,21 +34,16 @@ interface Granted {
  * stranger who has seen a code must not be able to spoil it, and a client may correct its mistake. A second use is judged
  * before expiry and binding (RFC 6749 4.1.3, RFC 7636 4.6), so that it is noticed however the code comes back.
  */
-export const exchange = (
-  context: Context,
-  client: OAuthClientRecord,
-  sent: string,
-  redirectUri: string | undefined,
-  verifier: string | undefined,
-) =>
+export const exchange = (context: Context, client: OAuthClientRecord, secret: string, sent: Parameters) =>
   handOut(context, async ({ tx, now }) => {
-    const { id = "", client_id, code } = (await tx.find(grants, "code", [sha256(sent)])) ?? {};
+    const { id = "", client_id, code } = (await tx.find(grants, "code", [sha256(secret)])) ?? {};
     if (!code) return "The code is not known, or its access has been revoked.";
     if (client_id !== client.id) return "The code was issued to another client.";
     if (code.used) return endedBySecondUse(tx, id, "code");
     if (now >= instant(code.expires_at)) return "The code has expired.";
-    if (redirectUri !== code.redirect_uri) return "The redirect_uri is not the one of the authorization request.";
-    const unfit = unfitVerifier(code.challenge, verifier);
+    if (sent.get("redirect_uri") !== code.redirect_uri)
+      return "The redirect_uri is not the one of the authorization request.";
+    const unfit = unfitVerifier(code.challenge, sent.get("code_verifier"));
     if (unfit !== undefined) return unfit;
     const granted = await grantedNow(tx, id);
     return typeof granted === "string"
@@ -78,12 +75,9 @@ export const refresh = (context: Context, client: OAuthClientRecord | null, toke
   });
 
 /** Tokens without a browser, for tests (contract, part 10). The grant belongs to no client. */
-export const handOver = (
-  context: Context,
-  { id: user_id, account_id, permissions }: UserRecord,
-  asked: readonly Scope[],
-) =>
+export const handOver = (context: Context, user: UserRecord, asked: readonly Scope[]) =>
   handOut(context, async (w) => {
+    const { id: user_id, account_id, permissions } = user;
     const scopes = cut(asked, permissions);
     if (scopes.length === 0) return invalidScope("The user holds none of these scopes.");
     return { grant: await openGrant(w, { account_id, user_id, client_id: null, scopes }), scopes };
