@@ -2,8 +2,8 @@
 // seed; service.ts gives it life, and may give it what tests use to look in and to disturb.
 import type { AuthorizationServer } from "./authorization-server.ts";
 import { judgeUrl } from "./delivery/address-policy.ts";
-import { Access } from "./domain/access.ts";
-import { RateLimiter } from "./domain/limits.ts";
+import { type Access, accessTo } from "./domain/access.ts";
+import { type RateLimiter, rateLimiter } from "./domain/limits.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
 import type { UnitParts } from "./domain/work.ts";
@@ -57,9 +57,9 @@ export class Server {
     this.unit = { store, clock, ids };
     const outbox = webhookOutbox(this.unit, settings, onError, chaos);
     this.workers = new Workers(this.unit, outbox, onError);
-    this.limiter = new RateLimiter(clock, settings.rateLimit);
+    this.limiter = rateLimiter(clock, settings.rateLimit);
     this.webhookDraft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
-    this.access = new Access({
+    this.access = accessTo({
       store,
       clock,
       checkToken: async (token) => (await this.oauth).check(token),

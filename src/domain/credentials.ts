@@ -80,9 +80,5 @@ export async function addOAuthClient(w: Work, account_id: string, { id, client_s
 export type NewOAuthClient = Awaited<ReturnType<typeof addOAuthClient>>;
 
 const clients = owned(oauthClients, "OAuth client", { adding: addOAuthClient });
-export const {
-  create: createOAuthClient,
-  get: getOAuthClient,
-  list: listOAuthClients,
-  remove: removeOAuthClient,
-} = clients;
+export const { create: createOAuthClient, get: getOAuthClient } = clients;
+export const { list: listOAuthClients, remove: removeOAuthClient } = clients;

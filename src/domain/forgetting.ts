@@ -3,12 +3,13 @@
 // expired is judged at each use.
 import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
-import { type Clock, type Instant, instant, type Scheduled } from "../kit/clock.ts";
+import { type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { dropIfOver } from "./deliveries.ts";
 import type { EventType, Passing } from "./model.ts";
 import { EVENT_TYPES, events, goneDeployments, idempotency, sessions, signIns } from "./model.ts";
 import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
 import type { Collection, Store, Stored, Tx, Values } from "./store.ts";
+import type { UnitParts } from "./work.ts";
 
 const KEPT = decide("8.bounds").events;
 
@@ -39,9 +40,7 @@ const EXPIRING = [
   expiring("refresh tokens", refreshTokens, REFRESH_REMEMBERED_MS),
 ];
 
-interface Parts {
-  readonly store: Store;
-  readonly clock: Clock;
+interface Parts extends Pick<UnitParts, "store" | "clock"> {
   readonly background: Background;
   readonly onError: (error: unknown, during: string) => void;
 }

@@ -42,9 +42,7 @@ const accountSeed = (webhook: ReturnType<typeof webhookDraft>) =>
   });
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
-export interface Seed {
-  readonly accounts: readonly AccountSeed[];
-}
+export type Seed = { readonly accounts: readonly AccountSeed[] };
 
 /** The seed's schema; a webhook's URL is judged by the policy in force. */
 export const seedSchema = (webhook: ReturnType<typeof webhookDraft>): Schema<Seed> => {

@@ -28,8 +28,7 @@ export interface Collection<R extends Stored, I extends string = string, U exten
   readonly indexes: Readonly<Record<I, IndexRule<R>>>;
   readonly unique: Readonly<Record<U, readonly (keyof R & string)[]>>;
 }
-
-export interface IndexRule<R> {
+interface IndexRule<R> {
   readonly by: readonly (keyof R & string)[];
   readonly order?: keyof R & string;
 }

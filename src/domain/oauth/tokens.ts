@@ -4,6 +4,7 @@
 
 import { decide } from "../../decisions.ts";
 import { instant } from "../../kit/clock.ts";
+import type { Fields } from "../../kit/form.ts";
 import { sha256 } from "../access.ts";
 import type { OAuthClientRecord, Scope, UserRecord } from "../model.ts";
 import type { Tx } from "../store.ts";
@@ -22,8 +23,6 @@ export interface TokenAnswer {
   readonly scope: string;
 }
 
-type Parameters = ReadonlyMap<string, string>;
-
 interface Granted {
   readonly grant: GrantRecord;
   readonly scopes: readonly Scope[];
@@ -34,7 +33,7 @@ interface Granted {
  * stranger who has seen a code must not be able to spoil it, and a client may correct its mistake. A second use is judged
  * before expiry and binding (RFC 6749 4.1.3, RFC 7636 4.6), so that it is noticed however the code comes back.
  */
-export const exchange = (context: Context, client: OAuthClientRecord, secret: string, sent: Parameters) =>
+export const exchange = (context: Context, client: OAuthClientRecord, secret: string, sent: Fields["values"]) =>
   handOut(context, async ({ tx, now }) => {
     const { id = "", client_id, code } = (await tx.find(grants, "code", [sha256(secret)])) ?? {};
     if (!code) return "The code is not known, or its access has been revoked.";
@@ -87,10 +86,7 @@ export const handOver = (context: Context, user: UserRecord, asked: readonly Sco
  * Runs the work in one transaction and signs afterwards, since signing cannot be undone or run twice. Of parallel uses
  * exactly one finds its code or token unused. A text says why nothing can be handed out: `invalid_grant`.
  */
-async function handOut(
-  context: Context,
-  work: (w: Work) => Promise<Granted | OAuthError | string>,
-): Promise<TokenAnswer | OAuthError> {
+async function handOut(context: Context, work: (w: Work) => Promise<Granted | OAuthError | string>) {
   await context.keys.signing(); // before anything is used up: a key that cannot be stored must not cost a code
   const settled = await new Unit(context).transact(async (w) => {
     const granted = await work(w);
@@ -101,7 +97,8 @@ async function handOut(
   if (settled instanceof OAuthError) return settled;
   const { grant, scopes, refresh_token } = settled;
   const access_token = await issue(context, grant, scopes);
-  return { access_token, token_type: TOKEN_TYPE, expires_in: ACCESS_S, refresh_token, scope: scopes.join(" ") };
+  const answer = { access_token, token_type: TOKEN_TYPE, expires_in: ACCESS_S, refresh_token, scope: scopes.join(" ") };
+  return answer satisfies TokenAnswer;
 }
 
 /**
