@@ -2,15 +2,8 @@
 // 6): everything about it is read again once it is claimed, the stored bytes are signed and sent. What came of it is only
 // answered here; writing it down is `recordAttempt`'s.
 import { dueAt, isWanted, succeeded } from "../domain/deliveries.ts";
-import {
-  type Attempt,
-  type DeliveryRecord,
-  deliveries,
-  type EventRecord,
-  events,
-  type WebhookRecord,
-  webhooks,
-} from "../domain/model.ts";
+import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "../domain/model.ts";
+import { deliveries, events, webhooks } from "../domain/model.ts";
 import type { Made } from "../domain/outcomes.ts";
 import type { Store } from "../domain/store.ts";
 import { secretsOf } from "../domain/webhooks.ts";
@@ -28,59 +21,23 @@ export interface AttemptParts {
   readonly userAgent: string;
 }
 
-interface Rows {
-  readonly delivery: DeliveryRecord;
-  readonly webhook: WebhookRecord;
-  readonly event: EventRecord;
+export interface Sent extends Made {
+  readonly type: EventRecord["type"];
 }
 
 /** Attempts the delivery. Answers undefined where it is not to be sent: it is over, no longer wanted, or not yet due. */
-export async function makeAttempt(parts: AttemptParts, deliveryId: string): Promise<Made | NotNow | undefined> {
-  const { store, clock, sender, userAgent } = parts;
+export async function makeAttempt(parts: AttemptParts, deliveryId: string): Promise<Sent | NotNow | undefined> {
+  const { store, clock, sender, retryWaits_ms, userAgent } = parts;
   const start = clock.now();
-  const rows = await readRows(store, deliveryId, start);
-  if (!rows) return undefined;
-  const outcome = await sender.send(compose(rows, start, userAgent), rows.delivery);
-  return "again" in outcome ? outcome : conclude(parts, rows, start, outcome);
-}
-
-/** Another process may have sent it since it was seen to be due. */
-async function readRows(store: Store, id: string, now: Instant): Promise<Rows | undefined> {
-  const delivery = await store.get(deliveries, id);
-  if (!delivery || dueAt(delivery) > now) return undefined;
+  const delivery = await store.get(deliveries, deliveryId);
+  // Another process may have sent it since it was seen to be due.
+  if (!delivery || dueAt(delivery) > start) return undefined;
   const webhook = await store.get(webhooks, delivery.webhook_id);
   const event = await store.get(events, delivery.event_id);
-  return webhook && event && isWanted(delivery, webhook) ? { delivery, webhook, event } : undefined;
-}
-
-/** The last three are what libraries for Standard Webhooks verify. */
-function compose({ delivery, webhook, event }: Rows, now: Instant, userAgent: string): Post {
-  const { body } = event;
-  const timestamp_s = Math.floor(now / 1_000);
-  return {
-    url: webhook.url,
-    body,
-    headers: {
-      "Content-Type": "application/json",
-      "Content-Length": String(Buffer.byteLength(body)),
-      "User-Agent": userAgent,
-      "X-Service-Signature": serviceSignature(body, webhook.secret),
-      "X-Service-Event": event.type,
-      "X-Service-Delivery": delivery.id,
-      "X-Service-Attempt": String(delivery.attempts.length + 1),
-      "webhook-id": event.id,
-      "webhook-timestamp": String(timestamp_s),
-      "webhook-signature": standardSignature(event.id, timestamp_s, body, secretsOf(webhook, iso(now))),
-    },
-  };
-}
-
-function conclude(
-  { clock, retryWaits_ms }: AttemptParts,
-  { delivery, webhook }: Rows,
-  start: Instant,
-  outcome: Outcome,
-): Made {
+  if (!webhook || !event || !isWanted(delivery, webhook)) return undefined;
+  const { url } = webhook;
+  const outcome = await sender.send({ url, ...compose(delivery, webhook, event, start, userAgent) }, delivery);
+  if ("again" in outcome) return outcome;
   const now = clock.now();
   const attempt: Attempt = {
     number: delivery.attempts.length + 1,
@@ -91,8 +48,42 @@ function conclude(
     response_body: outcome.body,
     error: outcome.error,
   };
-  const made = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  const failure = { attempt: made, now, fraction: jitterOf(delivery.id, made), ...outcome };
-  const next = succeeded(attempt) ? undefined : nextAttempt(failure, retryWaits_ms);
-  return { deliveryId: delivery.id, url: webhook.url, attempt, retryAt: next === undefined ? null : iso(next) };
+  const retryAt = succeeded(attempt) ? null : retryTime(delivery, outcome, now, retryWaits_ms);
+  return { deliveryId, url, type: event.type, attempt, retryAt };
+}
+
+/** Attempts by hand do not count. */
+function retryTime(
+  { id, attempts }: DeliveryRecord,
+  { status, retryAfter }: Outcome,
+  now: Instant,
+  waits_ms: readonly number[],
+): string | null {
+  const attempt = attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
+  const next = nextAttempt({ attempt, now, fraction: jitterOf(id, attempt), status, retryAfter }, waits_ms);
+  return next === undefined ? null : iso(next);
+}
+
+/** The last three headers are what libraries for Standard Webhooks verify. */
+function compose(
+  delivery: DeliveryRecord,
+  webhook: WebhookRecord,
+  { id, type, body }: EventRecord,
+  now: Instant,
+  userAgent: string,
+): Pick<Post, "headers" | "body"> {
+  const timestamp_s = Math.floor(now / 1_000);
+  const headers = {
+    "Content-Type": "application/json",
+    "Content-Length": String(Buffer.byteLength(body)),
+    "User-Agent": userAgent,
+    "X-Service-Signature": serviceSignature(body, webhook.secret),
+    "X-Service-Event": type,
+    "X-Service-Delivery": delivery.id,
+    "X-Service-Attempt": String(delivery.attempts.length + 1),
+    "webhook-id": id,
+    "webhook-timestamp": String(timestamp_s),
+    "webhook-signature": standardSignature(id, timestamp_s, body, secretsOf(webhook, iso(now))),
+  };
+  return { headers, body };
 }

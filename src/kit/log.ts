@@ -29,6 +29,20 @@ export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
       const took = `${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
       say(out, "request", line, escaped(`${method} ${path}`), shown, took);
     },
+    /** An attempt of a delivery; `outcome`: the status of the answer, or why there is none. A query may hold a credential. */
+    delivery(line: { type: string; url: string; outcome: string; duration_ms: number; attempt: number }): void {
+      const { type, url, outcome, duration_ms, attempt } = line;
+      const to = url.replace(/[?#].*/, "");
+      const shown = styleText(outcome.startsWith("2") ? "green" : "red", outcome);
+      say(
+        out,
+        "delivery",
+        { ...line, url: to },
+        escaped(`${type} -> ${to}`),
+        shown,
+        `${duration_ms} ms, attempt ${attempt}`,
+      );
+    },
     /** Something that a person should know: a torn journal line, a seed that was not used. */
     warn: (message: string): void => say(err, "warning", { message }, styleText("yellow", "warning"), escaped(message)),
     /** Something asked for that is shown here and nowhere else: a sign-in link. */
