@@ -10,7 +10,6 @@ import type { Chaos } from "./embedding/chaos.ts";
 import type { Background } from "./kit/background.ts";
 import type { Log } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
-import { VERSION } from "./kit/version.ts";
 import { OptionError, type Settings } from "./options.ts";
 
 /** How much longer a row stays claimed than an attempt can take. */
@@ -35,11 +34,11 @@ export function webhookOutbox(
     store,
     clock,
     retryWaits_ms: settings.retrySchedule,
-    userAgent: `AppHostingService/${VERSION}`,
     concurrency: settings.webhookConcurrency,
     lease_ms: timeout_ms + LEASE_SPARE_MS,
-    onAttempt: ({ type, url, attempt: { number: attempt, duration_ms, response_status, error } }: Sent) =>
-      log.delivery({ type, url, outcome: String(response_status ?? error), duration_ms, attempt }),
+    onAttempt({ deliveryId: id, type, url, attempt: { number: attempt, duration_ms, response_status, error } }: Sent) {
+      log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
+    },
     onError: log.error,
   };
   return (background) => {

@@ -9,8 +9,11 @@ import type { Store } from "../domain/store.ts";
 import { secretsOf } from "../domain/webhooks.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
 import { serviceSignature, standardSignature } from "../kit/signature.ts";
-import { jitterOf, nextAttempt } from "./schedule.ts";
-import type { NotNow, Outcome, Post, Sender } from "./sender.ts";
+import { VERSION } from "../kit/version.ts";
+import { type Failure, jitterOf, nextAttempt } from "./schedule.ts";
+import type { NotNow, Outcome, Sender } from "./sender.ts";
+
+const USER_AGENT = `AppHostingService/${VERSION}`;
 
 export interface AttemptParts {
   readonly store: Store;
@@ -18,7 +21,6 @@ export interface AttemptParts {
   readonly sender: Sender;
   /** The waits between attempts. */
   readonly retryWaits_ms: readonly number[];
-  readonly userAgent: string;
 }
 
 export interface Sent extends Made {
@@ -27,7 +29,7 @@ export interface Sent extends Made {
 
 /** Attempts the delivery. Answers undefined where it is not to be sent: it is over, no longer wanted, or not yet due. */
 export async function makeAttempt(parts: AttemptParts, deliveryId: string): Promise<Sent | NotNow | undefined> {
-  const { store, clock, sender, retryWaits_ms, userAgent } = parts;
+  const { store, clock, sender, retryWaits_ms } = parts;
   const start = clock.now();
   const delivery = await store.get(deliveries, deliveryId);
   // Another process may have sent it since it was seen to be due.
@@ -36,7 +38,8 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   const event = await store.get(events, delivery.event_id);
   if (!webhook || !event || !isWanted(delivery, webhook)) return undefined;
   const { url } = webhook;
-  const outcome = await sender.send({ url, ...compose(delivery, webhook, event, start, userAgent) }, delivery);
+  const post = { url, headers: headersOf(delivery, webhook, event, start), body: event.body };
+  const outcome = await sender.send(post, delivery);
   if ("again" in outcome) return outcome;
   const now = clock.now();
   const attempt: Attempt = {
@@ -48,35 +51,23 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
     response_body: outcome.body,
     error: outcome.error,
   };
-  const retryAt = succeeded(attempt) ? null : retryTime(delivery, outcome, now, retryWaits_ms);
-  return { deliveryId, url, type: event.type, attempt, retryAt };
+  const next = succeeded(attempt) ? undefined : nextAttempt(failureOf(delivery, outcome, now), retryWaits_ms);
+  return { deliveryId, url, type: event.type, attempt, retryAt: next === undefined ? null : iso(next) };
 }
 
 /** Attempts by hand do not count. */
-function retryTime(
-  { id, attempts }: DeliveryRecord,
-  { status, retryAfter }: Outcome,
-  now: Instant,
-  waits_ms: readonly number[],
-): string | null {
+function failureOf({ id, attempts }: DeliveryRecord, { status, retryAfter }: Outcome, now: Instant): Failure {
   const attempt = attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  const next = nextAttempt({ attempt, now, fraction: jitterOf(id, attempt), status, retryAfter }, waits_ms);
-  return next === undefined ? null : iso(next);
+  return { attempt, now, fraction: jitterOf(id, attempt), status, retryAfter };
 }
 
-/** The last three headers are what libraries for Standard Webhooks verify. */
-function compose(
-  delivery: DeliveryRecord,
-  webhook: WebhookRecord,
-  { id, type, body }: EventRecord,
-  now: Instant,
-  userAgent: string,
-): Pick<Post, "headers" | "body"> {
+/** The last three are what libraries for Standard Webhooks verify. */
+function headersOf(delivery: DeliveryRecord, webhook: WebhookRecord, { id, type, body }: EventRecord, now: Instant) {
   const timestamp_s = Math.floor(now / 1_000);
-  const headers = {
+  return {
     "Content-Type": "application/json",
     "Content-Length": String(Buffer.byteLength(body)),
-    "User-Agent": userAgent,
+    "User-Agent": USER_AGENT,
     "X-Service-Signature": serviceSignature(body, webhook.secret),
     "X-Service-Event": type,
     "X-Service-Delivery": delivery.id,
@@ -85,5 +76,4 @@ function compose(
     "webhook-timestamp": String(timestamp_s),
     "webhook-signature": standardSignature(id, timestamp_s, body, secretsOf(webhook, iso(now))),
   };
-  return { headers, body };
 }

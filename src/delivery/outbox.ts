@@ -87,7 +87,7 @@ export class Outbox {
   #turn(): void {
     if (this.#turning || this.#stopped) return;
     this.#turning = true;
-    this.#run(async () => {
+    this.#parts.background.run(WHAT, async () => {
       await new Promise(setImmediate);
       const told = [...this.#told];
       this.#told.clear();
@@ -133,7 +133,7 @@ export class Outbox {
         const full = this.#sending >= AT_ONCE_MAX || (rank > 0 && this.#doubtful >= DOUBTFUL_MAX);
         if (full || this.#stopped) return;
         lanes.delete(lane);
-        this.#run(() => this.#deliver(lane, id, rank > 0 ? 1 : 0));
+        this.#parts.background.run(WHAT, () => this.#deliver(lane, id, rank > 0 ? 1 : 0));
         if (lane.sending < this.#parts.concurrency) this.notify(lane.queue);
       }
   }
@@ -181,7 +181,7 @@ export class Outbox {
       this.#free(lane, made.deliveryId);
     } catch (error) {
       this.#report(error);
-      this.#at(clock.now() + PAUSE_MS, () => this.#run(() => this.#record(lane, made)));
+      this.#at(clock.now() + PAUSE_MS, () => this.#parts.background.run(WHAT, () => this.#record(lane, made)));
     }
   }
 
@@ -215,9 +215,5 @@ export class Outbox {
       if (!this.#stopped) work();
       return this.#parts.background.idle();
     });
-  }
-
-  #run(work: () => Promise<void>): void {
-    void this.#parts.background.run(WHAT, work);
   }
 }

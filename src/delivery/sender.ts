@@ -54,7 +54,7 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const STATUS_MIN = 100;
 /** Shorter than receivers keep an idle connection, so that one is not closed just as it is used again. */
 const IDLE_MS = 2_000;
-const CONNECT_ADDRESS_MS = 1_000;
+const AGENT = { keepAlive: true, timeout: IDLE_MS, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1_000 };
 
 /** Which rule refuses a connection to the address. */
 type Judge = (address: string) => string | undefined;
@@ -68,7 +68,7 @@ export class HttpSender implements Sender {
   constructor(options: SenderOptions) {
     this.#options = options;
     this.#resolve = options.resolve ?? systemResolver();
-    this.#http = new HttpAgent(this.#connecting(false));
+    this.#http = new HttpAgent({ ...AGENT, lookup: this.#lookup(false) });
   }
 
   async send({ url, headers, body }: Post): Promise<Outcome> {
@@ -77,7 +77,9 @@ export class HttpSender implements Sender {
     const target = new URL(url);
     const secure = target.protocol === "https:";
     const agent = secure ? this.#tlsAgent() : this.#http;
-    const request = httpRequest(target, { agent, method: "POST", headers, maxHeaderSize: HEADER_BYTES_MAX });
+    // As a list they are written as they stand, without a look-up for each.
+    const listed = ["Host", target.host, ...Object.entries(headers).flat()];
+    const request = httpRequest(target, { agent, method: "POST", headers: listed, maxHeaderSize: HEADER_BYTES_MAX });
     return exchange(request, body, timeout_ms, this.#judge(secure));
   }
 
@@ -94,14 +96,9 @@ export class HttpSender implements Sender {
     const { Agent } = process.getBuiltinModule("node:https");
     const { rootCertificates } = process.getBuiltinModule("node:tls");
     const { ca } = this.#options;
-    this.#https = new Agent({ ...this.#connecting(true), ...(ca !== undefined && { ca: [...rootCertificates, ca] }) });
+    const trust = ca === undefined ? {} : { ca: [...rootCertificates, ca] };
+    this.#https = new Agent({ ...AGENT, ...trust, lookup: this.#lookup(true) });
     return this.#https;
-  }
-
-  #connecting(secure: boolean) {
-    const kept = { keepAlive: true, timeout: IDLE_MS };
-    const found = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: CONNECT_ADDRESS_MS };
-    return { ...kept, ...found, lookup: this.#lookup(this.#judge(secure)) };
   }
 
   #judge(secure: boolean): Judge {
@@ -110,7 +107,8 @@ export class HttpSender implements Sender {
   }
 
   /** Judges every address of the name; the connection then goes to one of exactly these. */
-  #lookup(judge: Judge): LookupFunction {
+  #lookup(secure: boolean): LookupFunction {
+    const judge = this.#judge(secure);
     return async (host, _, callback) => {
       const addresses = await this.#resolve(host).catch(() => []);
       const refused = addresses.some(({ address }) => judge(address) !== undefined);
@@ -128,10 +126,11 @@ const unanswered = (error: AttemptError): Outcome => ({ status: null, body: null
 /** Sends the body and follows the exchange to its end; `judge` is asked again about the address that is connected to. */
 function exchange(request: ClientRequest, body: string, timeout_ms: number, judge: Judge): Promise<Outcome> {
   return new Promise((resolve) => {
-    let answered: ((error: AttemptError | null) => Outcome) | undefined;
+    const chunks: Buffer[] = [];
+    let answer: IncomingMessage | undefined;
     const finish = (error: AttemptError | null) => {
       clearTimeout(deadline);
-      resolve(answered?.(error) ?? unanswered(error ?? "reset"));
+      resolve(answer ? answered(answer, chunks, error) : unanswered(error ?? "reset"));
     };
     const giveUp = (error: AttemptError | null) => {
       finish(error);
@@ -141,12 +140,20 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
     request.on("socket", (socket) => judged(socket, judge));
     request.on("error", (error) => finish(errorName(error, request.socket)));
     request.on("response", (response) => {
-      if ((response.statusCode ?? 0) < STATUS_MIN) giveUp("aborted");
-      else answered = reading(response, finish);
+      if ((response.statusCode ?? 0) < STATUS_MIN) return giveUp("aborted");
+      answer = response;
+      let read = 0;
+      response.on("data", (chunk: Buffer) => {
+        if (read < KEPT_BYTES_MAX) chunks.push(chunk);
+        read += chunk.length;
+        if (read >= READ_BYTES_MAX) giveUp(null);
+      });
+      response.on("end", () => finish(null));
+      response.on("error", () => finish("aborted"));
     });
     // Switching protocols was not asked for: an answer of status 101, and the connection is of no further use.
     request.on("upgrade", (response) => {
-      answered = reading(response, finish);
+      answer = response;
       giveUp(null);
     });
     request.end(body);
@@ -162,30 +169,16 @@ function judged(socket: Socket, judge: Judge): void {
   else look();
 }
 
-/** Reads a little of the answer's body, then is done with it. Answers what makes the outcome of it. */
-function reading(response: IncomingMessage, finish: (error: AttemptError | null) => void) {
-  const chunks: Buffer[] = [];
-  let read = 0;
-  response.on("data", (chunk: Buffer) => {
-    if (read < KEPT_BYTES_MAX) chunks.push(chunk);
-    read += chunk.length;
-    if (read < READ_BYTES_MAX) return;
-    finish(null);
-    response.destroy();
-  });
-  response.on("end", () => finish(null));
-  response.on("error", () => finish("aborted"));
-  const { statusCode: status = 0, headers } = response;
-  return (error: AttemptError | null): Outcome => ({
-    status,
-    body: textOf(Buffer.concat(chunks).subarray(0, KEPT_BYTES_MAX)),
-    error: status >= 200 && status < 300 ? error : "status",
+function answered({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[], error: AttemptError | null) {
+  const kept = Buffer.concat(chunks).subarray(0, KEPT_BYTES_MAX);
+  return {
+    status: statusCode,
+    // Decoding as a stream drops a character that the cut has split.
+    body: new TextDecoder().decode(kept, { stream: true }),
+    error: statusCode >= 200 && statusCode < 300 ? error : "status",
     retryAfter: headers["retry-after"] ?? null,
-  });
+  } as const;
 }
-
-/** Decoding as a stream drops a character that the cut has split. */
-const textOf = (kept: Buffer): string => new TextDecoder().decode(kept, { stream: true });
 
 function errorName(error: NodeJS.ErrnoException, socket: Socket | null): AttemptError {
   const ours = ATTEMPT_ERRORS.find((name) => name === error.message);

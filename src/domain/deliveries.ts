@@ -136,7 +136,7 @@ export const isWanted = (delivery: DeliveryRecord, webhook: WebhookRecord | unde
   webhook !== undefined && delivery.queue_of === queueOf(webhook) && (webhook.active || delivery.test);
 
 /** So few that nobody waits long for the transaction to end. */
-const CANCELLED_AT_ONCE = 100;
+const CANCELLED_AT_ONCE = 50;
 
 /** Cancels what nobody wants any more of the first in the queue. */
 export async function cancelUnwanted(tx: Tx, queue: string): Promise<void> {

@@ -84,7 +84,6 @@ export async function outboxWorld(options: WorldOptions = {}): Promise<World> {
     background,
     sender: new HttpSender({ policy: "local", timeout_ms }),
     retryWaits_ms: RETRY_WAITS_MS,
-    userAgent: "AppHostingService/test",
     concurrency: WEBHOOK_CONCURRENCY,
     lease_ms: 60_000,
     onAttempt: () => undefined,

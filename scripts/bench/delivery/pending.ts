@@ -74,7 +74,6 @@ async function world(waiting: number) {
     clock,
     sender: { send: async () => ({ status: 200, body: "", error: null, retryAfter: null }), close() {} },
     retryWaits_ms: [],
-    userAgent: "bench",
     concurrency: 1,
     lease_ms: 40_000,
     onAttempt: () => undefined,
