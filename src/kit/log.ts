@@ -29,6 +29,21 @@ export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
       const took = `${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
       say(out, "request", line, escaped(`${method} ${path}`), shown, took);
     },
+    /** An attempt; `outcome`: the status of the answer, or why there is none. The query of a URL may hold a credential. */
+    delivery(line: {
+      id: string;
+      type: string;
+      url: string;
+      outcome: string;
+      duration_ms: number;
+      attempt: number;
+    }): void {
+      const { type, outcome, duration_ms, attempt } = line;
+      const url = line.url.replace(/[?#].*/, "");
+      const shown = styleText(outcome.startsWith("2") ? "green" : "red", outcome);
+      const how = `${duration_ms} ms, attempt ${attempt}`;
+      say(out, "delivery", { ...line, url }, escaped(`${type} -> ${url}`), shown, how);
+    },
     /** Something that a person should know: a torn journal line, a seed that was not used. */
     warn: (message: string): void => say(err, "warning", { message }, styleText("yellow", "warning"), escaped(message)),
     /** Something asked for that is shown here and nowhere else: a sign-in link. */
