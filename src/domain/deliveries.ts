@@ -160,7 +160,7 @@ function judge(webhook: WebhookRecord, attempt: Attempt, now: Instant): WebhookR
 }
 
 /** So few that nobody waits long for the transaction to end. */
-const CANCELLED_AT_ONCE = 100;
+const CANCELLED_AT_ONCE = 50;
 
 export async function cancelUnwanted(tx: Tx, queue: string): Promise<void> {
   const rows = await tx.page(deliveries, "queue", [queue], { offset: 0, limit: CANCELLED_AT_ONCE });
