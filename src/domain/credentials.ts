@@ -6,7 +6,7 @@ import { isLoopbackHost } from "../kit/loopback.ts";
 import { flag, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import { sha256 } from "./access.ts";
 import { owned } from "./lists.ts";
-import { type ApiKeyRecord, apiKeys, type OAuthClientRecord, oauthClients, SCOPES, scope } from "./model.ts";
+import { apiKeys, oauthClients, SCOPES, scope } from "./model.ts";
 import type { Seeded, Work } from "./work.ts";
 
 const name = text({ min: 1, max: decide("8.field-lengths").name, notBlank: true });
@@ -27,15 +27,7 @@ type KeyDraft = Infer<typeof apiKeyDraft> & { readonly key?: string | undefined 
 export async function addApiKey(w: Work, account_id: string, { name, key = `ahs_${w.ids.secret()}` }: KeyDraft) {
   const id = w.ids.next("key_");
   const last_four = key.slice(-4);
-  const record: ApiKeyRecord = {
-    id,
-    name,
-    last_four,
-    created_at: w.at,
-    last_used_at: null,
-    account_id,
-    hash: sha256(key),
-  };
+  const record = { id, name, last_four, created_at: w.at, last_used_at: null, account_id, hash: sha256(key) };
   await w.tx.put(apiKeys, record);
   return { record, key };
 }
@@ -72,8 +64,7 @@ type ClientDraft = Seeded<Infer<typeof oauthClientDraft>> & { readonly client_se
 export async function addOAuthClient(w: Work, account_id: string, { id, client_secret, ...draft }: ClientDraft) {
   const secret = draft.public ? null : (client_secret ?? w.ids.secret());
   const secret_hash = secret === null ? null : sha256(secret);
-  const made = { id: id ?? w.ids.next("cli_"), ...draft, created_at: w.at };
-  const record: OAuthClientRecord = { ...made, account_id, secret_hash };
+  const record = { id: id ?? w.ids.next("cli_"), ...draft, created_at: w.at, account_id, secret_hash };
   await w.tx.put(oauthClients, record);
   return { record, secret };
 }
