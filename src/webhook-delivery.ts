@@ -4,10 +4,10 @@ import { decide } from "./decisions.ts";
 import type { WebhookPolicy } from "./delivery/address-policy.ts";
 import { Outbox, type OutboxParts } from "./delivery/outbox.ts";
 import { HttpSender } from "./delivery/sender.ts";
+import { USER_AGENT } from "./domain/delivery-request.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { Chaos } from "./embedding/chaos.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
-import { VERSION } from "./kit/version.ts";
 import { OptionError, type Settings } from "./options.ts";
 
 /** How much longer a row stays claimed than an attempt can take. */
@@ -32,7 +32,7 @@ export function webhookOutbox(
     store,
     clock,
     retryWaits_ms: settings.retrySchedule,
-    userAgent: `AppHostingService/${VERSION}`,
+    userAgent: USER_AGENT,
     concurrency: settings.webhookConcurrency,
     lease_ms: timeout_ms + LEASE_SPARE_MS,
     onError,

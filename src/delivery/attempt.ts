@@ -2,6 +2,7 @@
 // 6): everything about it is read again once it is claimed, the stored bytes are signed and sent. What came of it is only
 // answered here; writing it down is `recordAttempt`'s.
 import { dueAt, isWanted, succeeded } from "../domain/deliveries.ts";
+import { deliveryHeaders } from "../domain/delivery-request.ts";
 import {
   type Attempt,
   type DeliveryRecord,
@@ -13,9 +14,7 @@ import {
 } from "../domain/model.ts";
 import type { Made } from "../domain/outcomes.ts";
 import type { Store } from "../domain/store.ts";
-import { secretsOf } from "../domain/webhooks.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
-import { serviceSignature, standardSignature } from "../kit/signature.ts";
 import { jitterOf, nextAttempt } from "./schedule.ts";
 import type { NotNow, Outcome, Post, Sender } from "./sender.ts";
 
@@ -53,26 +52,10 @@ async function readRows(store: Store, id: string, now: Instant): Promise<Rows | 
   return webhook && event && isWanted(delivery, webhook) ? { delivery, webhook, event } : undefined;
 }
 
-/** The last three are what libraries for Standard Webhooks verify. */
-function compose({ delivery, webhook, event }: Rows, now: Instant, userAgent: string): Post {
-  const { body } = event;
-  const timestamp_s = Math.floor(now / 1_000);
-  return {
-    url: webhook.url,
-    body,
-    headers: {
-      "Content-Type": "application/json",
-      "Content-Length": String(Buffer.byteLength(body)),
-      "User-Agent": userAgent,
-      "X-Service-Signature": serviceSignature(body, webhook.secret),
-      "X-Service-Event": event.type,
-      "X-Service-Delivery": delivery.id,
-      "X-Service-Attempt": String(delivery.attempts.length + 1),
-      "webhook-id": event.id,
-      "webhook-timestamp": String(timestamp_s),
-      "webhook-signature": standardSignature(event.id, timestamp_s, body, secretsOf(webhook, iso(now))),
-    },
-  };
+function compose({ delivery, webhook, event }: Rows, at: Instant, userAgent: string): Post {
+  const number = delivery.attempts.length + 1;
+  const headers = deliveryHeaders({ webhook, event, deliveryId: delivery.id, number, at }, userAgent);
+  return { url: webhook.url, body: event.body, headers };
 }
 
 function conclude(
