@@ -1,9 +1,12 @@
 // The frame of every page, and the headers that keep it to itself: nothing inline, nothing from elsewhere, never framed,
 // never cached (contract, part 5; issue of the pages).
+import { decide } from "../decisions.ts";
 import type { Reply } from "../http/call.ts";
-import { DASHBOARD } from "./addresses.ts";
 import { ICON_PATH, SCRIPT_PATH, STYLE_PATH } from "./assets.ts";
 import { type Html, html, type Shown } from "./html.ts";
+
+/** Where the dashboard is; every page below it starts its own address with this one. */
+export const DASHBOARD = decide("1.dashboard");
 
 export interface PageRules {
   /** Where forms may lead, redirects after them included; the own origin by default. */

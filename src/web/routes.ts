@@ -3,7 +3,7 @@ import type { Call, Reply } from "../http/call.ts";
 import { assets } from "./assets.ts";
 import { AUTHORIZE_PATH, answerConsent, CONSENT_PATH, type ConsentParts, openConsent } from "./consent.ts";
 import { messagePage } from "./page.ts";
-import { askForLink, leave, openSignIn, SIGN_IN_PATH, SIGN_OUT_PATH, type SignInParts } from "./sign-in.ts";
+import { leave, openSignIn, SIGN_IN_PATH, SIGN_OUT_PATH, type SignInParts, signIn } from "./sign-in.ts";
 import type { Visit, Visits } from "./visit.ts";
 
 type Answer = (visit: Visit) => Promise<Reply>;
@@ -15,7 +15,7 @@ export function signInPages(parts: SignInParts & ConsentParts): (call: Call) => 
   const pages = new Map<string, PageMethods>([
     [AUTHORIZE_PATH, { GET: (visit) => openConsent(parts, visit) }],
     [CONSENT_PATH, { POST: (visit) => answerConsent(parts, visit) }],
-    [SIGN_IN_PATH, { GET: (visit) => openSignIn(parts, visit), POST: (visit) => askForLink(parts, visit) }],
+    [SIGN_IN_PATH, { GET: (visit) => openSignIn(visit), POST: (visit) => signIn(parts, visit) }],
     [SIGN_OUT_PATH, { POST: (visit) => leave(parts, visit) }],
   ]);
   return (call) => {
