@@ -8,6 +8,7 @@ import { openApiDoor } from "./http/openapi.ts";
 import { explain, PROBLEMS } from "./http/problem.ts";
 import type { Services } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
+import { Presenter } from "./http/view.ts";
 import { Dashboard } from "./web/dashboard/dashboard.ts";
 import { dashboardRows } from "./web/dashboard/rows.ts";
 import { docsDoor } from "./web/docs/docs.ts";
@@ -33,7 +34,12 @@ export interface Pages {
 
 export function pages(parts: PagesParts): Pages {
   const { links } = parts.services;
-  const dashboard = new Dashboard(dashboardRows, { ...parts, operations: routes, explain });
+  const dashboard = new Dashboard(dashboardRows, {
+    ...parts,
+    operations: routes,
+    presenter: new Presenter(links),
+    explain,
+  });
   const sites = new Sites({ ...parts, links });
   const docs = docsDoor({ ...parts, rows: routes, problems: PROBLEMS, links });
   const description = openApiDoor(routes, links, parts.controls);

@@ -1,5 +1,6 @@
 // The few pieces that pages are put together from. Each is plain HTML that works by itself; what the script adds hangs on
 // data attributes.
+import type { Scope } from "../domain/model.ts";
 import { type Html, html, type Shown } from "./html.ts";
 
 export type Tone = "good" | "bad" | "warn" | "plain";
@@ -20,9 +21,56 @@ export const facts = (rows: readonly (readonly [name: string, value: Shown])[]):
 
 export const list = (rows: readonly Html[]): Html => html`<ul class="list card">${rows}</ul>`;
 
+export interface ListRow {
+  readonly id?: string;
+  readonly title: Shown;
+  readonly below: Shown;
+  readonly right?: Shown;
+  /** What was just done to it. */
+  readonly said?: Shown;
+}
+
 /** A row of a list: what it is called and a line below, what stands at its right. */
-export const row = (main: Shown, below: Shown, right: Shown = null): Html =>
-  html`<li><div><div class="title">${main}</div><div class="soft">${below}</div></div>${right && html`<div class="right">${right}</div>`}</li>`;
+export const row = ({ id, title, below, right, said }: ListRow): Html =>
+  html`<li${id !== undefined && html` id="${id}"`}><div><div class="title">${title}</div><div class="soft">${below}</div></div>${right && html`<div class="right">${right}</div>`}${said}</li>`;
+
+/** Links of which one is where the reader is. */
+export const tabs = (links: Readonly<Record<string, string>>, current: string | undefined): readonly Html[] =>
+  Object.entries(links).map(
+    ([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`,
+  );
+
+export interface Table {
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly rows: readonly { readonly [column: string]: string | number | boolean | null }[];
+  /** Whether the head says what the columns hold. */
+  readonly typed?: boolean;
+}
+
+/** More makes a page too long to read and to send (contract, part 8). */
+const MOST = { rows: 200, columns: 30, characters: 200 } as const;
+
+export function table({ columns, rows, typed }: Table): Html {
+  const shown = columns.slice(0, MOST.columns);
+  const right = (type: string) => type === "number" && html` class="number"`;
+  return html`<div class="scroll"><table><thead><tr>${shown.map(({ name, type }) => html`<th${right(type)}>${cut(name)}${typed && html` <span class="soft">${type}</span>`}</th>`)}</tr></thead>
+<tbody>${rows.slice(0, MOST.rows).map((cells) => html`<tr>${shown.map(({ name, type }) => html`<td${right(type)}>${cut(cells[name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
+${shown.length < columns.length && html`<p class="soft">The first ${shown.length} of ${columns.length} columns.</p>`}`;
+}
+
+export function cut(value: string | number | boolean, most: number = MOST.characters): string {
+  const text = String(value);
+  return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
+}
+
+/** The scopes of the specification's part 5, as a user understands them. */
+export const SCOPES_IN_WORDS: { readonly [S in Scope]: string } = {
+  "read:apps": "See the apps and their deployments",
+  "write:apps": "Create, change and deploy apps",
+  "delete:apps": "Delete apps",
+  "read:data": "See data sources and the data in them",
+  admin: "Do everything in the account: apps, data, users, webhooks and keys",
+};
 
 /** Says that there is nothing yet, and what to do about it. */
 export const nothingYet = (title: string, advice: Shown, action: Shown = null): Html =>

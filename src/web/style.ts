@@ -104,7 +104,7 @@ button.small, .button.small { padding: .25rem .625rem; font-size: .875rem; }
 .log summary .right { margin-left: auto; }
 .log [open] { padding-bottom: .5rem; }
 .log [open] summary { margin-bottom: .75rem; }
-.log li:target { background: light-dark(#eef4ff, #1d2939); }
+.list li:target, .log li:target { background: light-dark(#eef4ff, #1d2939); }
 time { white-space: nowrap; }
 summary { cursor: pointer; }
 details.card { padding: .875rem 1.25rem; }
@@ -114,6 +114,7 @@ details.card { padding: .875rem 1.25rem; }
 .danger[open] { padding: .75rem 1rem; border: 1px solid var(--bad); border-radius: var(--round); max-width: 32rem; }
 .danger p { margin: .5rem 0 .75rem; }
 .list .danger > summary { font-weight: 400; font-size: .875rem; }
+.list .notice, .log .notice { flex-basis: 100%; margin: 0; padding: .375rem .75rem; }
 .log td:not(:last-child) { white-space: nowrap; }
 .log td:last-child { min-width: 10rem; }
 .response { max-height: 8rem; margin: .375rem 0 0; white-space: pre-wrap; }
@@ -181,6 +182,8 @@ rect:has(+ * > .point:hover), rect:has(+ * > .point[aria-current]) { stroke: var
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; font-size: .875rem; }
 .legend li::before { content: ""; display: inline-block; width: .75em; height: .75em; border-radius: 2px; background: var(--s); margin-right: .375rem; }
 @media (min-width: 48rem) {
+  .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.5rem; }
+  .pair > * { min-width: 0; }
   .entries > div { display: grid; grid-template-columns: 18rem 1fr; gap: 0 1.5rem; align-items: baseline; }
 }
 .entries dt code { display: block; }

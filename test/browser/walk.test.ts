@@ -100,6 +100,39 @@ inBrowser("browser: an open row stays open while the log follows", async ({ api,
   assert.equal(await page.evaluate("document.activeElement.id"), focused);
 });
 
+inBrowser("browser: the log is asked for every two seconds, and only while it is looked at", async (stage) => {
+  const { api, page, go } = stage;
+  const { id } = await api.create("/webhooks", { url: (await httpReceiver()).url, events: ["app.created"] });
+  await page.clock.install();
+  await go(`/dashboard/settings/webhooks/${id}`);
+  await sees(page, "Live");
+  const statuses: number[] = [];
+  page.on("response", (response) => void statuses.push(response.status()));
+  /** The next answer, however long the page takes to ask. */
+  const answered = async () => {
+    statuses.length = 0;
+    while (statuses.length === 0) await page.clock.runFor(1_000);
+    return statuses[0];
+  };
+  assert.equal(await answered(), 304, "nothing has changed");
+  await api.create("/apps", { title: "Told of" });
+  assert.equal(await answered(), 200);
+  await sees(page, "app.created · Told of");
+  let asked = 0;
+  page.on("request", () => {
+    asked += 1;
+  });
+  const look = (hidden: boolean) =>
+    page.evaluate(`Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));`);
+  await look(true);
+  await page.clock.runFor(60_000);
+  assert.equal(asked, 0, "nobody looks");
+  const answer = page.waitForResponse((response) => response.url().includes(id));
+  await look(false);
+  assert.ok((await answer).status() < 400, "at once when somebody looks again");
+});
+
 inBrowser("browser: by keyboard alone a point is found and sent", async (stage) => {
   const { page, go } = stage;
   await go(await deployed(stage));

@@ -1,19 +1,21 @@
 // The account dashboard (contract, part 1; the specification names it in parts 5 and 6): finds the page and goes through the
 // same steps as the REST API in the order that suits a browser: signed in, the account's standing, the permission, the form.
-import { allows, type Caller, standing } from "../../domain/access.ts";
+import { type Caller, sha256, standing } from "../../domain/access.ts";
 import type { Scope } from "../../domain/model.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { SignedIn } from "../../domain/sessions.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
-import type { Row, Services } from "../../http/route.ts";
+import type { Input, Row, Services } from "../../http/route.ts";
 import { fieldsOf } from "../../kit/form.ts";
-import { DASHBOARD } from "../addresses.ts";
+import { trusted } from "../../kit/schema.ts";
 import { html } from "../html.ts";
-import { messagePage } from "../page.ts";
+import { DASHBOARD, messagePage } from "../page.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
 import type { Visit, Visits } from "../visit.ts";
 import { framed, refusedPage } from "./frame.ts";
+import { Answered } from "./once.ts";
+import { Operations } from "./operations.ts";
 import type { DashboardRow, Explained, View } from "./view.ts";
 
 export interface DashboardParts {
@@ -22,6 +24,7 @@ export interface DashboardParts {
   readonly services: Services;
   /** The route table: what each operation takes. */
   readonly operations: readonly Row[];
+  readonly presenter: Input["presenter"];
   readonly explain: (refusal: Refusal) => Explained;
 }
 
@@ -38,11 +41,15 @@ const FRAME_BYTES = 65_536;
 export class Dashboard {
   readonly #parts: DashboardParts;
   readonly #rows: readonly Compiled[];
+  readonly #operations: Operations;
+  readonly #answered: Answered;
 
   constructor(rows: readonly DashboardRow[], parts: DashboardParts) {
     this.#parts = parts;
+    this.#operations = new Operations(parts.operations, parts.services, parts.presenter);
+    this.#answered = new Answered(parts.unit.clock);
     this.#rows = rows.map((row) => {
-      const operation = row.operation === null ? undefined : this.#operation(row.operation);
+      const operation = row.operation === null ? undefined : this.#operations.row(row.operation);
       const limits = { scope: operation?.scope ?? null, bodyBytes: operation?.bodyLimit ?? 0 };
       return { ...row, pattern: patternOf(row.path), ...limits };
     });
@@ -74,48 +81,55 @@ export class Dashboard {
   }
 
   /** The account's standing and the user's permission. */
-  #refused(view: View, { scope }: Compiled, method: string): Reply | undefined {
+  #refused(view: View, { scope, operation }: Compiled, method: string): Reply | undefined {
     const unfit = standing(view.account, method);
     if (unfit?.reason.code === "account_suspended") return suspendedPage(view);
     if (unfit) return refusedPage(view, unfit);
-    return scope === null || allows(view.caller.scopes, scope) ? undefined : forbiddenPage(view, scope);
+    return scope === null || operation === null || view.may(operation) ? undefined : forbiddenPage(view, scope);
   }
 
   async #run(view: View, row: Compiled): Promise<Reply> {
-    if (row.method === "GET") return row.run(view);
-    const posted = await this.#parts.visits.form(view.visit, row.bodyBytes + FRAME_BYTES);
-    return "refused" in posted ? posted.refused : row.run({ ...view, fields: posted.fields });
+    const { visit } = view;
+    if (row.method === "GET") return unlessKnown(visit.call, await row.run(view));
+    const posted = await this.#parts.visits.form(visit, row.bodyBytes + FRAME_BYTES);
+    if ("refused" in posted) return posted.refused;
+    const { fields } = posted;
+    const once = fields.get("once");
+    const run = () => row.run({ ...view, fields });
+    return once === undefined ? run() : this.#answered.once([visit.secret, row.path, ...[...fields].flat()], run);
   }
 
-  #view(visit: Visit, { user, account }: SignedIn, params: Readonly<Record<string, string>>): View {
-    const { unit, services, explain } = this.#parts;
+  #view(visit: Visit, { user, account }: SignedIn, params: View["params"]): View {
+    const { services, explain } = this.#parts;
     const { values } = fieldsOf(visit.call.query);
     const caller: Caller = { account, scopes: new Set(user.permissions), credential: user.id };
+    const unit = new Unit(this.#parts.unit, visit.call.id);
+    const operations = this.#operations;
     return {
       visit,
       user,
       account,
-      caller,
-      unit: new Unit(unit, visit.call.id),
-      services,
-      csrf: visit.csrfField,
+      unit,
+      links: services.links,
+      operations,
       fields: new Map(),
-      param: (name) => params[name] ?? "",
+      params,
       query: (name) => values.get(name),
-      may: (operation) => {
-        const { scope } = this.#operation(operation);
-        return scope === null || allows(caller.scopes, scope);
-      },
+      may: (operation) => operations.may(operation, caller),
+      ask: async (operation, asked) => trusted(await operations.ask(operation, unit, caller, { params, ...asked })),
       explain,
     };
   }
-
-  #operation(name: string): Row {
-    const row = this.#parts.operations.find((each) => each.operation === name);
-    if (row === undefined) throw new Error(`The route table has no operation ${name}`);
-    return row;
-  }
 }
+
+/** A page that somebody looks at is asked for again and again: one that has not changed is not sent again. */
+function unlessKnown(call: Call, reply: Reply): Reply {
+  const etag = `"${sha256(reply.body.toString()).slice(0, ETAG_CHARACTERS)}"`;
+  const headers = { ...reply.headers, etag };
+  return call.values("if-none-match").includes(etag) ? { status: 304, headers, body: "" } : { ...reply, headers };
+}
+
+const ETAG_CHARACTERS = 20;
 
 const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
 

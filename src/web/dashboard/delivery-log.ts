@@ -1,102 +1,69 @@
-// One webhook and its delivery log, where the specification puts it (part 6, delivery log: Settings, Webhooks): every
-// attempt with its answer, what comes next, and the button that sends it again. Where the script runs, the log follows by itself; `live` tells it when to look.
-import { listDeliveries, redeliver, sendTest } from "../../domain/delivery-log.ts";
-import {
-  type Attempt,
-  DELIVERY_STATUSES,
-  type DeliveryRecord,
-  type DeliveryStatus,
-  EVENT_TYPES,
-  TOPIC,
-  type WebhookRecord,
-} from "../../domain/model.ts";
+// The delivery log of a webhook, where the specification puts it (part 6, delivery log: Settings, Webhooks), and one
+// delivery: every attempt, request and response side by side, what comes next, and the button that sends it again. Where
+// the script runs, the log follows by itself.
+import { deliveryHeaders, USER_AGENT } from "../../domain/delivery-request.ts";
+import { type Attempt, type DeliveryRecord, type EventRecord, events, type WebhookRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { testRequest } from "../../domain/webhooks.ts";
 import type { Reply } from "../../http/call.ts";
-import { DASHBOARD } from "../addresses.ts";
-import { checked, formOf, select } from "../form.ts";
+import { instant } from "../../kit/clock.ts";
+import { blankForm, controls } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { redirect } from "../page.ts";
-import { badge, danger, facts, head, nothingYet, pager, type Tone, time } from "../parts.ts";
-import { framed, refusedPage } from "./frame.ts";
-import { type DashboardRow, type Newest, newest, type View } from "./view.ts";
-import { WEBHOOKS_PATH, webhookPath, webhookState, withWebhook } from "./webhooks.ts";
+import { DASHBOARD } from "../page.ts";
+import { facts, head, nothingYet, pager, time } from "../parts.ts";
+import { doneTo, framed, refusedPage } from "./frame.ts";
+import { countOf, nameOf, statusBadge } from "./naming.ts";
+import { type Action, filterOf } from "./resource.ts";
+import { type DashboardRow, newest, type View } from "./view.ts";
 
-const PATH = `${WEBHOOKS_PATH}/{webhook_id}`;
+export const WEBHOOKS = `${DASHBOARD}/settings/webhooks`;
 
-async function webhookPage(view: View, hook: WebhookRecord): Promise<Reply> {
-  const status = DELIVERY_STATUSES.find((each) => each === view.query("status"));
-  const { store } = view.unit;
-  const log = await newest(view, (span) => listDeliveries(store, view.caller, hook.id, status, span));
-  if (log instanceof Refusal) return refusedPage(view, log, "Settings");
-  const path = webhookPath(hook.id);
-  return framed(view, {
-    title: `Webhook ${hook.url}`,
-    section: "Settings",
-    setting: "Webhooks",
-    body: html`<p class="crumb"><a href="${WEBHOOKS_PATH}">Webhooks</a></p>
-${head(html`<span class="mono">${hook.url}</span>`, html`<a class="button quiet" href="${path}/edit">Edit</a>`)}
-${facts([
-  ["State", webhookState(hook)],
-  ["Events", hook.events.join(", ")],
-  ["Id", html`<code>${hook.id}</code>`],
-  ["Created", time(hook.created_at)],
-])}
-${testForm(view, path)}
-<div class="head"><h2 id="log">Delivery log</h2><span class="soft" data-live="${path}/live"></span></div>
-${statusFilter(path, status)}
-<div data-follow="log">${logOf(view, path, log, status)}</div>
-<h2>Delete</h2>
-${danger("Delete this webhook", `${path}/delete`, view.csrf, "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.", "Delete for good")}`,
-  });
-}
-
-const testForm = (view: View, path: string): Html =>
-  html`<form class="card inline" method="post" action="${path}/test">${view.csrf}
-${select(formOf(), { name: "type", label: "Send a sample event", hint: "Sent once, also while the webhook is off.", required: true, options: EVENT_TYPES.map((type) => [type, type]) })}
-<button class="quiet">Send test</button></form>`;
-
-const statusFilter = (path: string, chosen: DeliveryStatus | undefined): Html =>
-  html`<nav class="tabs small" aria-label="Deliveries by status">${[undefined, ...DELIVERY_STATUSES].map(
-    (status) =>
-      html`<a href="${path}${status && html`?status=${status}`}#log"${status === chosen && html` aria-current="page"`}>${status ?? "all"}</a>`,
-  )}</nav>`;
-
-function logOf(view: View, path: string, log: Newest<DeliveryRecord>, status: DeliveryStatus | undefined): Html {
-  if (log.total === 0)
-    return nothingYet(
-      status === undefined ? "No deliveries yet" : `No ${status} deliveries`,
-      status === undefined
-        ? "They appear here when one of its events happens. Send a test above to see one now."
-        : "Look at all of them with the link above.",
-    );
-  return html`<ul class="log card">${log.items.map((each) => deliveryRow(view, path, each))}</ul>${pager(log, status === undefined ? path : `${path}?status=${status}`)}`;
-}
-
-export const TONES: { readonly [S in DeliveryStatus]: Tone } = {
-  pending: "warn",
-  succeeded: "good",
-  failed: "bad",
-  cancelled: "plain",
+export const TEST: Action = {
+  path: "/test",
+  operation: "testWebhook",
+  fields: { type: { label: "Send a sample event", hint: "Sent once, also while the webhook is off." } },
+  done: "queued",
+};
+export const REDELIVER: Action = {
+  path: "/deliveries/{delivery_id}/redeliver",
+  operation: "redeliver",
+  done: "queued",
 };
 
-function deliveryRow(view: View, path: string, delivery: DeliveryRecord): Html {
-  const { id, event_id, event_type, attempts, status, test, created_at } = delivery;
-  const again = html`<form method="post" action="${path}/deliveries/${id}/redeliver">${view.csrf}<button class="quiet small" id="again-${id}">Send again</button></form>`;
-  return html`<li id="${id}"><details><summary id="log-${id}"><span class="title">${event_type}${test && html` <span class="soft">test</span>`}</span>
-<span class="soft">${time(created_at)} · ${countOf(attempts)}</span><span class="right">${attempts.length > 0 && lastAnswer(attempts)} ${badge(status, TONES[status])}</span></summary>
+/** `path` is the webhook's. */
+export async function deliveryLog(view: View, path: string): Promise<Html> {
+  const { tabs, chosen, query, address } = filterOf(view, "status", "listDeliveries", path);
+  const log = await newest<DeliveryRecord>(view, "listDeliveries", query);
+  if (log instanceof Refusal) return html`<p>${view.explain(log).detail}</p>`;
+  const schema = view.operations.body(TEST.operation);
+  return html`<form class="card inline" method="post" action="${path}${TEST.path}">${view.visit.csrfField}${controls(blankForm(schema), schema, TEST.fields ?? {})}<button class="quiet">Send test</button></form>
+<div class="head"><h2 id="log">Delivery log</h2><span class="soft" data-live></span></div>${tabs}
+<div data-follow="log">${
+    log.total === 0
+      ? nothingYet(
+          `No ${chosen ?? ""} deliveries${chosen ? "" : " yet"}`,
+          "They appear here when one of its events happens. Send a test above to see one now.",
+        )
+      : html`<ul class="log card">${await Promise.all(log.items.map((each) => logRow(view, path, each)))}</ul>${pager(log, address)}`
+  }</div>`;
+}
+
+async function logRow(view: View, path: string, delivery: DeliveryRecord): Promise<Html> {
+  const { id, attempts, status, created_at } = delivery;
+  const last = attempts.at(-1);
+  return html`<li id="${id}"><details><summary id="log-${id}"><span class="title">${await titleOf(view, delivery)}</span>
+<span class="soft">${time(created_at)} · ${countOf(attempts)}</span><span class="right">${last && html`<code>${last.response_status ?? last.error}</code>`} ${statusBadge(status)}</span></summary>
 ${comesNext(delivery)}
 ${attempts.length > 0 && html`<div class="scroll"><table><thead><tr><th>Attempt</th><th>At</th><th>Took</th><th>Response</th></tr></thead><tbody>${attempts.map(attemptRow)}</tbody></table></div>`}
-<div class="row"><span class="soft">${test ? html`Sample event <code>${event_id}</code>` : html`Event <a href="${DASHBOARD}/events/${event_id}"><code>${event_id}</code></a>`} · Delivery <code>${id}</code></span></div></details>${again}</li>`;
+<p><a href="${path}/deliveries/${id}">What was sent and answered</a></p></details>${sendAgain(view, path, id)}${doneTo(view, id)}</li>`;
 }
+const sendAgain = ({ visit }: View, path: string, id: string): Html =>
+  html`<form method="post" action="${path}/deliveries/${id}/redeliver">${visit.csrfField}<button class="quiet small" id="again-${id}">Send again</button></form>`;
 
-const countOf = (attempts: readonly Attempt[]): string =>
-  attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`;
-
-const lastAnswer = (attempts: readonly Attempt[]): Shown => {
-  const last = attempts.at(-1);
-  return last && html`<code>${last.response_status ?? last.error}</code>`;
-};
+/** The event and what it is about. */
+async function titleOf(view: View, { event_id, event_type, test }: DeliveryRecord): Promise<Shown> {
+  const event = await view.unit.store.get(events, event_id);
+  return html`${event ? await nameOf(view, event) : event_type}${test && html` <span class="soft">test</span>`}`;
+}
 
 function comesNext({ manual, next_attempt_at, status }: DeliveryRecord): Shown {
   if (manual) return html`<p>It is about to be sent.</p>`;
@@ -116,49 +83,58 @@ const IN_WORDS: { readonly [E in NonNullable<Attempt["error"]>]: string } = {
   status: "",
 };
 
-const attemptRow = ({ number, trigger, at, duration_ms, response_status, response_body, error }: Attempt): Html =>
-  html`<tr><td>${number}${trigger === "manual" && html` <span class="soft">by hand</span>`}</td><td>${time(at)}</td><td>${duration_ms} ms</td>
-<td>${response_status !== null && html`<code>${response_status}</code> `}${error !== null && IN_WORDS[error]}${response_body && html`<pre class="response">${response_body}</pre>`}</td></tr>`;
+const attemptRow = (attempt: Attempt): Html =>
+  html`<tr><td>${attempt.number}${byHand(attempt)}</td><td>${time(attempt.at)}</td><td>${attempt.duration_ms} ms</td><td>${answerOf(attempt)}</td></tr>`;
 
-async function test(view: View): Promise<Reply> {
-  const request = checked(testRequest, { type: view.fields.get("type") ?? "" });
-  const id = view.param("webhook_id");
-  const queued = request instanceof Refusal ? request : await sendTest(view.unit, view.caller, id, request.type);
-  return queued instanceof Refusal
-    ? refusedPage(view, queued, "Settings")
-    : redirect(`${webhookPath(id)}?done=queued#log`);
+const byHand = ({ trigger }: Attempt): Shown => trigger === "manual" && html` <span class="soft">by hand</span>`;
+
+const answerOf = ({ response_status, response_body, error }: Attempt): Html =>
+  html`${response_status !== null && html`<code>${response_status}</code> `}${error !== null && IN_WORDS[error]}${response_body && html`<pre class="response">${response_body}</pre>`}`;
+
+async function deliveryPage(view: View): Promise<Reply> {
+  const hook = await view.ask<WebhookRecord>("getWebhook");
+  const delivery = await view.ask<DeliveryRecord>("getDelivery");
+  if (hook instanceof Refusal) return refusedPage(view, hook, "Webhooks");
+  if (delivery instanceof Refusal) return refusedPage(view, delivery, "Webhooks");
+  const event = await view.unit.store.get(events, delivery.event_id);
+  const path = `${WEBHOOKS}/${hook.id}`;
+  const title = await titleOf(view, delivery);
+  const changed = delivery.attempts.some(({ at }) => at < hook.updated_at);
+  return framed(view, {
+    title: `Delivery of ${delivery.event_type}`,
+    place: "Webhooks",
+    body: html`<p class="crumb"><a href="${path}">${hook.url}</a></p>
+${head(title, html`${statusBadge(delivery.status)}${sendAgain(view, path, delivery.id)}`)}
+${facts([
+  [
+    "Event",
+    delivery.test
+      ? "a sample"
+      : html`<a href="${DASHBOARD}/events/${delivery.event_id}"><code>${delivery.event_id}</code></a>`,
+  ],
+  ["Delivery", html`<code>${delivery.id}</code>`],
+  ["Queued", time(delivery.created_at)],
+])}
+${comesNext(delivery)}${changed && html`<p class="soft">The webhook was changed since: the requests are shown as it would make them now.</p>`}
+${event && delivery.attempts.toReversed().map((attempt) => exchange(hook, event, delivery.id, attempt))}`,
+  });
 }
 
-async function again(view: View): Promise<Reply> {
-  const id = view.param("webhook_id");
-  const queued = await redeliver(view.unit, view.caller, id, view.param("delivery_id"));
-  return queued instanceof Refusal
-    ? refusedPage(view, queued, "Settings")
-    : redirect(`${webhookPath(id)}?done=queued#log`);
+/** What was sent, and beside it what was answered. */
+function exchange(webhook: WebhookRecord, event: EventRecord, deliveryId: string, attempt: Attempt): Html {
+  const { number, at, duration_ms } = attempt;
+  const headers = deliveryHeaders({ webhook, event, deliveryId, number, at: instant(at) }, USER_AGENT);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return html`<h2>Attempt ${number}${byHand(attempt)}</h2><p class="soft">${time(at)} · ${duration_ms} ms</p>
+<div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>
+<div><h3>Response</h3>${answerOf(attempt)}</div></div>`;
 }
 
-/** Server-sent events without content: each only says that the log has changed, and the page is read again. */
-const live = (view: View): Promise<Reply> =>
-  withWebhook(view, ({ id }) => ({
-    status: 200,
-    headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-content-type-options": "nosniff" },
-    body: "",
-    live: (send) => {
-      send(": here\n\n");
-      return view.unit.store.hear(TOPIC.queue, (changed) => {
-        if (changed.split(".")[0] === id) send("event: changed\ndata:\n\n");
-      });
-    },
-  }));
-
-export const deliveryLogRows: readonly DashboardRow[] = [
+export const deliveryRows: readonly DashboardRow[] = [
   {
     method: "GET",
-    path: PATH,
-    operation: "listDeliveries",
-    run: (view) => withWebhook(view, (hook) => webhookPage(view, hook)),
+    path: `${WEBHOOKS}/{webhook_id}/deliveries/{delivery_id}`,
+    operation: "getDelivery",
+    run: deliveryPage,
   },
-  { method: "GET", path: `${PATH}/live`, operation: "listDeliveries", run: live },
-  { method: "POST", path: `${PATH}/test`, operation: "testWebhook", run: test },
-  { method: "POST", path: `${PATH}/deliveries/{delivery_id}/redeliver`, operation: "redeliver", run: again },
 ];

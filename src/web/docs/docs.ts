@@ -3,10 +3,9 @@
 import type { Code } from "../../domain/refusal.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import type { Row } from "../../http/route.ts";
-import { DASHBOARD } from "../addresses.ts";
 import { type Html, html } from "../html.ts";
-import { messagePage, page } from "../page.ts";
-import { IN_WORDS } from "../scopes.ts";
+import { DASHBOARD, messagePage, page } from "../page.ts";
+import { SCOPES_IN_WORDS } from "../parts.ts";
 import { endpointsSection } from "./endpoints.ts";
 import { errorsSection, type Problems } from "./errors.ts";
 import { eventsSection, receiverSection } from "./events.ts";
@@ -84,5 +83,5 @@ const authenticationSection = ({
 <li>Exchange the code within a minute: POST <code>${authUrl}/oauth/token</code> with <code>grant_type=authorization_code</code>, <code>code</code>, <code>redirect_uri</code> and the client’s credentials.</li>
 <li>Refresh with <code>grant_type=refresh_token</code>. The refresh token changes at each use; the old one must not be used again.</li>
 </ol>
-<dl class="card entries">${Object.entries(IN_WORDS).map(([scope, words]) => html`<div><dt><code>${scope}</code></dt><dd>${words}</dd></div>`)}</dl>
+<dl class="card entries">${Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => html`<div><dt><code>${scope}</code></dt><dd>${words}</dd></div>`)}</dl>
 <p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="/.well-known/oauth-protected-resource/v1">protected resource</a>.</p>`;

@@ -3,8 +3,8 @@ import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
 import { sampleObject } from "../../domain/samples.ts";
 import { AdjustableClock, iso } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
-import { DASHBOARD } from "../addresses.ts";
 import { type Html, html } from "../html.ts";
+import { DASHBOARD } from "../page.ts";
 
 const MEANINGS: { readonly [T in EventType]: string } = {
   "app.created": "An app was created.",

@@ -8,7 +8,7 @@ import { notFound, Refusal } from "../../domain/refusal.ts";
 import type { Site } from "../../domain/sites.ts";
 import type { Reader } from "../../domain/store.ts";
 import type { Unit } from "../../domain/work.ts";
-import { checked } from "../form.ts";
+import { parse } from "../../kit/schema.ts";
 import type { Visit } from "../visit.ts";
 import { chartOf, POINTS_MAX } from "./chart.ts";
 import type { Shelf } from "./site-page.ts";
@@ -41,13 +41,13 @@ export async function reportClick(
   const point = chartOf(source.columns ?? [], rows)?.points.find((each) => each.row === row);
   if (point === undefined) return notFound("point");
   const { x, y, category } = point;
-  const done = checked(interaction, {
+  const done = parse(interaction, {
     user_id: visitorOf(visit, account),
     interaction_type: "chart_click",
     chart_id: source.id,
     data_point: { x, y, category },
   });
-  return done instanceof Refusal ? done : interact(unit, caller, app.id, done);
+  return "faults" in done ? notFound("point") : interact(unit, caller, app.id, done.value);
 }
 
 /** Made from the browser's cookie by a one-way hash: the same person stays the same, and nobody is named. */
