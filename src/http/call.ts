@@ -34,12 +34,7 @@ export interface Reply {
   readonly body: string | Buffer;
   /** The body's length in UTF-8, where it is known already: counting took 0.7 of the 20 us of a list. */
   readonly bytes?: number | undefined;
-  /** Makes the answer go on after `body`, until the client leaves or the server stops. */
-  readonly live?: Live;
 }
-
-/** Called once the headers are out; what it answers is called when the connection is over. */
-export type Live = (send: (text: string) => void) => () => void;
 
 /** The path segment of the version (spec part 9). */
 export const VERSION_PREFIX = "/v1";

@@ -8,14 +8,12 @@ import { isStoreError } from "../domain/store.ts";
 import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
 import { Arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
-import type { Call, Handler, Live, Reply } from "./call.ts";
+import type { Call, Handler, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
 import { internalError, type ProblemLinks, problem } from "./problem.ts";
 
 /** How often Node looks for requests that are over their time. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** How much may wait for the reader of an answer that goes on. */
-const BEHIND_BYTES = 65_536;
 /** How long requests in flight may take when the server stops. */
 const STOP_MS = 10_000;
 
@@ -48,7 +46,6 @@ export class Listener {
   /** The answers begun on each connection, in order; those that are finished go when the next begins. */
   readonly #begun = new WeakMap<Duplex, ServerResponse[]>();
   /** The answers that go on until the server stops. */
-  readonly #live = new Set<ServerResponse>();
   /** Requests that came between `listen` and `serve`. */
   readonly #early: (readonly [IncomingMessage, ServerResponse])[] = [];
   #parts: ListenerParts | undefined;
@@ -114,7 +111,6 @@ export class Listener {
   async stop(): Promise<void> {
     this.#stopping = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const response of this.#live) response.end();
     this.#server.closeIdleConnections();
     void this.#endSilent();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), STOP_MS);
@@ -171,10 +167,6 @@ export class Listener {
     }
     const linger = wouldHang(request, response);
     if (this.#stopping || linger) headers.push("connection", "close");
-    if (reply.live && request.method !== "HEAD") {
-      this.#goOn(response, reply.status, headers, reply.live);
-      return;
-    }
     const bytes = reply.bytes ?? Buffer.byteLength(reply.body);
     if (reply.status !== 204 && reply.status !== 304) headers.push("content-length", String(bytes));
     response.writeHead(reply.status, headers);
@@ -182,22 +174,6 @@ export class Listener {
     if (linger) lingeringEnd(request, response, body);
     // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 faster.
     else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
-  }
-
-  /** An answer without an end of its own. A reader that falls behind is let go; it may come again. */
-  #goOn(response: ServerResponse, status: number, headers: string[], live: Live): void {
-    response.writeHead(status, headers);
-    response.flushHeaders();
-    this.#live.add(response);
-    if (this.#stopping) response.end();
-    const end = live((text) => {
-      response.write(text);
-      if (response.writableLength > BEHIND_BYTES) response.destroy();
-    });
-    response.once("close", () => {
-      this.#live.delete(response);
-      end();
-    });
   }
 
   #note(socket: Duplex, response: ServerResponse): void {
