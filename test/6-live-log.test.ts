@@ -32,17 +32,19 @@ choice(
     const failed = await until(
       browser,
       path,
-      /app\.created · Told of .* 1 attempt 503 pending Next attempt: 2026-01-01 00:00:0[456] UTC/,
+      /app\.created · Told of 2026-01-01 00:00:00 UTC · 1 attempt 503 · Next attempt: 2026-01-01 00:00:0[456] UTC pending/,
     );
-    assert.match(textOf(failed), /1 2026-01-01 00:00:00 UTC 0 ms 503 <down>/);
-    const again = /action="([^"]*\/redeliver)"/.exec(failed.text)?.[1] ?? "";
-    assert.match(textOf(await browser.submit(failed, again, {})), /Queued\./);
-    const sent = await until(browser, path, /2 attempts 200 succeeded/);
-    assert.match(textOf(sent), /2 by hand .* 200 thanks/);
-    assert.match(textOf(await browser.open(`${path}?status=failed`)), /No failed deliveries/);
+    const one = `${path}/deliveries/${/dlv_[0-9A-Za-z]{23}/.exec(failed.text)?.[0]}`;
+    const first = await browser.open(one);
+    assert.match(textOf(first), /Attempt 1 2026-01-01 00:00:00 UTC · 0 ms .* 503 <down>/);
+    assert.match(textOf(await browser.submit(first, `${one}/redeliver`, {})), /Queued\./);
+    const sent = await until(browser, path, /2 attempts 503, 200 succeeded/);
+    assert.match(textOf(await browser.open(one)), /Attempt 2 by hand .* 200 thanks/);
+    assert.match(textOf(await browser.open(`${path}?status=failed`)), /Nothing is failed/);
     assert.match(textOf(await browser.open(`${path}?status=succeeded`)), /app\.created/);
-    await browser.submit(sent, `${path}/test`, { type: "app.deleted" });
-    await until(browser, path, /app\.deleted · Sales overview test .* 1 attempt 200 succeeded/);
+    const tested = await browser.submit(sent, `${path}/test`, { type: "app.deleted" });
+    assert.match(textOf(tested), /Queued\. .* app\.deleted · Sales overview · test/, "it leads to what was queued");
+    await until(browser, path, /app\.deleted · Sales overview · test .* 1 attempt 200 succeeded/);
     const edit = await browser.open(`${path}/edit`);
     await browser.submit(edit, `${path}/edit`, { url: receiver.url, "events.app.deleted": "on" });
     assert.match(textOf(await browser.open(path)), / off Edit Events app\.deleted/);
@@ -99,7 +101,7 @@ choice("1.dashboard.live-log", "each delivery has a page with every request besi
   const browser = await owner(api);
   const app = await api.create("/apps", { title: "Told of" });
   const event = (await api.get("/events?type=app.created&limit=100")).items.at(-1);
-  await until(browser, `${HOOKS}/${hook.id}`, /1 attempt 500 pending/);
+  await until(browser, `${HOOKS}/${hook.id}`, /1 attempt 500 · Next attempt: .* pending/);
   const [delivery] = (await api.get(`/webhooks/${hook.id}/deliveries`)).items;
   const path = `${HOOKS}/${hook.id}/deliveries/${str(delivery?.id)}`;
   const failed = await browser.open(path);
@@ -118,9 +120,8 @@ choice("1.dashboard.live-log", "each delivery has a page with every request besi
       );
   assert.ok(shown.includes(`"id":"${app.id}"`), "the body");
   const again = await browser.submit(page, `${path}/redeliver`, {});
-  const row = new RegExp(`<li id="${str(delivery?.id)}">.*?</li>`, "s").exec(again.text)?.[0] ?? "";
-  assert.match(row, /role="status">Queued/, "it is said where it was done");
-  assert.equal([...again.text.matchAll(/role="status"/g)].length, 1);
+  assert.match(again.text, /role="status">Queued/);
+  assert.ok(again.text.includes(`action="${path}/redeliver"`), "it is said where it was done");
   await api.patch(`/webhooks/${hook.id}`, { secret: "another" });
   assert.match(textOf(await browser.open(path)), /shown as it would make them now/);
 });

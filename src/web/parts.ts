@@ -1,6 +1,7 @@
 // The few pieces that pages are put together from. Each is plain HTML that works by itself; what the script adds hangs on
 // data attributes.
-import type { Scope } from "../domain/model.ts";
+import type { Row } from "../domain/columns.ts";
+import type { Column, Scope } from "../domain/model.ts";
 import { type Html, html, type Shown } from "./html.ts";
 
 export type Tone = "good" | "bad" | "warn" | "plain";
@@ -21,18 +22,9 @@ export const facts = (rows: readonly (readonly [name: string, value: Shown])[]):
 
 export const list = (rows: readonly Html[]): Html => html`<ul class="list card">${rows}</ul>`;
 
-export interface ListRow {
-  readonly id?: string;
-  readonly title: Shown;
-  readonly below: Shown;
-  readonly right?: Shown;
-  /** What was just done to it. */
-  readonly said?: Shown;
-}
-
 /** A row of a list: what it is called and a line below, what stands at its right. */
-export const row = ({ id, title, below, right, said }: ListRow): Html =>
-  html`<li${id !== undefined && html` id="${id}"`}><div><div class="title">${title}</div><div class="soft">${below}</div></div>${right && html`<div class="right">${right}</div>`}${said}</li>`;
+export const row = (title: Shown, below: Shown, right: Shown): Html =>
+  html`<li><div><div class="title">${title}</div><div class="soft">${below}</div></div><div class="right">${right}</div></li>`;
 
 /** Links of which one is where the reader is. */
 export const tabs = (links: Readonly<Record<string, string>>, current: string | undefined): readonly Html[] =>
@@ -40,17 +32,11 @@ export const tabs = (links: Readonly<Record<string, string>>, current: string | 
     ([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`,
   );
 
-export interface Table {
-  readonly columns: readonly { readonly name: string; readonly type: string }[];
-  readonly rows: readonly { readonly [column: string]: string | number | boolean | null }[];
-  /** Whether the head says what the columns hold. */
-  readonly typed?: boolean;
-}
-
 /** More makes a page too long to read and to send (contract, part 8). */
 const MOST = { rows: 200, columns: 30, characters: 200 } as const;
 
-export function table({ columns, rows, typed }: Table): Html {
+/** Rows under their columns; `typed` where the head says what these hold. */
+export function table(columns: readonly Column[], rows: readonly Row[], typed = false): Html {
   const shown = columns.slice(0, MOST.columns);
   const right = (type: string) => type === "number" && html` class="number"`;
   return html`<div class="scroll"><table><thead><tr>${shown.map(({ name, type }) => html`<th${right(type)}>${cut(name)}${typed && html` <span class="soft">${type}</span>`}</th>`)}</tr></thead>
@@ -90,9 +76,9 @@ export const copyButton = (of: string): Html =>
   html`<button type="button" class="quiet small" data-copy="${of}" hidden>Copy</button>`;
 
 /** Something that cannot be undone: one has to open it first, and read what follows from it. */
-export const danger = (summary: string, action: string, csrf: Html, consequence: Shown, button: string): Html =>
-  html`<details class="danger"><summary>${summary}</summary><p>${consequence}</p>
-<form method="post" action="${action}">${csrf}<button class="bad">${button}</button></form></details>`;
+export const danger = (summary: string, action: string, csrf: Html, follows: Shown): Html =>
+  html`<details class="danger"><summary>${summary}</summary><p>${follows}</p>
+<form method="post" action="${action}">${csrf}<button class="bad">Delete for good</button></form></details>`;
 
 export interface Span {
   readonly skip: number;

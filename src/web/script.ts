@@ -45,7 +45,7 @@ function follow(sign) {
     if (document.hidden || asking) return;
     asking = true;
     try {
-      const answer = await fetch(location.href, { headers: etag ? { "if-none-match": etag } : {} });
+      const answer = await fetch(sign.dataset.live + location.search, { headers: etag ? { "if-none-match": etag } : {} });
       if (answer.ok && !answer.redirected) {
         show(new DOMParser().parseFromString(await answer.text(), "text/html"));
         etag = answer.headers.get("etag");
@@ -62,10 +62,6 @@ function follow(sign) {
     const fresh = region(page);
     if (!fresh) return;
     const focused = document.activeElement?.id;
-    for (const row of fresh.querySelectorAll("li[id]")) {
-      const before = document.getElementById(row.id);
-      row.querySelector("details").open = before?.querySelector("details").open ?? false;
-    }
     region(document).replaceWith(fresh);
     tell();
     if (focused) document.getElementById(focused)?.focus();

@@ -63,10 +63,6 @@ pre { overflow-x: auto; padding: .75rem; background: var(--card); border: 1px so
 h2 + .head, .head:has(h2) { margin-top: 2rem; }
 form { margin: 0; }
 .form { max-width: 40rem; }
-.inline { display: grid; grid-template-columns: 1fr auto; gap: 0 1rem; align-items: start; }
-.inline .notice { grid-column: 1 / -1; }
-.inline > button { margin-top: 1.75rem; }
-.inline .field { margin: 0; }
 .field, fieldset { margin: 0 0 1.125rem; }
 fieldset { border: 0; padding: 0; min-width: 0; }
 label, legend { display: block; font-weight: 600; margin: 0 0 .25rem; padding: 0; }
@@ -92,19 +88,11 @@ button.small, .button.small { padding: .25rem .625rem; font-size: .875rem; }
 .row { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
 .top .row button { padding: .25rem .625rem; font-size: .875rem; }
 .pager { margin: 0 0 1rem; }
-.list, .log { list-style: none; padding: 0; }
-.list > li, .log > li { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: flex-start; padding: .875rem 1.25rem; }
-.list > li + li, .log > li + li { border-top: 1px solid var(--line); }
+.list { list-style: none; padding: 0; }
+.list > li { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: flex-start; padding: .875rem 1.25rem; }
+.list > li + li { border-top: 1px solid var(--line); }
 .list > li > :first-child { flex: 1 1 16rem; min-width: 0; }
 .right { display: flex; flex-wrap: wrap; gap: .25rem .5rem; align-items: center; }
-.log > li > details { flex: 1 1 18rem; min-width: 0; }
-.log summary { display: flex; flex-wrap: wrap; gap: .125rem .75rem; align-items: baseline; }
-.log summary::before { content: "▸"; color: var(--soft); }
-.log [open] summary::before { content: "▾"; }
-.log summary .right { margin-left: auto; }
-.log [open] { padding-bottom: .5rem; }
-.log [open] summary { margin-bottom: .75rem; }
-.list li:target, .log li:target { background: light-dark(#eef4ff, #1d2939); }
 time { white-space: nowrap; }
 summary { cursor: pointer; }
 details.card { padding: .875rem 1.25rem; }
@@ -113,11 +101,6 @@ details.card { padding: .875rem 1.25rem; }
 .danger > summary { color: var(--bad); }
 .danger[open] { padding: .75rem 1rem; border: 1px solid var(--bad); border-radius: var(--round); max-width: 32rem; }
 .danger p { margin: .5rem 0 .75rem; }
-.list .danger > summary { font-weight: 400; font-size: .875rem; }
-.list .notice, .log .notice { flex-basis: 100%; margin: 0; padding: .375rem .75rem; }
-.log td:not(:last-child) { white-space: nowrap; }
-.log td:last-child { min-width: 10rem; }
-.response { max-height: 8rem; margin: .375rem 0 0; white-space: pre-wrap; }
 .badge { font-size: .8125rem; line-height: 1.4; padding: .0625rem .5rem; border: 1px solid currentColor; border-radius: 99px; color: var(--soft); white-space: nowrap; }
 .badge.good { color: var(--good); }
 .badge.bad { color: var(--bad); }
@@ -130,11 +113,6 @@ dd { margin: 0; }
 .tile:hover { border-color: var(--accent); }
 .tile strong { font-size: 1.5rem; line-height: 1.3; }
 .tile .next { color: var(--accent); font-size: .875rem; }
-.chain { list-style: none; padding: 0; }
-.chain > li { border-left: 2px solid var(--line); padding: 0 0 1.5rem 1.25rem; position: relative; }
-.chain > li:last-child { padding-bottom: 0; }
-.chain > li::before { content: ""; position: absolute; left: -6px; top: .4rem; width: 10px; height: 10px; border-radius: 50%; background: var(--accent); }
-.chain h2 { margin: 0 0 .375rem; font-size: 1rem; }
 .entries > div { padding: .75rem 0; border-top: 1px solid var(--line); }
 .entries > div:first-child { border-top: 0; padding-top: 0; }
 .entries dt { color: inherit; margin-bottom: .125rem; }
@@ -192,25 +170,10 @@ rect:has(+ * > .point:hover), rect:has(+ * > .point[aria-current]) { stroke: var
   .top .soft { display: none; }
   .brand { font-size: .9375rem; }
   .sections { font-size: .8125rem; gap: .25rem; justify-content: space-between; }
-  .log > li { position: relative; }
-  .log > li > form { position: absolute; right: 1rem; top: .75rem; }
-  .inline { grid-template-columns: 1fr; }
-  .inline > button { margin-top: .75rem; }
-  .card, .list > li, .log > li { padding-left: 1rem; padding-right: 1rem; }
-  .list.card, .log.card { padding: 0; }
-  .log summary .title { flex-basis: 100%; }
-  .log summary::before { float: left; }
-  .log summary { display: block; }
-  .log summary > * { display: block; margin-left: 1.25rem; }
-  .log summary > .soft { margin-top: .5rem; }
-  .log thead { display: none; }
+      .card, .list > li { padding-left: 1rem; padding-right: 1rem; }
   .log tr, .log td:last-child { display: block; }
-  .log td { display: inline-block; border: 0; padding: 0 .75rem .25rem 0; }
-  .log td:first-child::before { content: "Attempt "; }
-  .log tr + tr { border-top: 1px solid var(--line); padding-top: .5rem; }
-  .log summary > .right { display: flex; margin-left: 1.25rem; }
 }
-.list.card, .log.card { padding: 0; }
+.list.card { padding: 0; }
 `.trimStart();
 
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#1f5fbf"/><path d="M4 11V8m4 3V5m4 6V7" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>`;

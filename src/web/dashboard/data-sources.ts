@@ -4,34 +4,23 @@ import type { Page } from "../../domain/lists.ts";
 import type { AppRecord, DataSourceRecord } from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { html, type Shown } from "../html.ts";
-import { DASHBOARD } from "../page.ts";
-import { badge, nothingYet, type Tone, table, time } from "../parts.ts";
+import { badge, nothingYet, table, time } from "../parts.ts";
+import { PATHS } from "./frame.ts";
 import type { Resource } from "./resource.ts";
-import { firstOf, type View } from "./view.ts";
+import type { View } from "./view.ts";
 
-const TONES: { readonly [S in DataSourceRecord["status"]]: Tone } = {
-  processing: "warn",
-  ready: "good",
-  failed: "bad",
-};
+const TONES = { processing: "warn", ready: "good", failed: "bad" } as const;
 
 const format = ({ type, columns, row_count }: DataSourceRecord): string =>
   `${type.toUpperCase()}${columns === null ? "" : ` · ${row_count} rows, ${columns.length} columns`}`;
 
 export const dataSources: Resource<DataSourceRecord> = {
-  path: `${DASHBOARD}/data-sources`,
+  noun: "DataSource",
+  one: "data source",
   param: "data_source_id",
   place: "Data sources",
-  title: "Data sources",
-  list: "listDataSources",
-  get: "getDataSource",
-  create: { operation: "createDataSource", link: "Upload data", button: "Upload", done: "uploaded", draft },
-  remove: {
-    operation: "deleteDataSource",
-    title: "Delete this data source",
-    button: "Delete for good",
-    follows: () => "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
-  },
+  make: "Upload",
+  lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
   fields: async (view) => ({
     name: { label: "Name" },
     type: {
@@ -41,35 +30,29 @@ export const dataSources: Resource<DataSourceRecord> = {
         ["json", "JSON, an array of flat objects"],
       ],
     },
-    app_id: {
-      label: "App",
-      hint: "The app that draws it.",
-      options: [
-        ["", "none"],
-        ...(await firstOf<AppRecord>(view, "listApps")).map(({ id, title }) => [id, title] as const),
-      ],
-    },
+    app_id: { label: "App", hint: "The app that draws it.", options: [["", "none"], ...(await appsOf(view))] },
     data: { label: "File", accept: ".csv,.json,text/csv,application/json", hint: "UTF-8, at most 10 MiB." },
   }),
+  draft,
   empty: ["No data yet", "A data source is a table, written in CSV or JSON. An app that it is given to draws it."],
   name: ({ name }) => name,
   below: (source) => html`${format(source)} · ${time(source.created_at)}`,
   right: ({ status }) => badge(status, TONES[status]),
   facts: (source) => [
     ["Format", format(source)],
-    [
-      "App",
-      source.app_id === null
-        ? "none"
-        : html`<a href="${DASHBOARD}/apps/${source.app_id}"><code>${source.app_id}</code></a>`,
-    ],
+    ["App", source.app_id && html`<a href="${PATHS.Apps}/${source.app_id}"><code>${source.app_id}</code></a>`],
     ["Id", html`<code>${source.id}</code>`],
     ["Created", time(source.created_at)],
   ],
   // The one way in which a page without a script can look again.
   headers: ({ status }) => (status === "processing" ? { refresh: "1" } : {}),
-  more: async (view, source) => html`<h2>Preview</h2>${await preview(view, source)}`,
+  more: preview,
 };
+
+async function appsOf(view: View): Promise<readonly (readonly [string, string])[]> {
+  const found = await view.ask<Page<AppRecord>>("listApps", { query: { limit: "100" } });
+  return found instanceof Refusal ? [] : found.items.map(({ id, title }) => [id, title]);
+}
 
 /** The body of POST /data-sources holds JSON as it is, or CSV as text. */
 function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal {
@@ -83,17 +66,11 @@ function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal
 }
 
 async function preview(view: View, { status, error, columns }: DataSourceRecord): Promise<Shown> {
-  if (status === "processing")
-    return nothingYet("Still being processed", "This page looks again every second until it is done.");
+  if (status === "processing") return nothingYet("Still being processed", "This page looks again every second.");
   if (status === "failed")
-    return nothingYet(
-      "It could not be processed",
-      html`<strong>${error}</strong> Correct the data and upload them again; this one can be deleted.`,
-    );
+    return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
   const found = await view.ask<Page<Row>>("listRows");
   if (found instanceof Refusal || columns === null) return null;
   const { items, total } = found;
-  if (total === 0) return nothingYet("No rows", "The columns are known, but there is nothing in them.");
-  return html`<div class="card">${table({ columns, rows: items, typed: true })}</div>
-${total > items.length && html`<p class="soft">The first ${items.length} of ${total} rows.</p>`}`;
+  return html`<h2>${total > items.length ? `The first ${items.length} of ${total} rows` : "Rows"}</h2><div class="card">${table(columns, items, true)}</div>`;
 }

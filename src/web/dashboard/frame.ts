@@ -2,7 +2,7 @@
 // (Settings, API Keys; Settings, Webhooks).
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import { type Html, html, type Shown } from "../html.ts";
+import { type Html, html } from "../html.ts";
 import { DASHBOARD, page } from "../page.ts";
 import { notice, tabs } from "../parts.ts";
 import { whoIsIn } from "../sign-in.ts";
@@ -22,7 +22,8 @@ const SETTINGS = {
 } as const;
 
 /** Where in the navigation a page is: a section, or one of the settings. */
-export type Place = keyof typeof SECTIONS | keyof typeof SETTINGS;
+export const PATHS = { ...SECTIONS, ...SETTINGS };
+export type Place = keyof typeof PATHS;
 
 export interface Framed {
   readonly title: string;
@@ -33,6 +34,7 @@ export interface Framed {
 }
 
 export function framed(view: View, { title, place, status = 200, headers, body }: Framed): Reply {
+  const done = DONE.get(view.query("done") ?? "");
   const setting = place !== undefined && place in SETTINGS;
   return page({
     title,
@@ -40,7 +42,7 @@ export function framed(view: View, { title, place, status = 200, headers, body }
     scripted: true,
     headers: { ...view.visit.setCookie, ...headers },
     header: html`${whoIsIn(view.visit)}<nav class="sections" aria-label="Dashboard">${tabs(SECTIONS, setting ? "Settings" : place)}<a href="/docs">Docs</a></nav>`,
-    body: html`${view.account.state === "limited" && LIMITED}${view.query("at") === undefined && done(view)}${setting && html`<nav class="tabs" aria-label="Settings">${tabs(SETTINGS, place)}</nav>`}${body}`,
+    body: html`${view.signedIn.account.state === "limited" && LIMITED}${done !== undefined && notice("good", done)}${setting && html`<nav class="tabs" aria-label="Settings">${tabs(SETTINGS, place)}</nav>`}${body}`,
   });
 }
 
@@ -52,21 +54,11 @@ const LIMITED = notice(
 /** What the address may say was done: a word of this list and nothing that somebody else could put there. */
 const DONE: ReadonlyMap<string, string> = new Map([
   ["created", "Created."],
-  ["saved", "Saved."],
+  ["updated", "Saved."],
   ["deleted", "Deleted."],
-  ["revoked", "The key is revoked. Requests with it are refused from now on."],
   ["deployed", "Deployed. It is live now."],
-  ["uploaded", "Uploaded. It is being processed."],
   ["queued", "Queued. What becomes of it stands here."],
 ]);
-
-function done(view: View): Shown {
-  const text = DONE.get(view.query("done") ?? "");
-  return text !== undefined && notice("good", text);
-}
-
-/** What was just done to the thing with this id, to be said where it stands. */
-export const doneTo = (view: View, id: string): Shown => view.query("at") === id && done(view);
 
 /** Why something cannot be done or seen, within the dashboard. */
 export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {

@@ -3,15 +3,15 @@ import type { Page } from "../../domain/lists.ts";
 import type { EventRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import { type Html, html, type Shown } from "../html.ts";
+import { html, type Shown } from "../html.ts";
 import { DASHBOARD, redirect } from "../page.ts";
 import { badge, copyButton, facts, head, nothingYet } from "../parts.ts";
 import { apps } from "./apps.ts";
 import { dataSources } from "./data-sources.ts";
 import { events } from "./events.ts";
-import { framed } from "./frame.ts";
+import { framed, PATHS, type Place } from "./frame.ts";
 import { apiKeys, users } from "./people.ts";
-import { rowsOf } from "./resource.ts";
+import { operation, rowsOf } from "./resource.ts";
 import { type DashboardRow, newest, type View } from "./view.ts";
 import { webhooks } from "./webhooks.ts";
 
@@ -27,41 +27,31 @@ const TILES = [
 ] as const;
 
 async function homePage(view: View): Promise<Reply> {
-  const { account, user, links } = view;
-  const tiles = await Promise.all(TILES.map(([of, advice]) => view.may(of.list) && tile(view, of, advice)));
+  const { user, account } = view.signedIn;
+  const tiles = await Promise.all(TILES.map(([of, advice]) => tile(view, of, advice)));
+  const recent = await newest<EventRecord>(view, operation(events, "list"), {}, RECENT);
   return framed(view, {
     title: account.name,
     body: html`${head(account.name, badge(account.state, account.state === "active" ? "good" : "bad"))}
-${tiles.some(Boolean) ? html`<div class="tiles">${tiles}</div>` : nothingYet("Nothing here is yours to see yet", html`<strong>${user.email}</strong> has no permissions. Somebody with the permission <code>admin</code> can give you some, under Users.`)}
+${tiles.some(Boolean) ? html`<div class="tiles">${tiles}</div>` : nothingYet("Nothing here is yours to see yet", `${user.email} has no permissions. Somebody with the permission admin can give you some, under Users.`)}
 <h2>Your API</h2>
 ${facts([
-  ["Base URL", html`<code id="base">${links.baseUrl}</code> ${copyButton("base")}`],
+  ["Base URL", html`<code id="base">${view.links.baseUrl}</code> ${copyButton("base")}`],
   ["Account", html`<code>${account.id}</code>`],
-  ["You may", user.permissions.length === 0 ? "nothing" : user.permissions.join(", ")],
+  ["You may", user.permissions.join(", ") || "nothing"],
 ])}
-${view.may(events.list) && html`<h2>Latest events</h2>${await latest(view)}`}`,
+${!(recent instanceof Refusal) && html`<h2>Latest events</h2>${recent.total === 0 ? nothingYet(...events.empty) : await rowsOf(events, view, recent.items)}`}`,
   });
 }
 
-async function tile(
-  view: View,
-  { title, path, list }: { readonly title: string; readonly path: string; readonly list: string },
-  advice: string,
-): Promise<Html> {
-  const found = await view.ask<Page<unknown>>(list, { query: { limit: "1" } });
-  const total = found instanceof Refusal ? "–" : found.total;
-  return html`<a class="tile card" href="${path}"><span class="soft">${title}</span><strong>${total}</strong>${total === 0 && html`<span class="next">${advice}</span>`}</a>`;
-}
-
-async function latest(view: View): Promise<Shown> {
-  const found = await newest<EventRecord>(view, events.list, {}, RECENT);
-  if (found instanceof Refusal || found.total === 0)
-    return nothingYet("Nothing has happened yet", "Make an app, and the first event stands here.");
-  return rowsOf(events, view, found.items);
+async function tile(view: View, of: { readonly noun: string; readonly place: Place }, advice: string): Promise<Shown> {
+  const found = await view.ask<Page<unknown>>(operation(of, "list"), { query: { limit: "1" } });
+  if (found instanceof Refusal) return null;
+  return html`<a class="tile card" href="${PATHS[of.place]}"><span class="soft">${of.place}</span><strong>${found.total}</strong>${found.total === 0 && html`<span class="next">${advice}</span>`}</a>`;
 }
 
 export const homeRows: readonly DashboardRow[] = [
   { method: "GET", path: DASHBOARD, operation: null, run: homePage },
   { method: "GET", path: `${DASHBOARD}/`, operation: null, run: async () => redirect(DASHBOARD) },
-  { method: "GET", path: `${DASHBOARD}/settings`, operation: null, run: async () => redirect(apiKeys.path) },
+  { method: "GET", path: `${DASHBOARD}/settings`, operation: null, run: async () => redirect(PATHS["API Keys"]) },
 ];

@@ -1,15 +1,14 @@
-// One kind of thing in the dashboard, said once: its operations, how one of them reads, and the words for it. The pages of
-// it - list, form, what was made, one of them, changing, removing, and what else can be done to one - are drawn from that
-// and from the schemas of its operations.
+// One kind of thing in the dashboard, said once: what its operations are called, how one of them reads, and the words for
+// it. Its pages - list, form, one of them, and what can be done to one - are drawn from that and from the schemas of the
+// operations, which they call.
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import type { JsonSchema } from "../../kit/schema.ts";
-import { blankForm, bodyOf, controls, type Fields, type Form, formOf, refusedForm } from "../form.ts";
+import { blankForm, bodyOf, controls, type Fields, formOf, refusedForm } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { danger, facts, head, list, nothingYet, pager, row, shownOnce, tabs } from "../parts.ts";
 import { membersOf, valuesOf } from "../schemas.ts";
-import { framed, type Place, refusedPage } from "./frame.ts";
+import { framed, PATHS, type Place, refusedPage } from "./frame.ts";
 import { type DashboardRow, newest, type View } from "./view.ts";
 
 type Later<T> = T | Promise<T>;
@@ -18,277 +17,204 @@ interface Named {
   readonly id: string;
 }
 
-/** What is shown this once when one is made. */
-interface Once {
-  readonly title: string;
-  readonly advice: Shown;
-  /** Said where there is nothing to show. */
-  readonly none?: string;
-  /** The way on. */
-  readonly on: string;
-}
-
-interface Creation {
-  readonly operation: string;
-  readonly link: string;
-  readonly button: string;
-  readonly done?: string;
-  /** The form stands above the list. */
-  readonly inline?: true;
-  /** Makes the body of what the form holds, where that is not the same. */
-  readonly draft?: (sent: Record<string, unknown>) => Record<string, unknown> | Refusal;
-  readonly once?: Once;
-}
-
-interface Removal<R> {
-  readonly operation: string;
-  readonly title: string;
-  readonly button: string;
-  readonly done?: string;
-  /** What follows from it. */
-  readonly follows: (record: R) => Shown;
-}
-
-/** What else can be done to one of them: a form that posts below its path. */
-export interface Action {
+/** What else can be done to one of them: posted below its path, it leads to the page of what it was done to. */
+interface Action {
   readonly path: string;
   readonly operation: string;
+  readonly button: string;
   readonly fields?: Fields;
   readonly done: string;
+  /** Where what it makes has its pages, below those of the one that it is done to. */
+  readonly makes?: string;
 }
 
 export interface Resource<R extends Named> {
-  readonly path: string;
+  /** As the operations call it: listApps, getApp. */
+  readonly noun: string;
+  /** As people call one. */
+  readonly one: string;
   /** The path's parameter, as the API calls it. */
   readonly param: string;
   readonly place: Place;
-  readonly title: string;
-  readonly list: string;
-  readonly get: string;
-  readonly create?: Creation;
-  readonly update?: string;
-  readonly remove?: Removal<R>;
+  /** Below the path of the place, where it belongs to one of something else. */
+  readonly within?: string;
+  /** The words that make one, change one, and say what follows from removing one; without them it cannot be done here. */
+  readonly make?: string;
+  readonly edit?: string;
+  readonly lost?: Shown;
   readonly actions?: readonly Action[];
   readonly fields?: Fields | ((view: View) => Promise<Fields>);
+  /** Makes the body of what the form holds, where that is not the same. */
+  readonly draft?: (sent: Record<string, unknown>) => Record<string, unknown> | Refusal;
+  /** What is shown this once when one is made. */
+  readonly once?: readonly [title: string, advice: string];
   /** The parameter of the list from whose values people choose. */
   readonly filter?: string;
   readonly lead?: Shown;
-  readonly empty: readonly [title: string, advice: Shown];
+  readonly empty: readonly [title: string, advice: string];
   readonly name: (record: R, view: View) => Later<string>;
   /** In a list, below the name and at its right; the latter beside the name on its own page, too. */
   readonly below: (record: R, view: View) => Later<Shown>;
   readonly right: (record: R, view: View) => Later<Shown>;
   readonly facts: (record: R, view: View) => Parameters<typeof facts>[0];
   readonly headers?: (record: R) => Reply["headers"];
-  /** What its own page says beside the facts; `refused` is the form that was sent to it in vain. */
-  readonly more?: (view: View, record: R, refused: Form | undefined) => Later<Shown>;
+  /** What its own page says beside the facts. */
+  readonly more?: (view: View, record: R) => Later<Shown>;
+  /** Its own page follows what happens, where the script runs. */
+  readonly live?: true;
 }
+
+type Verb = "list" | "get" | "create" | "update" | "delete";
+
+export const operation = ({ noun }: { readonly noun: string }, verb: Verb): string =>
+  verb === "list" ? `list${noun.replace(/(?<=[^aeiou])y$/, "ie")}s` : verb + noun;
+
+const patternOf = ({ place, within = "" }: Pick<Resource<never>, "place" | "within">): string => PATHS[place] + within;
+
+/** Where its list is; the pages of one are below. */
+export const pathOf = (of: Pick<Resource<never>, "place" | "within">, { params }: View): string =>
+  patternOf(of).replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? "");
 
 /** All addresses of it; what is spelt out stands before what is a parameter. */
 export function pagesOf<R extends Named>(of: Resource<R>): readonly DashboardRow[] {
-  const { path, list: operation, get, create, update, remove, actions = [] } = of;
-  const one = `${path}/{${of.param}}`;
-  const on = (method: "GET" | "POST", at: string, named: string, run: DashboardRow["run"]): DashboardRow => ({
-    method,
-    path: at,
-    operation: named,
-    run,
-  });
+  const all = patternOf(of);
+  const one = `${all}/{${of.param}}`;
+  const on = (method: "GET" | "POST", path: string, named: string, run: DashboardRow["run"]) => [
+    { method, path, operation: named, run },
+  ];
+  const form = (path: string, verb: "create" | "update", to: string) => [
+    ...on("GET", path, operation(of, verb), (view) => formPage(of, view)),
+    ...on("POST", to, operation(of, verb), (view) => send(of, view, verb)),
+  ];
   return [
-    on("GET", path, operation, (view) => listPage(of, view)),
-    ...(create && !create.inline ? [on("GET", `${path}/new`, create.operation, (view) => newPage(of, view))] : []),
-    ...(create ? [on("POST", path, create.operation, (view) => make(of, view, create))] : []),
-    on("GET", one, get, (view) => onePage(of, view)),
-    ...(update === undefined
-      ? []
-      : [
-          on("GET", `${one}/edit`, update, (view) => editPage(of, view)),
-          on("POST", `${one}/edit`, update, (view) => change(of, view, update)),
-        ]),
-    ...(remove ? [on("POST", `${one}/delete`, remove.operation, (view) => takeAway(of, view, remove))] : []),
-    ...actions.map((action) => on("POST", one + action.path, action.operation, (view) => act(of, view, action))),
+    ...(of.within === undefined ? on("GET", all, operation(of, "list"), (view) => listPage(of, view)) : []),
+    ...(of.make ? form(`${all}/new`, "create", all) : []),
+    ...on("GET", one, operation(of, "get"), (view) => onePage(of, view)),
+    ...(of.edit ? form(`${one}/edit`, "update", `${one}/edit`) : []),
+    ...(of.lost ? on("POST", `${one}/delete`, operation(of, "delete"), (view) => remove(of, view)) : []),
+    ...(of.actions ?? []).flatMap((each) => on("POST", one + each.path, each.operation, (view) => act(of, view, each))),
   ];
 }
 
-/** A form that was sent in vain, and the status that says so. */
-export interface Refused {
-  readonly form: Form;
-  readonly status: number;
+async function listPage<R extends Named>(of: Resource<R>, view: View): Promise<Reply> {
+  const { place, make, lead } = of;
+  const may = make && view.may(operation(of, "create"));
+  const add = may && html`<a class="button" href="${pathOf(of, view)}/new">${make}</a>`;
+  const body = html`${head(place, add)}${lead && html`<p class="lead">${lead}</p>`}${await listing(of, view)}`;
+  return framed(view, { title: place, place, body });
 }
 
-function refusedBy(view: View, refusal: Refusal): Refused {
-  const { status, detail } = view.explain(refusal);
-  return { form: refusedForm(view.fields, refusal, detail), status };
+/** The list itself; `path` is the address of the page that holds it. */
+export async function listing<R extends Named>(of: Resource<R>, view: View, path = pathOf(of, view)): Promise<Html> {
+  const { filter = "", empty } = of;
+  const values = valuesOf(membersOf(view.row(operation(of, "list")).query.json)[filter]);
+  const chosen = values.find((each) => each === view.query(filter));
+  const links = Object.fromEntries([["all", path], ...values.map((each) => [each, `${path}?${filter}=${each}`])]);
+  const found = await newest<R>(view, operation(of, "list"), chosen === undefined ? {} : { [filter]: chosen });
+  if (found instanceof Refusal) return html`<p>${view.explain(found).detail}</p>`;
+  return html`${values.length > 0 && html`<nav class="tabs small" aria-label="${filter}">${tabs(links, chosen ?? "all")}</nav>`}
+${found.total > 0 ? await rowsOf(of, view, found.items) : nothingYet(chosen === undefined ? empty[0] : `Nothing is ${chosen}`, empty[1])}
+${pager(found, links[chosen ?? "all"] ?? path)}`;
 }
 
-async function listPage<R extends Named>(of: Resource<R>, view: View, refused?: Refused): Promise<Reply> {
-  const { create, title, place, path, list: operation } = of;
-  const filter = filterOf(view, of.filter, operation, path);
-  const found = await newest<R>(view, operation, filter.query);
-  if (found instanceof Refusal) return refusedPage(view, found, place);
-  const may = create !== undefined && view.may(create.operation);
-  const add = may && !create.inline && html`<a class="button" href="${path}/new">${create.link}</a>`;
+export async function rowsOf<R extends Named>(of: Resource<R>, view: View, items: readonly R[]): Promise<Html> {
+  const path = pathOf(of, view);
+  const rowOf = async (record: R): Promise<Html> =>
+    row(
+      html`<a id="${record.id}" href="${path}/${record.id}">${await of.name(record, view)}</a>`,
+      await of.below(record, view),
+      await of.right(record, view),
+    );
+  return list(await Promise.all(items.map(rowOf)));
+}
+
+const fieldsFor = async ({ fields = {} }: Pick<Resource<never>, "fields">, view: View): Promise<Fields> =>
+  typeof fields === "function" ? fields(view) : fields;
+
+/** The form that makes one, or changes the one of the path; `refused` says why it was sent in vain. */
+async function formPage<R extends Named>(of: Resource<R>, view: View, refused?: Refusal): Promise<Reply> {
+  const { place, param, make = "", edit } = of;
+  const record = param in view.params ? await view.ask<R>(operation(of, "get")) : undefined;
+  if (record instanceof Refusal) return refusedPage(view, record, place);
+  const back = record ? `${pathOf(of, view)}/${record.id}` : pathOf(of, view);
+  const fields = await fieldsFor(of, view);
+  const schema = view.body(operation(of, "create"));
+  const blank = record ? formOf(view.shown(operation(of, "get"), record).members) : blankForm(schema, view.query);
+  const form = refused ? refusedForm(view.fields, refused, view.explain(refused).detail) : blank;
+  const title = record ? `${edit} ${await of.name(record, view)}` : make;
+  const type = Object.values(fields).some(({ accept }) => accept) && html` enctype="multipart/form-data"`;
   return framed(view, {
     title,
     place,
-    status: refused?.status,
-    body: html`${head(title, found.total > 0 && add)}${of.lead && html`<p class="lead">${of.lead}</p>`}
-${may && create.inline && (await createForm(of, view, refused))}${filter.tabs}
-${found.total === 0 ? nothingYet(filter.chosen === undefined ? of.empty[0] : `No ${filter.chosen} yet`, html`${of.empty[1]}${create && !may && ` ${lacking(view, create)}`}`, add) : await rowsOf(of, view, found.items)}
-${pager(found, filter.address)}`,
-  });
-}
-
-const lacking = (view: View, { link, operation }: { readonly link: string; readonly operation: string }): string =>
-  `${link}: this takes the permission ${view.operations.row(operation).scope}.`;
-
-export const rowsOf = async <R extends Named>(of: Resource<R>, view: View, items: readonly R[]): Promise<Html> =>
-  list(await Promise.all(items.map((record) => rowOf(of, view, record))));
-
-const rowOf = async <R extends Named>(of: Resource<R>, view: View, record: R): Promise<Html> =>
-  row({
-    title: html`<a href="${of.path}/${record.id}">${await of.name(record, view)}</a>`,
-    below: await of.below(record, view),
-    right: await of.right(record, view),
-  });
-
-/** The values that the query of a list allows, as links, and the one that is chosen. */
-export function filterOf(view: View, filter: string | undefined, operation: string, path: string) {
-  const values = filter === undefined ? [] : valuesOf(membersOf(view.operations.row(operation).query.json)[filter]);
-  const chosen = filter === undefined ? undefined : values.find((each) => each === view.query(filter));
-  const links = Object.fromEntries([["all", path], ...values.map((each) => [each, `${path}?${filter}=${each}`])]);
-  return {
-    chosen,
-    query: { ...(filter !== undefined && chosen !== undefined && { [filter]: chosen }) },
-    address: links[chosen ?? "all"] ?? path,
-    tabs:
-      values.length > 0 && html`<nav class="tabs small" aria-label="${filter}">${tabs(links, chosen ?? "all")}</nav>`,
-  };
-}
-
-const fieldsFor = async <R extends Named>({ fields = {} }: Resource<R>, view: View): Promise<Fields> =>
-  typeof fields === "function" ? fields(view) : fields;
-
-/** Pressed twice, it makes one thing: what was answered to `once` before is answered again. */
-async function createForm<R extends Named>(of: Resource<R>, view: View, refused?: Refused): Promise<Shown> {
-  const { path, create } = of;
-  if (create === undefined) return null;
-  const fields = await fieldsFor(of, view);
-  const schema = view.operations.body(create.operation);
-  const form = refused?.form ?? blankForm(schema, view.query);
-  const files = Object.values(fields).some(({ accept }) => accept);
-  return html`<form class="card ${create.inline ? "inline" : "form"}" method="post" action="${path}"${files && html` enctype="multipart/form-data"`}>${view.visit.csrfField}<input type="hidden" name="once" value="${view.visit.call.id}">
+    status: refused && view.explain(refused).status,
+    body: html`${head(title)}<form class="card form" method="post" action="${record ? `${back}/edit` : back}"${type}>${view.visit.csrfField}${!record && html`<input type="hidden" name="once" value="${view.visit.call.id}">`}
 ${controls(form, schema, fields)}
-${create.inline ? html`<button>${create.button}</button>` : buttons(create.button, path)}</form>`;
+<div class="row"><button>${record ? "Save" : make}</button><a class="button quiet" href="${back}">Cancel</a></div></form>`,
+  });
 }
 
-const buttons = (button: string, back: string): Html =>
-  html`<div class="row"><button>${button}</button><a class="button quiet" href="${back}">Cancel</a></div>`;
-
-async function newPage<R extends Named>(of: Resource<R>, view: View, refused?: Refused): Promise<Reply> {
-  const title = of.create?.link ?? of.title;
-  const body = html`${head(title)}${await createForm(of, view, refused)}`;
-  return framed(view, { title, place: of.place, status: refused?.status, body });
+async function send<R extends Named>(of: Resource<R>, view: View, verb: "create" | "update"): Promise<Reply> {
+  const sent = bodyOf(view.fields, view.body(operation(of, "create")), await fieldsFor(of, view));
+  const body = of.draft ? of.draft(sent) : sent;
+  const kept = body instanceof Refusal ? body : await view.ask(operation(of, verb), { body });
+  if (kept instanceof Refusal) return formPage(of, view, kept);
+  const { id, once } = view.shown(operation(of, verb), kept);
+  if (verb === "create" && of.once) return onePage(of, view.at({ ...view.params, [of.param]: id }), undefined, once);
+  return redirect(`${pathOf(of, view)}/${id}?done=${verb}d`);
 }
 
-async function make<R extends Named>(of: Resource<R>, view: View, create: Creation): Promise<Reply> {
-  const { operation, draft, once, done = "created", inline } = create;
-  const sent = bodyOf(view.fields, view.operations.body(operation), await fieldsFor(of, view));
-  const body = draft ? draft(sent) : sent;
-  const made = body instanceof Refusal ? body : await view.ask(operation, { body });
-  if (made instanceof Refusal) return (inline ? listPage : newPage)(of, view, refusedBy(view, made));
-  const shown = view.operations.shown(operation, made, view.visit.call);
-  return once ? madePage(of, view, once, shown) : redirect(`${of.path}/${shown.id}?done=${done}`);
-}
-
-async function madePage<R extends Named>(
+/** `once` is what is shown this once, `refused` why what was done here last was not done. */
+async function onePage<R extends Named>(
   of: Resource<R>,
   view: View,
-  { title, advice, none, on }: Once,
-  made: { readonly id: string; readonly once: unknown },
+  refused?: Refusal,
+  once?: unknown,
 ): Promise<Reply> {
-  const record = await view.ask<R>(of.get, { params: { [of.param]: made.id } });
+  const record = await view.ask<R>(operation(of, "get"));
   if (record instanceof Refusal) return refusedPage(view, record, of.place);
+  const { place, edit, lost, live, actions = [] } = of;
+  const all = pathOf(of, view);
+  const at = `${all}/${record.id}`;
   const name = await of.name(record, view);
-  return framed(view, {
-    title: `${name} is ready`,
-    place: of.place,
-    status: 201,
-    body: html`${head(`${name} is ready`)}
-${typeof made.once === "string" ? shownOnce(title, made.once, advice) : html`<p>${none}</p>`}
-${facts(of.facts(record, view))}
-<p><a class="button" href="${of.path}/${made.id}">${on}</a></p>`,
-  });
-}
-
-async function onePage<R extends Named>(of: Resource<R>, view: View, refused?: Refused): Promise<Reply> {
-  const record = await view.ask<R>(of.get);
-  if (record instanceof Refusal) return refusedPage(view, record, of.place);
-  const { path, title, place, update, remove } = of;
-  const at = `${path}/${record.id}`;
-  const name = await of.name(record, view);
-  const edit = update !== undefined && view.may(update) && html`<a class="button quiet" href="${at}/edit">Edit</a>`;
+  const change =
+    edit && view.may(operation(of, "update")) && html`<a class="button quiet" href="${at}/edit">${edit}</a>`;
   return framed(view, {
     title: name,
     place,
-    status: refused?.status,
+    status: refused ? view.explain(refused).status : once === undefined ? 200 : 201,
     headers: of.headers?.(record),
-    body: html`<p class="crumb"><a href="${path}">${title}</a></p>
-${head(name, html`${await of.right(record, view)}${edit}`)}
-${facts(of.facts(record, view))}
-${await of.more?.(view, record, refused?.form)}
-${remove && view.may(remove.operation) && danger(remove.title, `${at}/delete`, view.visit.csrfField, remove.follows(record), remove.button)}`,
+    body: html`<p class="crumb"><a href="${of.within === undefined ? all : all.replace(/\/[^/]*$/, "")}">${place}</a>${live && html` <span class="soft" data-live="${at}"></span>`}</p>
+${typeof once === "string" && of.once && shownOnce(of.once[0], once, of.once[1])}
+<div data-follow>${head(name, html`${await of.right(record, view)}${change}`)}
+${facts(of.facts(record, view))}${await of.more?.(view, record)}</div>
+${actions.map((each) => view.may(each.operation) && actionForm(view, at, each, refused))}
+${lost && view.may(operation(of, "delete")) && danger(`Delete this ${of.one}`, `${at}/delete`, view.visit.csrfField, lost)}`,
   });
 }
 
-async function editPage<R extends Named>(of: Resource<R>, view: View, refused?: Refused): Promise<Reply> {
-  const record = await view.ask<R>(of.get);
-  if (record instanceof Refusal) return refusedPage(view, record, of.place);
-  const at = `${of.path}/${record.id}`;
-  const title = `Edit ${await of.name(record, view)}`;
-  const form = refused?.form ?? formOf(view.operations.shown(of.get, record, view.visit.call).members);
-  return framed(view, {
-    title,
-    place: of.place,
-    status: refused?.status,
-    body: html`${head(title)}<form class="card form" method="post" action="${at}/edit">${view.visit.csrfField}
-${controls(form, draftOf(of, view), await fieldsFor(of, view))}
-${buttons("Save", at)}</form>`,
-  });
-}
-
-/** What making one takes, which a change takes member by member. */
-const draftOf = <R extends Named>({ create }: Resource<R>, view: View): JsonSchema =>
-  create ? view.operations.body(create.operation) : {};
-
-async function change<R extends Named>(of: Resource<R>, view: View, operation: string): Promise<Reply> {
-  const body = bodyOf(view.fields, draftOf(of, view), await fieldsFor(of, view));
-  const saved = await view.ask<R>(operation, { body });
-  if (saved instanceof Refusal) return editPage(of, view, refusedBy(view, saved));
-  return redirect(`${of.path}/${saved.id}?done=saved`);
-}
-
-async function takeAway<R extends Named>(
-  of: Resource<R>,
+function actionForm(
   view: View,
-  { operation, done = "deleted" }: Removal<R>,
-): Promise<Reply> {
-  const gone = await view.ask(operation);
-  return gone instanceof Refusal ? refusedPage(view, gone, of.place) : redirect(`${of.path}?done=${done}`);
+  at: string,
+  { path, operation: named, button, fields }: Action,
+  refused?: Refusal,
+): Html {
+  const schema = view.body(named);
+  const form = refused ? refusedForm(view.fields, refused, view.explain(refused).detail) : blankForm(schema);
+  const drawn = html`<form class="form" method="post" action="${at}${path}">${view.visit.csrfField}${fields && controls(form, schema, fields)}<button class="quiet">${button}</button></form>`;
+  return fields
+    ? html`<details class="card"${refused && html` open`}><summary>${button}</summary>${drawn}</details>`
+    : drawn;
 }
 
-/** Leads back to where what was done is said: at the thing that it was done to. */
-async function act<R extends Named>(
-  of: Resource<R>,
-  view: View,
-  { operation, fields = {}, done }: Action,
-): Promise<Reply> {
-  const body = bodyOf(view.fields, view.operations.body(operation), fields);
-  const made = await view.ask(operation, { body });
-  if (made instanceof Refusal)
-    return "errors" in made.reason || made.reason.code === "domain_taken"
-      ? onePage(of, view, refusedBy(view, made))
-      : refusedPage(view, made, of.place);
-  const { id } = view.operations.shown(operation, made, view.visit.call);
-  return redirect(`${of.path}/${view.params[of.param]}?done=${done}&at=${id}#${id}`);
+async function act<R extends Named>(of: Resource<R>, view: View, action: Action): Promise<Reply> {
+  const { operation: named, fields = {}, done, makes } = action;
+  const made = await view.ask(named, { body: bodyOf(view.fields, view.body(named), fields) });
+  if (made instanceof Refusal) return onePage(of, view, made);
+  const at = `${pathOf(of, view)}/${view.params[of.param]}`;
+  return redirect(`${makes === undefined ? at : `${at}${makes}/${view.shown(named, made).id}`}?done=${done}`);
+}
+
+async function remove<R extends Named>(of: Resource<R>, view: View): Promise<Reply> {
+  const gone = await view.ask(operation(of, "delete"));
+  return gone instanceof Refusal ? refusedPage(view, gone, of.place) : redirect(`${pathOf(of, view)}?done=deleted`);
 }

@@ -1,42 +1,43 @@
-// Settings, Webhooks (spec part 6 names the place): who is told of what, with the delivery log of each.
-import { EVENT_TYPES, type WebhookRecord } from "../../domain/model.ts";
-import { type Html, html } from "../html.ts";
+// Settings, Webhooks (spec part 6 names the place): who is told of what, and the delivery log of each: every delivery with
+// its status and response codes, and on its own page every attempt, request and response side by side, what comes next, and
+// the button that sends it again.
+import { deliveryHeaders, USER_AGENT } from "../../domain/delivery-request.ts";
+import * as model from "../../domain/model.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { instant } from "../../kit/clock.ts";
+import { type Html, html, type Shown } from "../html.ts";
 import { badge, time } from "../parts.ts";
-import { deliveryLog, REDELIVER, TEST, WEBHOOKS } from "./delivery-log.ts";
-import type { Resource } from "./resource.ts";
+import { nameOf, progress, statusBadge } from "./events.ts";
+import { PATHS } from "./frame.ts";
+import { listing, type Resource } from "./resource.ts";
+import type { View } from "./view.ts";
 
-export const webhooks: Resource<WebhookRecord> = {
-  path: WEBHOOKS,
+export const webhooks: Resource<model.WebhookRecord> = {
+  noun: "Webhook",
+  one: "webhook",
   param: "webhook_id",
   place: "Webhooks",
-  title: "Webhooks",
-  list: "listWebhooks",
-  get: "getWebhook",
-  create: {
-    operation: "createWebhook",
-    link: "New webhook",
-    button: "Register",
-    once: {
-      title: "Its secret",
-      advice: "The receiver checks each delivery with it. Copy it now: it is never shown again.",
-      on: "To the webhook and its deliveries",
+  make: "Register webhook",
+  edit: "Edit",
+  lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
+  live: true,
+  once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
+  actions: [
+    {
+      path: "/test",
+      operation: "testWebhook",
+      button: "Send test",
+      done: "queued",
+      makes: "/deliveries",
+      fields: { type: { label: "A sample event of the type", hint: "Sent once, also while the webhook is off." } },
     },
-  },
-  update: "updateWebhook",
-  remove: {
-    operation: "deleteWebhook",
-    title: "Delete this webhook",
-    button: "Delete for good",
-    follows: () =>
-      "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
-  },
-  actions: [TEST, REDELIVER],
+  ],
   fields: {
     url: { label: "URL", hint: "Where the events are sent, such as: https://hooks.example.com/apps" },
-    events: { label: "Events", options: EVENT_TYPES.map((type) => [type, type]) },
+    events: { label: "Events" },
     secret: {
       label: "Secret",
-      hint: "Signs each delivery. Left empty, a new webhook gets one made for it, and another keeps the one that it has.",
+      hint: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
     },
     active: { label: "Active: deliveries are sent" },
   },
@@ -53,12 +54,68 @@ export const webhooks: Resource<WebhookRecord> = {
     ["Id", html`<code>${id}</code>`],
     ["Created", time(created_at)],
   ],
-  more: (view, hook) => deliveryLog(view, `${WEBHOOKS}/${hook.id}`),
+  more: async (view, { id }) =>
+    html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view, `${PATHS.Webhooks}/${id}`)}`,
 };
 
-function state({ active, disabled_reason, failing_since }: WebhookRecord): Html {
+function state({ active, disabled_reason, failing_since }: model.WebhookRecord): Html {
   if (disabled_reason === "gone") return badge("off: the endpoint said it is gone", "bad");
   if (disabled_reason === "failing") return badge("off: it kept failing", "bad");
   if (!active) return badge("off");
   return failing_since === null ? badge("active", "good") : badge("active, failing", "warn");
 }
+
+export const deliveries: Resource<model.DeliveryRecord> = {
+  noun: "Delivery",
+  one: "delivery",
+  param: "delivery_id",
+  place: "Webhooks",
+  within: "/{webhook_id}/deliveries",
+  live: true,
+  actions: [{ path: "/redeliver", operation: "redeliver", button: "Send again", done: "queued" }],
+  filter: "status",
+  empty: ["No deliveries yet", "They appear here when one of its events happens. Send a test to see one now."],
+  name: async ({ event_id, event_type, test }, view) => {
+    const event = await view.unit.store.get(model.events, event_id);
+    return `${event ? await nameOf(view, event) : event_type}${test ? " · test" : ""}`;
+  },
+  below: (delivery) => html`${time(delivery.created_at)} · ${progress(delivery)}`,
+  right: ({ status }) => statusBadge(status),
+  facts: ({ id, event_id, test, created_at }) => [
+    ["Event", test ? "a sample" : html`<a href="${PATHS.Events}/${event_id}"><code>${event_id}</code></a>`],
+    ["Delivery", html`<code>${id}</code>`],
+    ["Queued", time(created_at)],
+  ],
+  more: exchanges,
+};
+
+/** What was sent, and beside it what was answered, the last first. */
+async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Shown> {
+  const webhook = await view.ask<model.WebhookRecord>("getWebhook");
+  const event = await view.unit.store.get(model.events, delivery.event_id);
+  if (webhook instanceof Refusal || event === undefined) return null;
+  const changed = delivery.attempts.some(({ at }) => at < webhook.updated_at);
+  const each = ({ number, at, trigger, duration_ms, response_status, response_body, error }: model.Attempt) => {
+    const headers = deliveryHeaders({ webhook, event, deliveryId: delivery.id, number, at: instant(at) }, USER_AGENT);
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    return html`<h2>Attempt ${number}${trigger === "manual" && " by hand"}</h2><p class="soft">${time(at)} · ${duration_ms} ms</p>
+<div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>
+<div><h3>Response</h3><p>${response_status !== null && html`<code>${response_status}</code> `}${error !== null && IN_WORDS[error]}</p>${response_body && html`<pre>${response_body}</pre>`}</div></div>`;
+  };
+  return html`<p>To <span class="mono">${webhook.url}</span> · ${progress(delivery)}</p>
+${changed && html`<p class="soft">The webhook was changed since: the requests are shown as it would make them now.</p>`}
+${delivery.attempts.toReversed().map(each)}`;
+}
+
+/** What kept an attempt from an answer, in words. */
+const IN_WORDS: { readonly [E in model.AttemptError]: string } = {
+  dns: "The host name could not be resolved.",
+  refused: "The connection was refused.",
+  reset: "The connection was closed without an answer.",
+  tls: "The TLS handshake failed; is the certificate right?",
+  timeout: "No answer came in time.",
+  blocked_address: "The address is one that this server does not send to.",
+  aborted: "The attempt was broken off.",
+  dropped: "It was dropped on purpose, by a test.",
+  status: "",
+};
