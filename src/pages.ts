@@ -12,6 +12,7 @@ import { Presenter } from "./http/view.ts";
 import { Dashboard } from "./web/dashboard/dashboard.ts";
 import { dashboardRows } from "./web/dashboard/rows.ts";
 import { docsDoor } from "./web/docs/docs.ts";
+import { nowherePage } from "./web/page.ts";
 import { Sites } from "./web/sites/sites.ts";
 import type { Visits } from "./web/visit.ts";
 
@@ -44,7 +45,7 @@ export function pages(parts: PagesParts): Pages {
   const docs = docsDoor({ ...parts, rows: routes, problems: PROBLEMS, links });
   const description = openApiDoor(routes, links, parts.controls);
   return {
-    door: (call) => sites.door(call) ?? dashboard.door(call) ?? docs(call) ?? description(call),
+    door: (call) => sites.door(call) ?? dashboard.door(call) ?? docs(call) ?? description(call) ?? nowherePage(call),
     domain: sites.domain,
   };
 }

@@ -331,7 +331,7 @@ choice("5.sign-in-link.consent", "the style sheet and the icon are there, and ma
   const page = await anyone.get(SIGN_IN);
   const paths = [...page.text.matchAll(/<link[^>]* href="([^"]+)"/g)].map(([, path = ""]) => path);
   assert.equal(paths.length, 2);
-  for (const path of paths) {
+  for (const path of [...paths, "/favicon.ico"]) {
     const answer = await anyone.get(path);
     assert.equal(answer.status, 200, path);
     assert.match(answer.header("content-type"), /^(text\/css; charset=utf-8|image\/svg\+xml)$/);

@@ -123,5 +123,5 @@ choice("1.dashboard.live-log", "each delivery has a page with every request besi
   assert.match(again.text, /role="status">Queued/);
   assert.ok(again.text.includes(`action="${path}/redeliver"`), "it is said where it was done");
   await api.patch(`/webhooks/${hook.id}`, { secret: "another" });
-  assert.match(textOf(await browser.open(path)), /shown as it would make them now/);
+  assert.match(textOf(await browser.open(path)), /shown is what it would send now/);
 });

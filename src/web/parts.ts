@@ -33,18 +33,20 @@ export const tabs = (links: Readonly<Record<string, string>>, current: string | 
   );
 
 /** More makes a page too long to read and to send (contract, part 8). */
-const MOST = { rows: 200, columns: 30, characters: 200 } as const;
+export const ROWS_MAX = 200;
+const COLUMNS_MAX = 30;
+const CELL_MAX = 200;
 
 /** Rows under their columns; `typed` where the head says what these hold. */
 export function table(columns: readonly Column[], rows: readonly Row[], typed = false): Html {
-  const shown = columns.slice(0, MOST.columns);
+  const shown = columns.slice(0, COLUMNS_MAX);
   const right = (type: string) => type === "number" && html` class="number"`;
   return html`<div class="scroll"><table><thead><tr>${shown.map(({ name, type }) => html`<th${right(type)}>${cut(name)}${typed && html` <span class="soft">${type}</span>`}</th>`)}</tr></thead>
-<tbody>${rows.slice(0, MOST.rows).map((cells) => html`<tr>${shown.map(({ name, type }) => html`<td${right(type)}>${cut(cells[name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
+<tbody>${rows.map((cells) => html`<tr>${shown.map(({ name, type }) => html`<td${right(type)}>${cut(cells[name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
 ${shown.length < columns.length && html`<p class="soft">The first ${shown.length} of ${columns.length} columns.</p>`}`;
 }
 
-export function cut(value: string | number | boolean, most: number = MOST.characters): string {
+export function cut(value: string | number | boolean, most = CELL_MAX): string {
   const text = String(value);
   return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
 }

@@ -103,7 +103,7 @@ async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Sh
 <div><h3>Response</h3><p>${response_status !== null && html`<code>${response_status}</code> `}${error !== null && IN_WORDS[error]}</p>${response_body && html`<pre>${response_body}</pre>`}</div></div>`;
   };
   return html`<p>To <span class="mono">${webhook.url}</span> · ${progress(delivery)}</p>
-${changed && html`<p class="soft">The webhook was changed since: the requests are shown as it would make them now.</p>`}
+${changed && html`<p class="soft">The webhook was changed since: shown is what it would send now.</p>`}
 ${delivery.attempts.toReversed().map(each)}`;
 }
 

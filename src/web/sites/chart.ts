@@ -22,9 +22,6 @@ export interface Chart {
   readonly points: readonly Point[];
 }
 
-/** Each point is a button that can be reached by keyboard; the page says how many rows there are. */
-export const POINTS_MAX = 200;
-
 const SERIES_MAX = 8;
 
 /** The first number is drawn over time, over names or over another number; data without a number are a table. */
@@ -40,7 +37,7 @@ export function chartOf(columns: readonly Column[], rows: readonly Row[]): Chart
   const charts = ORDER.x.flatMap((type) => {
     const x = first(columns, [type], [y]);
     const drawn = x && (type === "number" ? chartWith(columns, rows, y, x) : chartWith(columns, rows, x, y));
-    return drawn && drawn.points.length > 0 ? [drawn] : [];
+    return drawn && drawn.points.length > 0 && isDrawable(drawn) ? [drawn] : [];
   });
   return charts.find(({ kind }) => kind !== "points") ?? charts.find(({ x }) => x.type === "number") ?? charts[0];
 }
@@ -105,6 +102,14 @@ export const namesOf = (points: readonly Point[]): readonly (string | number)[] 
 ];
 
 export const position = (value: string | number): number => (typeof value === "number" ? value : instant(value));
+
+/** Numbers so near each other or so far apart that no scale holds them are read in the table. */
+function isDrawable(chart: Chart): boolean {
+  const ticks = ticksOf(chart);
+  const across = chart.points.map(({ x }) => horizontal(chart)(x));
+  const rises = ticks.length > 1 && ticks.every((tick, at) => at === 0 || tick > (ticks[at - 1] ?? tick));
+  return rises && [...ticks, ...across].every(Number.isFinite);
+}
 
 const TICKS = 4;
 
