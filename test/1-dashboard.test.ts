@@ -54,7 +54,7 @@ choice("1.dashboard", "an empty account is told what to do next", { ...OWN, opti
   const browser = await owner(api);
   for (const part of ["apps", "data-sources", "events", "settings/webhooks", "settings/oauth-apps"])
     assert.match(textOf(await browser.open(`/dashboard/${part}`)), EMPTY, part);
-  assert.match(textOf(await browser.open("/dashboard")), /Make the first app/);
+  assert.match(textOf(await browser.open("/dashboard")), /Create app/);
 });
 
 /** The permission that the API takes for the operation behind a page. */

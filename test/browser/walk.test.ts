@@ -58,11 +58,11 @@ inBrowser(
       .setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
     await site.getByRole("button", { name: "Upload" }).click();
     await sees(site, "ready");
-    await site.locator("dd a[href*='/apps/']").click();
+    await site.getByRole("link", { name: "To the app that draws it" }).click();
     await site.getByText("Deploy", { exact: true }).first().click();
     await site.getByLabel("Name").fill("Release 1");
     await site.getByRole("button", { name: "Deploy" }).click();
-    await site.getByRole("link", { name: "/sites/" }).click();
+    await site.getByRole("link", { name: "Open" }).click();
     await site.getByRole("button", { name: "2026-02, 30, North" }).click();
     await site.locator("output", { hasText: "2026-02, 30, North" }).waitFor();
 

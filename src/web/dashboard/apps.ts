@@ -46,14 +46,7 @@ export const apps: Resource<AppRecord> = {
   below: ({ description, updated_at }) =>
     html`${cut(description.trim().split("\n")[0] ?? "", EXCERPT_MAX)} · changed ${time(updated_at)}`,
   right: (app) => (app.public ? badge("public", "good") : badge("private")),
-  facts: ({ theme, id, created_at, updated_at }) => [
-    ["Theme", theme],
-    ["Id", html`<code>${id}</code>`],
-    ["Created", time(created_at)],
-    ["Changed", time(updated_at)],
-  ],
-  more: async (view, app) => html`<p class="lead prose">${app.description}</p>
-<h2>Deployments</h2>${await listing(deployments, view, `${PATHS.Apps}/${app.id}`)}
+  more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view, `${PATHS.Apps}/${app.id}`)}
 <h2>Data</h2>${await dataOf(view, app)}`,
 };
 
@@ -69,12 +62,6 @@ export const deployments: Resource<DeploymentRecord> = {
     html`<code>${environment}</code>${custom_domain !== null && html` · <code>${custom_domain}</code>`} · ${time(deployed_at)}`,
   right: ({ id, status }, { links }) =>
     html`${status === "live" && html`<a href="${links.site(id)}">Open</a>`} ${badge(status, status === "live" ? "good" : "plain")}`,
-  facts: ({ id, environment, custom_domain, deployed_at }, { links }) => [
-    ["Address", html`<a class="mono" href="${links.site(id)}">${links.site(id)}</a>`],
-    ["Environment", environment],
-    ["Custom domain", custom_domain ?? "none"],
-    ["Deployed", time(deployed_at)],
-  ],
 };
 
 /** As many as its page shows. */

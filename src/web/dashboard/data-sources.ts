@@ -38,12 +38,6 @@ export const dataSources: Resource<DataSourceRecord> = {
   name: ({ name }) => name,
   below: (source) => html`${format(source)} · ${time(source.created_at)}`,
   right: ({ status }) => badge(status, TONES[status]),
-  facts: (source) => [
-    ["Format", format(source)],
-    ["App", source.app_id && html`<a href="${PATHS.Apps}/${source.app_id}"><code>${source.app_id}</code></a>`],
-    ["Id", html`<code>${source.id}</code>`],
-    ["Created", time(source.created_at)],
-  ],
   // The one way in which a page without a script can look again.
   headers: ({ status }) => (status === "processing" ? { refresh: "1" } : {}),
   more: preview,
@@ -65,12 +59,13 @@ function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal
   }
 }
 
-async function preview(view: View, { status, error, columns }: DataSourceRecord): Promise<Shown> {
+async function preview(view: View, { status, error, columns, app_id }: DataSourceRecord): Promise<Shown> {
   if (status === "processing") return nothingYet("Still being processed", "This page looks again every second.");
   if (status === "failed")
     return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
   const found = await view.ask<Page<Row>>("listRows");
   if (found instanceof Refusal || columns === null) return null;
   const { items, total } = found;
-  return html`<h2>${total > items.length ? `The first ${items.length} of ${total} rows` : "Rows"}</h2><div class="card">${table(columns, items, true)}</div>`;
+  return html`${app_id !== null && html`<p><a href="${PATHS.Apps}/${app_id}">To the app that draws it</a></p>`}
+<h2>${total > items.length ? `The first ${items.length} of ${total} rows` : "Rows"}</h2><div class="card">${table(columns, items, true)}</div>`;
 }

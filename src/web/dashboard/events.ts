@@ -31,11 +31,6 @@ export const events: Resource<EventRecord> = {
   name: (event, view) => nameOf(view, event),
   below: ({ created }) => time(created),
   right: (event, view) => sentOf(view, event),
-  facts: ({ id, created, request_id }) => [
-    ["Id", html`<code>${id}</code>`],
-    ["Happened", time(created)],
-    ["Request", request_id === null ? "none: it came with the seed" : html`<code>${request_id}</code>`],
-  ],
   more: chain,
 };
 
@@ -67,7 +62,8 @@ async function sentOf(view: View, event: EventRecord): Promise<Shown> {
 async function chain(view: View, event: EventRecord): Promise<Html> {
   const { items, total } = await deliveriesOf(view.unit.store, event, SHOWN);
   const rows = await Promise.all(items.map((each) => deliveryRow(view, each)));
-  return html`<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
+  const cause = event.request_id ?? "none: it came with the seed";
+  return html`<p>Caused by the request <code>${cause}</code></p><pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
 <h2>${total > items.length ? `The first ${items.length} of ${total} deliveries` : "Deliveries"}</h2>
 ${total === 0 ? html`<p class="soft">None: no active webhook named <code>${event.type}</code> when it happened.</p>` : list(rows)}`;
 }

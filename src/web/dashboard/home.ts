@@ -9,26 +9,19 @@ import { badge, copyButton, facts, head, nothingYet } from "../parts.ts";
 import { apps } from "./apps.ts";
 import { dataSources } from "./data-sources.ts";
 import { events } from "./events.ts";
-import { framed, PATHS, type Place } from "./frame.ts";
+import { framed, PATHS } from "./frame.ts";
 import { apiKeys, users } from "./people.ts";
-import { operation, rowsOf } from "./resource.ts";
+import { operation, type Resource, rowsOf } from "./resource.ts";
 import { type DashboardRow, newest, type View } from "./view.ts";
 import { webhooks } from "./webhooks.ts";
 
 const RECENT = 5;
 
-/** What an account holds, and what to do where it holds none. */
-const TILES = [
-  [apiKeys, "Generate a key for the API"],
-  [apps, "Make the first app"],
-  [dataSources, "Upload data"],
-  [webhooks, "Be told of events"],
-  [users, "Add somebody"],
-] as const;
+const TILES = [apiKeys, apps, dataSources, webhooks, users];
 
 async function homePage(view: View): Promise<Reply> {
   const { user, account } = view.signedIn;
-  const tiles = await Promise.all(TILES.map(([of, advice]) => tile(view, of, advice)));
+  const tiles = await Promise.all(TILES.map((of) => tile(view, of)));
   const recent = await newest<EventRecord>(view, operation(events, "list"), {}, RECENT);
   return framed(view, {
     title: account.name,
@@ -44,10 +37,11 @@ ${!(recent instanceof Refusal) && html`<h2>Latest events</h2>${recent.total === 
   });
 }
 
-async function tile(view: View, of: { readonly noun: string; readonly place: Place }, advice: string): Promise<Shown> {
+/** How many of it the account holds, and what to do where it holds none. */
+async function tile(view: View, of: Pick<Resource<never>, "noun" | "place" | "make">): Promise<Shown> {
   const found = await view.ask<Page<unknown>>(operation(of, "list"), { query: { limit: "1" } });
   if (found instanceof Refusal) return null;
-  return html`<a class="tile card" href="${PATHS[of.place]}"><span class="soft">${of.place}</span><strong>${found.total}</strong>${found.total === 0 && html`<span class="next">${advice}</span>`}</a>`;
+  return html`<a class="tile card" href="${PATHS[of.place]}"><span class="soft">${of.place}</span><strong>${found.total}</strong>${found.total === 0 && html`<span class="next">${of.make}</span>`}</a>`;
 }
 
 export const homeRows: readonly DashboardRow[] = [

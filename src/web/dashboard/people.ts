@@ -31,11 +31,6 @@ export const users: Resource<UserRecord> = {
     permissions.length === 0
       ? badge("no permissions", "warn")
       : permissions.map((scope) => badge(scope, scope === "admin" ? "good" : "plain")),
-  facts: ({ email, id, created_at }) => [
-    ["E-mail address", email],
-    ["Id", html`<code>${id}</code>`],
-    ["Since", time(created_at)],
-  ],
 };
 
 const COPY = "Copy it now: only its hash is kept, so it is never shown again.";
@@ -55,10 +50,6 @@ export const apiKeys: Resource<ApiKeyRecord> = {
   below: ({ created_at, last_used_at }) =>
     html`Generated ${time(created_at)} · ${last_used_at === null ? "never used" : html`last used ${time(last_used_at)}`}`,
   right: ({ last_four }) => html`<code class="soft">…${last_four}</code>`,
-  facts: ({ id, created_at }) => [
-    ["Id", html`<code>${id}</code>`],
-    ["Generated", time(created_at)],
-  ],
 };
 
 export const oauthApps: Resource<OAuthClientRecord> = {
@@ -85,11 +76,4 @@ export const oauthApps: Resource<OAuthClientRecord> = {
   name: ({ name }) => name,
   below: (client) => html`${client.scopes.join(", ")} · since ${time(client.created_at)}`,
   right: (client) => badge(client.public ? "public client" : "with a secret"),
-  facts: (client, { links }) => [
-    ["client_id", html`<code>${client.id}</code>`],
-    ["May ask for", client.scopes.join(", ")],
-    ["Users come back to", client.redirect_uris.join(", ")],
-    ["Authorize at", html`<code>${links.authUrl}/oauth/authorize</code>`],
-    ["Token at", html`<code>${links.authUrl}/oauth/token</code>`],
-  ],
 };

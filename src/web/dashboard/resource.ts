@@ -6,7 +6,7 @@ import type { Reply } from "../../http/call.ts";
 import { blankForm, bodyOf, controls, type Fields, formOf, refusedForm } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
-import { danger, facts, head, list, nothingYet, pager, row, shownOnce, tabs } from "../parts.ts";
+import { danger, facts, head, list, nothingYet, pager, row, shownOnce, tabs, time } from "../parts.ts";
 import { membersOf, valuesOf } from "../schemas.ts";
 import { framed, PATHS, type Place, refusedPage } from "./frame.ts";
 import { type DashboardRow, newest, type View } from "./view.ts";
@@ -56,9 +56,8 @@ export interface Resource<R extends Named> {
   /** In a list, below the name and at its right; the latter beside the name on its own page, too. */
   readonly below: (record: R, view: View) => Later<Shown>;
   readonly right: (record: R, view: View) => Later<Shown>;
-  readonly facts: (record: R, view: View) => Parameters<typeof facts>[0];
   readonly headers?: (record: R) => Reply["headers"];
-  /** What its own page says beside the facts. */
+  /** What its own page says beside what the API shows of it. */
   readonly more?: (view: View, record: R) => Later<Shown>;
   /** Its own page follows what happens, where the script runs. */
   readonly live?: true;
@@ -186,10 +185,27 @@ async function onePage<R extends Named>(
     body: html`<p class="crumb"><a href="${of.within === undefined ? all : all.replace(/\/[^/]*$/, "")}">${place}</a>${live && html` <span class="soft" data-live="${at}"></span>`}</p>
 ${typeof once === "string" && of.once && shownOnce(of.once[0], once, of.once[1])}
 <div data-follow>${head(name, html`${await of.right(record, view)}${change}`)}
-${facts(of.facts(record, view))}${await of.more?.(view, record)}</div>
+${factsOf(view, operation(of, "get"), record)}${await of.more?.(view, record)}</div>
 ${actions.map((each) => view.may(each.operation) && actionForm(view, at, each, refused))}
 ${lost && view.may(operation(of, "delete")) && danger(`Delete this ${of.one}`, `${at}/delete`, view.visit.csrfField, lost)}`,
   });
+}
+
+/** What the API shows of it, but for what holds members of its own. */
+function factsOf(view: View, get: string, record: Named): Html {
+  const all = Object.entries(view.shown(get, record).members);
+  return facts(
+    all.flatMap(([name, value]) => (isPlain(value) ? [[name.replaceAll("_", " "), factOf(name, value)]] : [])),
+  );
+}
+
+const isPlain = (value: unknown): boolean =>
+  Array.isArray(value) ? value.every(isPlain) : typeof value !== "object" || value === null;
+
+function factOf(name: string, value: unknown): Shown {
+  const text = value === null || value === "" ? "none" : Array.isArray(value) ? value.join(", ") : String(value);
+  if (name.endsWith("_at") || name === "created") return value === null ? text : time(text);
+  return /(id|url|uris)$/.test(name) ? html`<code>${text}</code>` : text;
 }
 
 function actionForm(

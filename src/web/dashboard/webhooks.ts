@@ -49,11 +49,6 @@ export const webhooks: Resource<model.WebhookRecord> = {
   name: ({ url }) => url,
   below: ({ events, created_at }) => html`${events.join(", ")} · since ${time(created_at)}`,
   right: (hook) => state(hook),
-  facts: ({ id, events, created_at }) => [
-    ["Events", events.join(", ")],
-    ["Id", html`<code>${id}</code>`],
-    ["Created", time(created_at)],
-  ],
   more: async (view, { id }) =>
     html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view, `${PATHS.Webhooks}/${id}`)}`,
 };
@@ -81,11 +76,6 @@ export const deliveries: Resource<model.DeliveryRecord> = {
   },
   below: (delivery) => html`${time(delivery.created_at)} · ${progress(delivery)}`,
   right: ({ status }) => statusBadge(status),
-  facts: ({ id, event_id, test, created_at }) => [
-    ["Event", test ? "a sample" : html`<a href="${PATHS.Events}/${event_id}"><code>${event_id}</code></a>`],
-    ["Delivery", html`<code>${id}</code>`],
-    ["Queued", time(created_at)],
-  ],
   more: exchanges,
 };
 
@@ -102,7 +92,8 @@ async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Sh
 <div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>
 <div><h3>Response</h3><p>${response_status !== null && html`<code>${response_status}</code> `}${error !== null && IN_WORDS[error]}</p>${response_body && html`<pre>${response_body}</pre>`}</div></div>`;
   };
-  return html`<p>To <span class="mono">${webhook.url}</span> · ${progress(delivery)}</p>
+  const of = delivery.test ? "a sample" : html`<a href="${PATHS.Events}/${event.id}">an event</a>`;
+  return html`<p>Of ${of}, to <span class="mono">${webhook.url}</span> · ${progress(delivery)}</p>
 ${changed && html`<p class="soft">The webhook was changed since: shown is what it would send now.</p>`}
 ${delivery.attempts.toReversed().map(each)}`;
 }
