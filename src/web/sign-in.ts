@@ -7,7 +7,7 @@ import { Unit, type UnitParts } from "../domain/work.ts";
 import type { Reply } from "../http/call.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { type Html, html, type Shown } from "./html.ts";
-import { DASHBOARD, page, redirect } from "./page.ts";
+import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import { notice } from "./parts.ts";
 import { ownPath, type Visit, type Visits } from "./visit.ts";
 
@@ -81,43 +81,32 @@ export const whoIsIn = ({ signedIn, csrfField }: Visit): Shown =>
   signedIn &&
   html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
 
-/** A form to this page, which leads on to `next`. */
-const signInForm = ({ csrfField }: Visit, next: string | undefined, inner: Html): Html =>
-  html`<form class="card" method="post" action="${SIGN_IN_PATH}">${csrfField}${next !== undefined && html`<input type="hidden" name="next" value="${next}">`}
-${inner}</form>`;
-
-const linkPage = (visit: Visit, token: string, next: string | undefined): Reply =>
+/** What is said, and a form to this page that leads on to `next`. */
+const formPage = (visit: Visit, next: string | undefined, said: Html, inner: Html, status = 200): Reply =>
   page({
     title: "Sign in",
+    status,
     headers: visit.setCookie,
     narrow: true,
-    body: html`<h1>Sign in</h1><p>This link signs you in once, in this browser.</p>
-${signInForm(visit, next, html`<input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`)}`,
+    body: html`<h1>Sign in</h1>${said}
+<form class="card" method="post" action="${SIGN_IN_PATH}">${visit.csrfField}${next !== undefined && html`<input type="hidden" name="next" value="${next}">`}
+${inner}</form>`,
   });
 
-const askPage = (visit: Visit, next: string | undefined, fault?: string): Reply =>
-  page({
-    title: "Sign in",
-    status: fault === undefined ? 200 : 400,
-    headers: visit.setCookie,
-    narrow: true,
-    body: html`<h1>Sign in</h1>${fault !== undefined && notice("bad", fault)}
-<p>No password is needed: a link that works once signs you in.</p>
-${signInForm(
-  visit,
-  next,
-  html`<label for="email">E-mail address</label>
-<input id="email" name="email" type="email" autocomplete="email" required autofocus>
-<button>Ask for a link</button>`,
-)}
-<p class="soft">This server sends no mail. The link appears on the console where it runs; the one printed at its start works too.</p>`,
-  });
+const linkPage = (visit: Visit, token: string, next: string | undefined): Reply => {
+  const inner = html`<input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`;
+  return formPage(visit, next, html`<p>This link signs you in once, in this browser.</p>`, inner);
+};
 
-const ASKED = page({
-  title: "Look at the console",
-  narrow: true,
-  body: html`<h1>Look at the console</h1>
-<p class="card notice good" role="status">If a user has this address, a sign-in link is on the console of the server now.</p>
-<p>It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go.</p>
-<p><a href="${SIGN_IN_PATH}">Use another address</a></p>`,
-});
+const askPage = (visit: Visit, next: string | undefined, fault?: string): Reply => {
+  const said = html`${fault !== undefined && notice("bad", fault)}<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>`;
+  const inner = html`<label for="email">E-mail address</label>
+<input id="email" name="email" type="email" autocomplete="email" required autofocus><button>Ask for a link</button>`;
+  return formPage(visit, next, said, inner, fault === undefined ? 200 : 400);
+};
+
+const ASKED = messagePage(
+  200,
+  "Look at the console",
+  html`If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go. <a href="${SIGN_IN_PATH}">Use another address</a>`,
+);

@@ -3,11 +3,10 @@
 import { sha256, standing } from "../../domain/access.ts";
 import { refuse } from "../../domain/refusal.ts";
 import type { Call, Reply } from "../../http/call.ts";
-import { html } from "../html.ts";
-import { DASHBOARD, messagePage } from "../page.ts";
-import { signInFirst, whoIsIn } from "../sign-in.ts";
+import { DASHBOARD } from "../page.ts";
+import { signInFirst } from "../sign-in.ts";
 import type { Visits } from "../visit.ts";
-import { framed, refusedPage } from "./frame.ts";
+import { refusedPage } from "./frame.ts";
 import { Answered } from "./once.ts";
 import { type DashboardRow, View, type ViewParts } from "./view.ts";
 
@@ -50,21 +49,15 @@ export class Dashboard {
     if (row) return this.#refused(view, row, method) ?? this.#run(view, row);
     if (matching.length === 0)
       return refusedPage(view, refuse({ code: "not_found", detail: "There is no such page in the dashboard." }));
-    const allow = matching.map((each) => each.method);
-    return framed(view, {
-      title: "This does not work that way",
-      status: 405,
-      headers: { allow: allow.join(", ") },
-      body: html`<h1>This does not work that way</h1><p>This address answers ${allow.join(", ")}.</p>`,
-    });
+    return refusedPage(view, refuse({ code: "method_not_allowed", allow: matching.map((each) => each.method) }));
   }
 
   /** The account's standing and the user's permission. */
   #refused(view: View, { operation }: Compiled, method: string): Reply | undefined {
-    const unfit = standing(view.signedIn.account, method);
-    if (unfit?.reason.code === "account_suspended") return suspendedPage(view);
-    if (unfit) return refusedPage(view, unfit);
-    return operation === null || view.may(operation) ? undefined : forbiddenPage(view, operation);
+    const scope = operation === null || view.may(operation) ? null : view.row(operation).scope;
+    const forbidden = scope === null ? undefined : refuse({ code: "insufficient_scope", scope });
+    const unfit = standing(view.signedIn.account, method) ?? forbidden;
+    return unfit && refusedPage(view, unfit);
   }
 
   async #run(view: View, row: Compiled): Promise<Reply> {
@@ -94,20 +87,3 @@ const ETAG_CHARACTERS = 20;
 const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
 
 const addressOf = ({ path, query }: Call): string => (query === "" ? path : `${path}?${query}`);
-
-const suspendedPage = ({ visit, signedIn: { account } }: View): Reply =>
-  messagePage(
-    403,
-    "This account is suspended",
-    html`Nothing in <strong>${account.name}</strong> can be read or changed, here or through the API, until whoever runs this server lifts it.${whoIsIn(visit)}`,
-    visit.setCookie,
-  );
-
-const forbiddenPage = (view: View, operation: string): Reply =>
-  framed(view, {
-    title: "Not yours to see",
-    status: 403,
-    body: html`<h1>Not yours to see</h1>
-<p>This part of the dashboard takes the permission <code>${view.row(operation).scope}</code>, which <strong>${view.signedIn.user.email}</strong> does not have.</p>
-<p>Somebody in ${view.signedIn.account.name} with the permission <code>admin</code> can give it to you, under Users.</p>`,
-  });

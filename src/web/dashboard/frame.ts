@@ -63,6 +63,8 @@ const DONE: ReadonlyMap<string, string> = new Map([
 /** Why something cannot be done or seen, within the dashboard. */
 export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {
   const { status, title, detail } = view.explain(refusal);
-  const body = html`<div class="narrow"><h1>${title}</h1><p>${detail}</p><p><a href="${DASHBOARD}">To the dashboard</a></p></div>`;
-  return framed(view, { title, status, place, body });
+  const { reason } = refusal;
+  const headers = reason.code === "method_not_allowed" ? { allow: reason.allow.join(", ") } : {};
+  const body = html`<h1>${title}</h1><p>${detail}</p><p><a href="${DASHBOARD}">To the dashboard</a></p>`;
+  return framed(view, { title, status, headers, place, body });
 }

@@ -5,7 +5,7 @@ import type { Call, Reply } from "../../http/call.ts";
 import type { Row } from "../../http/route.ts";
 import { type Html, html } from "../html.ts";
 import { DASHBOARD, messagePage, page } from "../page.ts";
-import { SCOPES_IN_WORDS } from "../parts.ts";
+import { SCOPES_IN_WORDS, tabs } from "../parts.ts";
 import { endpointsSection } from "./endpoints.ts";
 import { errorsSection, type Problems } from "./errors.ts";
 import { eventsSection, receiverSection } from "./events.ts";
@@ -39,20 +39,20 @@ export function docsDoor(parts: DocsParts): (call: Call) => Promise<Reply> | und
   };
 }
 
-const SECTIONS: readonly (readonly [name: string, anchor: string])[] = [
-  ["Start", "start"],
-  ["Authentication", "authentication"],
-  ["Endpoints", "endpoints"],
-  ["Errors", "errors"],
-  ["Events", "events-and-webhooks"],
-  ["Receiving", "receiver"],
-  ["Decisions", "decisions"],
-];
+const SECTIONS = {
+  Start: "#start",
+  Authentication: "#authentication",
+  Endpoints: "#endpoints",
+  Errors: "#errors",
+  Events: "#events-and-webhooks",
+  Receiving: "#receiver",
+  Decisions: "#decisions",
+};
 
 const docsPage = ({ rows, problems, retryWaits_ms, links }: DocsParts): Reply =>
   page({
     title: "Docs",
-    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${SECTIONS.map(([name, anchor]) => html`<a href="#${anchor}">${name}</a>`)}</nav>`,
+    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${tabs(SECTIONS, undefined)}</nav>`,
     body: html`<h1 id="start">The Application Hosting Service</h1>
 <p class="lead">Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.</p>
 ${startSection(links.baseUrl)}
