@@ -55,7 +55,7 @@ export class Server {
     const onError = (error: unknown, during: string) => log.error(error, during);
     this.#parts = parts;
     this.unit = { store, clock, ids };
-    const outbox = webhookOutbox(this.unit, settings, onError, chaos);
+    const outbox = webhookOutbox(this.unit, settings, log, chaos);
     this.workers = new Workers(this.unit, outbox, onError);
     this.limiter = new RateLimiter(clock, settings.rateLimit);
     this.webhookDraft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));

@@ -1,22 +1,15 @@
 // One attempt of a delivery from its rows to its outcome (spec part 6, receiving endpoint and signature; contract, part
 // 6): everything about it is read again once it is claimed, the stored bytes are signed and sent. What came of it is only
 // answered here; writing it down is `recordAttempt`'s.
+import type { Made } from "../domain/deliveries.ts";
 import { dueAt, isWanted, succeeded } from "../domain/deliveries.ts";
 import { deliveryHeaders } from "../domain/delivery-request.ts";
-import {
-  type Attempt,
-  type DeliveryRecord,
-  deliveries,
-  type EventRecord,
-  events,
-  type WebhookRecord,
-  webhooks,
-} from "../domain/model.ts";
-import type { Made } from "../domain/outcomes.ts";
+import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
+import { deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
-import { jitterOf, nextAttempt } from "./schedule.ts";
-import type { NotNow, Outcome, Post, Sender } from "./sender.ts";
+import { type Failure, jitterOf, nextAttempt } from "./schedule.ts";
+import type { NotNow, Outcome, Sender } from "./sender.ts";
 
 export interface AttemptParts {
   readonly store: Store;
@@ -24,49 +17,30 @@ export interface AttemptParts {
   readonly sender: Sender;
   /** The waits between attempts. */
   readonly retryWaits_ms: readonly number[];
-  readonly userAgent: string;
 }
 
-interface Rows {
-  readonly delivery: DeliveryRecord;
-  readonly webhook: WebhookRecord;
-  readonly event: EventRecord;
+export interface Sent extends Made {
+  readonly type: EventRecord["type"];
 }
 
 /** Attempts the delivery. Answers undefined where it is not to be sent: it is over, no longer wanted, or not yet due. */
-export async function makeAttempt(parts: AttemptParts, deliveryId: string): Promise<Made | NotNow | undefined> {
-  const { store, clock, sender, userAgent } = parts;
+export async function makeAttempt(parts: AttemptParts, deliveryId: string): Promise<Sent | NotNow | undefined> {
+  const { store, clock, sender, retryWaits_ms } = parts;
   const start = clock.now();
-  const rows = await readRows(store, deliveryId, start);
-  if (!rows) return undefined;
-  const outcome = await sender.send(compose(rows, start, userAgent), rows.delivery);
-  return "again" in outcome ? outcome : conclude(parts, rows, start, outcome);
-}
-
-/** Another process may have sent it since it was seen to be due. */
-async function readRows(store: Store, id: string, now: Instant): Promise<Rows | undefined> {
-  const delivery = await store.get(deliveries, id);
-  if (!delivery || dueAt(delivery) > now) return undefined;
+  const delivery = await store.get(deliveries, deliveryId);
+  // Another process may have sent it since it was seen to be due.
+  if (!delivery || dueAt(delivery) > start) return undefined;
   const webhook = await store.get(webhooks, delivery.webhook_id);
   const event = await store.get(events, delivery.event_id);
-  return webhook && event && isWanted(delivery, webhook) ? { delivery, webhook, event } : undefined;
-}
-
-function compose({ delivery, webhook, event }: Rows, at: Instant, userAgent: string): Post {
+  if (!webhook || !event || !isWanted(delivery, webhook)) return undefined;
+  const { url } = webhook;
   const number = delivery.attempts.length + 1;
-  const headers = deliveryHeaders({ webhook, event, deliveryId: delivery.id, number, at }, userAgent);
-  return { url: webhook.url, body: event.body, headers };
-}
-
-function conclude(
-  { clock, retryWaits_ms }: AttemptParts,
-  { delivery, webhook }: Rows,
-  start: Instant,
-  outcome: Outcome,
-): Made {
+  const headers = deliveryHeaders({ webhook, event, deliveryId, number, at: start });
+  const outcome = await sender.send({ url, headers, body: event.body }, delivery);
+  if ("again" in outcome) return outcome;
   const now = clock.now();
   const attempt: Attempt = {
-    number: delivery.attempts.length + 1,
+    number,
     trigger: delivery.manual ? "manual" : "schedule",
     at: iso(start),
     duration_ms: now - start,
@@ -74,8 +48,12 @@ function conclude(
     response_body: outcome.body,
     error: outcome.error,
   };
-  const made = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  const failure = { attempt: made, now, fraction: jitterOf(delivery.id, made), ...outcome };
-  const next = succeeded(attempt) ? undefined : nextAttempt(failure, retryWaits_ms);
-  return { deliveryId: delivery.id, url: webhook.url, attempt, retryAt: next === undefined ? null : iso(next) };
+  const next = succeeded(attempt) ? undefined : nextAttempt(failureOf(delivery, outcome, now), retryWaits_ms);
+  return { deliveryId, url, type: event.type, attempt, retryAt: next === undefined ? null : iso(next) };
+}
+
+/** Attempts by hand do not count. */
+function failureOf({ id, attempts }: DeliveryRecord, { status, retryAfter }: Outcome, now: Instant): Failure {
+  const attempt = attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
+  return { attempt, now, fraction: jitterOf(id, attempt), status, retryAfter };
 }

@@ -6,8 +6,6 @@ import { VERSION } from "../kit/version.ts";
 import type { EventRecord, WebhookRecord } from "./model.ts";
 import { secretsOf } from "./webhooks.ts";
 
-export const USER_AGENT = `AppHostingService/${VERSION}`;
-
 export interface AttemptOf {
   readonly webhook: WebhookRecord;
   readonly event: EventRecord;
@@ -17,13 +15,13 @@ export interface AttemptOf {
 }
 
 /** The last three are what libraries for Standard Webhooks verify. */
-export function deliveryHeaders({ webhook, event, deliveryId, number, at }: AttemptOf, userAgent: string) {
+export function deliveryHeaders({ webhook, event, deliveryId, number, at }: AttemptOf) {
   const { id, type, body } = event;
   const timestamp_s = Math.floor(at / 1_000);
   return {
     "Content-Type": "application/json",
     "Content-Length": String(Buffer.byteLength(body)),
-    "User-Agent": userAgent,
+    "User-Agent": `AppHostingService/${VERSION}`,
     "X-Service-Signature": serviceSignature(body, webhook.secret),
     "X-Service-Event": type,
     "X-Service-Delivery": deliveryId,

@@ -23,7 +23,7 @@ export function testControls(service: Service, links: ProblemLinks): TestControl
 const controlsOf = (service: Service): Controls => ({
   reset: () => service.reset(),
   now: () => service.clock.now(),
-  advance: (by_ms) => refusedAt("#/advance", () => service.clock.advance(by_ms)),
+  advance: (by_ms) => refusedAt("#/advance", () => service.clock.advance(`${by_ms}ms`)),
   freeze: () => service.clock.freeze(),
   resume: () => service.clock.resume(),
   settled: (timeoutMs) => service.settled(timeoutMs === undefined ? {} : { timeoutMs }),

@@ -4,7 +4,7 @@
 import { allows, type Caller } from "../../domain/access.ts";
 import type { Page } from "../../domain/lists.ts";
 import { Refusal, refuse } from "../../domain/refusal.ts";
-import type { SignedIn } from "../../domain/sessions.ts";
+import type { SignedIn } from "../../domain/users.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Input, Row, Services } from "../../http/route.ts";

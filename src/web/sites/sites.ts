@@ -2,13 +2,13 @@
 // title, description, and what each data source that is ready shows. A click on a point becomes user.interaction (spec part
 // 6). What is not live any more, not public or not possible is said on a page of its own.
 import { type Caller, sha256, standing } from "../../domain/access.ts";
+import { interact, interaction } from "../../domain/apps.ts";
 import { getDataSource, listDataSourcesOf } from "../../domain/data-sources.ts";
-import { interact, interaction } from "../../domain/interactions.ts";
+import { type FormerSite, mayView, type Site, siteAt, siteOf } from "../../domain/deployments.ts";
 import type { RateLimiter } from "../../domain/limits.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { type FormerSite, mayView, type Site, siteAt, siteOf } from "../../domain/sites.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import { fieldsOf } from "../../kit/form.ts";
