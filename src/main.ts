@@ -6,7 +6,7 @@ import { AdjustableClock } from "./kit/clock.ts";
 import type { Console } from "./kit/log.ts";
 import { VERSION } from "./kit/version.ts";
 import { run } from "./launch.ts";
-import { environmentName, OPTIONS, OptionError, readSettings, type Settings } from "./options.ts";
+import { environmentName, OPTIONS, OptionError, readSettings } from "./options.ts";
 import { ready } from "./ready.ts";
 import type { Service } from "./service.ts";
 
@@ -22,8 +22,9 @@ export async function main(args: readonly string[]): Promise<void> {
     if (given.version) return terminal.out(VERSION);
     const called = (name: string, flag: string) => (name in given ? `--${flag}` : variableOf(process.env, flag));
     const settings = readSettings({ ...environment(process.env), ...given }, called);
-    const service = await run(settings, new AdjustableClock(), terminal, {}, settings.control, stopOnSignal);
-    terminal.out(ready(service, settings));
+    const opening = run(settings, new AdjustableClock(), terminal, {}, settings.control);
+    stopOnSignal(opening);
+    terminal.out(ready(await opening, settings));
   } catch (error) {
     fail(error);
   }
@@ -122,5 +123,3 @@ function close(service: Service): void {
     },
   );
 }
-
-export type { Settings };

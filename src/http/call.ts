@@ -32,8 +32,6 @@ export interface Reply {
   /** Whoever makes a reply gives this away with it: what passes it on may add to it. */
   readonly headers: Record<string, string | string[]>;
   readonly body: string | Buffer;
-  /** The body's length in UTF-8, where it is known already: counting took 0.7 of the 20 us of a list. */
-  readonly bytes?: number | undefined;
   /** Makes the answer go on after `body`, until the client leaves or the server stops. */
   readonly live?: Live;
 }

@@ -3,8 +3,8 @@
 import { type ClientCredentials, invalidClient, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { fieldsOf, formDecoded } from "../kit/form.ts";
-import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./body.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
+import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./input.ts";
 
 export const FORM_TYPE = "application/x-www-form-urlencoded";
 

@@ -1,16 +1,17 @@
-// The account dashboard (contract, part 1; the specification names it in parts 5 and 6): finds the page and goes through the
-// same steps as the REST API in the order that suits a browser: signed in, the account's standing, the permission, the form.
+// The way to the account dashboard (contract, part 1; the specification names it in parts 5 and 6): the same steps as for the
+// REST API in the order that suits a browser: signed in, the account's standing, the permission, the form.
 import { allows, type Caller, standing } from "../../domain/access.ts";
 import type { Scope } from "../../domain/model.ts";
-import { type Refusal, refuse } from "../../domain/refusal.ts";
-import type { SignedIn } from "../../domain/sessions.ts";
+import type { Refusal } from "../../domain/refusal.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
-import type { Row, Services } from "../../http/route.ts";
+import type { Operation, Services } from "../../http/route.ts";
+import type { Request, Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { DASHBOARD } from "../addresses.ts";
 import { html } from "../html.ts";
 import { messagePage } from "../page.ts";
+import { allowed, refusedAs } from "../routes.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
 import type { Visit, Visits } from "../visit.ts";
 import { framed, refusedPage } from "./frame.ts";
@@ -21,74 +22,54 @@ export interface DashboardParts {
   readonly unit: UnitParts;
   readonly services: Services;
   /** The route table: what each operation takes. */
-  readonly operations: readonly Row[];
+  readonly operations: readonly Operation[];
   readonly explain: (refusal: Refusal) => Explained;
-}
-
-/** A row with what its operation takes. */
-interface Compiled extends DashboardRow {
-  readonly pattern: RegExp;
-  readonly scope: Scope | null;
-  readonly bodyBytes: number;
 }
 
 /** What a form carries beside the data that an operation takes. */
 const FRAME_BYTES = 65_536;
 
-export class Dashboard {
+export class Dashboard implements Way<DashboardRow, Visit> {
+  readonly under = DASHBOARD;
+  readonly rows: readonly DashboardRow[];
   readonly #parts: DashboardParts;
-  readonly #rows: readonly Compiled[];
 
   constructor(rows: readonly DashboardRow[], parts: DashboardParts) {
     this.#parts = parts;
-    this.#rows = rows.map((row) => {
-      const operation = row.operation === null ? undefined : this.#operation(row.operation);
-      const limits = { scope: operation?.scope ?? null, bodyBytes: operation?.bodyLimit ?? 0 };
-      return { ...row, pattern: patternOf(row.path), ...limits };
-    });
+    this.rows = rows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) }));
   }
 
-  /** Answers what lies under /dashboard, and undefined to any other path. */
-  door = (call: Call): Promise<Reply> | undefined =>
-    call.path === DASHBOARD || call.path.startsWith(`${DASHBOARD}/`) ? this.#answer(call) : undefined;
-
-  async #answer(call: Call): Promise<Reply> {
-    const visit = await this.#parts.visits.of(call);
-    const { signedIn } = visit;
-    if (signedIn === undefined) return signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD);
-    const method = call.method === "HEAD" ? "GET" : call.method;
-    const matching = this.#rows.filter(({ pattern }) => pattern.test(call.path));
-    const row = matching.find((each) => each.method === method);
-    const params = row?.pattern.exec(call.path)?.groups ?? {};
-    const view = this.#view(visit, signedIn, params);
-    if (row) return this.#refused(view, row, method) ?? this.#run(view, row);
-    if (matching.length === 0)
-      return refusedPage(view, refuse({ code: "not_found", detail: "There is no such page in the dashboard." }));
-    const allow = matching.map((each) => each.method);
-    return framed(view, {
-      title: "This does not work that way",
-      status: 405,
-      headers: { allow: allow.join(", ") },
-      body: html`<h1>This does not work that way</h1><p>This address answers ${allow.join(", ")}.</p>`,
-    });
+  enter(call: Call): Promise<Visit> {
+    return this.#parts.visits.of(call);
   }
 
-  /** The account's standing and the user's permission. */
-  #refused(view: View, { scope }: Compiled, method: string): Reply | undefined {
-    const unfit = standing(view.account, method);
+  admit({ signedIn }: Visit, call: Call): Reply | undefined {
+    return signedIn ? undefined : signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD);
+  }
+
+  /** The account's standing, the user's permission, the form. */
+  async perform(row: DashboardRow, { call, who, params }: Request<Visit>): Promise<Reply> {
+    const view = this.#view(who, params);
+    const unfit = standing(view.account, call.method);
     if (unfit?.reason.code === "account_suspended") return suspendedPage(view);
     if (unfit) return refusedPage(view, unfit);
-    return scope === null || allows(view.caller.scopes, scope) ? undefined : forbiddenPage(view, scope);
-  }
-
-  async #run(view: View, row: Compiled): Promise<Reply> {
+    const { scope, bodyLimit } = row.operation === null ? ANYBODY : this.#operation(row.operation);
+    if (scope !== null && !allows(view.caller.scopes, scope)) return forbiddenPage(view, scope);
     if (row.method === "GET") return row.run(view);
-    const posted = await this.#parts.visits.form(view.visit, row.bodyBytes + FRAME_BYTES);
+    const posted = await this.#parts.visits.form(who, bodyLimit + FRAME_BYTES);
     return "refused" in posted ? posted.refused : row.run({ ...view, fields: posted.fields });
   }
 
-  #view(visit: Visit, { user, account }: SignedIn, params: Readonly<Record<string, string>>): View {
+  refused(refusal: Refusal, _call: Call, visit?: Visit): Reply {
+    if (visit?.signedIn === undefined) return refusedAs(this.#parts.explain)(refusal);
+    const page = refusedPage(this.#view(visit, {}), refusal);
+    return { ...page, headers: { ...page.headers, ...allowed(refusal) } };
+  }
+
+  #view(visit: Visit, params: Readonly<Record<string, string>>): View {
     const { unit, services, explain } = this.#parts;
+    if (visit.signedIn === undefined) throw new Error("Nobody is signed in");
+    const { user, account } = visit.signedIn;
     const { values } = fieldsOf(visit.call.query);
     const caller: Caller = { account, scopes: new Set(user.permissions), credential: user.id };
     return {
@@ -110,14 +91,14 @@ export class Dashboard {
     };
   }
 
-  #operation(name: string): Row {
+  #operation(name: string): Operation {
     const row = this.#parts.operations.find((each) => each.operation === name);
     if (row === undefined) throw new Error(`The route table has no operation ${name}`);
     return row;
   }
 }
 
-const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
+const ANYBODY = { scope: null, bodyLimit: 0 };
 
 const addressOf = ({ path, query }: Call): string => (query === "" ? path : `${path}?${query}`);
 

@@ -5,74 +5,70 @@ import type { Context } from "../domain/oauth/context.ts";
 import { authenticated, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import * as status from "../domain/oauth/token-status.ts";
 import * as tokens from "../domain/oauth/tokens.ts";
-import { isStoreError } from "../domain/store.ts";
-import { type Call, empty, jsonReply, type Reply } from "./call.ts";
-import type { Door } from "./front.ts";
+import type { Code } from "../domain/refusal.ts";
+import { type Call, jsonReply, type Reply } from "./call.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { authorizationServerMetadata, ENDPOINTS, protectedResourceMetadata } from "./oauth-metadata.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
+import { explain, headersOf } from "./problem.ts";
+import type { Row, Way } from "./way.ts";
 
-/** Each endpoint has one method; HEAD comes with GET. */
-type Endpoint = { readonly method: "GET" | "POST"; readonly answer: (call: Call) => Promise<Reply> };
-
-/** Answers the calls to these endpoints, and undefined to any other path. */
-export function oauthRoutes(context: Context, links: ServiceLinks): Door {
-  const endpoints: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
-    ["/oauth/token", posted((request) => token(context, request))],
-    [ENDPOINTS.revoke, posted((request) => revoke(context, request))],
-    [ENDPOINTS.introspect, posted((request) => introspect(context, request))],
-    [ENDPOINTS.keys, got(async () => ({ keys: await context.keys.published() }))],
-    [ENDPOINTS.metadata, got(async () => authorizationServerMetadata(links))],
-    [ADDRESSES.resource_metadata, got(async () => protectedResourceMetadata(links))],
-  ]);
-  return (call) => {
-    const endpoint = endpoints.get(call.path);
-    return endpoint && answer(endpoint, call);
-  };
+interface Endpoint extends Row {
+  answer(call: Call): Promise<Reply>;
 }
 
-/** A store that fails is answered here and not by the listener, whose problem details no OAuth client would read. */
-async function answer({ method, answer: run }: Endpoint, call: Call): Promise<Reply> {
-  const allow = method === "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
-  if (call.method === "OPTIONS") return empty(204, { allow });
-  if (call.method !== method && !(method === "GET" && call.method === "HEAD"))
-    return failure(invalidRequest(`The method must be ${method}.`), { status: 405, headers: { allow } });
-  try {
-    return await run(call);
-  } catch (error) {
-    if (!isStoreError(error, "StorageUnavailable")) throw error;
-    return jsonReply(503, { error: "temporarily_unavailable", error_description: STORAGE_FAILED }, NO_STORE);
-  }
-}
+export const oauthWay = (context: Context, links: ServiceLinks): Way<Endpoint, null> => ({
+  under: "",
+  rows: [
+    posted("/oauth/token", (request) => token(context, request)),
+    posted(ENDPOINTS.revoke, (request) => revoke(context, request)),
+    posted(ENDPOINTS.introspect, (request) => introspect(context, request)),
+    got(ENDPOINTS.keys, async () => ({ keys: await context.keys.published() })),
+    got(ENDPOINTS.metadata, async () => authorizationServerMetadata(links)),
+    got(ADDRESSES.resource_metadata, async () => protectedResourceMetadata(links)),
+  ],
+  enter: async () => null,
+  perform: (row, { call }) => row.answer(call),
+  refused(refusal) {
+    const { status, detail } = explain(refusal);
+    const { reason } = refusal;
+    return said(status, OTHERS[reason.code] ?? "invalid_request", detail, headersOf(reason, links.resourceMetadata));
+  },
+});
 
-const STORAGE_FAILED = "The change was not kept, because the storage refused it. Nothing was changed; try again later.";
+/** RFC 6749 4.1.2.1 has names for what no request is to blame for. */
+const OTHERS: { readonly [C in Code]?: string } = {
+  storage_unavailable: "temporarily_unavailable",
+  internal_error: "server_error",
+};
+
 const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };
 
+const said = (status: number, error: string, error_description: string, headers: Reply["headers"]): Reply =>
+  jsonReply(status, { error, error_description }, { ...NO_STORE, ...headers });
+
+/** RFC 9110 15.5.2 wants a challenge with every 401; Basic is the scheme that clients can answer it with. */
+const failure = ({ error, description }: OAuthError): Reply =>
+  error === "invalid_client"
+    ? said(401, error, description, { "www-authenticate": 'Basic realm="app-hosting"' })
+    : said(400, error, description, {});
+
 /** Documents for programs: they change with a reset or another public URL, so they are asked for again. */
-const got = (document: () => Promise<unknown>): Endpoint => ({
+const got = (path: string, document: () => Promise<unknown>): Endpoint => ({
   method: "GET",
+  path,
   answer: async () => jsonReply(200, await document(), { "cache-control": "no-cache" }),
 });
 
-const posted = (run: (request: OAuthRequest) => Promise<object | OAuthError>): Endpoint => ({
+const posted = (path: string, run: (request: OAuthRequest) => Promise<object | OAuthError>): Endpoint => ({
   method: "POST",
-  answer: async (call) => {
+  path,
+  async answer(call) {
     const request = await readOAuthRequest(call);
     const result = request instanceof OAuthError ? request : await run(request);
     return result instanceof OAuthError ? failure(result) : jsonReply(200, result, NO_STORE);
   },
 });
-
-/** RFC 9110 15.5.2 wants a challenge with every 401; Basic is the scheme that clients can answer it with. */
-function failure(
-  { error, description }: OAuthError,
-  at: { readonly status?: number; readonly headers?: Reply["headers"] } = {},
-): Reply {
-  const isClient = error === "invalid_client";
-  const headers = { ...NO_STORE, ...(isClient && { "www-authenticate": 'Basic realm="app-hosting"' }), ...at.headers };
-  const status = at.status ?? (isClient ? 401 : 400);
-  return jsonReply(status, { error, error_description: description }, headers);
-}
 
 /** Credentials are judged before the code or token is looked at, so that a stranger learns nothing and uses up nothing. */
 async function token(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
