@@ -38,7 +38,7 @@ import { policyOf, textOf, webhookOutbox } from "./webhook-delivery.ts";
 import { Workers } from "./workers.ts";
 
 /** Whose streams these are is the business of whoever embeds the service. */
-const streams: Console = {
+export const terminal: Console = {
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
 };
@@ -49,14 +49,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const settings = readSettings({ port: 0, log: "off", ...options, seed: undefined }, (name) => name);
   if (options.store !== undefined && settings.data !== null)
     throw new OptionError("store and data cannot be given together: each says where everything is kept");
-  return run(settings, clock, streams, options, true);
+  return run(settings, clock, options, true);
 }
 
 /** The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb. */
 export async function run(
   settings: Settings,
   clock: AdjustableClock,
-  terminal: Console,
   { seed, store: given }: Pick<ServiceOptions, "seed" | "store">,
   watched: boolean,
 ): Promise<Service> {
@@ -164,7 +163,7 @@ function routerOf(ground: Ground, { oauth, access, services, faults, service }: 
       return pageWays({ unit, oauth, services, limiter, controls, retryWaits_ms: settings.retrySchedule, announce });
     },
     async siteOf(host) {
-      const site = await siteAt(unit.store, host.replace(/\.$/, ""));
+      const site = await siteAt(unit.store, host);
       return site && `${ADDRESSES.sites}/${site.deployment.id}`;
     },
     onError,

@@ -12,8 +12,6 @@ export interface Call {
   readonly path: string;
   /** What follows the first `?`, "" without one. */
   readonly query: string;
-  /** The Host header in lower case, without its port. */
-  readonly host: string;
   /** Names in lower case. */
   readonly headers: Headers;
   /** Every value that was sent for the header, in order. */

@@ -26,19 +26,8 @@ const members = object({
 });
 export type FaultRule = Infer<typeof members>;
 
-export interface GivenFault {
-  readonly method: FaultRule["method"];
-  /** A template as in the OpenAPI document behind /v1, or the path of one resource. */
-  readonly path: string;
-  /** What is answered, 400 to 599. */
-  readonly status?: number;
-  /** Instead of a status: the connection ends without an answer. */
-  readonly connection?: Cut;
-  /** How long the request waits, by the service's clock. */
-  readonly delayMs?: number;
-  /** How many requests it falls on; 1 if absent. */
-  readonly times?: number;
-}
+/** What is answered is a `status` (400 to 599), or the connection ends without an answer; `delayMs` by the service's clock. */
+export type GivenFault = Pick<FaultRule, "method" | "path"> & Partial<FaultRule>;
 
 /** How a struck request is marked in the journal. */
 export interface FaultMark {

@@ -66,16 +66,8 @@ function jsonFields(bytes: Buffer): Body | OAuthError {
 
 /** The members that must be texts; any other may be anything, since it is ignored. */
 const PARAMETERS: ReadonlySet<string> = new Set([
-  "grant_type",
-  "client_id",
-  "client_secret",
-  "code",
-  "redirect_uri",
-  "code_verifier",
-  "refresh_token",
-  "scope",
-  "token",
-  "token_type_hint",
+  ...["grant_type", "client_id", "client_secret", "code", "redirect_uri", "code_verifier"],
+  ...["refresh_token", "scope", "token", "token_type_hint"],
 ]);
 
 /** RFC 6749 2.3.1: user name and password of RFC 7617, each form-encoded before they are joined. */

@@ -1,17 +1,29 @@
 // The authorization server's endpoints for programs (spec part 5; contract part 5): token, revoke, introspect, the keys and
 // the two metadata documents. What users see of it, authorize and consent, are pages and live in web/. Errors are those of
 // RFC 6749 5.2, never problem details, and nothing here may be cached that carries a token.
+import { decide } from "../decisions.ts";
+import { SCOPES } from "../domain/model.ts";
+import { RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
 import type { Context } from "../domain/oauth/context.ts";
-import { authenticated, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
+import { authenticated, CHALLENGE_METHOD, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import * as status from "../domain/oauth/token-status.ts";
 import * as tokens from "../domain/oauth/tokens.ts";
 import type { Code } from "../domain/refusal.ts";
 import { type Call, jsonReply, type Reply } from "./call.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
-import { authorizationServerMetadata, ENDPOINTS, protectedResourceMetadata } from "./oauth-metadata.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
 import { explain, headersOf } from "./problem.ts";
 import type { Row, Way } from "./way.ts";
+
+/** Beside authorize and token, which the specification shows. */
+const ENDPOINTS = {
+  revoke: "/oauth/revoke",
+  introspect: "/oauth/introspect",
+  keys: "/oauth/jwks",
+  metadata: `/.well-known/${decide("1.rfcs")}`,
+} as const;
+
+const WITH_SECRET = ["client_secret_basic", "client_secret_post"];
 
 interface Endpoint extends Row {
   answer(call: Call): Promise<Reply>;
@@ -68,6 +80,39 @@ const posted = (path: string, run: (request: OAuthRequest) => Promise<object | O
     const result = request instanceof OAuthError ? request : await run(request);
     return result instanceof OAuthError ? failure(result) : jsonReply(200, result, NO_STORE);
   },
+});
+
+/**
+ * The documents by which a client library finds everything from {auth_url} alone: RFC 8414 for the authorization server,
+ * RFC 9728 for the REST API. They promise only what the server does.
+ */
+const authorizationServerMetadata = ({ authUrl, baseUrl }: ServiceLinks) => ({
+  issuer: authUrl,
+  authorization_endpoint: `${authUrl}/oauth/authorize`,
+  token_endpoint: `${authUrl}/oauth/token`,
+  revocation_endpoint: `${authUrl}${ENDPOINTS.revoke}`,
+  introspection_endpoint: `${authUrl}${ENDPOINTS.introspect}`,
+  jwks_uri: `${authUrl}${ENDPOINTS.keys}`,
+  scopes_supported: SCOPES,
+  response_types_supported: [RESPONSE_TYPE],
+  response_modes_supported: ["query"],
+  grant_types_supported: ["authorization_code", "refresh_token"],
+  token_endpoint_auth_methods_supported: [...WITH_SECRET, "none"],
+  revocation_endpoint_auth_methods_supported: [...WITH_SECRET, "none"],
+  introspection_endpoint_auth_methods_supported: WITH_SECRET,
+  code_challenge_methods_supported: [CHALLENGE_METHOD],
+  authorization_response_iss_parameter_supported: true,
+  service_documentation: `${authUrl}${ADDRESSES.docs}`,
+  protected_resources: [baseUrl],
+});
+
+const protectedResourceMetadata = ({ authUrl, baseUrl }: ServiceLinks) => ({
+  resource: baseUrl,
+  authorization_servers: [authUrl],
+  scopes_supported: SCOPES,
+  bearer_methods_supported: ["header"],
+  resource_name: "Application Hosting Service",
+  resource_documentation: `${authUrl}${ADDRESSES.docs}`,
 });
 
 /** Credentials are judged before the code or token is looked at, so that a stranger learns nothing and uses up nothing. */

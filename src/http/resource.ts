@@ -1,4 +1,5 @@
 // The rows that nearly every resource has, in one form each: list, read, remove (contract, part 4).
+import { decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import { listQuery, type Page } from "../domain/lists.ts";
 import type { Expect, Refusal } from "../domain/refusal.ts";
@@ -12,6 +13,17 @@ type Heading = readonly [scope: Operation["scope"], operation: string, summary: 
 type Get<T> = (reader: Reader, caller: Caller, id: string) => Promise<T | Refusal>;
 type List<T> = (reader: Reader, caller: Caller, span: Span) => Promise<Page<T> | Refusal>;
 type Remove<T> = (unit: Unit, caller: Caller, id: string, expect: Expect<T>) => Promise<null | Refusal>;
+
+/** Which scope each kind of operation takes (spec part 5 names them, not where they apply): `manage` is for all that no line
+ * of the table of scopes names. */
+export const SCOPE = {
+  readApps: "read:apps",
+  writeApps: "write:apps",
+  deleteApps: "delete:apps",
+  readData: "read:data",
+  manage: decide("5.scope-per-endpoint"),
+  any: null,
+} as const;
 
 /** The id that a path ends with. */
 const idIn = ({ params }: Base): string => Object.values(params).at(-1) ?? "";

@@ -4,7 +4,7 @@
 import { decide } from "../decisions.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
-import { type Call, empty, type Reply, VERSION_PREFIX } from "./call.ts";
+import { type Call, empty, header, type Reply, VERSION_PREFIX } from "./call.ts";
 import { type Found, RouteTree } from "./route-tree.ts";
 import { template } from "./template.ts";
 import type { Answer, Way } from "./way.ts";
@@ -56,7 +56,7 @@ export class Router {
     await this.#whole;
     const found = this.#tree.find(call.path);
     if (this.#isNamed(found, call)) return found;
-    const site = await this.#parts.siteOf(call.host);
+    const site = await this.#parts.siteOf(hostOf(call));
     return site === undefined ? found : this.#tree.find(site + call.path);
   }
 
@@ -64,6 +64,9 @@ export class Router {
     for (const way of await this.#parts.later()) this.#tree.add(way);
   }
 }
+
+/** In lower case, without its port and the dot that a full name ends with. */
+const hostOf = (call: Call): string => (header(call, "host") ?? "").toLowerCase().replace(/\.?(:\d*)?$/, "");
 
 async function steps(found: Found, call: Call): Promise<Reply> {
   const { way } = found;

@@ -6,9 +6,8 @@ import * as events from "../domain/events.ts";
 import * as oauthClients from "../domain/oauth-clients.ts";
 import * as users from "../domain/users.ts";
 import { createdOnce, one, page } from "./answers.ts";
-import { listing, reading, removing, target } from "./resource.ts";
+import { listing, reading, removing, SCOPE, target } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
-import { SCOPE } from "./scopes.ts";
 import { accountView, apiKeyView, eventView, oauthClientView, userView } from "./views.ts";
 
 const USERS = decide("4.user-area");

@@ -6,9 +6,8 @@ import * as interactions from "../domain/interactions.ts";
 import { listQuery, spanParameters } from "../domain/lists.ts";
 import { flag, fromText, object, optional } from "../kit/schema.ts";
 import { created, one, page } from "./answers.ts";
-import { reading, removing, target } from "./resource.ts";
+import { reading, removing, SCOPE, target } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
-import { SCOPE } from "./scopes.ts";
 import { appView, deploymentView, eventView } from "./views.ts";
 
 const app = target("/apps/{app_id}", appView, apps.getApp);

@@ -3,9 +3,8 @@ import * as data from "../domain/data-sources.ts";
 import { listQuery } from "../domain/lists.ts";
 import { created, page } from "./answers.ts";
 import { DATA_BODY_BYTES } from "./input.ts";
-import { listing, reading, removing, target } from "./resource.ts";
+import { listing, reading, removing, SCOPE, target } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
-import { SCOPE } from "./scopes.ts";
 import { dataSourceView, rowView } from "./views.ts";
 
 const source = target("/data-sources/{data_source_id}", dataSourceView, data.getDataSource);

@@ -4,9 +4,8 @@ import * as log from "../domain/delivery-log.ts";
 import type { WebhookRecord } from "../domain/model.ts";
 import * as webhooks from "../domain/webhooks.ts";
 import { createdOnce, one, page } from "./answers.ts";
-import { listing, reading, removing, target } from "./resource.ts";
+import { listing, reading, removing, SCOPE, target } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
-import { SCOPE } from "./scopes.ts";
 import { deliveryView, webhookView } from "./views.ts";
 
 const webhook = target("/webhooks/{webhook_id}", webhookView, webhooks.getWebhook);
