@@ -3,11 +3,10 @@
 import { judgeUrl } from "./delivery/address-policy.ts";
 import { Access, type Caller } from "./domain/access.ts";
 import { collections } from "./domain/collections.ts";
+import { siteAt } from "./domain/deployments.ts";
 import { RateLimiter } from "./domain/limits.ts";
-import { check } from "./domain/oauth/access-tokens.ts";
-import type { Context } from "./domain/oauth/context.ts";
-import { SigningKeys } from "./domain/oauth/signing-keys.ts";
-import { siteAt } from "./domain/sites.ts";
+import { type Context, check } from "./domain/oauth/access-tokens.ts";
+import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
 import { Chaos, chaosRule } from "./embedding/chaos.ts";
@@ -91,7 +90,7 @@ function groundOf(settings: Settings, clock: AdjustableClock, store: Store, log:
     inBackground: (what, work) => workers.run(what, work),
   });
   if (watched) journals.hear(store, (error) => onError(error, "noting what was committed"));
-  const workers = new Workers(unit, webhookOutbox(unit, settings, onError, watched ? chaos : undefined), onError);
+  const workers = new Workers(unit, webhookOutbox(unit, settings, log, watched ? chaos : undefined), onError);
   const limiter = new RateLimiter(clock, settings.rateLimit);
   const listener = listenerOf(settings);
   /** Each ends something that was begun, the last first. */
@@ -109,7 +108,7 @@ async function stand(ground: Ground, seed: object | string | null): Promise<Serv
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
-  const keys = new SigningKeys(unit.store, clock, settings.tokenAlg);
+  const keys = signingKeysIn(unit.store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
   const access = new Access({
     ...unit,

@@ -2,7 +2,7 @@
 // the description. Part of the composition root, beside launch.ts, which loads it when somebody comes: a start need not
 // wait for it.
 import type { RateLimiter } from "./domain/limits.ts";
-import type { Context } from "./domain/oauth/context.ts";
+import type { Context } from "./domain/oauth/access-tokens.ts";
 import type { UnitParts } from "./domain/work.ts";
 import { jsonReply } from "./http/call.ts";
 import { document, documentWay } from "./http/documents.ts";

@@ -1,8 +1,8 @@
 // The service in the hands of whoever started it (contract, part 10): the handle by which tests move its time, disturb it,
 // look in, and bring it back to a state. launch.ts puts together what it holds.
-import { setAccountState } from "./domain/account.ts";
+import { setAccountState } from "./domain/access.ts";
 import { type AccountRecord, type AccountState, type Scope, users } from "./domain/model.ts";
-import type { Context } from "./domain/oauth/context.ts";
+import type { Context } from "./domain/oauth/access-tokens.ts";
 import { OAuthError } from "./domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
 import { Refusal } from "./domain/refusal.ts";
@@ -113,7 +113,7 @@ export class Service implements AsyncDisposable {
     const user = userId === undefined ? admin : await store.get(users, userId);
     if (user?.account_id !== account.id)
       throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
-    const answer = await handOver(this.#parts.oauth, user, account, scopes);
+    const answer = await handOver(this.#parts.oauth, user, scopes);
     if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
     return answer;
   }

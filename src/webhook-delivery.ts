@@ -2,12 +2,14 @@
 import { X509Certificate } from "node:crypto";
 import { decide } from "./decisions.ts";
 import type { WebhookPolicy } from "./delivery/address-policy.ts";
-import { Outbox, type OutboxParts } from "./delivery/outbox.ts";
+import type { Sent } from "./delivery/attempt.ts";
+import { Outbox } from "./delivery/outbox.ts";
 import { HttpSender } from "./delivery/sender.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { Chaos } from "./embedding/chaos.ts";
+import type { Background } from "./kit/background.ts";
+import type { Log } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
-import { VERSION } from "./kit/version.ts";
 import { OptionError, type Settings } from "./options.ts";
 
 /** How much longer a row stays claimed than an attempt can take. */
@@ -23,23 +25,25 @@ export const policyOf = ({ webhookPolicy, host }: Settings): WebhookPolicy =>
 export function webhookOutbox(
   { store, clock }: Pick<UnitParts, "store" | "clock">,
   settings: Settings,
-  onError: OutboxParts["onError"],
+  log: Pick<Log, "delivery" | "error">,
   chaos?: Chaos,
-): () => Outbox {
+): (background: Background) => Outbox {
   const { webhookTimeout: timeout_ms, webhookCa } = settings;
   const ca = webhookCa === null ? {} : { ca: certificates(webhookCa) };
   const parts = {
     store,
     clock,
     retryWaits_ms: settings.retrySchedule,
-    userAgent: `AppHostingService/${VERSION}`,
     concurrency: settings.webhookConcurrency,
     lease_ms: timeout_ms + LEASE_SPARE_MS,
-    onError,
+    onAttempt({ deliveryId: id, type, url, attempt: { number: attempt, duration_ms, response_status, error } }: Sent) {
+      log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
+    },
+    onError: log.error,
   };
-  return () => {
+  return (background) => {
     const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ...ca });
-    return new Outbox({ ...parts, sender: chaos?.around(sender) ?? sender });
+    return new Outbox({ ...parts, background, sender: chaos?.around(sender) ?? sender });
   };
 }
 

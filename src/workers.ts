@@ -11,7 +11,7 @@ import { Background } from "./kit/background.ts";
 
 export class Workers {
   readonly #unit: UnitParts;
-  readonly #makeOutbox: () => Outbox;
+  readonly #makeOutbox: (background: Background) => Outbox;
   readonly #background: Background;
   readonly #onError: (error: unknown, during: string) => void;
   #outbox: Outbox;
@@ -21,12 +21,16 @@ export class Workers {
   readonly #stirring: (() => void)[] = [];
 
   /** `makeOutbox`: one for each start, since an outbox has one life. */
-  constructor(unit: UnitParts, makeOutbox: () => Outbox, onError: (error: unknown, during: string) => void) {
+  constructor(
+    unit: UnitParts,
+    makeOutbox: (background: Background) => Outbox,
+    onError: (error: unknown, during: string) => void,
+  ) {
     this.#unit = unit;
     this.#makeOutbox = makeOutbox;
-    this.#outbox = makeOutbox();
     this.#onError = onError;
     this.#background = new Background(onError);
+    this.#outbox = makeOutbox(this.#background);
     this.#forgetting = this.#newForgetting();
   }
 
@@ -49,7 +53,7 @@ export class Workers {
   }
 
   get busy(): boolean {
-    return this.#background.busy || this.#outbox.busy;
+    return this.#background.busy;
   }
 
   /** Finds out what expires next: asked before time is moved by hand, since a list that was empty may have grown. */
@@ -58,11 +62,8 @@ export class Workers {
   }
 
   /** Resolves when nothing that can be done now is left undone. */
-  async idle(): Promise<void> {
-    while (this.busy) {
-      await this.#background.idle();
-      await this.#outbox.idle();
-    }
+  idle(): Promise<void> {
+    return this.#background.idle();
   }
 
   /** Resolves when there is something to do again. */
@@ -87,9 +88,9 @@ export class Workers {
     this.#hearing = [];
     this.#forgetting.stop();
     this.#forgetting = this.#newForgetting();
+    this.#outbox.stop();
     await this.#background.idle();
-    await this.#outbox.stop();
-    this.#outbox = this.#makeOutbox();
+    this.#outbox = this.#makeOutbox(this.#background);
   }
 
   #stir(): void {

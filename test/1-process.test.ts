@@ -10,6 +10,7 @@ import { OptionError, startService } from "../src/index.ts";
 import { trusted } from "../src/kit/schema.ts";
 import { choice, withService } from "./support/clauses.ts";
 import { Client, type Members, str } from "./support/client.ts";
+import { httpReceiver } from "./support/http-receiver.ts";
 import { problem } from "./support/problem.ts";
 import { type Ended, runToEnd, ServerProcess } from "./support/process.ts";
 import { RawConnection } from "./support/raw.ts";
@@ -66,6 +67,23 @@ choice("1.test-controls.ready-line", "is the first line of JSON, and all in it w
   assert.equal((await api.get("/account")).status, 200);
   api.close();
   assert.equal((await stopped(server)).code, 0);
+});
+
+choice("1.test-controls.log", "has a line for each attempt of a delivery", OWN, async () => {
+  const { server, api } = await started();
+  const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
+  const webhook = await api.create("/webhooks", { url: `${receiver.url}?token=t`, events: ["app.created"] });
+  await api.create("/apps", { title: "Told" });
+  await server.prints('"outcome":"500"');
+  const [delivery] = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items;
+  const lines = server.stdout.split("\n").filter((line) => line.includes('"event":"delivery"'));
+  const { at, duration_ms, ...line } = trusted<Members>(JSON.parse(lines[0] ?? "{}"));
+  assert.match(str(at), /Z$/);
+  assert.equal(typeof duration_ms, "number");
+  const { id } = delivery ?? {};
+  assert.deepEqual(line, { event: "delivery", id, type: "app.created", url: receiver.url, outcome: "500", attempt: 1 });
+  api.close();
+  await stopped(server);
 });
 
 choice(

@@ -187,7 +187,7 @@ choice("8.rate-limit.visitors", "each deployment has a limit of its own", TIGHT,
     assert.equal((await click(browser, page, path, chart, "2026-01, 10, North")).status, 303);
   assertPage(await click(browser, page, path, chart, "2026-01, 10, North"), 403);
   assert.equal((await api.get("/apps")).status, 200, "the account's own requests are not used up");
-  await service.clock.advance(60_000);
+  await service.clock.advance("60000ms");
   assert.equal((await click(browser, page, path, chart, "2026-01, 10, North")).status, 303);
 });
 

@@ -58,7 +58,7 @@ choice(
   { needs: "embedded", options: { clock: "manual" } },
   async ({ api, service }) => {
     const app = await newApp(api);
-    await service.clock.advance(60_000);
+    await service.clock.advance("60000ms");
     for (const body of [{}, { title: WHOLE.title }, WHOLE])
       assert.deepEqual((await api.patch(`/apps/${app.id}`, body)).json, app);
     const { json } = await api.patch(`/apps/${app.id}`, { public: false });

@@ -142,9 +142,9 @@ choice(
   async ({ api, service }) => {
     const key = fresh();
     const first = await once(api, key);
-    await service.clock.advance(DAY_MS - 1);
+    await service.clock.advance(`${DAY_MS - 1}ms`);
     assert.equal((await once(api, key)).text, first.text);
-    await service.clock.advance(1);
+    await service.clock.advance("1ms");
     const anew = await once(api, key);
     assert.equal(anew.headers[REPLAYED], undefined);
     assert.notEqual(anew.id, first.id);

@@ -27,7 +27,7 @@ clause(
   OWN,
   async (own) => {
     const { tokens } = await scene(own.api);
-    await own.service.clock.advance(30 * DAY_MS);
+    await own.service.clock.advance(`${30 * DAY_MS}ms`);
     assert.match(oauthError(await refresh(own.api, tokens.refresh), 400, "invalid_grant"), /has expired/);
   },
 );
@@ -56,11 +56,11 @@ clause(
 
 choice("5.token-lifetimes.refresh", "30 days, to the millisecond, anew at each use", OWN, async ({ api, service }) => {
   const { tokens } = await scene(api);
-  await service.clock.advance(30 * DAY_MS - 1);
+  await service.clock.advance(`${30 * DAY_MS - 1}ms`);
   const next = pair(await refresh(api, tokens.refresh));
-  await service.clock.advance(30 * DAY_MS - 1);
+  await service.clock.advance(`${30 * DAY_MS - 1}ms`);
   const last = pair(await refresh(api, next.refresh));
-  await service.clock.advance(30 * DAY_MS);
+  await service.clock.advance(`${30 * DAY_MS}ms`);
   oauthError(await refresh(api, last.refresh), 400, "invalid_grant");
 });
 
@@ -70,7 +70,7 @@ choice(
   OWN,
   async ({ api, service }) => {
     const { tokens } = await scene(api);
-    await service.clock.advance(59 * DAY_MS);
+    await service.clock.advance(`${59 * DAY_MS}ms`);
     assert.match(oauthError(await refresh(api, tokens.refresh), 400, "invalid_grant"), /has expired/);
     assert.match(oauthError(await refresh(api, "ahr_never-was"), 400, "invalid_grant"), /not known/);
   },
@@ -196,11 +196,11 @@ choice(
       return ["grants", "refresh_tokens", "sessions", "sign_ins"].map((name) => collections[name]?.length ?? 0);
     };
     assert.deepEqual(await kept(), [2, 2, 1, 1]);
-    await own.service.clock.advance(DAY_MS);
+    await own.service.clock.advance(`${DAY_MS}ms`);
     assert.deepEqual(await kept(), [2, 2, 0, 0]);
-    await own.service.clock.advance(29 * DAY_MS + 1);
+    await own.service.clock.advance(`${29 * DAY_MS + 1}ms`);
     assert.deepEqual(await kept(), [0, 2, 0, 0]);
-    await own.service.clock.advance(30 * DAY_MS);
+    await own.service.clock.advance(`${30 * DAY_MS}ms`);
     assert.deepEqual(await kept(), [0, 0, 0, 0]);
     assert.match(oauthError(await refresh(own.api, tokens.refresh), 400, "invalid_grant"), /not known/);
   },

@@ -59,7 +59,7 @@ choice(
     for (const token of ["nonsense", "a.b.c", "ahr_nothing", tokens.refresh, tokens.refresh, tokens.access])
       assert.equal((await sendJson(api, "/oauth/revoke", { ...app, token })).status, 200);
     const second = await scene(api);
-    await service.clock.advance(3_600_000);
+    await service.clock.advance("3600000ms");
     assert.equal((await sendJson(api, "/oauth/revoke", { ...second.app, token: second.tokens.access })).status, 200);
   },
 );
@@ -114,7 +114,7 @@ choice(
     const next = (await refresh(api, tokens.refresh)).json;
     assert.deepEqual(await ask(tokens.refresh), { active: false });
     assert.equal((await ask(String(next.refresh_token))).active, true);
-    await service.clock.advance(30 * 86_400_000);
+    await service.clock.advance(`${30 * 86_400_000}ms`);
     assert.deepEqual(await ask(String(next.refresh_token)), { active: false });
   },
 );
@@ -134,7 +134,7 @@ choice(
     for (const token of [tokens.access, tokens.refresh]) await inactive(token);
     await service.setAccountState("active");
     assert.equal((await ask(tokens.access)).active, true);
-    await service.clock.advance(3_600_000);
+    await service.clock.advance("3600000ms");
     await inactive(tokens.access);
     await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
     await inactive(tokens.refresh);

@@ -259,7 +259,7 @@ const retries = async ({ api, service }: OwnContext, answers: ReceiverOptions["a
   const webhook = await subscribe(api, made.url);
   await newApp(api);
   await attempted(api, webhook);
-  return { ...made, webhook, advance: (by_ms: number) => service.clock.advance(by_ms) };
+  return { ...made, webhook, advance: (by_ms: number) => service.clock.advance(`${by_ms}ms`) };
 };
 
 choice(
@@ -378,9 +378,9 @@ choice(
       return String(attempts[0]?.headers["webhook-signature"]).split(" ").length;
     };
     assert.equal(await signatures(), 2);
-    await service.clock.advance(24 * 3_600_000 - 1);
+    await service.clock.advance(`${24 * 3_600_000 - 1}ms`);
     assert.equal(await signatures(), 2);
-    await service.clock.advance(1);
+    await service.clock.advance("1ms");
     assert.equal(await signatures(), 1);
   },
 );

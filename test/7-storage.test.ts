@@ -85,14 +85,14 @@ choice(
 choice("1.dashboard.api-keys.last-used", "noting it neither delays nor fails a read", OWN, async () => {
   const gate = new Gate();
   await withService({ store: gate.store, clock: "manual" }, async ({ api, service }) => {
-    await service.clock.advance(60_000);
+    await service.clock.advance("60000ms");
     const held = gate.hold();
     assert.equal((await api.get("/account")).status, 200, "while the note waits");
     gate.fault = new StorageUnavailable("disk full");
     held.release();
     assert.equal((await api.get("/account")).status, 200, "after the note failed");
     gate.fault = undefined;
-    await service.clock.advance(60_000);
+    await service.clock.advance("60000ms");
     assert.equal((await api.get("/account")).status, 200);
   });
 });

@@ -8,10 +8,8 @@ export type WebhookPolicy = "local" | "strict";
 /** A developer's receiver runs on loopback; a server that others reach allows no inside address. */
 export const WEBHOOK_POLICIES: readonly WebhookPolicy[] = ["local", "strict"];
 
-type Ranges = readonly (readonly [name: string, ...subnets: string[]])[];
-
 /** What is not reachable for anyone else or is not one machine: IANA's special-purpose registries. */
-const SPECIAL: Readonly<Record<"ipv4" | "ipv6", Ranges>> = {
+const SPECIAL = {
   ipv4: [
     ["unspecified", "0.0.0.0/8"],
     ["private", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
@@ -42,32 +40,25 @@ const SPECIAL: Readonly<Record<"ipv4" | "ipv6", Ranges>> = {
 // A list holds one family only: Node's BlockList matches an IPv4 address against the ranges of its mapped form too.
 const LISTS = { ipv4: lists("ipv4"), ipv6: lists("ipv6") };
 
-function lists(family: "ipv4" | "ipv6"): readonly (readonly [name: string, list: BlockList])[] {
-  return SPECIAL[family].map(([name, ...subnets]) => {
+function lists(family: keyof typeof SPECIAL) {
+  return SPECIAL[family].map(([name = "", ...subnets]) => {
     const list = new BlockList();
     for (const subnet of subnets) {
       const [net = "", prefix] = subnet.split("/");
       list.addSubnet(net, Number(prefix), family);
     }
-    return [name, list];
+    return { name, list };
   });
-}
-
-/** "loopback", "public", or the name of the first range that the address lies in. */
-function kindOf(address: string): string {
-  const bare = address.replace(/%.*$/, "");
-  if (isIP(bare) === 0) return "unreadable";
-  if (isLoopbackHost(bare)) return "loopback";
-  const family = isIP(bare) === 4 ? "ipv4" : "ipv6";
-  const [name = "public"] = LISTS[family].find(([, list]) => list.check(bare, family)) ?? [];
-  return name;
 }
 
 /** Why a connection to this address is refused; undefined where it is allowed. `secure`: over TLS. */
 export function judgeAddress(address: string, policy: WebhookPolicy, secure: boolean): string | undefined {
-  const kind = kindOf(address);
-  if (kind === "loopback")
+  const bare = address.replace(/%.*$/, "");
+  if (isLoopbackHost(bare))
     return policy === "local" ? undefined : "loopback addresses are refused by the strict policy";
+  if (isIP(bare) === 0) return "unreadable addresses are refused";
+  const family = isIP(bare) === 4 ? "ipv4" : "ipv6";
+  const kind = LISTS[family].find(({ list }) => list.check(bare, family))?.name ?? "public";
   if (kind !== "public") return `${kind} addresses are refused`;
   return secure ? undefined : HTTPS_ONLY[policy];
 }

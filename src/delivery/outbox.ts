@@ -1,18 +1,21 @@
 // The outbox (spec part 6; contract, part 6): takes due deliveries from their rows, has each attempted and writes down
 // what came of it. The rows are the truth; what is held here is only which queue is looked at when, and is rebuilt at a
 // start, so a crash loses nothing and what was under way is sent again. It has one life: start, stop.
-import { cancelUnwanted, dueAt, isRetry, isWanted, succeeded } from "../domain/deliveries.ts";
+import { cancelUnwanted, dueAt, isRetry, isWanted, type Made, recordAttempt, succeeded } from "../domain/deliveries.ts";
 import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
-import { type Made, recordAttempt } from "../domain/outcomes.ts";
 import { isStoreError } from "../domain/store.ts";
+import type { Background } from "../kit/background.ts";
 import type { Instant, Scheduled } from "../kit/clock.ts";
-import { type AttemptParts, makeAttempt } from "./attempt.ts";
+import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
 
 export interface OutboxParts extends AttemptParts {
+  /** Where all that the outbox does runs, so that whoever has it can wait for its end. */
+  readonly background: Background;
   /** How many attempts at once for one webhook. */
   readonly concurrency: number;
   /** How long a claimed row is left to its claimer: longer than an attempt can take. */
   readonly lease_ms: number;
+  readonly onAttempt: (sent: Sent) => void;
   readonly onError: (error: unknown, during: string) => void;
 }
 
@@ -25,39 +28,25 @@ const DOUBTFUL_MAX = 192;
 const PAUSE_MS = 1_000;
 
 /** A queue with something in it. */
-class Lane {
-  readonly underWay = new Set<string>();
-  /** Deliveries that the sender does not want to send now. */
-  readonly heldBack = new Set<string>();
-  /** Attempts that were made and could not be written down yet. */
-  readonly unrecorded = new Map<string, Made>();
-  failing = false;
-  timer: Scheduled | undefined;
+interface Lane {
   readonly queue: string;
-
-  constructor(queue: string) {
-    this.queue = queue;
-  }
-
-  isFree({ id }: DeliveryRecord): boolean {
-    return !this.underWay.has(id) && !this.heldBack.has(id) && !this.unrecorded.has(id);
-  }
+  /** Deliveries that are under way, that the sender does not want to send now, or whose attempt is not written down yet. */
+  readonly taken: Set<string>;
+  sending: number;
+  failing: boolean;
+  timer?: Scheduled;
 }
 
 export class Outbox {
   readonly #parts: OutboxParts;
   readonly #lanes = new Map<string, Lane>();
-  /** The lanes that could send now, each with its row: first attempts, those of failing webhooks, retries. */
-  readonly #ready: readonly Map<Lane, DeliveryRecord>[] = [new Map(), new Map(), new Map()];
-  #underWay = 0;
+  /** The lanes that could send now, each with its delivery: first attempts, those of failing webhooks, retries. */
+  readonly #ready: readonly Map<Lane, string>[] = [new Map(), new Map(), new Map()];
+  #sending = 0;
   #doubtful = 0;
   /** Queues that have changed and were not looked at since. */
   readonly #told = new Set<string>();
   #turning = false;
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
-  /** Makes the clock, when it is advanced, wait for what runs. */
-  #hold: Scheduled | undefined;
   #stopped = false;
   #unavailable = false;
 
@@ -68,51 +57,25 @@ export class Outbox {
   /** Takes up every delivery that is still to be sent, or to be cancelled. */
   async start(): Promise<void> {
     const limit = 500;
-    const queues = new Set<string>();
     for (let offset = 0, length = limit; length === limit; offset += limit) {
       const rows = await this.#parts.store.page(deliveries, "waiting", ["pending"], { offset, limit });
-      for (const { queue_of } of rows) if (queue_of !== null) queues.add(queue_of);
+      for (const { queue_of } of rows) if (queue_of !== null) this.#told.add(queue_of);
       length = rows.length;
     }
-    for (const queue of queues) this.notify(queue);
+    this.#turn();
   }
 
   /** This queue has changed. */
   notify(queue: string): void {
     this.#told.add(queue);
-    this.#proceed();
-  }
-
-  get busy(): boolean {
-    return this.#running > 0;
-  }
-
-  /** Resolves when nothing that is due now is left unattempted and unrecorded. */
-  async idle(): Promise<void> {
-    if (this.busy) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#turn();
   }
 
   /** Breaks off what is under way; its rows stay and are sent after the next start. */
-  async stop(): Promise<void> {
+  stop(): void {
     this.#stopped = true;
     for (const { timer } of this.#lanes.values()) timer?.cancel();
     this.#parts.sender.close();
-    await this.idle();
-  }
-
-  async #run(work: () => Promise<void>): Promise<void> {
-    const { clock, onError } = this.#parts;
-    if (this.#running === 0) this.#hold = clock.schedule(clock.now(), WHAT, () => this.idle());
-    this.#running += 1;
-    try {
-      await work();
-    } catch (error) {
-      onError(error, WHAT);
-    }
-    this.#running -= 1;
-    if (this.#running > 0) return;
-    this.#hold?.cancel();
-    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /**
@@ -120,133 +83,136 @@ export class Outbox {
    * answer leaves before the deliveries that its commit has caused, and posts go out together: a receiver is then woken
    * once for many, which saves the sender some 10 us of system time a post.
    */
-  #proceed(): void {
+  #turn(): void {
     if (this.#turning || this.#stopped) return;
     this.#turning = true;
-    void this.#run(async () => {
+    this.#parts.background.run(WHAT, async () => {
       await new Promise(setImmediate);
       const told = [...this.#told];
       this.#told.clear();
       await Promise.all(told.map((queue) => this.#look(queue)));
       this.#turning = false;
       this.#sendReady();
-      if (this.#told.size > 0) this.#proceed();
+      if (this.#told.size > 0) this.#turn();
     });
   }
 
   async #look(queue: string): Promise<void> {
-    const { store, concurrency } = this.#parts;
-    const lane = this.#lanes.get(queue) ?? new Lane(queue);
+    const { store } = this.#parts;
+    const lane: Lane = this.#lanes.get(queue) ?? { queue, taken: new Set(), sending: 0, failing: false };
     this.#lanes.set(queue, lane);
     try {
-      for (const sent of lane.unrecorded.values()) await this.#record(lane, sent);
-      const limit = concurrency + lane.heldBack.size;
-      const rows = await store.page(deliveries, "queue", [queue], { offset: 0, limit });
+      const rows = await store.page(deliveries, "queue", [queue], { offset: 0, limit: lane.taken.size + 1 });
       const webhook = rows[0] && (await store.get(webhooks, rows[0].webhook_id));
       if (rows.every((row) => isWanted(row, webhook))) return this.#place(lane, rows);
       await store.transact((tx) => cancelUnwanted(tx, queue));
       this.notify(queue);
     } catch (error) {
-      this.#pause(lane, error);
+      this.#pause(lane, "", error);
     }
   }
 
   /** Puts the lane where its next row belongs: among the ready ones, or to its time. */
   #place(lane: Lane, rows: readonly DeliveryRecord[]): void {
     lane.timer?.cancel();
-    if (rows.length === 0 && lane.underWay.size === 0) this.#lanes.delete(lane.queue);
-    const full = lane.underWay.size >= this.#parts.concurrency;
-    const next = full ? undefined : rows.find((row) => lane.isFree(row));
+    if (rows.length === 0 && lane.taken.size === 0) this.#lanes.delete(lane.queue);
+    const full = lane.sending >= this.#parts.concurrency;
+    const next = full ? undefined : rows.find(({ id }) => !lane.taken.has(id));
     const later = next !== undefined && dueAt(next) > this.#parts.clock.now();
     if (later) this.#wakeAt(lane, dueAt(next));
     const rank = next === undefined || later ? undefined : isRetry(next) ? 2 : lane.failing ? 1 : 0;
     for (const [at, lanes] of this.#ready.entries())
-      if (next !== undefined && at === rank) lanes.set(lane, next);
+      if (next !== undefined && at === rank) lanes.set(lane, next.id);
       else lanes.delete(lane);
-  }
-
-  #wakeAt(lane: Lane, at: Instant): void {
-    lane.timer?.cancel();
-    if (this.#stopped) return;
-    lane.timer = this.#parts.clock.schedule(at, WHAT, () => {
-      this.notify(lane.queue);
-      return this.idle();
-    });
   }
 
   #sendReady(): void {
     for (const [rank, lanes] of this.#ready.entries())
-      for (const [lane, row] of lanes) {
-        const full = this.#underWay >= AT_ONCE_MAX || (rank > 0 && this.#doubtful >= DOUBTFUL_MAX);
+      for (const [lane, id] of lanes) {
+        const full = this.#sending >= AT_ONCE_MAX || (rank > 0 && this.#doubtful >= DOUBTFUL_MAX);
         if (full || this.#stopped) return;
         lanes.delete(lane);
-        void this.#run(() => this.#deliver(lane, row.id, rank > 0 ? 1 : 0));
-        if (lane.underWay.size < this.#parts.concurrency) this.notify(lane.queue);
+        this.#parts.background.run(WHAT, () => this.#deliver(lane, id, rank > 0 ? 1 : 0));
+        if (lane.sending < this.#parts.concurrency) this.notify(lane.queue);
       }
   }
 
-  /** Has a place, and the lane's, until it ends. */
+  /** Has a place, and one of the lane's, until it ends. */
   async #deliver(lane: Lane, id: string, doubtful: 0 | 1): Promise<void> {
-    lane.underWay.add(id);
-    this.#underWay += 1;
+    const { store, lease_ms } = this.#parts;
+    lane.taken.add(id);
+    lane.sending += 1;
+    this.#sending += 1;
     this.#doubtful += doubtful;
     try {
-      await this.#claim(lane, id);
+      const lease = await store.lease(`delivery ${id}`, lease_ms);
+      if (lease === undefined) this.#pause(lane, id);
+      else await this.#attempt(lane, id).finally(() => lease.release());
     } catch (error) {
-      this.#pause(lane, error);
+      this.#pause(lane, id, error);
     }
-    lane.underWay.delete(id);
-    this.#underWay -= 1;
+    lane.sending -= 1;
+    this.#sending -= 1;
     this.#doubtful -= doubtful;
-    this.#proceed();
-  }
-
-  async #claim(lane: Lane, id: string): Promise<void> {
-    const { store, lease_ms } = this.#parts;
-    const lease = await store.lease(`delivery ${id}`, lease_ms);
-    if (lease === undefined) return this.#pause(lane);
-    try {
-      await this.#attempt(lane, id);
-    } finally {
-      await lease.release();
-    }
-    this.#told.add(lane.queue);
+    this.#turn();
   }
 
   async #attempt(lane: Lane, id: string): Promise<void> {
-    const made = await makeAttempt(this.#parts, id);
-    if (made === undefined) return;
-    if ("again" in made) {
-      lane.heldBack.add(id);
-      void made.again.then(() => {
-        lane.heldBack.delete(id);
-        this.notify(lane.queue);
-      });
-      return;
+    const sent = await makeAttempt(this.#parts, id);
+    if (sent === undefined) return this.#free(lane, id);
+    if ("again" in sent) {
+      void sent.again.then(() => this.#free(lane, id));
+      return this.notify(lane.queue);
     }
     // What was broken off by the stop has no outcome; what arrived just before it has.
-    if (this.#stopped && !succeeded(made.attempt)) return;
-    lane.failing = !succeeded(made.attempt);
+    if (this.#stopped && !succeeded(sent.attempt)) return;
+    lane.failing = !succeeded(sent.attempt);
+    this.#parts.onAttempt(sent);
+    await this.#record(lane, sent);
+  }
+
+  /** Until it is written down, the delivery stays taken: nothing is sent twice because the store is out of reach. */
+  async #record(lane: Lane, made: Made): Promise<void> {
+    const { store, clock } = this.#parts;
     try {
-      await this.#record(lane, made);
+      await store.transact((tx) => recordAttempt(tx, made, clock.now()));
+      this.#unavailable = false;
+      this.#free(lane, made.deliveryId);
     } catch (error) {
-      lane.unrecorded.set(id, made);
-      throw error;
+      this.#report(error);
+      this.#at(clock.now() + PAUSE_MS, () => this.#parts.background.run(WHAT, () => this.#record(lane, made)));
     }
   }
 
-  async #record(lane: Lane, sent: Made): Promise<void> {
-    const { store, clock } = this.#parts;
-    await store.transact((tx) => recordAttempt(tx, sent, clock.now()));
-    lane.unrecorded.delete(sent.deliveryId);
-    this.#unavailable = false;
+  #free(lane: Lane, id: string): void {
+    lane.taken.delete(id);
+    this.notify(lane.queue);
   }
 
-  /** Leaves the lane for a moment; its rows stay. One outage of the store is reported once. */
-  #pause(lane: Lane, error?: unknown): void {
-    const again = isStoreError(error, "StorageUnavailable") && this.#unavailable;
-    if (isStoreError(error, "StorageUnavailable")) this.#unavailable = true;
-    if (error !== undefined && !again) this.#parts.onError(error, WHAT);
+  /** Leaves the lane for a moment; its rows stay. */
+  #pause(lane: Lane, id: string, error?: unknown): void {
+    lane.taken.delete(id);
+    if (error !== undefined) this.#report(error);
     this.#wakeAt(lane, this.#parts.clock.now() + PAUSE_MS);
+  }
+
+  /** One outage of the store is reported once. */
+  #report(error: unknown): void {
+    const outage = isStoreError(error, "StorageUnavailable");
+    if (!outage || !this.#unavailable) this.#parts.onError(error, WHAT);
+    this.#unavailable ||= outage;
+  }
+
+  #wakeAt(lane: Lane, at: Instant): void {
+    lane.timer?.cancel();
+    lane.timer = this.#at(at, () => this.notify(lane.queue));
+  }
+
+  /** By the clock, which waits for all that comes of it before it is moved on. */
+  #at(at: Instant, work: () => void): Scheduled {
+    return this.#parts.clock.schedule(at, WHAT, () => {
+      if (!this.#stopped) work();
+      return this.#parts.background.idle();
+    });
   }
 }

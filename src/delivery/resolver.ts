@@ -19,14 +19,13 @@ export function systemResolver(): Resolve {
   const waiting: (() => void)[] = [];
   let free = LOOKUPS_AT_ONCE;
   const ask = async (host: string): Promise<readonly LookupAddress[]> => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resume) => waiting.push(resume));
+    while (free === 0) await new Promise<void>((resume) => waiting.push(resume));
+    free -= 1;
     try {
       return await process.getBuiltinModule("node:dns/promises").lookup(host, { all: true });
     } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
+      free += 1;
+      waiting.shift()?.();
       running.delete(host);
     }
   };

@@ -18,8 +18,6 @@ export const ANSWER_MS = 30_000;
 /** Attempts at once for one webhook. */
 export const WEBHOOK_CONCURRENCY = decide("6.webhook-concurrency");
 
-const RETRY_AFTER_STATUSES: ReadonlySet<number> = new Set([429, 503]);
-
 export interface Failure {
   /** How many attempts of the schedule were made, this one included. */
   readonly attempt: number;
@@ -40,7 +38,7 @@ export function nextAttempt(failure: Failure, waits_ms: readonly number[]): Inst
 }
 
 function askedFor_ms({ status, retryAfter, now }: Failure): number {
-  if (retryAfter === null || status === null || !RETRY_AFTER_STATUSES.has(status)) return 0;
+  if (retryAfter === null || (status !== 429 && status !== 503)) return 0;
   return Math.min(retryAfter_ms(retryAfter, now) ?? 0, RETRY_AFTER_MAX_MS);
 }
 

@@ -4,7 +4,7 @@
 import { decide } from "../decisions.ts";
 import type { NotNow, Outcome, Post, Sender } from "../delivery/sender.ts";
 import { putOff } from "../domain/deliveries.ts";
-import { type DeliveryRecord, type EventType, eventType } from "../domain/model.ts";
+import { type DeliveryRecord, eventType } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
 import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
@@ -24,17 +24,8 @@ const members = object({
 });
 export type ChaosRule = Infer<typeof members>;
 
-export interface GivenChaos {
-  readonly effect: Effect;
-  /** How many attempts it falls on; 1 if absent. */
-  readonly times?: number;
-  /** Only on events of this type. */
-  readonly type?: EventType;
-  /** Only on deliveries to this webhook. */
-  readonly webhookId?: string;
-  /** For the effect delay. */
-  readonly delayMs?: number;
-}
+/** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
+export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
 /** What `add` takes. */
 export const chaosRule: ObjectSchema<ChaosRule> = {
@@ -49,10 +40,9 @@ export const chaosRule: ObjectSchema<ChaosRule> = {
   },
 };
 
-/** An attempt that a rule has fallen on and that has not gone. */
+/** What befalls an attempt that has not gone yet; not before `until`. */
 interface Struck {
   readonly effect: Effect;
-  /** For the effect delay: not before then. */
   readonly until: Instant;
 }
 
@@ -87,13 +77,12 @@ export class Chaos {
 
   /** Forgets every rule; what is held back may go. */
   clear(): void {
-    const late = [...this.#struck].filter(([, { effect }]) => effect === "delay").map(([id]) => id);
+    const late = [...this.#struck].filter(([, { effect }]) => effect === "delay");
     this.#armed.length = 0;
     this.#struck.clear();
-    for (const { letGo } of this.#held.values()) letGo();
-    this.#held.clear();
+    for (const webhookId of this.#held.keys()) this.#letGo(webhookId);
     this.#parts.inBackground("ending delays", async () => {
-      for (const id of late) await this.#putOff(id, this.#parts.clock.now());
+      for (const [id] of late) await this.#putOff(id, this.#parts.clock.now());
     });
   }
 
@@ -112,8 +101,7 @@ export class Chaos {
         this.#struck.delete(id);
         if (struck) this.#parts.onStrike(id, attempts.length + 1, struck.effect);
         const outcome = await disturbed(inner, post, delivery, struck?.effect);
-        if (held && this.#held.get(webhook_id) === held) this.#held.delete(webhook_id);
-        held?.letGo();
+        if (held === this.#held.get(webhook_id)) this.#letGo(webhook_id);
         return outcome;
       },
       close: () => inner.close(),
@@ -130,21 +118,26 @@ export class Chaos {
     const { effect, delayMs } = armed.rule;
     const struck = { effect, until: this.#parts.clock.now() + delayMs };
     this.#struck.set(id, struck);
-    if (effect === "reorder") this.#held.set(webhook_id, heldBack(id));
+    if (effect === "reorder") this.#hold(id, webhook_id);
     return struck;
+  }
+
+  #hold(id: string, webhookId: string): void {
+    let letGo = () => {};
+    const again = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    this.#held.set(webhookId, { id, again, letGo });
+  }
+
+  #letGo(webhookId: string): void {
+    this.#held.get(webhookId)?.letGo();
+    this.#held.delete(webhookId);
   }
 
   #putOff(id: string, until: Instant): Promise<void> {
     return this.#parts.store.transact((tx) => putOff(tx, id, iso(until)));
   }
-}
-
-function heldBack(id: string): Held {
-  let letGo = () => {};
-  const again = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  return { id, again, letGo };
 }
 
 const fits = ({ type, webhookId }: ChaosRule, row: DeliveryRecord): boolean =>

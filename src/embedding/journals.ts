@@ -2,7 +2,7 @@
 // emitted, what was sent, and what led to what. Kept in memory, the newest of each; nothing that the service does depends
 // on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
 import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events, TOPIC } from "../domain/model.ts";
-import type { Store } from "../domain/store.ts";
+import type { Collection, Store, Stored } from "../domain/store.ts";
 import type { Call } from "../http/call.ts";
 import type { FaultMark } from "../http/faults.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
@@ -29,11 +29,9 @@ export interface JournalAttempt extends Attempt {
   readonly chaos: Effect | null;
 }
 
-export interface JournalDelivery
-  extends Pick<
-    DeliveryRecord,
-    "id" | "webhook_id" | "event_id" | "event_type" | "status" | "next_attempt_at" | "created_at"
-  > {
+type Shown = "id" | "webhook_id" | "event_id" | "event_type" | "status" | "next_attempt_at" | "created_at";
+
+export interface JournalDelivery extends Pick<DeliveryRecord, Shown> {
   readonly attempts: readonly JournalAttempt[];
 }
 
@@ -81,12 +79,10 @@ export class Journals {
 
   /** Notes what commits tell of, from here on; the store answers in the order in which it is asked. */
   hear(store: Store, onError: (error: unknown) => void): void {
-    store.hear(TOPIC.event, (id) => {
-      store.get(events, id).then((event) => event && this.#events.keep(event), onError);
-    });
-    store.hear(TOPIC.delivery, (id) => {
-      store.get(deliveries, id).then((delivery) => delivery && this.#deliveries.keep(delivery), onError);
-    });
+    const note = <R extends Stored>(topic: string, from: Collection<R>, journal: Newest<R>) =>
+      store.hear(topic, (id) => void store.get(from, id).then((record) => record && journal.keep(record), onError));
+    note(TOPIC.event, events, this.#events);
+    note(TOPIC.delivery, deliveries, this.#deliveries);
   }
 
   get requests(): readonly JournalRequest[] {
@@ -95,7 +91,7 @@ export class Journals {
 
   /** The sample events of test deliveries happened to nothing; only the trace of the request shows them. */
   get events(): readonly EventEnvelope[] {
-    return [...this.#events.values()].filter(({ sample_of }) => sample_of === null).map(envelope);
+    return [...this.#events.values()].filter(({ sample_of }) => sample_of === null).map(envelopeOf);
   }
 
   get deliveries(): readonly JournalDelivery[] {
@@ -109,7 +105,7 @@ export class Journals {
     const sent = (eventId: string) => this.deliveries.filter(({ event_id }) => event_id === eventId);
     return {
       request: { ...request },
-      events: caused.map((event) => ({ event: envelope(event), deliveries: sent(event.id) })),
+      events: caused.map((event) => ({ event: envelopeOf(event), deliveries: sent(event.id) })),
     };
   }
 
@@ -122,25 +118,20 @@ export class Journals {
     if (known) this.#requests.set(requestId, { ...known, ...more });
   }
 
-  #shown(delivery: DeliveryRecord): JournalDelivery {
-    const { id, webhook_id, event_id, event_type, status, next_attempt_at, created_at } = delivery;
-    const attempts = delivery.attempts.map((attempt) => {
-      return { ...attempt, chaos: this.#effects.get(`${id} ${attempt.number}`) ?? null };
-    });
+  #shown({ id, webhook_id, event_id, event_type, status, next_attempt_at, created_at, ...delivery }: DeliveryRecord) {
+    const chaos = (number: number) => this.#effects.get(`${id} ${number}`) ?? null;
+    const attempts = delivery.attempts.map((attempt) => ({ ...attempt, chaos: chaos(attempt.number) }));
     return { id, webhook_id, event_id, event_type, status, attempts, next_attempt_at, created_at };
   }
 }
 
 /** Records by id, the oldest first. */
-class Newest<R extends { readonly id: string }> extends Map<string, R> {
-  /** Goes on where it was: from the start, it would pass all that was dropped before (3 us for each record kept). */
-  readonly #ids = this.keys();
-
+class Newest<R extends Stored> extends Map<string, R> {
   /** Adds or replaces; the oldest goes where there are too many. */
   keep(record: R): void {
     this.set(record.id, record);
-    if (this.size > KEPT) this.delete(this.#ids.next().value ?? "");
+    if (this.size > KEPT) this.delete(this.keys().next().value ?? "");
   }
 }
 
-const envelope = ({ body }: EventRecord): EventEnvelope => JSON.parse(body);
+const envelopeOf = ({ body }: EventRecord): EventEnvelope => JSON.parse(body);

@@ -1,14 +1,19 @@
 // Rules that a test hands over (faults, chaos): checked as the body of the control route is, then in force.
-import { type Fault, type ObjectSchema, parse, pointer } from "../kit/schema.ts";
+import { type ObjectSchema, parse, pointer } from "../kit/schema.ts";
 import { OptionError } from "../options.ts";
+
+interface Target<Rule> {
+  add(rule: Rule): void;
+  clear(): void;
+}
 
 export class Rules<Given extends object, Rule> {
   /** What a rule may be. */
   readonly schema: ObjectSchema<Rule>;
   readonly #name: string;
-  readonly #target: { add(rule: Rule): void; clear(): void };
+  readonly #target: Target<Rule>;
 
-  constructor(name: string, schema: ObjectSchema<Rule>, target: { add(rule: Rule): void; clear(): void }) {
+  constructor(name: string, schema: ObjectSchema<Rule>, target: Target<Rule>) {
     this.#name = name;
     this.schema = schema;
     this.#target = target;
@@ -17,9 +22,12 @@ export class Rules<Given extends object, Rule> {
   /** Puts the rule in force behind those that are; a wrong one is refused by name. */
   add(given: Given): Rule {
     const read = parse(this.schema, given);
-    if ("faults" in read) throw new OptionError(`${this.#name}.add: ${read.faults.map(said).join("; ")}`);
-    this.#target.add(read.value);
-    return read.value;
+    if ("value" in read) {
+      this.#target.add(read.value);
+      return read.value;
+    }
+    const said = read.faults.map(({ path, detail }) => `${path.length > 0 ? pointer(path) : "the rule"} ${detail}`);
+    throw new OptionError(`${this.#name}.add: ${said.join("; ")}`);
   }
 
   /** Ends every rule. */
@@ -27,6 +35,3 @@ export class Rules<Given extends object, Rule> {
     this.#target.clear();
   }
 }
-
-const said = ({ path, detail }: Fault): string =>
-  path.length === 0 ? `the rule ${detail}` : `${pointer(path)} ${detail}`;

@@ -17,27 +17,16 @@ export class ServiceClock {
   }
 
   /** Milliseconds since 1970, as Date.now(). */
-  now(): Instant {
-    return this.#clock.now();
-  }
+  readonly now = (): Instant => this.#clock.now();
+  readonly freeze = (): void => this.#clock.freeze();
+  readonly resume = (): void => this.#clock.resume();
 
-  freeze(): void {
-    this.#clock.freeze();
-  }
-
-  resume(): void {
-    this.#clock.resume();
-  }
-
-  /**
-   * Moves time on by "250ms", "30s", "5m", "2h" or "1d", or by that many milliseconds. All that falls due runs in the
-   * order of its time, deliveries included; answers what ran.
-   */
-  async advance(by: string | number): Promise<Ran[]> {
-    const by_ms = typeof by === "string" ? duration(by) : by;
-    if (by_ms === undefined || !Number.isSafeInteger(by_ms) || by_ms < 0)
+  /** Moves time on by "250ms", "30s", "5m", "2h" or "1d". All that falls due runs in the order of its time; answers what. */
+  async advance(by: string): Promise<Ran[]> {
+    const by_ms = typeof by === "string" ? duration(by) : undefined;
+    if (by_ms === undefined)
       throw new OptionError(`advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${String(by)}`);
-    if (this.#clock.now() + by_ms > LAST) throw new OptionError(`advance must not go beyond the year 9999`);
+    if (this.#clock.now() + by_ms > LAST) throw new OptionError("advance must not go beyond the year 9999");
     return this.#advance(by_ms);
   }
 }

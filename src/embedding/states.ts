@@ -1,20 +1,21 @@
-// The states that a service can be brought back to (contract, part 10): the seed it was planted with, and any snapshot.
-// Whatever the way, the same is done: what runs behind the answers ends, everything kept is replaced in one step, and all
-// that was only counted or remembered begins anew. Requests under way are their sender's to wait for.
+// The states that a service can be brought back to (contract, part 10): the seed it was planted with, and any snapshot:
+// everything the store keeps as plain JSON, in the form of the store's own file, with the service's time as a record among
+// the others. Whatever the way, the same is done: what runs behind the answers ends, everything kept is replaced in one
+// step, and all that was only counted or remembered begins anew. Requests under way are their sender's to wait for.
 import { type Access, keyOf } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import type { RateLimiter } from "../domain/limits.ts";
-import { accounts } from "../domain/model.ts";
-import type { StoreData } from "../domain/store.ts";
+import { accounts, clockRecords } from "../domain/model.ts";
+import type { StoreData, Stored } from "../domain/store.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
-import type { AdjustableClock } from "../kit/clock.ts";
+import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts";
 import { type IdMark, seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
+import { trusted } from "../kit/schema.ts";
 import { OptionError } from "../options.ts";
 import { begin, ensureKey, ownersSignIn, plantSeed, type Start, type StartRules } from "../start.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Workers } from "../workers.ts";
-import { checkedSnapshot, takeSnapshot, timeOf } from "./snapshot.ts";
 
 export interface StateParts {
   readonly unit: UnitParts;
@@ -61,8 +62,11 @@ export class States {
     return { ...start, signInToken: await ownersSignIn(new Unit(unit), start.account) };
   }
 
-  snapshot(): Promise<StoreData> {
-    return takeSnapshot(this.#parts.unit.store, this.#parts.clock);
+  async snapshot(): Promise<StoreData> {
+    const { unit, clock } = this.#parts;
+    const { format, collections } = await unit.store.snapshot();
+    const now = [{ id: "now", at: iso(clock.now()) }];
+    return { format, collections: { ...collections, [clockRecords.name]: now } };
   }
 
   /** Back to the seed, with the start-up key that there is. */
@@ -81,8 +85,9 @@ export class States {
     return this.#betweenWork(async () => {
       const { unit, clock } = this.#parts;
       await this.#replace(data);
-      const at = timeOf(data);
-      if (at !== undefined) clock.set(at);
+      const [record] = trusted<readonly { readonly at?: unknown }[]>(data.collections[clockRecords.name] ?? []);
+      const at = String(record?.at);
+      if (isDateTime(at)) clock.set(instant(at));
       return { ...(await known(new Unit(unit), apiKey)), signInToken };
     });
   }
@@ -130,3 +135,25 @@ async function known(unit: Unit, apiKey: string | null): Promise<Start> {
   if (first === undefined) throw new OptionError("The snapshot holds no account");
   return { account: first, apiKey: await ensureKey(unit, first, apiKey) };
 }
+
+/** What somebody hands back as a snapshot. Whether its records are what they were is not asked. */
+function checkedSnapshot(value: unknown): StoreData {
+  const wrong = (says: string) => new OptionError(`The snapshot${says}`);
+  if (!isMembers(value)) throw wrong(" must be an object");
+  const { format, collections } = value;
+  if (format !== 1) throw wrong(`'s format must be 1; it is ${JSON.stringify(format)}`);
+  if (!isMembers(collections)) throw wrong("'s collections must be an object");
+  for (const [name, records] of Object.entries(collections)) {
+    if (!Array.isArray(records) || !records.every(isRecord))
+      throw wrong(`'s ${name} must be an array of records with an id`);
+    if (new Set(records.map(({ id }) => id)).size < records.length) throw wrong(`'s ${name} have an id twice`);
+  }
+  const checked = trusted<StoreData["collections"]>(collections);
+  if (!checked[accounts.name]?.length) throw wrong(" holds no account");
+  return { format, collections: checked };
+}
+
+const isMembers = (value: unknown): value is { readonly [member: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isRecord = (record: unknown): record is Stored => isMembers(record) && typeof record.id === "string";

@@ -31,7 +31,7 @@ export interface Controls {
   readonly account: AccountRecord;
   readonly clock: {
     now(): Instant;
-    advance(by_ms: number): Promise<readonly Ran[]>;
+    advance(by: string): Promise<readonly Ran[]>;
     freeze(): void;
     resume(): void;
   };
@@ -132,7 +132,9 @@ const controlRows = (controls: Controls): readonly Operation[] =>
         const { clock } = controls;
         if (freeze) clock.freeze();
         if (resume) clock.resume();
-        const ran = await refusedAt("#/advance", async () => (advance === undefined ? [] : clock.advance(advance)));
+        const ran = await refusedAt("#/advance", async () =>
+          advance === undefined ? [] : clock.advance(`${advance}ms`),
+        );
         return ran instanceof Refusal ? ran : { now: iso(clock.now()), ran };
       },
       answer: moved,

@@ -3,10 +3,10 @@
 // RFC 6749 5.2, never problem details, and nothing here may be cached that carries a token.
 import { decide } from "../decisions.ts";
 import { SCOPES } from "../domain/model.ts";
+import type { Context } from "../domain/oauth/access-tokens.ts";
+import * as status from "../domain/oauth/access-tokens.ts";
 import { RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
-import type { Context } from "../domain/oauth/context.ts";
 import { authenticated, CHALLENGE_METHOD, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
-import * as status from "../domain/oauth/token-status.ts";
 import * as tokens from "../domain/oauth/tokens.ts";
 import type { Code } from "../domain/refusal.ts";
 import { type Call, jsonReply, type Reply } from "./call.ts";
@@ -124,8 +124,7 @@ async function token(context: Context, request: OAuthRequest): Promise<object | 
       const code = fields.get("code");
       if (client instanceof OAuthError) return client;
       if (code === undefined) return invalidRequest("The code is missing.");
-      const [redirectUri, verifier] = [fields.get("redirect_uri"), fields.get("code_verifier")];
-      return tokens.exchange(context, client, { code, redirectUri, verifier });
+      return tokens.exchange(context, client, code, fields.get("redirect_uri"), fields.get("code_verifier"));
     }
     case "refresh_token": {
       const client = await identified(context.store, credentials);

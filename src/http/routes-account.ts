@@ -1,9 +1,8 @@
 // The rows for what an account manages: users, API keys, OAuth clients, its events, itself.
 import { decide } from "../decisions.ts";
-import * as account from "../domain/account.ts";
-import * as apiKeys from "../domain/api-keys.ts";
+import * as account from "../domain/access.ts";
+import * as credentials from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
-import * as oauthClients from "../domain/oauth-clients.ts";
 import * as users from "../domain/users.ts";
 import { createdOnce, one, page } from "./answers.ts";
 import { listing, reading, removing, SCOPE, target } from "./resource.ts";
@@ -12,8 +11,8 @@ import { accountView, apiKeyView, eventView, oauthClientView, userView } from ".
 
 const USERS = decide("4.user-area");
 const user = target(`${USERS}/{user_id}`, userView, users.getUser);
-const key = target("/api-keys/{key_id}", apiKeyView, apiKeys.getApiKey);
-const client = target("/oauth-clients/{client_id}", oauthClientView, oauthClients.getOAuthClient);
+const key = target("/api-keys/{key_id}", apiKeyView, credentials.getApiKey);
+const client = target("/oauth-clients/{client_id}", oauthClientView, credentials.getOAuthClient);
 
 const userRoutes = chosen("4.user-area", [
   route(`POST ${USERS}`, SCOPE.manage, "createUser", "Add a user", {
@@ -41,22 +40,22 @@ const userRoutes = chosen("4.user-area", [
 
 const others = chosen("1.dashboard", [
   route("POST /api-keys", SCOPE.manage, "createApiKey", "Generate an API key", {
-    body: apiKeys.apiKeyDraft,
+    body: credentials.apiKeyDraft,
     example: { name: "Build server" },
-    run: ({ unit, caller, body }) => apiKeys.createApiKey(unit, caller, body),
-    answer: createdOnce(apiKeyView, ["key"], ({ record, key }: apiKeys.NewApiKey) => ({ record, shown: { key } })),
+    run: ({ unit, caller, body }) => credentials.createApiKey(unit, caller, body),
+    answer: createdOnce(apiKeyView, ["key"], ({ record, key }: credentials.NewApiKey) => ({ record, shown: { key } })),
   }),
-  listing("/api-keys", [SCOPE.manage, "listApiKeys", "List API keys"], apiKeyView, apiKeys.listApiKeys),
+  listing("/api-keys", [SCOPE.manage, "listApiKeys", "List API keys"], apiKeyView, credentials.listApiKeys),
   reading(key, SCOPE.manage, "getApiKey", "Read an API key's description"),
-  removing(key, [SCOPE.manage, "deleteApiKey", "Revoke an API key"], apiKeys.removeApiKey),
+  removing(key, [SCOPE.manage, "deleteApiKey", "Revoke an API key"], credentials.removeApiKey),
   route("POST /oauth-clients", SCOPE.manage, "createOAuthClient", "Register an OAuth client", {
-    body: oauthClients.oauthClientDraft,
+    body: credentials.oauthClientDraft,
     example: {
       ...{ name: "Report mailer", redirect_uris: ["https://mailer.example.com/callback"] },
       ...{ scopes: ["read:apps"], public: false },
     },
-    run: ({ unit, caller, body }) => oauthClients.createOAuthClient(unit, caller, body),
-    answer: createdOnce(oauthClientView, ["client_secret"], ({ record, secret }: oauthClients.NewOAuthClient) => ({
+    run: ({ unit, caller, body }) => credentials.createOAuthClient(unit, caller, body),
+    answer: createdOnce(oauthClientView, ["client_secret"], ({ record, secret }: credentials.NewOAuthClient) => ({
       record,
       shown: { client_secret: secret },
     })),
@@ -65,13 +64,13 @@ const others = chosen("1.dashboard", [
     "/oauth-clients",
     [SCOPE.manage, "listOAuthClients", "List OAuth clients"],
     oauthClientView,
-    oauthClients.listOAuthClients,
+    credentials.listOAuthClients,
   ),
   reading(client, SCOPE.manage, "getOAuthClient", "Read an OAuth client"),
   removing(
     client,
     [SCOPE.manage, "deleteOAuthClient", "Remove an OAuth client; its tokens stop working"],
-    oauthClients.removeOAuthClient,
+    credentials.removeOAuthClient,
   ),
   route("GET /events", SCOPE.manage, "listEvents", "List events", {
     query: events.eventQuery,

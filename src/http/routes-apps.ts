@@ -2,7 +2,6 @@
 import { decide } from "../decisions.ts";
 import * as apps from "../domain/apps.ts";
 import * as deployments from "../domain/deployments.ts";
-import * as interactions from "../domain/interactions.ts";
 import { listQuery, spanParameters } from "../domain/lists.ts";
 import { flag, fromText, object, optional } from "../kit/schema.ts";
 import { created, one, page } from "./answers.ts";
@@ -67,12 +66,12 @@ const beyond = chosen("4.app-endpoints", [
   }),
   route("POST /apps/{app_id}/interactions", SCOPE.writeApps, "reportInteraction", "Report that a user used an app", {
     target: app,
-    body: interactions.interaction,
+    body: apps.interaction,
     example: {
       ...{ user_id: "visitor-17", interaction_type: "chart_click", chart_id: "revenue" },
       data_point: { x: "2026-03", y: 48_250, category: "North" },
     },
-    run: ({ unit, caller, params, body }) => interactions.interact(unit, caller, params.app_id, body),
+    run: ({ unit, caller, params, body }) => apps.interact(unit, caller, params.app_id, body),
     answer: one(eventView, INTERACTION_STATUS),
   }),
 ]);

@@ -1,6 +1,5 @@
 // The rows for webhooks and their delivery log (spec parts 4 and 6).
 import { decide } from "../decisions.ts";
-import * as log from "../domain/delivery-log.ts";
 import type { WebhookRecord } from "../domain/model.ts";
 import * as webhooks from "../domain/webhooks.ts";
 import { createdOnce, one, page } from "./answers.ts";
@@ -49,7 +48,7 @@ const managed = chosen("4.webhook-endpoints", [
     target: webhook,
     body: webhooks.testRequest,
     example: { type: "app.deployed" },
-    run: ({ unit, caller, params, body }) => log.sendTest(unit, caller, params.webhook_id, body.type),
+    run: ({ unit, caller, params, body }) => webhooks.sendTest(unit, caller, params.webhook_id, body.type),
     answer: one(deliveryView, DELIVERY_STATUS),
   }),
 ]);
@@ -57,17 +56,17 @@ const managed = chosen("4.webhook-endpoints", [
 const LOG = "/webhooks/{webhook_id}/deliveries";
 const deliveryLog = chosen("4.webhook-endpoints", [
   route(`GET ${LOG}`, SCOPE.manage, "listDeliveries", "List the deliveries of a webhook", {
-    query: log.deliveryQuery,
+    query: webhooks.deliveryQuery,
     run: ({ unit, caller, params, query: { status, ...span } }) =>
-      log.listDeliveries(unit.store, caller, params.webhook_id, status, span),
+      webhooks.listDeliveries(unit.store, caller, params.webhook_id, status, span),
     answer: page(deliveryView),
   }),
   route(`GET ${LOG}/{delivery_id}`, SCOPE.manage, "getDelivery", "Read a delivery with all its attempts", {
-    run: ({ unit, caller, params }) => log.getDelivery(unit.store, caller, params.webhook_id, params.delivery_id),
+    run: ({ unit, caller, params }) => webhooks.getDelivery(unit.store, caller, params.webhook_id, params.delivery_id),
     answer: one(deliveryView),
   }),
   route(`POST ${LOG}/{delivery_id}/redeliver`, SCOPE.manage, "redeliver", "Send a delivery once more", {
-    run: ({ unit, caller, params }) => log.redeliver(unit, caller, params.webhook_id, params.delivery_id),
+    run: ({ unit, caller, params }) => webhooks.redeliver(unit, caller, params.webhook_id, params.delivery_id),
     answer: one(deliveryView, DELIVERY_STATUS),
   }),
 ]);

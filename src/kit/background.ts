@@ -9,11 +9,12 @@ export class Background {
     this.#onError = onError;
   }
 
-  run(what: string, work: () => Promise<void>): void {
+  run(what: string, work: () => Promise<void>): Promise<void> {
     const running = work()
       .catch((error: unknown) => this.#onError(error, what))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
+    return running;
   }
 
   get busy(): boolean {

@@ -221,7 +221,7 @@ test("advance: retries run in the order of their time, and it answers what ran",
   await using hook = await subscribed(it.api, ["app.created"], [500, 500, 200]);
   await create(it, "A");
   await it.service.settled();
-  assert.deepEqual(await it.service.clock.advance(0), []);
+  assert.deepEqual(await it.service.clock.advance("0ms"), []);
   const ran = await it.service.clock.advance("3m");
   assert.equal(hook.receiver.received[0]?.attempts.length, 3);
   assert.equal(ran.length, 2);
@@ -248,8 +248,9 @@ test("advance: tokens and rate windows end by the same clock", async () => {
 
 test("1.test-controls.durations: what is none is refused by name", async () => {
   await using it = await embedded();
-  for (const by of ["5", "5 m", "-5m", "1y", "", -1, 0.5, Number.NaN])
-    await assert.rejects(it.service.clock.advance(by), /^OptionError: advance must be given a duration/);
+  const { clock } = it.service;
+  for (const by of ["5", "5 m", "-5m", "1y", "", 5, 0.5, undefined])
+    await assert.rejects(Reflect.apply(clock.advance, clock, [by]), /^OptionError: advance must be given a duration/);
   await assert.rejects(it.service.clock.advance("9999999d"), /year 9999/);
 });
 

@@ -20,6 +20,7 @@ import { Refusal } from "../../src/domain/refusal.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { createWebhook } from "../../src/domain/webhooks.ts";
 import { Unit } from "../../src/domain/work.ts";
+import { Background } from "../../src/kit/background.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -41,10 +42,15 @@ export interface World {
   readonly store: Store;
   readonly unit: Unit;
   readonly outbox: Outbox;
+  readonly background: Background;
   readonly caller: Caller;
   /** Accounts told to be swept. */
   readonly sweeps: Set<string>;
   readonly errors: unknown[];
+  /** Resolves when nothing that is due now is left unattempted and unrecorded. */
+  idle(): Promise<void>;
+  advance(by_ms: number): Promise<unknown>;
+  stop(): Promise<void>;
   webhook(url: string, over?: { events?: readonly EventType[]; account?: Caller }): Promise<WebhookRecord>;
   emit(object?: object, from?: Caller, type?: EventType): Promise<EventRecord>;
   read(webhook: WebhookRecord): Promise<WebhookRecord>;
@@ -71,14 +77,17 @@ export async function outboxWorld(options: WorldOptions = {}): Promise<World> {
   const errors: unknown[] = [];
   const sweeps = new Set<string>();
   if (options.store === undefined) await store.open(ROWS);
+  const onError = (error: unknown) => errors.push(error);
+  const background = new Background(onError);
   const outbox = new Outbox({
     clock,
+    background,
     sender: new HttpSender({ policy: "local", timeout_ms }),
     retryWaits_ms: RETRY_WAITS_MS,
-    userAgent: "AppHostingService/test",
     concurrency: WEBHOOK_CONCURRENCY,
     lease_ms: 60_000,
-    onError: (error) => errors.push(error),
+    onAttempt: () => undefined,
+    onError,
     ...options,
     store,
   });
@@ -86,9 +95,15 @@ export async function outboxWorld(options: WorldOptions = {}): Promise<World> {
   store.hear(TOPIC.events, (id) => sweeps.add(id));
   const unit = new Unit({ store, clock, ids });
   const caller = account("acc_1");
-  closeLater(() => outbox.stop());
+  const stop = () => {
+    outbox.stop();
+    return background.idle();
+  };
+  closeLater(stop);
   return {
-    ...{ clock, store, unit, outbox, caller, sweeps, errors },
+    ...{ clock, store, unit, outbox, background, caller, sweeps, errors, stop },
+    idle: () => background.idle(),
+    advance: (by_ms) => background.idle().then(() => clock.advance(by_ms)),
     webhook: async (url, { events, account: owner = caller } = {}) =>
       kept(await createWebhook(unit, owner, { url, events: events ?? ["app.created"], secret: SECRET, active: true })),
     emit: async (object = { n: 1 }, from = caller, type = "app.created") =>

@@ -18,6 +18,8 @@ function lines(form: LogForm): string[] {
   log.warn(HOSTILE);
   log.error(Object.assign(new Error(), { stack: `Error: ${HOSTILE}\n    at one\n    at two` }), HOSTILE);
   log.error(HOSTILE, "text");
+  const line = { id: "dlv_1", type: "app.created", url: `http://localhost/${HOSTILE}?key=1`, attempt: 2 };
+  log.delivery({ ...line, outcome: "timeout", duration_ms: 17 });
   return [...out, ...err];
 }
 
@@ -26,6 +28,7 @@ test("log: control characters that others sent are shown, not obeyed; the lines 
   assert.deepEqual(lines("pretty").map(stripVTControlCharacters), [
     `${at} GET ${ESCAPED} 200 1.2 ms req_1`,
     `${at} Sign-in link for ${ESCAPED}`,
+    `${at} app.created -> http://localhost/${ESCAPED} timeout 17 ms, attempt 2`,
     `${at} warning ${ESCAPED}`,
     `${at} error ${ESCAPED}: Error: ${ESCAPED}\n    at one\n    at two`,
     `${at} error text: ${ESCAPED}`,
@@ -35,7 +38,7 @@ test("log: control characters that others sent are shown, not obeyed; the lines 
 test("log: as JSON each line is one object with what was sent, in printable characters", () => {
   const all = lines("json");
   for (const line of all) assert.doesNotMatch(line, /\p{Cc}/u);
-  const [request, notice, warning, error] = all.map((line) => JSON.parse(line));
+  const [request, notice, delivery, warning, error] = all.map((line) => JSON.parse(line));
   const at = "2026-01-01T10:00:00.000Z";
   assert.deepEqual(request, {
     at,
@@ -47,6 +50,8 @@ test("log: as JSON each line is one object with what was sent, in printable char
     duration_ms: 1.23,
   });
   assert.deepEqual(notice, { at, event: "notice", message: `Sign-in link for ${HOSTILE}` });
+  const sent = { id: "dlv_1", type: "app.created", url: `http://localhost/${HOSTILE}`, attempt: 2 };
+  assert.deepEqual(delivery, { at, event: "delivery", ...sent, outcome: "timeout", duration_ms: 17 });
   assert.deepEqual(warning, { at, event: "warning", message: HOSTILE });
   assert.deepEqual(error, { at, event: "error", during: HOSTILE, error: `Error: ${HOSTILE}\n    at one\n    at two` });
 });

@@ -26,7 +26,7 @@ test("8.bounds.events: the newest 10,000 and their deliveries stay, older ones g
   const receiver = await httpReceiver();
   const webhook = await world.webhook(receiver.url);
   const first = await world.emit();
-  await world.outbox.idle();
+  await world.idle();
   const other = account("acc_2");
   const foreign = await world.emit({}, other);
   await emitMany(world, KEPT - 1);
@@ -46,13 +46,13 @@ test("8.bounds.events: what is still to be sent stays, off the list, and goes on
   const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
   const webhook = await world.webhook(receiver.url);
   const waiting = await world.emit();
-  await world.outbox.idle();
+  await world.idle();
   await emitMany(world, KEPT + 5);
   await sweep(world.store, "acc_1");
   assert.equal(await total(world), KEPT);
   assert.equal(kept(await getEvent(world.store, world.caller, waiting.id)).id, waiting.id);
   assert.equal((await world.log(webhook))[0]?.status, "pending");
-  await world.clock.advance(H);
+  await world.advance(H);
   assert.equal(receiver.got.length, 2);
   assert.equal(receiver.got[1]?.body, waiting.body);
   assert.equal(await world.store.get(events, waiting.id), undefined);

@@ -51,7 +51,11 @@ async function held(pending: number, end: (unit: Unit, id: string) => Promise<un
     throw error;
   };
   const settings = readSettings({}, (name) => name);
-  const workers = new Workers(unit, webhookOutbox(unit, settings, onError), onError);
+  const workers = new Workers(
+    unit,
+    webhookOutbox(unit, settings, { delivery: () => undefined, error: onError }),
+    onError,
+  );
   const draft = { url: "http://127.0.0.1/", events: ["app.deleted"], secret: "bench", active: true } as const;
   const webhook = await unit.transact((w) => addWebhook(w, ACCOUNT.id, draft));
   if (!("url" in webhook)) throw new Error("refused");

@@ -7,6 +7,7 @@ import { recordEvent } from "../../../src/domain/events.ts";
 import { type Attempt, deliveries, webhooks } from "../../../src/domain/model.ts";
 import { addWebhook } from "../../../src/domain/webhooks.ts";
 import { Unit, type Work } from "../../../src/domain/work.ts";
+import { Background } from "../../../src/kit/background.ts";
 import { AdjustableClock, iso } from "../../../src/kit/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../../src/kit/ids.ts";
 import { memoryStore } from "../../../src/store/memory.ts";
@@ -63,32 +64,35 @@ async function world(waiting: number) {
   for (let n = 0; n < WEBHOOKS; n += 1) await unit.transact((w) => addWebhook(w, "acc_2", draft));
   for (let n = 0; n < waiting; n += AT_ONCE) await unit.transact((w) => addWaiting(w, AT_ONCE));
   const quick = await unit.transact((w) => addWebhook(w, ACCOUNT.id, { ...draft, events: ["app.created"] }));
+  const failed = (error: unknown) => {
+    throw error;
+  };
+  const background = new Background(failed);
   const outbox = new Outbox({
+    background,
     store,
     clock,
     sender: { send: async () => ({ status: 200, body: "", error: null, retryAfter: null }), close() {} },
     retryWaits_ms: [],
-    userAgent: "bench",
     concurrency: 1,
     lease_ms: 40_000,
-    onError(error) {
-      throw error;
-    },
+    onAttempt: () => undefined,
+    onError: failed,
   });
   await outbox.start();
-  await outbox.idle();
+  await background.idle();
   return {
     async wakeUp_us() {
       const began = performance.now();
       for (let n = 0; n < WAKE_UPS; n += 1) {
         await unit.transact((w) => recordEvent(w, ACCOUNT, "app.created", {}));
         if ("id" in quick) outbox.notify(quick.id);
-        await outbox.idle();
+        await background.idle();
       }
       return ((performance.now() - began) / WAKE_UPS) * 1_000;
     },
     async close() {
-      await outbox.stop();
+      outbox.stop();
       clock.close();
     },
   };

@@ -6,6 +6,7 @@ import { collections } from "../../../src/domain/collections.ts";
 import { recordEvent } from "../../../src/domain/events.ts";
 import { addWebhook } from "../../../src/domain/webhooks.ts";
 import { Unit } from "../../../src/domain/work.ts";
+import { Background } from "../../../src/kit/background.ts";
 import { AdjustableClock } from "../../../src/kit/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../../src/kit/ids.ts";
 import { readSettings } from "../../../src/options.ts";
@@ -73,14 +74,12 @@ async function ourRate(url: string, webhooks: number): Promise<number> {
   await store.open(collections);
   const unitParts = { store, clock, ids: new TimeOrderedIds(clock, systemRandom) };
   const unit = new Unit(unitParts);
-  const makeOutbox = webhookOutbox(
-    unitParts,
-    readSettings({}, (name) => name),
-    (error) => {
-      throw error;
-    },
-  );
-  const outbox = makeOutbox();
+  const failed = (error: unknown) => {
+    throw error;
+  };
+  const settings = readSettings({}, (name) => name);
+  const background = new Background(failed);
+  const outbox = webhookOutbox(unitParts, settings, { delivery: () => undefined, error: failed })(background);
   const account = { id: "acc_1", name: "Bench" };
   for (let n = 0; n < webhooks; n += 1)
     await unit.transact((w) =>
@@ -91,12 +90,12 @@ async function ourRate(url: string, webhooks: number): Promise<number> {
       await unit.transact((w) => recordEvent(w, account, "app.created", { filler: "x".repeat(220) }));
     const began = performance.now();
     await outbox.start();
-    await outbox.idle();
+    await background.idle();
     return posts / ((performance.now() - began) / 1_000);
   };
   await send(WARM_UP_POSTS);
   const rate = await send(POSTS);
-  await outbox.stop();
+  outbox.stop();
   clock.close();
   return rate;
 }

@@ -31,7 +31,7 @@ export const storm = (): Promise<Figure[]> =>
     for (const { url } of receivers) await post("/webhooks", { url, events: ["app.created"], secret: SECRET });
     const began = performance.now();
     await times(EVENTS, 16, (n) => post("/apps", { title: `App ${n}` }));
-    for (let day = 0; day < 5; day += 1) await service.clock.advance(DAY_MS);
+    for (let day = 0; day < 5; day += 1) await service.clock.advance(`${DAY_MS}ms`);
     const took_s = (performance.now() - began) / 1_000;
     for (const { close } of receivers) close();
     const pairs = receivers.reduce((sum, { done }) => sum + done.size, 0);
@@ -57,7 +57,7 @@ export const replay = (): Promise<Figure[]> =>
       const { id } = await post("/webhooks", { url, events: ["app.created"], secret: SECRET });
       await post("/apps", { title: "Replayed" });
       const began = performance.now();
-      await service.clock.advance(4 * DAY_MS);
+      await service.clock.advance(`${4 * DAY_MS}ms`);
       times_ms.push(performance.now() - began);
       const [delivery] = (await get(`/webhooks/${id}/deliveries`)).data;
       log = JSON.stringify(delivery);
