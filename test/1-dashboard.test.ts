@@ -43,7 +43,7 @@ choice("1.dashboard", "nothing there says that it is missing, and what does", OW
   assertPage(await browser.open("/dashboard/apps/app_00000000000000000000000"), 404);
   const wrong = await browser.post("/dashboard/events", {});
   assertPage(wrong, 405);
-  assert.equal(wrong.header("allow"), "GET");
+  assert.equal(wrong.header("allow"), "GET, HEAD, OPTIONS");
   assert.equal((await browser.request("HEAD", "/dashboard/apps")).text, "");
   assert.equal((await browser.open("/dashboard/")).status, 200);
 });

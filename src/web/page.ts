@@ -75,12 +75,12 @@ export const pageHeaders = ({ formAction = "'self'", scripted = false }: PageRul
 export const messagePage = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
   page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><p>${message}</p>` });
 
-/** To a person who went where nothing is; programs are told in their own way. */
-export function nowherePage(call: Call): Promise<Reply> | undefined {
+/** For a person who went where nothing is; undefined for a program. */
+export function nowherePage(call: Call): Reply | undefined {
   const person = call.method === "GET" && call.values("accept").some((types) => types.includes("text/html"));
   if (!person || /^\/v\d/.test(call.path)) return undefined;
   const ways = html`Go on to the <a href="${DASHBOARD}">dashboard</a> or the <a href="/docs">documentation</a>.`;
-  return Promise.resolve(messagePage(404, "There is no such page", ways));
+  return messagePage(404, "There is no such page", ways);
 }
 
 /** 303: whatever the method was, the browser goes on with GET (RFC 9700 4.12). */

@@ -1,11 +1,13 @@
-// The account dashboard (contract, part 1; the specification names it in parts 5 and 6): finds the page and goes through the
-// same steps as the REST API in the order that suits a browser: signed in, the account's standing, the permission, the form.
+// The way to the account dashboard (contract, part 1; the specification names it in parts 5 and 6): the same steps as for the
+// REST API in the order that suits a browser: signed in, the account's standing, the permission, the form.
 import { sha256, standing } from "../../domain/access.ts";
-import { refuse } from "../../domain/refusal.ts";
+import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Call, Reply } from "../../http/call.ts";
+import type { Request, Way } from "../../http/way.ts";
 import { DASHBOARD } from "../page.ts";
+import { refusedAs } from "../routes.ts";
 import { signInFirst } from "../sign-in.ts";
-import type { Visits } from "../visit.ts";
+import type { Visit, Visits } from "../visit.ts";
 import { refusedPage } from "./frame.ts";
 import { Answered } from "./once.ts";
 import { type DashboardRow, View, type ViewParts } from "./view.ts";
@@ -14,64 +16,49 @@ export interface DashboardParts extends ViewParts {
   readonly visits: Visits;
 }
 
-/** A row and what its path looks like. */
-interface Compiled extends DashboardRow {
-  readonly pattern: RegExp;
-}
-
 /** What a form carries beside the data that an operation takes. */
 const FRAME_BYTES = 65_536;
 
-export class Dashboard {
+export class Dashboard implements Way<DashboardRow, Visit> {
+  readonly under = DASHBOARD;
+  readonly rows: readonly DashboardRow[];
   readonly #parts: DashboardParts;
-  readonly #rows: readonly Compiled[];
   readonly #answered: Answered;
 
   constructor(rows: readonly DashboardRow[], parts: DashboardParts) {
     this.#parts = parts;
     this.#answered = new Answered(parts.unit.clock);
-    this.#rows = rows.map((row) => ({ ...row, pattern: patternOf(row.path) }));
+    this.rows = rows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) }));
   }
 
-  /** Answers what lies under /dashboard, and undefined to any other path. */
-  door = (call: Call): Promise<Reply> | undefined =>
-    call.path === DASHBOARD || call.path.startsWith(`${DASHBOARD}/`) ? this.#answer(call) : undefined;
-
-  async #answer(call: Call): Promise<Reply> {
-    const visit = await this.#parts.visits.of(call);
-    const { signedIn } = visit;
-    if (signedIn === undefined) return signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD);
-    const method = call.method === "HEAD" ? "GET" : call.method;
-    const matching = this.#rows.filter(({ pattern }) => pattern.test(call.path));
-    const row = matching.find((each) => each.method === method);
-    const params = row?.pattern.exec(call.path)?.groups ?? {};
-    const view = new View(this.#parts, visit, signedIn, params);
-    if (row) return this.#refused(view, row, method) ?? this.#run(view, row);
-    if (matching.length === 0)
-      return refusedPage(view, refuse({ code: "not_found", detail: "There is no such page in the dashboard." }));
-    return refusedPage(view, refuse({ code: "method_not_allowed", allow: matching.map((each) => each.method) }));
+  enter(call: Call): Promise<Visit> {
+    return this.#parts.visits.of(call);
   }
 
-  /** The account's standing and the user's permission. */
-  #refused(view: View, { operation }: Compiled, method: string): Reply | undefined {
-    const scope = operation === null || view.may(operation) ? null : view.row(operation).scope;
+  admit({ signedIn }: Visit, call: Call): Reply | undefined {
+    return signedIn ? undefined : signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD);
+  }
+
+  /** The account's standing, the user's permission, the form; one that makes something is answered once. */
+  async perform(row: DashboardRow, { call, who, params }: Request<Visit>): Promise<Reply> {
+    const view = new View(this.#parts, who, params);
+    const operation = row.operation === null ? undefined : view.row(row.operation);
+    const scope = operation && !view.may(operation.operation) ? operation.scope : null;
     const forbidden = scope === null ? undefined : refuse({ code: "insufficient_scope", scope });
-    const unfit = standing(view.signedIn.account, method) ?? forbidden;
-    return unfit && refusedPage(view, unfit);
-  }
-
-  async #run(view: View, row: Compiled): Promise<Reply> {
-    const { visit } = view;
-    if (row.method === "GET") return unlessKnown(visit.call, await row.run(view));
-    const posted = await this.#parts.visits.form(
-      visit,
-      FRAME_BYTES + (row.operation === null ? 0 : view.row(row.operation).bodyLimit),
-    );
+    const unfit = standing(view.account, call.method) ?? forbidden;
+    if (unfit) return refusedPage(view, unfit);
+    if (row.method === "GET") return unlessKnown(call, await row.run(view));
+    const posted = await this.#parts.visits.form(who, FRAME_BYTES + (operation?.bodyLimit ?? 0));
     if ("refused" in posted) return posted.refused;
     const { fields } = posted;
-    const once = fields.get("once");
-    const run = () => row.run(view.at(view.params, fields));
-    return once === undefined ? run() : this.#answered.once([visit.secret, row.path, ...[...fields].flat()], run);
+    const run = () => row.run(view.at(params, fields));
+    return fields.has("once") ? this.#answered.once([who.secret, call.path, ...[...fields].flat()], run) : run();
+  }
+
+  refused(refusal: Refusal, _call: Call, visit?: Visit): Reply {
+    return visit?.signedIn
+      ? refusedPage(new View(this.#parts, visit, {}), refusal)
+      : refusedAs(this.#parts.explain)(refusal);
   }
 }
 
@@ -83,7 +70,5 @@ function unlessKnown(call: Call, reply: Reply): Reply {
 }
 
 const ETAG_CHARACTERS = 20;
-
-const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
 
 const addressOf = ({ path, query }: Call): string => (query === "" ? path : `${path}?${query}`);

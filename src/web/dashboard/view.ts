@@ -3,36 +3,30 @@
 // never be allowed more, and says no in the same words. A form has no If-Match.
 import { allows, type Caller } from "../../domain/access.ts";
 import type { Page } from "../../domain/lists.ts";
-import { Refusal, refuse } from "../../domain/refusal.ts";
-import type { SignedIn } from "../../domain/users.ts";
+import type { AccountRecord, UserRecord } from "../../domain/model.ts";
+import { type FieldError, Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Reply } from "../../http/call.ts";
-import type { Input, Row, Services } from "../../http/route.ts";
+import type { Operation, Services } from "../../http/route.ts";
+import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
-import { type JsonSchema, trusted } from "../../kit/schema.ts";
+import { type Fault, type JsonSchema, parse, pointer, trusted } from "../../kit/schema.ts";
 import type { Span } from "../parts.ts";
+import type { Explain } from "../routes.ts";
 import type { Visit } from "../visit.ts";
-
-export interface Explained {
-  readonly status: number;
-  readonly title: string;
-  readonly detail: string;
-}
 
 /** What every page may use. */
 export interface ViewParts {
   readonly unit: UnitParts;
   readonly services: Services;
-  readonly presenter: Input["presenter"];
+  readonly presenter: Parameters<Operation["answer"]["present"]>[1];
   /** The route table: what each operation takes. */
-  readonly operations: readonly Row[];
-  readonly explain: (refusal: Refusal) => Explained;
+  readonly operations: readonly Operation[];
+  readonly explain: Explain;
 }
 
 /** One address of the dashboard. */
-export interface DashboardRow {
-  readonly method: "GET" | "POST";
-  readonly path: string;
+export interface DashboardRow extends Row {
   /** The operation of the REST API that it stands for; null where any user may. */
   readonly operation: string | null;
   readonly run: (view: View) => Promise<Reply>;
@@ -49,7 +43,8 @@ interface Asked {
 
 export class View {
   readonly visit: Visit;
-  readonly signedIn: SignedIn;
+  readonly user: UserRecord;
+  readonly account: AccountRecord;
   /** The values of the path. */
   readonly params: Values;
   /** What was posted; empty where nothing was. */
@@ -58,12 +53,14 @@ export class View {
   readonly #parts: ViewParts;
   readonly #caller: Caller;
 
-  constructor(parts: ViewParts, visit: Visit, signedIn: SignedIn, params: Values, fields: View["fields"] = new Map()) {
-    const { user, account } = signedIn;
+  constructor(parts: ViewParts, visit: Visit, params: Values, fields: View["fields"] = new Map()) {
+    if (visit.signedIn === undefined) throw new Error("Nobody is signed in");
+    const { user, account } = visit.signedIn;
     this.#parts = parts;
     this.#caller = { account, scopes: new Set(user.permissions), credential: user.id };
     this.visit = visit;
-    this.signedIn = signedIn;
+    this.user = user;
+    this.account = account;
     this.params = params;
     this.fields = fields;
     this.unit = new Unit(parts.unit, visit.call.id);
@@ -75,13 +72,13 @@ export class View {
 
   /** The same person at another place. */
   at(params: Values, fields = this.fields): View {
-    return new View(this.#parts, this.visit, this.signedIn, params, fields);
+    return new View(this.#parts, this.visit, params, fields);
   }
 
   /** A value of the query. */
   query = (name: string): string | undefined => fieldsOf(this.visit.call.query).values.get(name);
 
-  row(name: string): Row {
+  row(name: string): Operation {
     const row = this.#parts.operations.find(({ operation }) => operation === name);
     if (row === undefined) throw new Error(`The route table has no operation ${name}`);
     return row;
@@ -98,35 +95,37 @@ export class View {
     return scope === null || allows(this.#caller.scopes, scope);
   }
 
-  explain(refusal: Refusal): Explained {
+  explain(refusal: Refusal): ReturnType<Explain> {
     return this.#parts.explain(refusal);
   }
 
   /** What the operation answers this user; the route table says of which kind that is. */
   async ask<T>(name: string, { params = this.params, query = {}, body }: Asked = {}): Promise<T | Refusal> {
     const row = this.row(name);
-    const { services, presenter } = this.#parts;
+    const { unit, services } = { unit: this.unit, services: this.#parts.services };
     if (row.scope !== null && !this.may(name)) return refuse({ code: "insufficient_scope", scope: row.scope });
-    const read = row.readQuery(query);
-    if ("faults" in read)
-      return refuse({ code: "invalid_parameter", detail: "The address is wrong.", errors: read.faults });
-    const judge = () => undefined;
-    const given = { unit: this.unit, caller: this.#caller, params, services, presenter, query: read.value, judge };
-    const prepared = row.begin(given);
-    const missing = await prepared.find?.();
-    if (missing) return missing;
-    const run = prepared.check(body);
-    return run instanceof Refusal ? run : trusted<T>(await run());
+    const asked = parse(row.query, query);
+    if ("faults" in asked) return refuse({ code: "invalid_parameter", detail: "The address is wrong." });
+    const own = Object.entries(params).filter(([parameter]) => row.path.includes(`{${parameter}}`));
+    const base = { unit, caller: this.#caller, params: Object.fromEntries(own), services };
+    const there = await row.target?.find(base);
+    if (there instanceof Refusal) return there;
+    const schema = row.bodyIn(services);
+    const sent = schema ? parse(schema, body) : { value: undefined };
+    if ("faults" in sent) return refuse({ code: "validation_failed", errors: sent.faults.map(errorOf) });
+    return trusted(await row.run({ ...base, query: asked.value, body: sent.value, expect: () => undefined }));
   }
 
   /** What the operation answered, as the API shows it; `once` is what it shows this once. */
   shown(name: string, value: unknown): { readonly members: object; readonly id: string; readonly once: unknown } {
-    const { answer, present } = this.row(name);
-    const members = trusted<Values>(JSON.parse(present(value, this.#parts.presenter, this.visit.call).text));
+    const { answer } = this.row(name);
+    const members = trusted<Values>(JSON.parse(answer.present(value, this.#parts.presenter, this.visit.call).text));
     const [secret = ""] = answer.shape.kind === "one" ? answer.shape.shownOnce : [];
     return { members, id: members.id ?? "", once: members[secret] };
   }
 }
+
+const errorOf = ({ path, detail }: Fault): FieldError => ({ pointer: pointer(path), detail });
 
 const PAGE_LENGTH = 20;
 

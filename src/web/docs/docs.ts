@@ -1,19 +1,21 @@
 // /docs: everything that the author of a client asks, from the tables that the server runs on. It needs neither a sign-in nor
 // a script. Made once: nothing in it changes while the server runs.
 import type { Code } from "../../domain/refusal.ts";
-import type { Call, Reply } from "../../http/call.ts";
-import type { Row } from "../../http/route.ts";
+import type { Reply } from "../../http/call.ts";
+import type { Operation } from "../../http/route.ts";
 import { type Html, html } from "../html.ts";
-import { DASHBOARD, messagePage, page } from "../page.ts";
+import { DASHBOARD, page } from "../page.ts";
 import { SCOPES_IN_WORDS, tabs } from "../parts.ts";
+import type { PageRow } from "../routes.ts";
 import { endpointsSection } from "./endpoints.ts";
-import { errorsSection, type Problems } from "./errors.ts";
+import { type Advice, errorsSection, type Problems } from "./errors.ts";
 import { eventsSection, receiverSection } from "./events.ts";
 import { registerSection } from "./register.ts";
 
 export interface DocsParts {
-  readonly rows: readonly Row[];
+  readonly rows: readonly Operation[];
   readonly problems: Problems;
+  readonly advice: Advice;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
   readonly links: {
@@ -23,20 +25,18 @@ export interface DocsParts {
   };
 }
 
-const PATH = "/docs";
-
-/** Answers /docs, and undefined to any other path. */
-export function docsDoor(parts: DocsParts): (call: Call) => Promise<Reply> | undefined {
+export function docsRows(parts: DocsParts): readonly PageRow[] {
   let made: Reply | undefined;
-  return (call) => {
-    if (call.path !== PATH) return undefined;
-    if (call.method !== "GET" && call.method !== "HEAD")
-      return Promise.resolve(
-        messagePage(405, "This does not work that way", "This page can only be read.", { allow: "GET, HEAD" }),
-      );
-    made ??= docsPage(parts);
-    return Promise.resolve(made);
-  };
+  return [
+    {
+      method: "GET",
+      path: "/docs",
+      async answer() {
+        made ??= docsPage(parts);
+        return made;
+      },
+    },
+  ];
 }
 
 const SECTIONS = {
@@ -49,7 +49,7 @@ const SECTIONS = {
   Decisions: "#decisions",
 };
 
-const docsPage = ({ rows, problems, retryWaits_ms, links }: DocsParts): Reply =>
+const docsPage = ({ rows, problems, advice, retryWaits_ms, links }: DocsParts): Reply =>
   page({
     title: "Docs",
     header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${tabs(SECTIONS, undefined)}</nav>`,
@@ -58,7 +58,7 @@ const docsPage = ({ rows, problems, retryWaits_ms, links }: DocsParts): Reply =>
 ${startSection(links.baseUrl)}
 ${authenticationSection(links)}
 ${endpointsSection(rows, links.baseUrl)}
-${errorsSection(problems, links)}
+${errorsSection(problems, advice, links)}
 ${eventsSection()}
 ${receiverSection(retryWaits_ms)}
 ${registerSection()}`,

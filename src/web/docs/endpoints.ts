@@ -1,6 +1,6 @@
 // The endpoints in /docs, folded from the route table like the OpenAPI document: what the specification shows and what this
 // project chose are told apart at each.
-import type { Row } from "../../http/route.ts";
+import type { Operation as Row } from "../../http/route.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { badge } from "../parts.ts";
@@ -34,7 +34,7 @@ function answered({ answer: { shape } }: Row): Shown {
 }
 
 function answerFields({ answer: { shape } }: Row): Shown {
-  if (shape.kind === "nothing") return null;
+  if (shape.kind === "nothing" || shape.kind === "plain") return null;
   const names = Object.keys(membersOf(shape.view.json));
   if (names.length === 0) return null;
   const once = shape.shownOnce.length > 0 && html`; only in this answer <code>${shape.shownOnce.join(", ")}</code>`;

@@ -4,19 +4,20 @@
 import { type Caller, sha256, standing } from "../../domain/access.ts";
 import { interact, interaction } from "../../domain/apps.ts";
 import { getDataSource, listDataSourcesOf } from "../../domain/data-sources.ts";
-import { type FormerSite, mayView, type Site, siteAt, siteOf } from "../../domain/deployments.ts";
+import { type FormerSite, mayView, type Site, siteOf } from "../../domain/deployments.ts";
 import type { RateLimiter } from "../../domain/limits.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
+import type { Request, Row, Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { parse } from "../../kit/schema.ts";
-import { assets } from "../assets.ts";
 import { html, type Shown } from "../html.ts";
 import { page, redirect } from "../page.ts";
 import { nothingYet } from "../parts.ts";
+import { allowed, type Explain } from "../routes.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
 import type { Visit, Visits } from "../visit.ts";
 import { figure, shelfOf } from "./shelf.ts";
@@ -25,61 +26,59 @@ export interface SitesParts {
   readonly visits: Visits;
   readonly unit: UnitParts;
   readonly limiter: RateLimiter;
+  readonly explain: Explain;
   /** Where deployed apps are reached. */
   readonly links: { site(deploymentId: string): string };
 }
 
-const SITE = /^\/sites\/(dep_[0-9A-Za-z]+)(\/.*)?$/;
+interface SiteRow extends Row {
+  run(visit: Visit, site: Site): Promise<Reply>;
+}
 
-export class Sites {
+export class Sites implements Way<SiteRow, Visit> {
+  readonly under = "/sites";
+  readonly rows: readonly SiteRow[] = [
+    { method: "GET", path: "/{deployment_id}", run: async (_, { deployment }) => redirect(`/sites/${deployment.id}/`) },
+    { method: "GET", path: "/{deployment_id}/", run: (visit, site) => this.#show(visit, site) },
+    { method: "POST", path: "/{deployment_id}/interactions", run: (visit, site) => this.#interact(visit, site) },
+  ];
   readonly #parts: SitesParts;
 
   constructor(parts: SitesParts) {
     this.#parts = parts;
   }
 
-  /** Everything under a custom domain that is live; undefined where the Host names none. */
-  domain = async (call: Call): Promise<Reply | undefined> => {
-    const site = await siteAt(this.#parts.unit.store, call.host.replace(/\.$/, ""));
-    if (site === undefined) return undefined;
-    return assets(call) ?? this.#within(call, site, call.path, !site.app.public);
-  };
-
-  /** What lies under /sites. */
-  door = (call: Call): Promise<Reply> | undefined =>
-    call.path === "/sites" || call.path.startsWith("/sites/") ? this.#underSites(call) : undefined;
-
-  async #underSites(call: Call): Promise<Reply> {
-    const [, id = "", rest = ""] = SITE.exec(call.path) ?? [];
-    const site = id === "" ? undefined : await siteOf(this.#parts.unit.store, id);
-    if (site === undefined) return messageOf(404, "There is no app here", "Is the address complete?");
-    if ("gone" in site) return this.#former(site);
-    return rest === "" ? redirect(`/sites/${id}/`) : this.#within(call, site, rest, false);
+  enter(call: Call): Promise<Visit> {
+    return this.#parts.visits.of(call);
   }
 
-  /** A retired or deleted deployment (RFC 9110 15.5.11); whoever may see what took its place is told where that is. */
+  async perform(row: SiteRow, { call, who: visit, params }: Request<Visit>): Promise<Reply> {
+    const site = await siteOf(this.#parts.unit.store, params.deployment_id ?? "");
+    if (site === undefined) return messageOf(404, "There is no app here", "Is the address complete?");
+    if ("gone" in site) return this.#former(site);
+    const unfit = standing(site.account, call.method);
+    if (unfit) return messageOf(403, "This app is not available", "Its account is suspended or limited at the moment.");
+    // Under its custom domain nobody can sign in.
+    if (!call.path.startsWith(this.under) && !site.app.public)
+      return redirect(this.#parts.links.site(site.deployment.id));
+    return refusedView(site, visit) ?? row.run(visit, site);
+  }
+
+  refused(refusal: Refusal): Reply {
+    const { status, title, detail } = this.#parts.explain(refusal);
+    return messageOf(status, title, detail, allowed(refusal));
+  }
+
+  /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
   #former({ successor }: FormerSite): Reply {
-    const next =
-      successor?.app.public &&
-      html` <a href="${this.#parts.links.site(successor.deployment.id)}">To the one that took its place</a>`;
+    const next = successor?.app.public
+      ? html`<p><a href="${this.#parts.links.site(successor.deployment.id)}">To the one that took its place</a></p>`
+      : "";
     return messageOf(
       410,
       "This deployment is over",
-      html`It was replaced by a newer one, or its app was deleted.${next}`,
+      html`<p>It was replaced by a newer one, or its app was deleted.</p>${next}`,
     );
-  }
-
-  async #within(call: Call, site: Site, path: string, elsewhere: boolean): Promise<Reply> {
-    const allowed = METHODS.get(path);
-    if (allowed === undefined) return messageOf(404, "There is no such page", "This app has one page only.");
-    const method = call.method === "HEAD" ? "GET" : call.method;
-    if (method !== allowed)
-      return messageOf(405, "This does not work that way", `This address answers ${allowed}.`, { allow: allowed });
-    if (standing(site.account, method))
-      return messageOf(403, "This app is not available", "Its account is suspended or limited at the moment.");
-    if (elsewhere) return redirect(this.#parts.links.site(site.deployment.id));
-    const visit = await this.#parts.visits.of(call);
-    return refusedView(site, visit) ?? (method === "POST" ? this.#interact(visit, site) : this.#show(visit, site));
   }
 
   async #show(visit: Visit, { app, account }: Site): Promise<Reply> {
@@ -154,12 +153,6 @@ const visitorOf = ({ signedIn, secret }: Visit, account: AccountRecord): string 
   signedIn?.account.id === account.id
     ? signedIn.user.id
     : VISITOR.prefix + sha256(`visitor ${secret}`).slice(0, VISITOR.length);
-
-/** What the two addresses of a site answer. */
-const METHODS: ReadonlyMap<string, "GET" | "POST"> = new Map([
-  ["/", "GET"],
-  ["/interactions", "POST"],
-]);
 
 function refusedView(site: Site, visit: Visit): Reply | undefined {
   const said = (status: number, title: string, why: string) =>
