@@ -25,7 +25,7 @@ const wholeCore: Plugin = {
   setup({ onLoad }) {
     onLoad(
       {
-        filter: /src\/(pages|authorization-server|embedding\/controls|store\/json-file)\.ts$/,
+        filter: /src\/pages\.ts$/,
       },
       ({ path }) => ({
         contents: `import "${join(root, "src/launch.ts")}";\n${readFileSync(path, "utf8")}`,

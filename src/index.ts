@@ -1,5 +1,4 @@
 // What an embedding test imports. Nothing else of this package is public.
-export type { SignInOptions } from "./authorization-server.ts";
 export type { AccountRecord as Account, AccountState, EventType, Scope } from "./domain/model.ts";
 export type { TokenAnswer } from "./domain/oauth/tokens.ts";
 export type { Collection, Reader, Scalar, Span, Store, StoreData, Stored, Tx } from "./domain/store.ts";
@@ -24,7 +23,7 @@ export {
   type SeenRequest,
   startReceiver,
 } from "./receiver.ts";
-export type { Service } from "./service.ts";
+export type { Service, SignInOptions } from "./service.ts";
 export { storeContract } from "./store/contract.ts";
 export { jsonFileStore } from "./store/json-file.ts";
 export { memoryStore } from "./store/memory.ts";

@@ -3,10 +3,9 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { isStoreError } from "./domain/store.ts";
 import { AdjustableClock } from "./kit/clock.ts";
-import type { Console } from "./kit/log.ts";
 import { VERSION } from "./kit/version.ts";
-import { run } from "./launch.ts";
-import { environmentName, OPTIONS, OptionError, readSettings, type Settings } from "./options.ts";
+import { run, terminal } from "./launch.ts";
+import { environmentName, OPTIONS, OptionError, readSettings } from "./options.ts";
 import { ready } from "./ready.ts";
 import type { Service } from "./service.ts";
 
@@ -22,17 +21,13 @@ export async function main(args: readonly string[]): Promise<void> {
     if (given.version) return terminal.out(VERSION);
     const called = (name: string, flag: string) => (name in given ? `--${flag}` : variableOf(process.env, flag));
     const settings = readSettings({ ...environment(process.env), ...given }, called);
-    const service = await run(settings, new AdjustableClock(), terminal, {}, settings.control, stopOnSignal);
-    terminal.out(ready(service, settings));
+    const opening = run(settings, new AdjustableClock(), {}, settings.control);
+    stopOnSignal(opening);
+    terminal.out(ready(await opening, settings));
   } catch (error) {
     fail(error);
   }
 }
-
-const terminal: Console = {
-  out: (line) => void process.stdout.write(`${line}\n`),
-  err: (line) => void process.stderr.write(`${line}\n`),
-};
 
 type Given = Readonly<Record<string, unknown>>;
 
@@ -122,5 +117,3 @@ function close(service: Service): void {
     },
   );
 }
-
-export type { Settings };

@@ -1,7 +1,7 @@
 // Every setting of the service once (contract, part 1): its flag, its environment variable, what --help says, and how a
 // text becomes a value. The same table serves the command line and `startService`, so that neither knows a setting that
 // the other does not. A wrong value is an OptionError that names the setting and says what to do.
-import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
+import { WEBHOOK_POLICIES } from "./delivery/address-policy.ts";
 import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule, WEBHOOK_CONCURRENCY } from "./delivery/schedule.ts";
 import { pinnedKey } from "./domain/credentials.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
@@ -16,135 +16,92 @@ export class OptionError extends Error {
   override readonly name = "OptionError";
 }
 
-/** Answers the value, or what the setting must be. */
-type Read<T> = (text: string) => { readonly value: T } | { readonly must: string };
+/** How a text becomes a value; where it does not, `must` says what it has to be. */
+interface Kind<T> {
+  readonly must: string;
+  read(text: string): T | undefined;
+}
 
-interface Option<T> {
+interface Option<T> extends Kind<T> {
   readonly flag: string;
   /** What stands behind the flag in --help; "" for a switch. */
   readonly takes: string;
   readonly help: string;
   readonly fallback: T;
-  readonly read: Read<T>;
   /** Its value is never repeated, not even where it is wrong. */
   readonly secret?: boolean;
 }
 
-const option = <T>(flag: string, takes: string, fallback: T, read: Read<NoInfer<T>>, help: string): Option<T> => ({
-  flag,
-  takes,
-  help,
-  fallback,
-  read,
+/** `at`: the flag and what it takes, as `port N`. */
+function option<T>(at: string, fallback: T, kind: Kind<NoInfer<T>>, help: string): Option<T> {
+  const [flag = "", takes = ""] = at.split(" ");
+  return { ...kind, flag, takes, fallback, help };
+}
+
+const orNone = <T>(at: string, kind: Kind<T>, help: string): Option<T | null> => option<T | null>(at, null, kind, help);
+
+const kind = <T>(must: string, read: Kind<T>["read"]): Kind<T> => ({ must, read });
+
+const anyText = kind("not be empty", (text) => text || undefined);
+const whole = (min: number, max: number) =>
+  kind(`be a whole number from ${min} to ${max}`, (text) =>
+    /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
+  );
+const oneOf = <T extends string>(values: readonly T[]) =>
+  kind(`be one of ${values.join(", ")}`, (text) => values.find((known) => known === text));
+const orOff = ({ must, read }: Kind<number>) =>
+  kind<number | null>(`${must}, or off`, (text) => (text === "off" ? null : read(text)));
+const url = kind("be a URL such as https://apps.example.com, without a path", (text) =>
+  /^https?:\/\/[\w.:[\]-]+\/?$/.test(text) && URL.canParse(text) ? text : undefined,
+);
+const key = kind("be 8 to 200 letters, digits or - . _ ~", (text) =>
+  "faults" in parse(pinnedKey, text) ? undefined : text,
+);
+const waits = kind("be durations with commas between them, such as 5s,5m,2h", retrySchedule);
+const answerTime = kind("be a duration up to 30s, such as 500ms or 10s", (text) => {
+  const value = duration(text) ?? 0;
+  return value >= 1 && value <= ANSWER_MS ? value : undefined;
 });
-
-const anyText: Read<string> = (text) => (text === "" ? { must: "not be empty" } : { value: text });
-
-const whole =
-  (min: number, max: number): Read<number> =>
-  (text) =>
-    /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max
-      ? { value: Number(text) }
-      : { must: `be a whole number from ${min} to ${max}` };
-
-const oneOf =
-  <T extends string>(values: readonly T[]): Read<T> =>
-  (text) => {
-    const value = values.find((known) => known === text);
-    return value === undefined ? { must: `be one of ${values.join(", ")}` } : { value };
-  };
-
-const orOff =
-  (read: Read<number>): Read<number | null> =>
-  (text) => {
-    if (text === "off") return { value: null };
-    const result = read(text);
-    return "must" in result ? { must: `${result.must}, or off` } : result;
-  };
-
-const url: Read<string> = (text) =>
-  /^https?:\/\/[\w.:[\]-]+\/?$/.test(text) && URL.canParse(text)
-    ? { value: text }
-    : { must: "be a URL such as https://apps.example.com, without a path" };
-
-const key: Read<string> = (text) =>
-  "faults" in parse(pinnedKey, text) ? { must: "be 8 to 200 letters, digits or - . _ ~" } : { value: text };
-
-const waits: Read<readonly number[]> = (text) => {
-  const value = retrySchedule(text);
-  return value === undefined ? { must: "be durations with commas between them, such as 5s,5m,2h" } : { value };
-};
-
-const answerTime: Read<number> = (text) => {
-  const value = duration(text);
-  const fits = value !== undefined && value >= 1 && value <= ANSWER_MS;
-  return fits ? { value } : { must: "be a duration up to 30s, such as 500ms or 10s" };
-};
-
-const yesOrNo: Read<boolean> = (text) => {
-  if (text === "true" || text === "1") return { value: true };
-  return text === "false" || text === "0" ? { value: false } : { must: "be true or false" };
-};
+const [YES, NO] = [new Set(["true", "1"]), new Set(["false", "0"])];
+const yesOrNo = kind("be true or false", (text) => (YES.has(text) ? true : NO.has(text) ? false : undefined));
 
 /** It starts without any setting; each has one name as a flag, as a variable and as an option of startService. */
 export const OPTIONS = {
-  port: option("port", "N", 4600, whole(0, 65_535), "port to listen on; 0 for any free one"),
-  host: option("host", "ADDRESS", "127.0.0.1", anyText, "address to listen on"),
-  publicUrl: option<string | null>("public-url", "URL", null, url, "how clients reach this server"),
-  data: option<string | null>("data", "FILE", null, anyText, "keep everything in this JSON file (memory otherwise)"),
-  seed: option<string | null>("seed", "FILE", null, anyText, "JSON file: what a fresh server starts with"),
+  port: option("port N", 4600, whole(0, 65_535), "port to listen on; 0 for any free one"),
+  host: option("host ADDRESS", "127.0.0.1", anyText, "address to listen on"),
+  publicUrl: orNone("public-url URL", url, "how clients reach this server"),
+  data: orNone("data FILE", anyText, "keep everything in this JSON file (memory otherwise)"),
+  seed: orNone("seed FILE", anyText, "JSON file: what a fresh server starts with"),
   apiKey: {
-    ...option<string | null>("api-key", "KEY", null, key, "the first API key, instead of a random one"),
+    ...orNone("api-key KEY", key, "the first API key, instead of a random one"),
     secret: true,
   },
-  tlsCert: option<string | null>("tls-cert", "FILE", null, anyText, "certificate (PEM): serve https"),
-  tlsKey: option<string | null>("tls-key", "FILE", null, anyText, "its private key (PEM)"),
+  tlsCert: orNone("tls-cert FILE", anyText, "certificate (PEM): serve https"),
+  tlsKey: orNone("tls-key FILE", anyText, "its private key (PEM)"),
   rateLimit: option<number | null>(
-    "rate-limit",
-    "N|off",
+    "rate-limit N|off",
     RATE_LIMIT,
     orOff(whole(1, 999_999_999)),
     "requests per account in 60 s",
   ),
-  retrySchedule: option("retry-schedule", "LIST", RETRY_WAITS_MS, waits, "waits before each retry, like 5s,5m,2h"),
-  webhookPolicy: option<WebhookPolicy | null>(
-    "webhook-policy",
-    "POLICY",
-    null,
+  retrySchedule: option("retry-schedule LIST", RETRY_WAITS_MS, waits, "waits before each retry, like 5s,5m,2h"),
+  webhookPolicy: orNone(
+    "webhook-policy POLICY",
     oneOf(WEBHOOK_POLICIES),
-    "where deliveries may go: local (default on loopback) or strict",
+    "where deliveries go: local (on loopback) or strict",
   ),
-  webhookCa: option<string | null>("webhook-ca", "FILE", null, anyText, "certificates (PEM) to trust for deliveries"),
+  webhookCa: orNone("webhook-ca FILE", anyText, "certificates (PEM) to trust for deliveries"),
   webhookConcurrency: option<number>(
-    "webhook-concurrency",
-    "N",
+    "webhook-concurrency N",
     WEBHOOK_CONCURRENCY,
     whole(1, 256),
     "attempts at once for one webhook",
   ),
-  webhookTimeout: option(
-    "webhook-timeout",
-    "TIME",
-    ANSWER_MS,
-    answerTime,
-    "how long a receiver has to answer, 30s at most",
-  ),
-  tokenAlg: option(
-    "token-alg",
-    "ALG",
-    TOKEN_ALGORITHM,
-    oneOf(ALGORITHMS),
-    `how tokens are signed: ${ALGORITHMS.join(", ")}`,
-  ),
-  randomSeed: option<string | null>(
-    "random-seed",
-    "TEXT",
-    null,
-    anyText,
-    "ids and keys repeat from run to run (loopback only)",
-  ),
-  control: option("control", "", false, yesOrNo, "answer /_control: time, faults, reset, for tests in any language"),
-  log: option<LogForm>("log", "FORM", "pretty", oneOf(LOG_FORMS), LOG_FORMS.join(", ")),
+  webhookTimeout: option("webhook-timeout TIME", ANSWER_MS, answerTime, "what a receiver has to answer, 30s at most"),
+  tokenAlg: option("token-alg ALG", TOKEN_ALGORITHM, oneOf(ALGORITHMS), `signs tokens: ${ALGORITHMS.join(", ")}`),
+  randomSeed: orNone("random-seed TEXT", anyText, "ids and keys repeat from run to run (loopback only)"),
+  control: option("control", false, yesOrNo, "answer /_control: time, faults, reset, for tests in any language"),
+  log: option<LogForm>("log FORM", "pretty", oneOf(LOG_FORMS), LOG_FORMS.join(", ")),
 };
 
 type Name = keyof typeof OPTIONS;
@@ -161,14 +118,11 @@ export function readSettings(
   called: (name: string, flag: string) => string,
 ): Settings {
   const settings: Record<string, unknown> = {};
-  for (const [name, { flag, fallback, read, secret }] of Object.entries<Option<unknown>>(OPTIONS)) {
-    const value = given[name];
-    const result = value === undefined || value === null ? { value: fallback } : read(String(value));
-    if ("must" in result)
-      throw new OptionError(
-        `${called(name, flag)} must ${result.must}${secret ? "" : `; it is ${JSON.stringify(value)}`}`,
-      );
-    settings[name] = result.value;
+  for (const [name, { flag, fallback, must, read, secret }] of Object.entries<Option<unknown>>(OPTIONS)) {
+    const value = given[name] ?? undefined;
+    settings[name] = value === undefined ? fallback : read(String(value));
+    if (value !== undefined && settings[name] === undefined)
+      throw new OptionError(`${called(name, flag)} must ${must}${secret ? "" : `; it is ${JSON.stringify(value)}`}`);
   }
   // Each member was read by the option of its name, so the record has the type that the table says.
   const read = trusted<Settings>(settings);

@@ -1,44 +1,53 @@
-// Puts together what people look at (contract, part 1): the dashboard, deployed apps, the documentation, the description.
-// Part of the composition root, beside server.ts, which loads it when somebody comes: a start need not wait for it.
+// The ways to what people look at (contract, part 1): the dashboard, deployed apps, consent and sign-in, the documentation,
+// the description. Part of the composition root, beside launch.ts, which loads it when somebody comes: a start need not
+// wait for it.
 import type { RateLimiter } from "./domain/limits.ts";
+import type { Context } from "./domain/oauth/access-tokens.ts";
 import type { UnitParts } from "./domain/work.ts";
-import type { ControlRow } from "./http/control-table.ts";
-import type { Door, LateDoor } from "./http/front.ts";
-import { openApiDoor } from "./http/openapi.ts";
-import { explain, PROBLEMS } from "./http/problem.ts";
-import type { Services } from "./http/route.ts";
+import { jsonReply } from "./http/call.ts";
+import { document, documentWay } from "./http/documents.ts";
+import { ADDRESSES } from "./http/links.ts";
+import { openApi } from "./http/openapi.ts";
+import { ADVICE, explain, PROBLEMS } from "./http/problem.ts";
+import type { Operation, Services } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
+import { Presenter } from "./http/view.ts";
+import type { Way } from "./http/way.ts";
+
+export { nowherePage } from "./web/page.ts";
+
 import { Dashboard } from "./web/dashboard/dashboard.ts";
 import { dashboardRows } from "./web/dashboard/rows.ts";
-import { docsDoor } from "./web/docs/docs.ts";
+import { docsRows } from "./web/docs/docs.ts";
+import { pageWay, signInRows } from "./web/routes.ts";
 import { Sites } from "./web/sites/sites.ts";
-import type { Visits } from "./web/visit.ts";
+import { Visits } from "./web/visit.ts";
 
 export interface PagesParts {
   readonly unit: UnitParts;
-  readonly visits: Visits;
+  readonly oauth: Context;
   readonly services: Services;
   readonly limiter: RateLimiter;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
   /** The test controls, where they are switched on. */
-  readonly controls: readonly ControlRow[];
+  readonly controls: readonly Operation[];
+  /** Shows one line to whoever runs the server. */
+  readonly announce: (line: string) => void;
 }
 
-export interface Pages {
-  readonly door: Door;
-  /** What lies under a custom domain, if it is live. */
-  readonly domain: LateDoor;
-}
-
-export function pages(parts: PagesParts): Pages {
+export function pageWays(parts: PagesParts): readonly Way[] {
+  const { unit, controls } = parts;
   const { links } = parts.services;
-  const dashboard = new Dashboard(dashboardRows, { ...parts, operations: routes, explain });
-  const sites = new Sites({ ...parts, links });
-  const docs = docsDoor({ ...parts, rows: routes, problems: PROBLEMS, links });
-  const description = openApiDoor(routes, links, parts.controls);
-  return {
-    door: (call) => sites.door(call) ?? dashboard.door(call) ?? docs(call) ?? description(call),
-    domain: sites.domain,
-  };
+  const visits = new Visits({ ...unit, authUrl: links.authUrl });
+  const own = { ...parts, visits, explain, links };
+  const description = jsonReply(200, openApi(routes, links, controls));
+  const signIn = signInRows({ ...own, signInLink: (token) => links.signIn(token) });
+  const docs = docsRows({ ...own, rows: routes, problems: PROBLEMS, advice: ADVICE });
+  return [
+    documentWay(links, [document(ADDRESSES.openapi, () => description)]),
+    pageWay(visits, explain, [...signIn, ...docs]),
+    new Dashboard(dashboardRows, { ...own, operations: routes, presenter: new Presenter(links) }),
+    new Sites(own),
+  ];
 }

@@ -19,7 +19,7 @@ choice("1.dashboard.docs", "needs no sign-in, keeps to itself and can only be re
   assert.equal((await root.head("/docs")).text, "");
   const wrong = await root.post("/docs", {});
   assert.equal(wrong.status, 405);
-  assert.equal(wrong.header("allow"), "GET, HEAD");
+  assert.equal(wrong.header("allow"), "GET, HEAD, OPTIONS");
 });
 
 choice("1.dashboard.docs", "the type of every problem leads to its entry", OWN, async ({ api, authUrl }) => {

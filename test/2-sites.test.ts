@@ -70,6 +70,34 @@ choice("2.data-reading.chart-points", "draws the first 200 rows and says so", OW
   assert.deepEqual(page.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
 });
 
+choice("2.data-reading.chart-points", "numbers that cannot be drawn are a table", OWN, async ({ api }) => {
+  const { app, path } = await deployed(api);
+  for (const [at, values] of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]].entries())
+    await give(
+      api,
+      app,
+      `N${at}`,
+      values.map((value, n) => ({ n, value })),
+    );
+  const page = await api.root.as(null).get(path);
+  assertPage(page);
+  assert.doesNotMatch(page.text, /NaN|Infinity|<svg/);
+  assert.match(textOf(page), /1\.7e\+308/);
+});
+
+choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", OWN, async ({ api }) => {
+  const { app, path } = await deployed(api);
+  const names = Array.from({ length: 31 }, (_, at) => `c${at}.`);
+  const id = await give(api, app, "Wide", [Object.fromEntries(names.map((name) => [name, "x".repeat(201)]))]);
+  const browser = (await person(api)).browser;
+  for (const page of [await browser.open(path), await browser.open(`/dashboard/data-sources/${id}`)]) {
+    assertPage(page);
+    assert.match(textOf(page), /c29\..*The first 30 of 31 columns/);
+    assert.doesNotMatch(textOf(page), /c30\.|x{200}/);
+    assert.match(textOf(page), /x{199}…/);
+  }
+});
+
 choice(
   "2.themes.drawn",
   "light and dark are drawn, any other name follows the reader's system",
@@ -170,7 +198,7 @@ choice(
     assert.equal((await interactions(api)).length, before);
     const wrong = await browser.request("GET", action);
     assertPage(wrong, 405);
-    assert.equal(wrong.header("allow"), "POST");
+    assert.equal(wrong.header("allow"), "POST, OPTIONS");
   },
 );
 
@@ -253,34 +281,38 @@ async function at({ authUrl }: OwnContext, host: string, path: string): Promise<
   }
 }
 
-choice("3.custom-domain.private-app", "a live custom domain is a host of its own", OWN, async (context) => {
-  const { api } = context;
-  const custom_domain = freshHost();
-  const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
-  for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`]) {
-    const page = await at(context, host, "/");
-    assertPage(page);
-    assert.match(textOf(page), /Under a name/, host);
-  }
-  for (const other of ["/v1/apps", "/dashboard", "/docs", "/healthz", "/oauth/token", path])
-    assertPage(await at(context, custom_domain, other), 404);
-  const style = /href="(\/assets\/style[^"]*)"/.exec((await at(context, custom_domain, "/")).text)?.[1] ?? "";
-  assert.equal((await at(context, custom_domain, style)).status, 200);
-  assert.equal((await at(context, freshHost(), "/healthz")).status, 200, "any other name is the server itself");
-  const newer = await api.create(`/apps/${app}/deploy`, { name: "R2", environment: "staging", custom_domain });
-  assert.equal((await at(context, custom_domain, "/")).status, 200);
-  await api.patch(`/apps/${app}`, { public: false });
-  const led = await at(context, custom_domain, "/");
-  assert.deepEqual([led.status, led.header("location")], [303, newer.url], "where one can sign in");
-  await api.delete(`/apps/${app}`);
-  assert.equal((await at(context, custom_domain, "/healthz")).status, 200, "the name is free again");
-});
-
-choice("3.custom-domain.private-app", "a name that ends in a digit is no address", OWN, async (context) => {
-  const custom_domain = `${freshHost()}2`;
-  await deployed(context.api, { title: "Under a name" }, { custom_domain });
-  assert.match(textOf(await at(context, custom_domain, "/")), /Under a name/);
-});
+choice(
+  "3.custom-domain.private-app",
+  "whatever is no address of the server is the live custom domain's",
+  OWN,
+  async (context) => {
+    const { api } = context;
+    const custom_domain = freshHost();
+    const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
+    for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`]) {
+      const page = await at(context, host, "/");
+      assertPage(page);
+      assert.match(textOf(page), /Under a name/, host);
+    }
+    for (const other of ["/apps", "/index.html", "/.well-known/unknown"])
+      assertPage(await at(context, custom_domain, other), 404);
+    const named = ["/v1/apps", "/dashboard", "/docs", "/healthz", "/openapi.json", "/oauth/token", path];
+    const answers = await Promise.all(named.map((address) => at(context, custom_domain, address)));
+    const statuses = answers.map(({ status }) => status);
+    assert.deepEqual(statuses, [401, 303, 200, 200, 200, 405, 200], "no domain takes the server's own addresses away");
+    const style = /href="(\/assets\/style[^"]*)"/.exec((await at(context, custom_domain, "/")).text)?.[1] ?? "";
+    assert.equal((await at(context, custom_domain, style)).status, 200);
+    assert.equal((await at(context, freshHost(), "/healthz")).status, 200, "any other name is the server itself");
+    const newer = await api.create(`/apps/${app}/deploy`, { name: "R2", environment: "staging", custom_domain });
+    assert.equal((await at(context, custom_domain, "/")).status, 200);
+    await api.patch(`/apps/${app}`, { public: false });
+    const led = await at(context, custom_domain, "/");
+    assert.deepEqual([led.status, led.header("location")], [303, newer.url], "where one can sign in");
+    await api.delete(`/apps/${app}`);
+    const home = (await at(context, custom_domain, "/")).header("location");
+    assert.equal(home, "/dashboard", "the name is free again");
+  },
+);
 
 choice(
   "3.custom-domain.private-app",

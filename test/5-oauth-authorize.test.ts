@@ -269,7 +269,7 @@ choice("1.rfcs.response-type", "other methods are 405 with Allow; HEAD is as GET
   for (const method of ["POST", "PUT", "DELETE"]) {
     const answer = await who.browser.request(method, authorizeUrl(app));
     assert.equal(answer.status, 405);
-    assert.equal(answer.header("allow"), "GET, HEAD");
+    assert.equal(answer.header("allow"), "GET, HEAD, OPTIONS");
   }
   const head = await who.browser.request("HEAD", authorizeUrl(app));
   assert.equal(head.status, 200);

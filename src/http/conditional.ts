@@ -4,10 +4,12 @@ import type { Call } from "./call.ts";
 
 const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 
+/** Undefined where the header is absent; "*" or the listed tags. */
+type Tags = "*" | readonly string[] | undefined;
+
 export interface Conditions {
-  /** Undefined where the header is absent; "*" or the listed tags. */
-  readonly match: "*" | readonly string[] | undefined;
-  readonly noneMatch: "*" | readonly string[] | undefined;
+  readonly match: Tags;
+  readonly noneMatch: Tags;
 }
 
 /** RFC 9110 13.1.1: a change that was made of an older version changes nothing. */
@@ -18,28 +20,28 @@ const NO_CONDITIONS: Conditions = { match: undefined, noneMatch: undefined };
 export function conditionsOf(call: Call, faults: FieldError[]): Conditions {
   const { headers } = call;
   if (headers["if-match"] === undefined && headers["if-none-match"] === undefined) return NO_CONDITIONS;
-  return {
-    match: tags(call, "if-match", "If-Match", faults),
-    noneMatch: tags(call, "if-none-match", "If-None-Match", faults),
-  };
+  return { match: tags(call, "If-Match", faults), noneMatch: tags(call, "If-None-Match", faults) };
 }
 
-function tags(call: Call, name: string, shown: string, faults: FieldError[]): Conditions["match"] {
-  const values = call.values(name);
+function tags(call: Call, header: string, faults: FieldError[]): Tags {
+  const values = call.values(header.toLowerCase());
   if (values.length === 0) return undefined;
   const whole = values.join(",").trim();
   if (whole === "*") return "*";
   const listed = whole.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];
   const wellFormed = listed.length > 0 && listed.every((tag) => ENTITY_TAG.test(tag));
-  if (!wellFormed) faults.push({ header: shown, detail: "must be * or a list of entity tags in double quotes" });
+  if (!wellFormed) faults.push({ header, detail: "must be * or a list of entity tags in double quotes" });
   return listed;
 }
 
-/** What the conditions say of a resource that exists with this ETag. */
-export function judge(conditions: Conditions, etag: string, reading: boolean): Refusal | "not-modified" | undefined {
+/** What the conditions say of a resource that exists with this ETag: 412, or for a reader that it is what they have. */
+export function judge(conditions: Conditions, etag: string): Refusal | "not-modified" | undefined {
   const { match, noneMatch } = conditions;
   if (match !== undefined && match !== "*" && !match.includes(etag)) return FAILED;
   const same = noneMatch === "*" || noneMatch?.some((tag) => tag.replace(/^W\//, "") === etag);
-  if (!same) return undefined;
-  return reading ? "not-modified" : FAILED;
+  return same ? "not-modified" : undefined;
 }
+
+/** The same before a change, which what they have forbids. */
+export const forbids = (conditions: Conditions, etag: string): Refusal | undefined =>
+  judge(conditions, etag) === undefined ? undefined : FAILED;

@@ -4,8 +4,7 @@ import type { Clock } from "../kit/clock.ts";
 import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
 import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "./call.ts";
 import { PROBLEM_TYPE, type ProblemLinks, problem } from "./problem.ts";
-import type { Row } from "./route.ts";
-import { RouteTree } from "./route-tree.ts";
+import type { Operation } from "./route.ts";
 
 /**
  * The request has been authenticated, counted and found allowed, so that a test of failures is not answered about
@@ -27,19 +26,8 @@ const members = object({
 });
 export type FaultRule = Infer<typeof members>;
 
-export interface GivenFault {
-  readonly method: FaultRule["method"];
-  /** A template as in the OpenAPI document behind /v1, or the path of one resource. */
-  readonly path: string;
-  /** What is answered, 400 to 599. */
-  readonly status?: number;
-  /** Instead of a status: the connection ends without an answer. */
-  readonly connection?: Cut;
-  /** How long the request waits, by the service's clock. */
-  readonly delayMs?: number;
-  /** How many requests it falls on; 1 if absent. */
-  readonly times?: number;
-}
+/** What is answered is a `status` (400 to 599), or the connection ends without an answer; `delayMs` by the service's clock. */
+export type GivenFault = Pick<FaultRule, "method" | "path"> & Partial<FaultRule>;
 
 /** How a struck request is marked in the journal. */
 export interface FaultMark {
@@ -50,7 +38,7 @@ export interface FaultMark {
 }
 
 export interface FaultParts {
-  readonly rows: readonly Row[];
+  readonly rows: readonly Operation[];
   readonly clock: Clock;
   readonly links: ProblemLinks;
   readonly onStrike: (requestId: string, mark: FaultMark) => void;
@@ -83,7 +71,7 @@ export class Faults {
   }
 
   /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
-  async strike(call: Call, row: Row): Promise<Reply | undefined> {
+  async strike(call: Call, row: Operation): Promise<Reply | undefined> {
     const armed = this.#armed.find(({ rule }) => fits(rule, call, row));
     if (armed === undefined) return undefined;
     armed.left -= 1;
@@ -111,17 +99,17 @@ export class Faults {
   }
 }
 
-const fits = ({ method, path }: FaultRule, call: Call, row: Row): boolean =>
+const fits = ({ method, path }: FaultRule, call: Call, row: Operation): boolean =>
   method === row.method && (path === call.path || path === VERSION_PREFIX + row.path);
 
-function ruleFor(rows: readonly Row[]): ObjectSchema<FaultRule> {
-  const exists = (method: string, path: string): boolean => {
-    if (!path.startsWith(`${VERSION_PREFIX}/`)) return false;
-    const own = path.slice(VERSION_PREFIX.length);
-    // A template is taken to the letter: with another name in braces it would be a rule that never strikes.
-    if (own.includes("{")) return rows.some((row) => row.method === method && row.path === own);
-    return new RouteTree(rows).find(own)?.rows.has(method) ?? false;
-  };
+/** A path is a row's template to the letter, or one that the template fits: without braces, since those never strike. */
+const leadsTo = (row: Operation, path: string): boolean => {
+  const template = VERSION_PREFIX + row.path;
+  return template === path || new RegExp(`^${template.replace(/\{\w+\}/g, "[^/{]+")}$`).test(path);
+};
+
+function ruleFor(rows: readonly Operation[]): ObjectSchema<FaultRule> {
+  const exists = ({ method, path }: FaultRule) => rows.some((row) => row.method === method && leadsTo(row, path));
   return {
     ...members,
     check(value, path, faults) {
@@ -129,7 +117,7 @@ function ruleFor(rows: readonly Row[]): ObjectSchema<FaultRule> {
       const rule = members.check(value, path, faults);
       if (faults.length > before) return rule;
       const { status, connection, delayMs } = rule;
-      if (!exists(rule.method, rule.path))
+      if (!exists(rule))
         faults.push({ path: [...path, "path"], detail: `${rule.method} ${rule.path} is no operation of the REST API` });
       if (status !== undefined && connection !== undefined)
         faults.push({ path: [...path, "connection"], detail: "leaves no answer, so there can be no status beside it" });
@@ -143,6 +131,14 @@ function ruleFor(rows: readonly Row[]): ObjectSchema<FaultRule> {
 const ASKED = "A test asked for this answer.";
 
 /** The problem that the server itself would have with this status. */
+function answerOf(status: number, requestId: string, links: ProblemLinks): Reply {
+  const own = OWN[status];
+  if (own !== undefined) return problem(refuse(own), requestId, links);
+  const title = "A failure on command";
+  const body = { type: "about:blank", title, status, detail: ASKED, instance: requestId, code: "failure_on_command" };
+  return { status, headers: { "content-type": PROBLEM_TYPE }, body: JSON.stringify(body) };
+}
+
 const OWN: { readonly [status: number]: Reason } = {
   400: { code: "invalid_request", detail: ASKED },
   401: { code: "expired_credential", detail: ASKED },
@@ -155,11 +151,3 @@ const OWN: { readonly [status: number]: Reason } = {
   500: { code: "internal_error" },
   503: { code: "storage_unavailable" },
 };
-
-function answerOf(status: number, requestId: string, links: ProblemLinks): Reply {
-  const own = OWN[status];
-  if (own !== undefined) return problem(refuse(own), requestId, links);
-  const title = "A failure on command";
-  const body = { type: "about:blank", title, status, detail: ASKED, instance: requestId, code: "failure_on_command" };
-  return { status, headers: { "content-type": PROBLEM_TYPE }, body: JSON.stringify(body) };
-}

@@ -1,21 +1,18 @@
 // node:http in and out: makes a Call of each request, writes each Reply, and holds the limits of what arrives (contract,
-// part 8). One reader, one writer, one catch. What fails before a request exists is answered here as well.
+// part 8). One reader, one writer. What fails before a request exists is answered here as well.
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
-import { isStoreError } from "../domain/store.ts";
 import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
 import { Arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
-import type { Call, Handler, Live, Reply } from "./call.ts";
+import type { Call, Handler, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
-import { internalError, type ProblemLinks, problem } from "./problem.ts";
+import { type ProblemLinks, problem } from "./problem.ts";
 
 /** How often Node looks for requests that are over their time. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** How much may wait for the reader of an answer that goes on. */
-const BEHIND_BYTES = 65_536;
 /** How long requests in flight may take when the server stops. */
 const STOP_MS = 10_000;
 
@@ -36,27 +33,23 @@ export interface Tls {
   readonly key: string;
 }
 
-/** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
-function failed(parts: ListenerParts, call: Call, error: unknown): Reply {
-  parts.onError(error, call.id);
-  const refusal = isStoreError(error, "StorageUnavailable") ? refuse({ code: "storage_unavailable" }) : internalError;
-  return problem(refusal, call.id, parts.links);
-}
-
 export class Listener {
   readonly #server: Server;
   /** The answers begun on each connection, in order; those that are finished go when the next begins. */
   readonly #begun = new WeakMap<Duplex, ServerResponse[]>();
   /** The answers that go on until the server stops. */
-  readonly #live = new Set<ServerResponse>();
-  /** Requests that came between `listen` and `serve`. */
-  readonly #early: (readonly [IncomingMessage, ServerResponse])[] = [];
-  #parts: ListenerParts | undefined;
   readonly #sockets = new Set<Socket>();
+  /** What comes between `listen` and `serve` waits for this. */
+  readonly #serving: Promise<ListenerParts>;
+  /** Starts answering. */
+  serve: (parts: ListenerParts) => void = () => {};
   #stopping = false;
 
   /** Other limits than the decided ones are for tests, which cannot wait for these. */
   constructor(tls?: Tls, limits: Limits = LIMITS) {
+    this.#serving = new Promise((resolve) => {
+      this.serve = resolve;
+    });
     const options = {
       maxHeaderSize: PARSER_BYTES,
       headersTimeout: limits.headers_ms,
@@ -72,12 +65,12 @@ export class Listener {
     this.#server.maxConnections = limits.connections;
     this.#server.maxHeadersCount = 0;
     for (const asked of ["request", "checkContinue", "checkExpectation"])
-      this.#server.on(asked, (request: IncomingMessage, response: ServerResponse) => this.#take(request, response));
+      this.#server.on(asked, (request: IncomingMessage, response: ServerResponse) => this.#answer(request, response));
     // A proxy is asked for; without a listener Node would close without a word. Node leaves the socket to us with all
     // that can happen to it: a client that is gone is an error which nobody else hears.
     this.#server.on("connect", ({ socket }) => {
       socket.on("error", () => socket.destroy());
-      this.#refuseSocket(new Error("CONNECT"), socket);
+      void this.#refuseSocket(new Error("CONNECT"), socket);
     });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
     this.#server.on("connection", (socket: Socket) => {
@@ -99,22 +92,10 @@ export class Listener {
     return typeof address === "object" && address ? address.port : port;
   }
 
-  /** Starts answering, what came before first. */
-  serve(parts: ListenerParts): void {
-    this.#parts = parts;
-    for (const [request, response] of this.#early.splice(0)) this.#take(request, response);
-  }
-
-  #take(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#parts === undefined) this.#early.push([request, response]);
-    else void this.#answer(this.#parts, request, response);
-  }
-
   /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */
   async stop(): Promise<void> {
     this.#stopping = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const response of this.#live) response.end();
     this.#server.closeIdleConnections();
     void this.#endSilent();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), STOP_MS);
@@ -128,17 +109,13 @@ export class Listener {
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
   }
 
-  async #answer(parts: ListenerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const started = parts.onAnswer === undefined ? 0 : realTime();
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.#note(request.socket, response);
+    const parts = await this.#serving;
+    const started = realTime();
     const call = new Arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
-    let reply: Reply;
-    try {
-      const unfit = unfitRequest(request);
-      reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
-    } catch (error) {
-      reply = failed(parts, call, error);
-    }
+    const unfit = unfitRequest(request);
+    const reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
     const status = this.#send(parts, request, response, call, reply);
     parts.onAnswer?.(call, status, realTime() - started);
   }
@@ -150,7 +127,7 @@ export class Listener {
       return reply.status;
     } catch (error) {
       parts.onError(error, call.id);
-      const bare = problem(internalError, call.id, parts.links);
+      const bare = problem(refuse({ code: "internal_error" }), call.id, parts.links);
       if (response.headersSent) response.destroy();
       else this.#write(request, response, call, bare);
       return bare.status;
@@ -171,33 +148,12 @@ export class Listener {
     }
     const linger = wouldHang(request, response);
     if (this.#stopping || linger) headers.push("connection", "close");
-    if (reply.live && request.method !== "HEAD") {
-      this.#goOn(response, reply.status, headers, reply.live);
-      return;
-    }
-    const bytes = reply.bytes ?? Buffer.byteLength(reply.body);
-    if (reply.status !== 204 && reply.status !== 304) headers.push("content-length", String(bytes));
-    response.writeHead(reply.status, headers);
+    const { status } = reply;
+    if (status !== 204 && status !== 304) headers.push("content-length", String(Buffer.byteLength(reply.body)));
+    response.writeHead(status, headers);
     const body = request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body;
     if (linger) lingeringEnd(request, response, body);
-    // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 faster.
-    else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
-  }
-
-  /** An answer without an end of its own. A reader that falls behind is let go; it may come again. */
-  #goOn(response: ServerResponse, status: number, headers: string[], live: Live): void {
-    response.writeHead(status, headers);
-    response.flushHeaders();
-    this.#live.add(response);
-    if (this.#stopping) response.end();
-    const end = live((text) => {
-      response.write(text);
-      if (response.writableLength > BEHIND_BYTES) response.destroy();
-    });
-    response.once("close", () => {
-      this.#live.delete(response);
-      end();
-    });
+    else response.end(body);
   }
 
   #note(socket: Duplex, response: ServerResponse): void {
@@ -210,20 +166,15 @@ export class Listener {
     begun.push(response);
   }
 
-  /** The answers that are not finished: more than one where requests are pipelined. */
-  #open(socket: Duplex): readonly ServerResponse[] {
-    return (this.#begun.get(socket) ?? []).filter((response) => !response.writableFinished);
-  }
-
   /**
    * What is no request at all (RFC 9112), or never became a whole one: answered on the bare socket, after the answers
    * to the whole requests that came before it.
    */
-  #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): void {
-    const parts = this.#parts;
-    const open = this.#open(socket);
+  async #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): Promise<void> {
+    const parts = await this.#serving;
+    const open = (this.#begun.get(socket) ?? []).filter((response) => !response.writableFinished);
     const before = open.findLast(({ req }) => req.complete);
-    if (parts === undefined || !socket.writable || (before === undefined && open.some((each) => each.headersSent))) {
+    if (!socket.writable || (before === undefined && open.some((each) => each.headersSent))) {
       socket.destroy();
       return;
     }

@@ -3,8 +3,8 @@
 import { type ClientCredentials, invalidClient, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { fieldsOf, formDecoded } from "../kit/form.ts";
-import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./body.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
+import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./input.ts";
 
 export const FORM_TYPE = "application/x-www-form-urlencoded";
 
@@ -66,16 +66,8 @@ function jsonFields(bytes: Buffer): Body | OAuthError {
 
 /** The members that must be texts; any other may be anything, since it is ignored. */
 const PARAMETERS: ReadonlySet<string> = new Set([
-  "grant_type",
-  "client_id",
-  "client_secret",
-  "code",
-  "redirect_uri",
-  "code_verifier",
-  "refresh_token",
-  "scope",
-  "token",
-  "token_type_hint",
+  ...["grant_type", "client_id", "client_secret", "code", "redirect_uri", "code_verifier"],
+  ...["refresh_token", "scope", "token", "token_type_hint"],
 ]);
 
 /** RFC 6749 2.3.1: user name and password of RFC 7617, each form-encoded before they are joined. */

@@ -1,127 +1,75 @@
-// The parts of the OpenAPI document that operations share: schemas, headers, parameters, bodies, security.
-
+// The parts of the OpenAPI document that operations share: schemas, headers, problems.
 import { LIMIT_MAX } from "../domain/lists.ts";
-import type { Scope } from "../domain/model.ts";
 import type { JsonSchema } from "../kit/schema.ts";
-import { JSON_TYPE } from "./call.ts";
-import { KEY_MAX } from "./idempotency.ts";
-import { CODE_MEMBER, PROBLEMS } from "./problem.ts";
-import type { Row } from "./route.ts";
-import { routes } from "./routes.ts";
-import type { View } from "./view.ts";
-import * as views from "./views.ts";
+import { CODE_MEMBER, PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
+import type { Operation } from "./route.ts";
+import { shape, type View } from "./view.ts";
 
-const text: JsonSchema = { type: "string" };
+export const TEXT: JsonSchema = { type: "string" };
 
-const problem = views.shape(
+export const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });
+
+const problem = shape(
   {
     type: { type: "string", format: "uri", description: "The entry of this error in /docs." },
-    title: text,
+    title: TEXT,
     status: { type: "integer" },
-    detail: text,
+    detail: TEXT,
     instance: { type: "string", description: "The request id." },
     [CODE_MEMBER]: { type: "string", enum: Object.keys(PROBLEMS) },
-    errors: {
-      type: "array",
-      items: views.shape({ pointer: text, parameter: text, header: text, detail: text }, ["detail"]),
-    },
+    errors: { type: "array", items: shape({ pointer: TEXT, parameter: TEXT, header: TEXT, detail: TEXT }, ["detail"]) },
   },
   ["type", "title", "status", "detail", "instance", CODE_MEMBER],
 );
 
-const listed = ({ name }: { readonly name: string }): JsonSchema =>
-  views.shape({
-    data: { type: "array", items: { $ref: `#/components/schemas/${name}` } },
+const listed = (name: string): JsonSchema =>
+  shape({
+    data: { type: "array", items: ref("schemas", name) },
     total: { type: "integer", minimum: 0 },
     limit: { type: "integer", minimum: 1, maximum: LIMIT_MAX },
     offset: { type: "integer", minimum: 0 },
   });
 
 /** The resource with what is shown once; a replayed answer has null there. */
-function withSecrets(view: Pick<View<never>, "json">, names: readonly string[]): JsonSchema {
-  const { properties, required } = view.json;
+function withSecrets({ json }: Pick<View<never>, "json">, names: readonly string[]): JsonSchema {
   const own = Object.fromEntries(names.map((name) => [name, { type: ["string", "null"] }]));
-  const known = Array.isArray(required) ? required.map(String) : [];
-  return views.shape({ ...(typeof properties === "object" ? properties : {}), ...own }, [...known, ...names]);
+  return shape(Object.assign({}, json.properties, own));
 }
 
-function schemasOf(rows: readonly Row[]): Record<string, JsonSchema> {
+export function schemasOf(rows: readonly Operation[]): Record<string, JsonSchema> {
   const schemas: Record<string, JsonSchema> = { Problem: problem };
   for (const { answer } of rows) {
-    if (answer.shape.kind === "nothing") continue;
-    const { view, shownOnce } = answer.shape;
+    if (answer.shape.kind === "nothing" || answer.shape.kind === "plain") continue;
+    const { kind, view, shownOnce } = answer.shape;
     schemas[view.name] = view.json;
-    if (answer.shape.kind === "page") schemas[`${view.name}List`] = listed(view);
+    if (kind === "page") schemas[`${view.name}List`] = listed(view.name);
     if (shownOnce.length > 0) schemas[`New${view.name}`] = withSecrets(view, shownOnce);
   }
   return schemas;
 }
 
-export const SCHEMAS = schemasOf(routes);
-
-export const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });
-
-const header = (description: string): JsonSchema => ({ description, schema: text });
+const header = (description: string): JsonSchema => ({ description, schema: TEXT });
 
 export const HEADERS: Record<string, JsonSchema> = {
-  XRequestId: header("The id of this request."),
+  "X-Request-Id": header("The id of this request."),
   RateLimit: header('What is left in the window: `"default";r=…;t=…`.'),
-  RateLimitPolicy: header('The limit: `"default";q=…;w=…`.'),
+  "RateLimit-Policy": header('The limit: `"default";q=…;w=…`.'),
   Location: header("Where the new resource is."),
   Link: header("The next and the previous page (RFC 8288)."),
   ETag: header("The version of the resource, for If-Match and If-None-Match."),
-  WwwAuthenticate: header("How to authenticate (RFC 6750)."),
+  "WWW-Authenticate": header("How to authenticate (RFC 6750)."),
 };
 
-export function parameters(row: Row): JsonSchema[] {
-  const inPath = row.paramNames.map((name) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: text,
-    description: "The id of the resource.",
-  }));
-  const inQuery = Object.entries(row.query.members).map(([name, { json }]) => ({
-    name,
-    in: "query",
-    required: false,
-    schema: json,
-  }));
-  return [...inPath, ...inQuery, ...inHeader(row)];
+export const headers = (...names: readonly string[]): JsonSchema =>
+  Object.fromEntries(["X-Request-Id", ...names].map((name) => [name, ref("headers", name)]));
+
+/** One for each status that a request can fail with. */
+export function problemResponse(status: number): JsonSchema {
+  const codes = Object.entries(PROBLEMS).filter(([, entry]) => entry.status === status);
+  const own = { status: { const: status }, [CODE_MEMBER]: { enum: codes.map(([code]) => code) } };
+  return {
+    description: codes.map(([code, { title }]) => `\`${code}\`: ${title}.`).join(" "),
+    headers: status === 401 ? headers("WWW-Authenticate") : headers(),
+    content: { [PROBLEM_TYPE]: { schema: { allOf: [ref("schemas", "Problem"), { properties: own }] } } },
+  };
 }
-
-function inHeader(row: Row): JsonSchema[] {
-  const optional = (name: string, description: string, schema: JsonSchema = text) => ({
-    name,
-    in: "header",
-    required: false,
-    description,
-    schema,
-  });
-  const single = row.answer.shape.kind === "one" && row.method === "GET";
-  const changing = row.method === "PATCH" || row.method === "DELETE";
-  const key = { type: "string", minLength: 1, maxLength: KEY_MAX };
-  return [
-    ...(row.method === "POST"
-      ? [optional("Idempotency-Key", "The same key makes a repeated request answer as the first.", key)]
-      : []),
-    ...(single || changing
-      ? [
-          optional("If-Match", "Only if the resource has one of these ETags."),
-          optional("If-None-Match", "Only if it has none of these."),
-        ]
-      : []),
-  ];
-}
-
-export const requestBody = (row: Row): JsonSchema => ({
-  required: true,
-  content: {
-    [JSON_TYPE]: {
-      schema: row.body?.json,
-      ...(row.example !== undefined && { examples: { example: { value: row.example } } }),
-    },
-  },
-});
-
-export const security = (scopes: readonly Scope[]): JsonSchema[] => [{ apiKey: [] }, { oauth: scopes }];

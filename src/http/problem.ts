@@ -1,20 +1,15 @@
-// The one table from refusals to statuses, and the error body (spec part 7: 401 and 403; contract part 7: the rest).
-// The body is RFC 9457 problem details. A code that is missing here does not compile.
+// The error codes - status, title, what to do - and the error body (spec part 7: 401 and 403; contract part 7: the rest),
+// which is RFC 9457 problem details. A code that is missing here does not compile.
 
 import { decide } from "../decisions.ts";
-import { type Code, type FieldError, type Reason, type Refusal, refuse } from "../domain/refusal.ts";
+import type { Code, FieldError, Reason, Refusal } from "../domain/refusal.ts";
 import type { Reply } from "./call.ts";
 
 export const PROBLEM_TYPE = decide("7.error-body");
 /** The member that names the exact cause for programs; `detail` is for people. */
 export const CODE_MEMBER = decide("7.error-codes");
 
-interface Entry {
-  readonly status: number;
-  readonly title: string;
-}
-
-export const PROBLEMS: { readonly [C in Code]: Entry } = {
+export const PROBLEMS: { readonly [C in Code]: { readonly status: number; readonly title: string } } = {
   invalid_json: { status: 400, title: "The body is not valid JSON" },
   invalid_parameter: { status: 400, title: "A query parameter is wrong" },
   invalid_header: { status: 400, title: "A header is wrong" },
@@ -32,7 +27,7 @@ export const PROBLEMS: { readonly [C in Code]: Entry } = {
   request_timeout: { status: 408, title: "The request took too long" },
   domain_taken: { status: decide("3.custom-domain"), title: "The custom domain belongs to another app" },
   email_taken: { status: 409, title: "The e-mail address belongs to another user" },
-  last_admin: { status: 409, title: "The account would be left without an admin" },
+  last_admin: { status: 409, title: "The last user with the permission admin cannot be removed or lose it" },
   idempotency_in_progress: { status: 409, title: "The first request with this Idempotency-Key is still running" },
   precondition_failed: { status: 412, title: "The precondition does not hold" },
   payload_too_large: { status: 413, title: "The body is too large" },
@@ -45,18 +40,38 @@ export const PROBLEMS: { readonly [C in Code]: Entry } = {
   storage_unavailable: { status: 503, title: "The change could not be stored" },
 };
 
-const DETAILS: { readonly [C in Code]?: string } = {
-  account_suspended: "The account is suspended; nothing can be read or changed.",
-  account_limited: "The account is limited; it can be read but not changed.",
-  request_timeout: "The request did not arrive whole within its time limit.",
-  last_admin: "The account's last user with the permission admin cannot be removed or lose it.",
-  idempotency_in_progress:
-    "A request with this Idempotency-Key is still being handled; ask again when it has been answered.",
-  idempotency_key_reused:
-    "This Idempotency-Key came with another path or body within the last 24 hours; use a new key.",
-  precondition_failed: "The resource has changed since, or does not match the condition in If-Match or If-None-Match.",
-  internal_error: "The request could not be handled. The log of the server has the cause under this request id.",
-  storage_unavailable: "The change was not kept, because the storage refused it. Nothing was changed; try again later.",
+/** What to do about each. */
+export const ADVICE: { readonly [C in Code]: string } = {
+  invalid_json: "Send UTF-8 without a byte order mark, and one JSON value nested no deeper than 64 levels.",
+  invalid_parameter: "Look at the member errors: each names a parameter. Unknown and repeated ones are refused, too.",
+  invalid_header: "Look at the member errors: each names a header, such as Idempotency-Key or If-Match.",
+  invalid_request:
+    "What arrived breaks HTTP/1.1 itself, or its body ended too early. Look at the client or at a proxy.",
+  missing_credential: "Send Authorization: Bearer with an API key or an access token.",
+  malformed_credential: "The header must be the word Bearer, a space and one token.",
+  invalid_credential: "The key was deleted, or the token is not one of this server or was revoked.",
+  expired_credential: "Refresh the access token; API keys do not expire.",
+  insufficient_scope: "Ask for the scope that the detail names, and see that the user has that permission.",
+  account_suspended: "Nothing can be read or changed until the account is active again.",
+  account_limited: "Reading goes on; changes are refused until the account is active again.",
+  rate_limit_exceeded: "Wait as many seconds as Retry-After says. RateLimit tells beforehand how much is left.",
+  not_found: "Check the id. What belongs to another account answers the same.",
+  method_not_allowed: "Allow lists the methods of this path.",
+  request_timeout: "Send the whole request within 30 seconds, its headers within 10.",
+  domain_taken:
+    "Another app has a live deployment under this domain. It is free again when that one is replaced or deleted.",
+  email_taken: "An e-mail address is one user of the account, however it is capitalised.",
+  last_admin: "Give somebody else the permission admin first.",
+  idempotency_in_progress: "Wait for the answer to the first request, then repeat this one.",
+  precondition_failed: "Read the resource again, look at what changed, and repeat with its new ETag.",
+  payload_too_large: "Send less: a body holds 1 MiB, that of a data source 10 MiB.",
+  uri_too_long: "A URL holds 8 KiB.",
+  unsupported_media_type: "Send Content-Type: application/json, without a content coding.",
+  validation_failed: "Look at the member errors: all faults are listed, each with a JSON pointer to its place.",
+  idempotency_key_reused: "Use a new key for another request.",
+  headers_too_large: "The headers hold 16 KiB.",
+  internal_error: "Tell whoever runs this server the request id: its log has the cause.",
+  storage_unavailable: "Nothing was changed. Try again in a moment; reading goes on.",
 };
 
 /** The refusal for people: what pages show instead of the problem's JSON. */
@@ -82,7 +97,7 @@ function detailOf(reason: Reason): string {
     case "validation_failed":
       return summary(reason.errors);
     default:
-      return DETAILS[reason.code] ?? PROBLEMS[reason.code].title;
+      return `${PROBLEMS[reason.code].title}. ${ADVICE[reason.code]}`;
   }
 }
 
@@ -94,7 +109,7 @@ function summary(errors: readonly FieldError[]): string {
 }
 
 /** Headers that the cause itself asks for: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */
-function headersOf(reason: Reason, metadataUrl: string): Record<string, string> {
+export function headersOf(reason: Reason, metadataUrl: string): Record<string, string> {
   switch (reason.code) {
     case "missing_credential":
       return { "www-authenticate": challenge(metadataUrl) };
@@ -129,16 +144,10 @@ export interface ProblemLinks {
 export function problem(refusal: Refusal, requestId: string, links: ProblemLinks): Reply {
   const { reason } = refusal;
   const { status, title } = PROBLEMS[reason.code];
-  const errors = "errors" in reason && reason.errors ? { errors: reason.errors } : {};
-  const type = links.problemType(reason.code);
   const body = {
-    type,
-    title,
-    status,
-    detail: detailOf(reason),
-    instance: requestId,
+    ...{ type: links.problemType(reason.code), title, status, detail: detailOf(reason), instance: requestId },
     [CODE_MEMBER]: reason.code,
-    ...errors,
+    ...("errors" in reason && reason.errors && { errors: reason.errors }),
   };
   return {
     status,
@@ -146,5 +155,3 @@ export function problem(refusal: Refusal, requestId: string, links: ProblemLinks
     body: JSON.stringify(body),
   };
 }
-
-export const internalError = refuse({ code: "internal_error" });

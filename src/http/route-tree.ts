@@ -1,52 +1,73 @@
-// Finds the rows of a path in as many steps as the path has segments. Built once from the route table.
-import type { Row } from "./route.ts";
+// Finds the rows of a path, and the way that leads there, in as many steps as the path has segments.
+import type { Row, Way } from "./way.ts";
 
 export interface Found {
-  /** The rows of the path by method. */
+  /** Where no row has the path: the way that has all that lies below. */
+  readonly way: Way;
+  /** By method. */
   readonly rows: ReadonlyMap<string, Row>;
-  /** The values of the path's parameters, in order. */
-  readonly values: readonly string[];
-  readonly allow: readonly string[];
+  readonly params: { readonly [name: string]: string };
 }
 
 interface Node {
   readonly literal: Map<string, Node>;
   parameter: Node | undefined;
+  way: Way | undefined;
   readonly rows: Map<string, Row>;
-  allow: readonly string[];
+  /** The names of the parameters on the way here. */
+  names: readonly string[];
 }
 
-const newNode = (): Node => ({ literal: new Map(), parameter: undefined, rows: new Map(), allow: [] });
+const newNode = (): Node => ({ literal: new Map(), parameter: undefined, way: undefined, rows: new Map(), names: [] });
 
 export class RouteTree {
   readonly #root = newNode();
+  readonly #rest: Way;
 
-  constructor(rows: readonly Row[]) {
-    for (const row of rows) {
-      let node = this.#root;
-      for (const segment of row.path.split("/").slice(1)) node = step(node, segment);
-      if (node.rows.has(row.method)) throw new Error(`${row.method} ${row.path} stands twice in the route table`);
+  /** `rest` has all that lies below no other. */
+  constructor(rest: Way) {
+    this.#rest = rest;
+    this.add(rest);
+  }
+
+  add(way: Way): void {
+    if (way.under !== "") this.#at(way.under).way = way;
+    for (const row of way.rows) {
+      const path = way.under + row.path;
+      const node = this.#at(path);
+      if (node.rows.has(row.method)) throw new Error(`${row.method} ${path} stands twice in the tables`);
       node.rows.set(row.method, row);
-      node.allow = allowed(node.rows);
+      node.way = way;
+      node.names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name);
     }
   }
 
-  /** The rows for a path such as `/apps/app_1`, which starts at `from`; undefined where no row has it. */
-  find(path: string, from = 0): Found | undefined {
+  find(path: string): Found {
     const values: string[] = [];
-    let node: Node | undefined = this.#root;
-    for (let at = from + 1, end = 0; at <= path.length && node; at = end + 1) {
+    let way = this.#rest;
+    let node = path.startsWith("/") ? this.#root : undefined;
+    for (let at = 1, end = 0; at <= path.length && node; at = end + 1) {
       end = path.indexOf("/", at);
       if (end < 0) end = path.length;
       const segment = path.slice(at, end);
-      // Behind a collection's name there is only a parameter: what it is need not be looked up.
-      const literal: Node | undefined = node.literal.size === 0 ? undefined : node.literal.get(segment);
+      const literal: Node | undefined = node.literal.get(segment);
       if (literal === undefined) values.push(segment);
       node = literal ?? (segment === "" ? undefined : node.parameter);
+      way = node?.way ?? way;
     }
-    return node && node.rows.size > 0 ? { rows: node.rows, values, allow: node.allow } : undefined;
+    const params: Record<string, string> = {};
+    node?.names.forEach((name, at) => {
+      params[name] = values[at] ?? "";
+    });
+    return { way, rows: node?.rows ?? NO_ROWS, params };
+  }
+
+  #at(path: string): Node {
+    return path.split("/").slice(1).reduce(step, this.#root);
   }
 }
+
+const NO_ROWS: ReadonlyMap<string, Row> = new Map();
 
 function step(node: Node, segment: string): Node {
   if (segment.startsWith("{")) {
@@ -56,9 +77,4 @@ function step(node: Node, segment: string): Node {
   const next = node.literal.get(segment) ?? newNode();
   node.literal.set(segment, next);
   return next;
-}
-
-function allowed(rows: ReadonlyMap<string, Row>): string[] {
-  const methods = [...rows.keys()];
-  return [...methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])), "OPTIONS"];
 }

@@ -1,76 +1,37 @@
 // The rows for data sources (spec part 4 shows POST /data-sources only; contract, part 4).
 import * as data from "../domain/data-sources.ts";
 import { listQuery } from "../domain/lists.ts";
-import type { DataSourceRecord } from "../domain/model.ts";
-import { created, nothing, one, page } from "./answers.ts";
-import { DATA_BODY_BYTES } from "./body.ts";
-import { type Base, chosen, type Row, route, type Target } from "./route.ts";
-import { SCOPE } from "./scopes.ts";
+import { created, page } from "./answers.ts";
+import { DATA_BODY_BYTES } from "./input.ts";
+import { listing, reading, removing, SCOPE, target } from "./resource.ts";
+import { chosen, type Operation, route } from "./route.ts";
 import { dataSourceView, rowView } from "./views.ts";
 
-type DataPath = "/data-sources/{data_source_id}";
+const source = target("/data-sources/{data_source_id}", dataSourceView, data.getDataSource);
 
-const find = ({ unit, caller, params }: Base<DataPath>) =>
-  data.getDataSource(unit.store, caller, params.data_source_id);
-const theSource: Target<DataPath, DataSourceRecord> = { view: dataSourceView, find };
-
-const shown: readonly Row[] = [
-  route({
+export const dataRoutes: readonly Operation[] = [
+  route("POST /data-sources", SCOPE.manage, "createDataSource", "Create a data source; it is processed afterwards", {
     spec: "4.create-data-source",
-    method: "POST",
-    path: "/data-sources",
-    scope: SCOPE.manage,
-    operation: "createDataSource",
-    summary: "Create a data source; its data are processed after the answer",
     bodyLimit: DATA_BODY_BYTES,
     body: data.dataSourceDraft,
     example: { name: "Orders", type: "csv", data: "region,revenue\r\nNorth,48250\r\nSouth,39100\r\n" },
     run: ({ unit, caller, body }) => data.createDataSource(unit, caller, body),
     answer: created(dataSourceView),
   }),
+  ...chosen("2.data-source-fields", [
+    listing(
+      "/data-sources",
+      [SCOPE.readData, "listDataSources", "List data sources"],
+      dataSourceView,
+      data.listDataSources,
+    ),
+    reading(source, SCOPE.readData, "getDataSource", "Read a data source"),
+    removing(source, [SCOPE.manage, "deleteDataSource", "Remove a data source with its rows"], data.removeDataSource),
+    route("GET /data-sources/{data_source_id}/rows", SCOPE.readData, "listRows", "List the rows of a data source", {
+      query: listQuery,
+      target: source,
+      run: ({ unit, caller, params, query }) => data.rowsPage(unit.store, caller, params.data_source_id, query),
+      answer: page(rowView),
+    }),
+  ]),
 ];
-
-const managed = chosen("2.data-source-fields", [
-  route({
-    method: "GET",
-    path: "/data-sources",
-    scope: SCOPE.readData,
-    operation: "listDataSources",
-    summary: "List data sources",
-    query: listQuery,
-    run: ({ unit, caller, query }) => data.listDataSources(unit.store, caller, query),
-    answer: page(dataSourceView),
-  }),
-  route({
-    method: "GET",
-    path: "/data-sources/{data_source_id}",
-    scope: SCOPE.readData,
-    operation: "getDataSource",
-    summary: "Read a data source",
-    run: find,
-    answer: one(dataSourceView),
-  }),
-  route({
-    method: "DELETE",
-    path: "/data-sources/{data_source_id}",
-    scope: SCOPE.manage,
-    operation: "deleteDataSource",
-    summary: "Remove a data source with its rows",
-    target: theSource,
-    run: ({ unit, caller, params, expect }) => data.removeDataSource(unit, caller, params.data_source_id, expect),
-    answer: nothing,
-  }),
-  route({
-    method: "GET",
-    path: "/data-sources/{data_source_id}/rows",
-    scope: SCOPE.readData,
-    operation: "listRows",
-    summary: "List the rows of a data source",
-    query: listQuery,
-    target: theSource,
-    run: ({ unit, caller, params, query }) => data.rowsPage(unit.store, caller, params.data_source_id, query),
-    answer: page(rowView),
-  }),
-]);
-
-export const dataRoutes: readonly Row[] = [...shown, ...managed];

@@ -1,9 +1,9 @@
 // THE route table (spec part 4; contract, part 4): what each path does, which scope it takes, and whether the
 // specification shows it (`spec`) or this project chose it (`gap`).
-import type { Row } from "./route.ts";
+import type { Operation } from "./route.ts";
 import { accountRoutes } from "./routes-account.ts";
 import { appRoutes } from "./routes-apps.ts";
 import { dataRoutes } from "./routes-data.ts";
 import { webhookRoutes } from "./routes-webhooks.ts";
 
-export const routes: readonly Row[] = [...appRoutes, ...dataRoutes, ...webhookRoutes, ...accountRoutes];
+export const routes: readonly Operation[] = [...appRoutes, ...dataRoutes, ...webhookRoutes, ...accountRoutes];

@@ -1,6 +1,6 @@
 // The few files that pages load. Each address carries a hash of its content, so a browser may keep it for good.
 import { createHash } from "node:crypto";
-import type { Call, Reply } from "../http/call.ts";
+import type { Reply } from "../http/call.ts";
 import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
 
@@ -13,6 +13,7 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["/assets/style.css", { type: "text/css; charset=utf-8", text: STYLE }],
   ["/assets/script.js", { type: "text/javascript; charset=utf-8", text: SCRIPT }],
   ["/assets/icon.svg", { type: "image/svg+xml", text: ICON }],
+  ["/favicon.ico", { type: "image/svg+xml", text: ICON }],
 ]);
 
 const versioned = (path: string, text: string): string =>
@@ -24,16 +25,18 @@ export const ICON_PATH = versioned("/assets/icon.svg", ICON);
 
 const YEAR_S = 31_536_000;
 
-/** Answers the assets, and undefined to any other path. */
-export function assets(call: Call): Promise<Reply> | undefined {
-  const asset = ASSETS.get(call.path);
-  if (asset === undefined) return undefined;
-  const headers = {
-    "content-type": asset.type,
+const answerOf = ({ type, text }: Asset): Reply => ({
+  status: 200,
+  headers: {
+    "content-type": type,
     "cache-control": `public, max-age=${YEAR_S}, immutable`,
     "x-content-type-options": "nosniff",
-  };
-  if (call.method === "GET" || call.method === "HEAD")
-    return Promise.resolve({ status: 200, headers, body: asset.text });
-  return Promise.resolve({ status: 405, headers: { allow: "GET, HEAD" }, body: "" });
-}
+  },
+  body: text,
+});
+
+export const assets = Array.from(ASSETS, ([path, asset]) => ({
+  method: "GET" as const,
+  path,
+  answer: async () => answerOf(asset),
+}));

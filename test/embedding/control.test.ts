@@ -71,7 +71,7 @@ test("1.test-controls: unknown paths, methods, parameters and members are refuse
   assert.equal((await it.control.get("/nothing")).status, 404);
   assert.equal((await it.control.get("/trace/")).status, 404);
   const wrong = await it.control.get("/reset");
-  assert.deepEqual([wrong.status, wrong.header("Allow")], [405, "POST"]);
+  assert.deepEqual([wrong.status, wrong.header("Allow")], [405, "POST, OPTIONS"]);
   assert.equal((await it.control.post("/settled?timeout=soon")).json.code, "invalid_parameter");
   assert.equal((await it.control.post("/settled?patience=5s")).status, 400);
   assert.equal((await it.control.post("/clock", { advanced: "5m" })).status, 422);

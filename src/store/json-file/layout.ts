@@ -2,7 +2,6 @@
 // record stands on a line, and the last line carries checksums of the lines before it, some hundred at a time. A line of
 // the journal is one batch of commits: the CRC of the rest of the line, its number, and the writes of each commit.
 import { constants } from "node:buffer";
-import { crc32 } from "node:zlib";
 
 /** What is longer is no JavaScript string: it could not be parsed again. */
 export const BYTES_MAX = constants.MAX_STRING_LENGTH;
@@ -22,6 +21,9 @@ const HEAD = /^\{"crc":"([0-9a-f]{8})",$/;
 export type Lists = readonly (readonly [name: string, records: readonly unknown[]])[];
 export type Write = readonly ["put", collection: string, record: object] | readonly ["remove", string, id: string];
 export type Batch = { readonly seq: number; readonly commits: readonly (readonly Write[])[] };
+
+/** Loaded when first needed: a store in memory never is. */
+const crc32 = (text: Buffer | string, before = 0): number => process.getBuiltinModule("node:zlib").crc32(text, before);
 
 const hex = (crc: number): string => crc.toString(16).padStart(8, "0");
 

@@ -1,139 +1,74 @@
-// The account dashboard (contract, part 1; the specification names it in parts 5 and 6): finds the page and goes through the
-// same steps as the REST API in the order that suits a browser: signed in, the account's standing, the permission, the form.
-import { allows, type Caller, standing } from "../../domain/access.ts";
-import type { Scope } from "../../domain/model.ts";
+// The way to the account dashboard (contract, part 1; the specification names it in parts 5 and 6): the same steps as for the
+// REST API in the order that suits a browser: signed in, the account's standing, the permission, the form.
+import { sha256, standing } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
-import type { SignedIn } from "../../domain/users.ts";
-import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
-import type { Row, Services } from "../../http/route.ts";
-import { fieldsOf } from "../../kit/form.ts";
-import { DASHBOARD } from "../addresses.ts";
-import { html } from "../html.ts";
-import { messagePage } from "../page.ts";
-import { signInFirst, whoIsIn } from "../sign-in.ts";
+import type { Request, Way } from "../../http/way.ts";
+import { DASHBOARD } from "../page.ts";
+import { refusedAs } from "../routes.ts";
+import { signInFirst } from "../sign-in.ts";
 import type { Visit, Visits } from "../visit.ts";
-import { framed, refusedPage } from "./frame.ts";
-import type { DashboardRow, Explained, View } from "./view.ts";
+import { refusedPage } from "./frame.ts";
+import { Answered } from "./once.ts";
+import { type DashboardRow, View, type ViewParts } from "./view.ts";
 
-export interface DashboardParts {
+export interface DashboardParts extends ViewParts {
   readonly visits: Visits;
-  readonly unit: UnitParts;
-  readonly services: Services;
-  /** The route table: what each operation takes. */
-  readonly operations: readonly Row[];
-  readonly explain: (refusal: Refusal) => Explained;
-}
-
-/** A row with what its operation takes. */
-interface Compiled extends DashboardRow {
-  readonly pattern: RegExp;
-  readonly scope: Scope | null;
-  readonly bodyBytes: number;
 }
 
 /** What a form carries beside the data that an operation takes. */
 const FRAME_BYTES = 65_536;
 
-export class Dashboard {
+export class Dashboard implements Way<DashboardRow, Visit> {
+  readonly under = DASHBOARD;
+  readonly rows: readonly DashboardRow[];
   readonly #parts: DashboardParts;
-  readonly #rows: readonly Compiled[];
+  readonly #answered: Answered;
 
   constructor(rows: readonly DashboardRow[], parts: DashboardParts) {
     this.#parts = parts;
-    this.#rows = rows.map((row) => {
-      const operation = row.operation === null ? undefined : this.#operation(row.operation);
-      const limits = { scope: operation?.scope ?? null, bodyBytes: operation?.bodyLimit ?? 0 };
-      return { ...row, pattern: patternOf(row.path), ...limits };
-    });
+    this.#answered = new Answered(parts.unit.clock);
+    this.rows = rows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) }));
   }
 
-  /** Answers what lies under /dashboard, and undefined to any other path. */
-  door = (call: Call): Promise<Reply> | undefined =>
-    call.path === DASHBOARD || call.path.startsWith(`${DASHBOARD}/`) ? this.#answer(call) : undefined;
-
-  async #answer(call: Call): Promise<Reply> {
-    const visit = await this.#parts.visits.of(call);
-    const { signedIn } = visit;
-    if (signedIn === undefined) return signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD);
-    const method = call.method === "HEAD" ? "GET" : call.method;
-    const matching = this.#rows.filter(({ pattern }) => pattern.test(call.path));
-    const row = matching.find((each) => each.method === method);
-    const params = row?.pattern.exec(call.path)?.groups ?? {};
-    const view = this.#view(visit, signedIn, params);
-    if (row) return this.#refused(view, row, method) ?? this.#run(view, row);
-    if (matching.length === 0)
-      return refusedPage(view, refuse({ code: "not_found", detail: "There is no such page in the dashboard." }));
-    const allow = matching.map((each) => each.method);
-    return framed(view, {
-      title: "This does not work that way",
-      status: 405,
-      headers: { allow: allow.join(", ") },
-      body: html`<h1>This does not work that way</h1><p>This address answers ${allow.join(", ")}.</p>`,
-    });
+  enter(call: Call): Promise<Visit> {
+    return this.#parts.visits.of(call);
   }
 
-  /** The account's standing and the user's permission. */
-  #refused(view: View, { scope }: Compiled, method: string): Reply | undefined {
-    const unfit = standing(view.account, method);
-    if (unfit?.reason.code === "account_suspended") return suspendedPage(view);
+  admit({ signedIn }: Visit, call: Call): Reply | undefined {
+    return signedIn ? undefined : signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD);
+  }
+
+  /** The account's standing, the user's permission, the form; one that makes something is answered once. */
+  async perform(row: DashboardRow, { call, who, params }: Request<Visit>): Promise<Reply> {
+    const view = new View(this.#parts, who, params);
+    const operation = row.operation === null ? undefined : view.row(row.operation);
+    const scope = operation && !view.may(operation.operation) ? operation.scope : null;
+    const forbidden = scope === null ? undefined : refuse({ code: "insufficient_scope", scope });
+    const unfit = standing(view.account, call.method) ?? forbidden;
     if (unfit) return refusedPage(view, unfit);
-    return scope === null || allows(view.caller.scopes, scope) ? undefined : forbiddenPage(view, scope);
+    if (row.method === "GET") return unlessKnown(call, await row.run(view));
+    const posted = await this.#parts.visits.form(who, FRAME_BYTES + (operation?.bodyLimit ?? 0));
+    if ("refused" in posted) return posted.refused;
+    const { fields } = posted;
+    const run = () => row.run(view.at(params, fields));
+    return fields.has("once") ? this.#answered.once([who.secret, call.path, ...[...fields].flat()], run) : run();
   }
 
-  async #run(view: View, row: Compiled): Promise<Reply> {
-    if (row.method === "GET") return row.run(view);
-    const posted = await this.#parts.visits.form(view.visit, row.bodyBytes + FRAME_BYTES);
-    return "refused" in posted ? posted.refused : row.run({ ...view, fields: posted.fields });
-  }
-
-  #view(visit: Visit, { user, account }: SignedIn, params: Readonly<Record<string, string>>): View {
-    const { unit, services, explain } = this.#parts;
-    const { values } = fieldsOf(visit.call.query);
-    const caller: Caller = { account, scopes: new Set(user.permissions), credential: user.id };
-    return {
-      visit,
-      user,
-      account,
-      caller,
-      unit: new Unit(unit, visit.call.id),
-      services,
-      csrf: visit.csrfField,
-      fields: new Map(),
-      param: (name) => params[name] ?? "",
-      query: (name) => values.get(name),
-      may: (operation) => {
-        const { scope } = this.#operation(operation);
-        return scope === null || allows(caller.scopes, scope);
-      },
-      explain,
-    };
-  }
-
-  #operation(name: string): Row {
-    const row = this.#parts.operations.find((each) => each.operation === name);
-    if (row === undefined) throw new Error(`The route table has no operation ${name}`);
-    return row;
+  refused(refusal: Refusal, _call: Call, visit?: Visit): Reply {
+    return visit?.signedIn
+      ? refusedPage(new View(this.#parts, visit, {}), refusal)
+      : refusedAs(this.#parts.explain)(refusal);
   }
 }
 
-const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
+/** A page that somebody looks at is asked for again and again: one that has not changed is not sent again. */
+function unlessKnown(call: Call, reply: Reply): Reply {
+  const etag = `"${sha256(reply.body.toString()).slice(0, ETAG_CHARACTERS)}"`;
+  const headers = { ...reply.headers, etag };
+  return call.values("if-none-match").includes(etag) ? { status: 304, headers, body: "" } : { ...reply, headers };
+}
+
+const ETAG_CHARACTERS = 20;
 
 const addressOf = ({ path, query }: Call): string => (query === "" ? path : `${path}?${query}`);
-
-const suspendedPage = ({ visit, account }: View): Reply =>
-  messagePage(
-    403,
-    "This account is suspended",
-    html`Nothing in <strong>${account.name}</strong> can be read or changed, here or through the API, until whoever runs this server lifts it.${whoIsIn(visit)}`,
-    visit.setCookie,
-  );
-
-const forbiddenPage = (view: View, scope: Scope): Reply =>
-  framed(view, {
-    title: "Not yours to see",
-    status: 403,
-    body: html`<h1>Not yours to see</h1>
-<p>This part of the dashboard takes the permission <code>${scope}</code>, which <strong>${view.user.email}</strong> does not have.</p>
-<p>Somebody in ${view.account.name} with the permission <code>admin</code> can give it to you, under Users.</p>`,
-  });

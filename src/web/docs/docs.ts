@@ -1,20 +1,21 @@
 // /docs: everything that the author of a client asks, from the tables that the server runs on. It needs neither a sign-in nor
 // a script. Made once: nothing in it changes while the server runs.
 import type { Code } from "../../domain/refusal.ts";
-import type { Call, Reply } from "../../http/call.ts";
-import type { Row } from "../../http/route.ts";
-import { DASHBOARD } from "../addresses.ts";
+import type { Reply } from "../../http/call.ts";
+import type { Operation } from "../../http/route.ts";
 import { type Html, html } from "../html.ts";
-import { messagePage, page } from "../page.ts";
-import { IN_WORDS } from "../scopes.ts";
+import { DASHBOARD, page } from "../page.ts";
+import { SCOPES_IN_WORDS, tabs } from "../parts.ts";
+import type { PageRow } from "../routes.ts";
 import { endpointsSection } from "./endpoints.ts";
-import { errorsSection, type Problems } from "./errors.ts";
+import { type Advice, errorsSection, type Problems } from "./errors.ts";
 import { eventsSection, receiverSection } from "./events.ts";
 import { registerSection } from "./register.ts";
 
 export interface DocsParts {
-  readonly rows: readonly Row[];
+  readonly rows: readonly Operation[];
   readonly problems: Problems;
+  readonly advice: Advice;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
   readonly links: {
@@ -24,42 +25,40 @@ export interface DocsParts {
   };
 }
 
-const PATH = "/docs";
-
-/** Answers /docs, and undefined to any other path. */
-export function docsDoor(parts: DocsParts): (call: Call) => Promise<Reply> | undefined {
+export function docsRows(parts: DocsParts): readonly PageRow[] {
   let made: Reply | undefined;
-  return (call) => {
-    if (call.path !== PATH) return undefined;
-    if (call.method !== "GET" && call.method !== "HEAD")
-      return Promise.resolve(
-        messagePage(405, "This does not work that way", "This page can only be read.", { allow: "GET, HEAD" }),
-      );
-    made ??= docsPage(parts);
-    return Promise.resolve(made);
-  };
+  return [
+    {
+      method: "GET",
+      path: "/docs",
+      async answer() {
+        made ??= docsPage(parts);
+        return made;
+      },
+    },
+  ];
 }
 
-const SECTIONS: readonly (readonly [name: string, anchor: string])[] = [
-  ["Start", "start"],
-  ["Authentication", "authentication"],
-  ["Endpoints", "endpoints"],
-  ["Errors", "errors"],
-  ["Events", "events-and-webhooks"],
-  ["Receiving", "receiver"],
-  ["Decisions", "decisions"],
-];
+const SECTIONS = {
+  Start: "#start",
+  Authentication: "#authentication",
+  Endpoints: "#endpoints",
+  Errors: "#errors",
+  Events: "#events-and-webhooks",
+  Receiving: "#receiver",
+  Decisions: "#decisions",
+};
 
-const docsPage = ({ rows, problems, retryWaits_ms, links }: DocsParts): Reply =>
+const docsPage = ({ rows, problems, advice, retryWaits_ms, links }: DocsParts): Reply =>
   page({
     title: "Docs",
-    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${SECTIONS.map(([name, anchor]) => html`<a href="#${anchor}">${name}</a>`)}</nav>`,
+    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${tabs(SECTIONS, undefined)}</nav>`,
     body: html`<h1 id="start">The Application Hosting Service</h1>
 <p class="lead">Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.</p>
 ${startSection(links.baseUrl)}
 ${authenticationSection(links)}
 ${endpointsSection(rows, links.baseUrl)}
-${errorsSection(problems, links)}
+${errorsSection(problems, advice, links)}
 ${eventsSection()}
 ${receiverSection(retryWaits_ms)}
 ${registerSection()}`,
@@ -84,5 +83,5 @@ const authenticationSection = ({
 <li>Exchange the code within a minute: POST <code>${authUrl}/oauth/token</code> with <code>grant_type=authorization_code</code>, <code>code</code>, <code>redirect_uri</code> and the client’s credentials.</li>
 <li>Refresh with <code>grant_type=refresh_token</code>. The refresh token changes at each use; the old one must not be used again.</li>
 </ol>
-<dl class="card entries">${Object.entries(IN_WORDS).map(([scope, words]) => html`<div><dt><code>${scope}</code></dt><dd>${words}</dd></div>`)}</dl>
+<dl class="card entries">${Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => html`<div><dt><code>${scope}</code></dt><dd>${words}</dd></div>`)}</dl>
 <p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="/.well-known/oauth-protected-resource/v1">protected resource</a>.</p>`;

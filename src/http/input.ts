@@ -1,8 +1,8 @@
-// Reads a request body and makes JSON of it: counted while it streams, strict UTF-8, no byte order mark, nesting bounded
-// (contract, parts 2 and 8; RFC 8259 8.1).
-import type { IncomingMessage } from "node:http";
+// What a request brings beside its path: the query and a JSON body, each read by the operation's schema, with all faults
+// in one answer (contract, parts 2, 4 and 8; RFC 8259 8.1).
 import { decide } from "../decisions.ts";
-import { Refusal, refuse } from "../domain/refusal.ts";
+import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
+import { type Fault, type ObjectSchema, parse, pointer, type Schema, UNKNOWN_MEMBER } from "../kit/schema.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
 
 const MIB = 1_048_576;
@@ -10,43 +10,54 @@ const { any_mib, data_mib } = decide("8.body-size");
 export const BODY_BYTES = any_mib * MIB;
 export const DATA_BODY_BYTES = data_mib * MIB;
 /** No resource here is deeper than four; the bound keeps hostile input from costing a stack. */
-export const NESTING_MAX = decide("8.bounds").nesting;
+const NESTING_MAX = decide("8.bounds").nesting;
 
-/** Collects the body. More than `limit_bytes` is refused as soon as it is known, by its announced length or on arrival. */
-export function readBody(request: IncomingMessage, limit_bytes: number, begin: () => void): Promise<Buffer | Refusal> {
-  const tooLarge = () => refuse({ code: "payload_too_large", limit_bytes });
-  if (Number(request.headers["content-length"] ?? 0) > limit_bytes) return Promise.resolve(tooLarge());
-  begin();
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let settled = false;
-    const collect = (chunk: Buffer) => {
-      if (settled) return;
-      size += chunk.length;
-      if (size > limit_bytes) settle(tooLarge());
-      else chunks.push(chunk);
-    };
-    const finish = () => settle(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    const abort = () => {
-      if (!settled) settle(refuse({ code: "invalid_request", detail: "The connection ended before the body did." }));
-    };
-    // The listeners stay, and say no more: taking them off again is work that nobody sees the result of.
-    const settle = (result: Buffer | Refusal) => {
-      settled = true;
-      if (result instanceof Refusal) request.pause();
-      resolve(result);
-    };
-    // What goes wrong ends in "close", too; Node tells of an error only those who ask for it.
-    request.on("data", collect).on("end", finish).on("close", abort);
-  });
+const NO_QUERY = {};
+
+/** What is wrong is added to `faults`: unknown, repeated and wrong parameters. */
+export function readQuery(schema: ObjectSchema<unknown>, raw: string, faults: FieldError[]): unknown {
+  const given: Record<string, string> = raw === "" ? NO_QUERY : Object.create(null);
+  for (const [name, value] of raw === "" ? [] : new URLSearchParams(raw)) {
+    if (Object.hasOwn(given, name)) faults.push({ parameter: name, detail: "is given more than once" });
+    given[name] = value;
+  }
+  const read = parse(schema, given);
+  if ("value" in read) return read.value;
+  faults.push(...read.faults.map(parameterError));
+  return undefined;
 }
 
-/** The fault lies in the body as a whole. */
-const notJson = (detail: string): Refusal =>
-  refuse({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
+const parameterError = ({ path, detail }: Fault): FieldError => ({
+  parameter: String(path[0]),
+  detail: detail === UNKNOWN_MEMBER ? "is not a parameter of this operation" : detail,
+});
 
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** Wrong headers and parameters as one refusal. */
+export function badInput(errors: readonly FieldError[]): Refusal {
+  const code = errors.some((error) => error.header !== undefined) ? "invalid_header" : "invalid_parameter";
+  const said = errors.map(({ header, parameter, detail }) => `${header ?? parameter} ${detail}`);
+  return refuse({ code, detail: `${said.join("; ")}.`, errors });
+}
+
+export interface Body {
+  readonly bytes: Buffer;
+  readonly value: unknown;
+}
+
+/** The body as JSON; its fields are for `readFields` to judge. */
+export async function readJson(call: Call, limit_bytes: number): Promise<Body | Refusal> {
+  const bytes = await call.body(limit_bytes);
+  if (bytes instanceof Refusal) return bytes;
+  return unfitMediaType(call) ?? parseJson(bytes);
+}
+
+/** The value that the schema accepts, or all that is wrong with it. */
+export function readFields(schema: Schema<unknown> | undefined, value: unknown): { value: unknown } | Refusal {
+  const read = schema === undefined ? { value: undefined } : parse(schema, value);
+  if ("value" in read) return read;
+  const errors = read.faults.map(({ path, detail }) => ({ pointer: pointer(path), detail }));
+  return refuse({ code: "validation_failed", errors });
+}
 
 /** Media type application/json, with no charset but UTF-8 and no content coding. */
 export function unfitMediaType(call: Call): Refusal | undefined {
@@ -60,6 +71,12 @@ export function unfitMediaType(call: Call): Refusal | undefined {
   return charset === undefined || /^charset="?utf-8"?$/.test(charset) ? undefined : unsupported("JSON is UTF-8 only.");
 }
 
+/** The fault lies in the body as a whole. */
+const notJson = (detail: string): Refusal =>
+  refuse({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 /** The body as text: UTF-8 without fault or byte order mark. */
 export function utf8(bytes: Buffer): string | Refusal {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
@@ -71,14 +88,14 @@ export function utf8(bytes: Buffer): string | Refusal {
   }
 }
 
-export function parseJson(bytes: Buffer): { readonly value: unknown } | Refusal {
+export function parseJson(bytes: Buffer): Body | Refusal {
   const text = utf8(bytes);
   if (text instanceof Refusal) return text;
   if (text.trim() === "") return notJson("The body is empty; a JSON object is expected.");
   if (nestedDeeper(bytes, NESTING_MAX)) return notJson(`The body is nested deeper than ${NESTING_MAX} levels.`);
   try {
     const value: unknown = JSON.parse(text);
-    return { value };
+    return { bytes, value };
   } catch (error) {
     const cause = error instanceof SyntaxError ? error.message : "unknown fault";
     return notJson(`The body is not valid JSON: ${cause}`);

@@ -1,0 +1,56 @@
+// The way into the REST API (spec part 5; contract, part 5): the credential, the account's standing, the rate, and for every
+// answer what is left of it.
+import { decide } from "../decisions.ts";
+import { type Access, type Caller, standing } from "../domain/access.ts";
+import { RATE_WINDOW_S, type Rate, type RateLimiter } from "../domain/limits.ts";
+import { Refusal, refuse } from "../domain/refusal.ts";
+import { type Call, type Reply, VERSION_PREFIX } from "./call.ts";
+import { type OperateParts, operate } from "./operate.ts";
+import { problem } from "./problem.ts";
+import type { Operation } from "./route.ts";
+import { routes } from "./routes.ts";
+import { template } from "./template.ts";
+import type { Way } from "./way.ts";
+
+export interface ApiParts extends OperateParts {
+  readonly access: Access;
+  readonly limiter: RateLimiter;
+  /** Who calls, as soon as it is known: for the journal. */
+  readonly onCaller: (call: Call, caller: Caller) => void;
+}
+
+interface Guest {
+  readonly caller: Caller;
+  /** Undefined where there is no limit. */
+  readonly rate: Rate | undefined;
+  readonly unfit: Refusal | undefined;
+}
+
+export const apiWay = (parts: ApiParts): Way<Operation, Guest> => ({
+  under: VERSION_PREFIX,
+  rows: routes,
+  async enter(call) {
+    const { access, limiter, onCaller } = parts;
+    const caller = await access.authenticate(call.values("authorization"));
+    if (caller instanceof Refusal) return caller;
+    onCaller(call, caller);
+    const unfit = standing(caller.account, call.method);
+    const rate = limiter.count(caller.account.id, unfit ? 0 : 1);
+    return { caller, rate, unfit: unfit ?? exceeded(rate) };
+  },
+  admit: ({ unfit }) => unfit,
+  perform: (row, { call, who, params }) => operate(parts, row, { call, who: who.caller, params }),
+  refused: (refusal, call) => problem(refusal, call.id, parts.services.links),
+  leave: ({ headers }, { rate }) => rate && addRate(headers, parts.limiter, rate),
+});
+
+function exceeded(rate: Rate | undefined): Refusal | undefined {
+  return rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
+}
+
+const RATE_HEADERS = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, template(text)] as const);
+
+function addRate(into: Reply["headers"], { limit }: RateLimiter, { remaining, reset_s: reset }: Rate): void {
+  const values = { limit: String(limit), window: RATE_WINDOW_S, remaining, reset };
+  for (const [name, text] of RATE_HEADERS) into[name] = text(values);
+}

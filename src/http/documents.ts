@@ -1,0 +1,31 @@
+// Documents at one address each, for anybody: health, the way home, the description of the API (contract, part 1). Their way
+// is also that of all addresses which nobody knows.
+import { type Call, empty, jsonReply, type Reply } from "./call.ts";
+import { ADDRESSES } from "./links.ts";
+import { type ProblemLinks, problem } from "./problem.ts";
+import type { Row, Way } from "./way.ts";
+
+interface Document extends Row {
+  read(): Reply;
+}
+
+/** `nowhere` is what a person is shown where nothing is; programs are told in their own way. */
+export const documentWay = (
+  links: ProblemLinks,
+  rows: readonly Document[],
+  nowhere: (call: Call) => Reply | undefined = () => undefined,
+): Way<Document, null> => ({
+  under: "",
+  rows,
+  enter: async () => null,
+  perform: async (row) => row.read(),
+  refused: (refusal, call) =>
+    (refusal.reason.code === "not_found" ? nowhere(call) : undefined) ?? problem(refusal, call.id, links),
+});
+
+export const document = (path: string, read: () => Reply): Document => ({ method: "GET", path, read });
+
+export const PLAIN_DOCUMENTS = [
+  document(ADDRESSES.health, () => jsonReply(200, { status: "ok" }, { "cache-control": "no-store" })),
+  document(ADDRESSES.home, () => empty(302, { location: ADDRESSES.dashboard })),
+];

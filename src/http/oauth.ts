@@ -1,0 +1,162 @@
+// The authorization server's endpoints for programs (spec part 5; contract part 5): token, revoke, introspect, the keys and
+// the two metadata documents. What users see of it, authorize and consent, are pages and live in web/. Errors are those of
+// RFC 6749 5.2, never problem details, and nothing here may be cached that carries a token.
+import { decide } from "../decisions.ts";
+import { SCOPES } from "../domain/model.ts";
+import type { Context } from "../domain/oauth/access-tokens.ts";
+import * as status from "../domain/oauth/access-tokens.ts";
+import { RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
+import { authenticated, CHALLENGE_METHOD, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
+import * as tokens from "../domain/oauth/tokens.ts";
+import type { Code } from "../domain/refusal.ts";
+import { type Call, jsonReply, type Reply } from "./call.ts";
+import { ADDRESSES, type ServiceLinks } from "./links.ts";
+import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
+import { explain, headersOf } from "./problem.ts";
+import type { Row, Way } from "./way.ts";
+
+/** Beside authorize and token, which the specification shows. */
+const ENDPOINTS = {
+  revoke: "/oauth/revoke",
+  introspect: "/oauth/introspect",
+  keys: "/oauth/jwks",
+  metadata: `/.well-known/${decide("1.rfcs")}`,
+} as const;
+
+const WITH_SECRET = ["client_secret_basic", "client_secret_post"];
+
+interface Endpoint extends Row {
+  answer(call: Call): Promise<Reply>;
+}
+
+export const oauthWay = (context: Context, links: ServiceLinks): Way<Endpoint, null> => ({
+  under: "",
+  rows: [
+    posted("/oauth/token", (request) => token(context, request)),
+    posted(ENDPOINTS.revoke, (request) => revoke(context, request)),
+    posted(ENDPOINTS.introspect, (request) => introspect(context, request)),
+    got(ENDPOINTS.keys, async () => ({ keys: await context.keys.published() })),
+    got(ENDPOINTS.metadata, async () => authorizationServerMetadata(links)),
+    got(ADDRESSES.resource_metadata, async () => protectedResourceMetadata(links)),
+  ],
+  enter: async () => null,
+  perform: (row, { call }) => row.answer(call),
+  refused(refusal) {
+    const { status, detail } = explain(refusal);
+    const { reason } = refusal;
+    return said(status, OTHERS[reason.code] ?? "invalid_request", detail, headersOf(reason, links.resourceMetadata));
+  },
+});
+
+/** RFC 6749 4.1.2.1 has names for what no request is to blame for. */
+const OTHERS: { readonly [C in Code]?: string } = {
+  storage_unavailable: "temporarily_unavailable",
+  internal_error: "server_error",
+};
+
+const NO_STORE = { "cache-control": "no-store", pragma: "no-cache" };
+
+const said = (status: number, error: string, error_description: string, headers: Reply["headers"]): Reply =>
+  jsonReply(status, { error, error_description }, { ...NO_STORE, ...headers });
+
+/** RFC 9110 15.5.2 wants a challenge with every 401; Basic is the scheme that clients can answer it with. */
+const failure = ({ error, description }: OAuthError): Reply =>
+  error === "invalid_client"
+    ? said(401, error, description, { "www-authenticate": 'Basic realm="app-hosting"' })
+    : said(400, error, description, {});
+
+/** Documents for programs: they change with a reset or another public URL, so they are asked for again. */
+const got = (path: string, document: () => Promise<unknown>): Endpoint => ({
+  method: "GET",
+  path,
+  answer: async () => jsonReply(200, await document(), { "cache-control": "no-cache" }),
+});
+
+const posted = (path: string, run: (request: OAuthRequest) => Promise<object | OAuthError>): Endpoint => ({
+  method: "POST",
+  path,
+  async answer(call) {
+    const request = await readOAuthRequest(call);
+    const result = request instanceof OAuthError ? request : await run(request);
+    return result instanceof OAuthError ? failure(result) : jsonReply(200, result, NO_STORE);
+  },
+});
+
+/**
+ * The documents by which a client library finds everything from {auth_url} alone: RFC 8414 for the authorization server,
+ * RFC 9728 for the REST API. They promise only what the server does.
+ */
+const authorizationServerMetadata = ({ authUrl, baseUrl }: ServiceLinks) => ({
+  issuer: authUrl,
+  authorization_endpoint: `${authUrl}/oauth/authorize`,
+  token_endpoint: `${authUrl}/oauth/token`,
+  revocation_endpoint: `${authUrl}${ENDPOINTS.revoke}`,
+  introspection_endpoint: `${authUrl}${ENDPOINTS.introspect}`,
+  jwks_uri: `${authUrl}${ENDPOINTS.keys}`,
+  scopes_supported: SCOPES,
+  response_types_supported: [RESPONSE_TYPE],
+  response_modes_supported: ["query"],
+  grant_types_supported: ["authorization_code", "refresh_token"],
+  token_endpoint_auth_methods_supported: [...WITH_SECRET, "none"],
+  revocation_endpoint_auth_methods_supported: [...WITH_SECRET, "none"],
+  introspection_endpoint_auth_methods_supported: WITH_SECRET,
+  code_challenge_methods_supported: [CHALLENGE_METHOD],
+  authorization_response_iss_parameter_supported: true,
+  service_documentation: `${authUrl}${ADDRESSES.docs}`,
+  protected_resources: [baseUrl],
+});
+
+const protectedResourceMetadata = ({ authUrl, baseUrl }: ServiceLinks) => ({
+  resource: baseUrl,
+  authorization_servers: [authUrl],
+  scopes_supported: SCOPES,
+  bearer_methods_supported: ["header"],
+  resource_name: "Application Hosting Service",
+  resource_documentation: `${authUrl}${ADDRESSES.docs}`,
+});
+
+/** Credentials are judged before the code or token is looked at, so that a stranger learns nothing and uses up nothing. */
+async function token(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
+  const { fields, credentials } = request;
+  switch (fields.get("grant_type")) {
+    case "authorization_code": {
+      const client = await authenticated(context.store, credentials);
+      const code = fields.get("code");
+      if (client instanceof OAuthError) return client;
+      if (code === undefined) return invalidRequest("The code is missing.");
+      return tokens.exchange(context, client, code, fields);
+    }
+    case "refresh_token": {
+      const client = await identified(context.store, credentials);
+      const refreshToken = fields.get("refresh_token");
+      if (client instanceof OAuthError) return client;
+      if (refreshToken === undefined) return invalidRequest("The refresh_token is missing.");
+      return tokens.refresh(context, client, refreshToken, fields.get("scope"));
+    }
+    case undefined:
+      return invalidRequest("The grant_type is missing.");
+    default:
+      return new OAuthError("unsupported_grant_type", "The grant_type must be authorization_code or refresh_token.");
+  }
+}
+
+/** A request without any credentials may still name a token that belongs to no client. */
+async function revoke(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
+  const { fields, credentials } = request;
+  const anonymous = credentials.id === undefined && credentials.secret === undefined;
+  const client = anonymous ? null : await authenticated(context.store, credentials);
+  const held = fields.get("token");
+  if (client instanceof OAuthError) return client;
+  if (held === undefined) return invalidRequest("The token is missing.");
+  return (await status.revoke(context, client, held)) ?? {};
+}
+
+/** RFC 7662 2.1 wants the caller authorised, which only a client with a secret can be. */
+async function introspect(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
+  const client = await authenticated(context.store, request.credentials);
+  const asked = request.fields.get("token");
+  if (client instanceof OAuthError) return client;
+  if (client.public) return new OAuthError("invalid_client", "A public client cannot ask about tokens.");
+  if (asked === undefined) return invalidRequest("The token is missing.");
+  return status.introspect(context, client, asked);
+}
