@@ -30,12 +30,12 @@ test("demo: it walks through all nine parts, each step as it must be, in under 1
 
 test("demo: an answer that is not as it must be ends the walk", async () => {
   await using service = await startService();
-  const guide = new Guide(service.baseUrl, service.authUrl, service.apiKey ?? "");
-  const step = { shows: "8 the default", request: "GET /apps", status: 200 };
-  await guide.step({ ...step, answer: { limit: 20 } });
-  await assert.rejects(guide.step({ ...step, answer: { limit: 21 } }), /8 the default: limit/);
-  await assert.rejects(guide.step({ ...step, status: 201 }), /8 the default: GET \/apps answered/);
+  const guide = new Guide(service.baseUrl, service.apiKey);
+  await guide.step("8 the default", "GET /apps", 200, { limit: 20 });
+  await assert.rejects(guide.step("8 the default", "GET /apps", 200, { limit: 21 }), /8 the default: limit/);
+  await assert.rejects(guide.step("8 the default", "GET /apps", 201), /8 the default: GET \/apps answered/);
   assert.throws(() => guide.seen("6 signed", "nothing", false), /6 signed/);
+  guide.close();
 });
 
 const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", "a-key-for-tests"];

@@ -1,37 +1,21 @@
 // The whole service with --data (every create on the disk before it is answered) against the same in memory.
-import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { compare } from "./compare.ts";
-import { draft, post } from "./load.ts";
-import { startService } from "./machine.ts";
-import { cpuLine, type Line } from "./table.ts";
+import { compare, type Line, ratio, scaled } from "./figures.ts";
+import { draft, load, loadOn, post } from "./load.ts";
+import { startService, withFolder, withServers } from "./machine.ts";
 
-const load = {
-  requests: 6_000,
-  connections: 64,
-  request: (n: number) => post("/v1/apps", draft(n)),
-  status: 201,
-};
+export const flagsIn = (folder: string, name: string): readonly string[] => ["--data", join(folder, `${name}.json`)];
 
-/** The folder lies beside the sources and not in the temporary one, which is often no disk at all. */
-export async function file(): Promise<Line[]> {
-  const folder = mkdtempSync(join(process.cwd(), "bench-data-"));
-  const servers = [
-    await startService([], "the memory store"),
-    await startService(["--data", join(folder, "data.json")], "--data"),
-  ];
-  try {
-    const sides = servers.map((server) => ({ name: server.name, server, load }));
-    const [memory, data] = await compare(sides);
-    if (memory === undefined || data === undefined) throw new Error("nothing was measured");
-    const what = "Create with --data, 64 connections";
-    const perSecond = `${data.figures.per_second.toFixed(0)}/s against ${memory.figures.per_second.toFixed(0)}/s`;
-    return [
-      cpuLine(what, data, memory, "<= 1.45"),
-      { what, against: memory.name, figure: "throughput", spread: data.throughput, goal: ">= 0.60", beside: perSecond },
-    ];
-  } finally {
-    await Promise.all(servers.map((server) => server.stop()));
-    rmSync(folder, { recursive: true });
-  }
-}
+export const creates = () => load((n) => post("/v1/apps", draft(n)), 201, { requests: scaled(6_000), connections: 64 });
+
+export const file = (): Promise<Line[]> =>
+  withFolder((folder) =>
+    withServers(
+      [startService("--data", flagsIn(folder, "data")), startService("the memory store")],
+      async (servers) => {
+        const [data, memory] = await compare(servers.map((server) => loadOn(server, creates)));
+        const what = "Create with --data, 64 connections";
+        return [ratio(what, data, memory, "µs of CPU", "<= 1.45"), ratio(what, data, memory, "a second", ">= 0.60")];
+      },
+    ),
+  );

@@ -2,138 +2,92 @@
 // a fixed number of requests a second, each timed from the moment it is due. The service starts on a FILE of many records
 // and a journal that is nearly as large, so that a few large creates bring the folding about.
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { Agent, request } from "node:http";
+import { cpSync, existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { spread } from "./compare.ts";
-import { draft } from "./load.ts";
-import { KEY, pause, pinLoad, startService } from "./machine.ts";
-import type { Line } from "./table.ts";
+import { startService as embed } from "../../src/index.ts";
+import { type Line, percentile, ROUNDS, scaled, whole } from "./figures.ts";
+import { create, draft, get, type Load, load, post, run } from "./load.ts";
+import { KEY, startService, withFolder, withServers } from "./machine.ts";
 
-const RECORDS = Number(process.env.BENCH_RECORDS ?? 300_000);
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
-const PER_SECOND = 500;
-const WARM_MS = 3_000;
-const QUIET_MS = 3_000;
-const SIDE = fileURLToPath(new URL("store-side.ts", import.meta.url));
+const RECORDS = scaled(300_000);
+/** Creates and reads a second, each. */
+const PER_SECOND = 250;
+const WARM = 3 * PER_SECOND;
+const QUIET = 3 * PER_SECOND;
+/** What is left to write until the journal is folded, which it is at the size of FILE and never below the first of these. */
+const FOLDED_BYTES_MIN = 8 * 1024 * 1024;
+const NEARLY_BYTES = 5_000_000;
 
-type What = "create" | "GET";
-type Times = Readonly<Record<What, number[]>>;
-type Round = Readonly<Record<"folding" | "quiet", Times>>;
-
-export async function folding(): Promise<Line[]> {
-  pinLoad();
-  // Beside the sources and not in the temporary folder, which is often no disk at all.
-  const folder = mkdtempSync(join(process.cwd(), "bench-data-"));
-  try {
-    const made = join(folder, "made");
-    execFileSync(process.execPath, ["--import", "tsx", SIDE, "nearly", `${RECORDS}`, made, KEY]);
-    const rounds: Round[] = [];
-    for (let n = 0; n < ROUNDS; n += 1) rounds.push(await round(made, join(folder, `${n}`)));
-    return [lineOf("create", rounds), lineOf("GET", rounds)];
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+const KINDS = ["create", "GET"] as const;
+type Times = readonly (readonly number[])[];
+interface Round {
+  readonly folding: Times;
+  readonly quiet: Times;
 }
 
-function lineOf(what: What, rounds: readonly Round[]): Line {
-  const p99s = rounds.map(({ folding, quiet }) => ({ folding: p99(folding[what]), quiet: p99(quiet[what]) }));
-  const each = p99s.map(({ folding, quiet }) => `${folding.toFixed(2)} against ${quiet.toFixed(2)}`).join(", ");
-  const least = Math.min(...rounds.map(({ folding }) => folding[what].length));
+export const folding = (): Promise<Line[]> =>
+  withFolder(async (folder) => {
+    const made = join(folder, "data.json");
+    await fill(made);
+    const rounds: Round[] = [];
+    for (let n = 0; n < ROUNDS; n += 1) rounds.push(await round(made, join(folder, `${n}.json`)));
+    return KINDS.map((kind, at) => lineOf(kind, at, rounds));
+  });
+
+function lineOf(kind: string, at: number, rounds: readonly Round[]): Line {
+  const p99 = (times: Times) => percentile(times[at] ?? [], 0.99);
+  const each = rounds.map(({ folding, quiet }) => `${p99(folding).toFixed(2)} against ${p99(quiet).toFixed(2)}`);
+  const least = Math.min(...rounds.map(({ folding }) => folding[at]?.length ?? 0));
   return {
-    what: `API while FILE is written anew, ${RECORDS.toLocaleString("en")} apps: ${what}`,
+    what: `API while FILE is written anew, ${whole(RECORDS)} apps: ${kind}`,
     against: "the same while it is not",
-    figure: "p99",
-    spread: spread(p99s.map(({ folding, quiet }) => folding / quiet)),
+    figure: "ratio, ms at the 99th",
+    values: rounds.map(({ folding, quiet }) => p99(folding) / p99(quiet)),
     goal: "<= 2",
-    beside: `${each} ms; ${least} requests a folding or more`,
+    beside: `${each.join(", ")} ms; ${least} requests a folding or more`,
   };
 }
 
-const p99 = (times: readonly number[]): number =>
-  [...times].sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN;
+const large = () => post("/v1/apps", { ...draft(0), description: "x".repeat(5_000) });
 
-const noTimes = (): Times => ({ create: [], GET: [] });
+/** Leaves FILE and its journal as a crash does just before the folding. */
+async function fill(file: string): Promise<void> {
+  const service = await embed({ data: file, apiKey: KEY });
+  const { collections, ...rest } = await service.snapshot();
+  const { id: account_id } = service.account;
+  const at = service.clock.now();
+  const apps = Array.from({ length: RECORDS }, (_, n) => ({
+    ...{ id: `app_${String(n).padStart(23, "0")}`, ...draft(n), created_at: at, updated_at: at, account_id },
+  }));
+  await service.restore({ ...rest, collections: { ...collections, apps } });
+  await service.close();
+  const enough = Math.max(statSync(file).size, FOLDED_BYTES_MIN) - NEARLY_BYTES;
+  const isOver = () => statSync(`${file}.journal`).size >= enough;
+  await withServers([startService("filled", ["--data", file])], ([server]) =>
+    run(server?.port ?? 0, load(large, 201, { requests: Number.POSITIVE_INFINITY, isOver })),
+  );
+}
 
-async function round(from: string, folder: string): Promise<Round> {
-  cpSync(from, folder, { recursive: true });
+async function round(made: string, file: string): Promise<Round> {
+  for (const end of ["", ".journal"]) cpSync(`${made}${end}`, `${file}${end}`);
   // Else the disk is still busy with the copy while the service is measured.
   execFileSync("sync");
-  const file = join(folder, "data.json");
   const isFolding = () => existsSync(`${file}.new`) || existsSync(`${file}.journal.new`);
-  const server = await startService(["--data", file]);
-  const api = new Api(server.port);
-  try {
-    await api.create("");
-    await api.visit(noTimes(), after(WARM_MS));
-    const quiet = noTimes();
-    await api.visit(quiet, after(QUIET_MS));
-    while (!isFolding()) await api.create("x".repeat(5_000));
-    const folding = noTimes();
-    await api.visit(folding, () => !isFolding());
-    await api.visit(quiet, after(QUIET_MS));
-    return { folding, quiet };
-  } finally {
-    api.close();
-    await server.stop();
-    rmSync(folder, { recursive: true });
-  }
-}
-
-function after(ms: number): () => boolean {
-  const end = performance.now() + ms;
-  return () => performance.now() >= end;
-}
-
-class Api {
-  readonly #port: number;
-  readonly #agent = new Agent({ keepAlive: true });
-  #created = "";
-
-  constructor(port: number) {
-    this.#port = port;
-  }
-
-  /** Creates and reads in turn, one at each moment that one is due, whether or not those before are answered. */
-  async visit(times: Times, isOver: () => boolean): Promise<void> {
-    const start = performance.now();
-    const answers: Promise<void>[] = [];
-    for (let n = 0; !isOver(); n += 1) {
-      const due = start + (n * 1000) / PER_SECOND;
-      while (performance.now() < due) await pause(1);
-      const what = n % 2 === 0 ? "create" : "GET";
-      const answer = what === "create" ? this.create(draft(n).description) : this.#get();
-      answers.push(answer.then(() => void times[what].push(performance.now() - due)));
-    }
-    await Promise.all(answers);
-  }
-
-  async create(description: string): Promise<void> {
-    const { id }: { id: string } = JSON.parse(await this.#ask("POST", "/v1/apps", { ...draft(0), description }));
-    this.#created = id;
-  }
-
-  async #get(): Promise<void> {
-    await this.#ask("GET", `/v1/apps/${this.#created}`);
-  }
-
-  #ask(method: string, path: string, body?: object): Promise<string> {
-    const headers = { Authorization: `Bearer ${KEY}`, ...(body && { "Content-Type": "application/json" }) };
-    return new Promise((resolve, reject) => {
-      const asked = request({ port: this.#port, method, path, headers, agent: this.#agent }, (answer) => {
-        let text = "";
-        answer.setEncoding("utf8").on("data", (part: string) => {
-          text += part;
-        });
-        const isRight = answer.statusCode === (body ? 201 : 200);
-        answer.on("end", () => (isRight ? resolve(text) : reject(new Error(text))));
-      });
-      asked.on("error", reject).end(body && JSON.stringify(body));
-    });
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
+  const measured = await withServers([startService("folding", ["--data", file])], async ([server]) => {
+    const port = server?.port ?? 0;
+    const [id] = await create(port, 1);
+    const visit = async (requests: number, isOver = () => false): Promise<Times> => {
+      const over: Partial<Load> = { requests, isOver, perSecond: PER_SECOND, connections: 64 };
+      const both = [load((n) => post("/v1/apps", draft(n)), 201, over), load(() => get(`/v1/apps/${id}`), 200, over)];
+      return (await Promise.all(both.map((one) => run(port, one)))).map(({ latencies }) => latencies);
+    };
+    await visit(WARM);
+    const before = await visit(QUIET);
+    await run(port, load(large, 201, { requests: Number.POSITIVE_INFINITY, connections: 1, isOver: isFolding }));
+    const folding = await visit(Number.POSITIVE_INFINITY, () => !isFolding());
+    const after = await visit(QUIET);
+    return { folding, quiet: before.map((times, at) => [...times, ...(after[at] ?? [])]) };
+  });
+  for (const end of ["", ".journal"]) rmSync(`${file}${end}`);
+  return measured;
 }

@@ -1,96 +1,66 @@
-// The REST API with everything on, against servers that do the least (issue figures: CPU per request).
-import { fileURLToPath } from "node:url";
-import { compare, type Result, type Side } from "./compare.ts";
-import { createApps, draft, get, type Load, post } from "./load.ts";
-import { ours, Server, startService } from "./machine.ts";
-import { bare, installedPeers } from "./peers.ts";
-import { cpuLine, type Line } from "./table.ts";
+// The REST API with everything on, against servers that do the least, as CPU time per request.
+import { Client } from "../../test/support/client.ts";
+import { person, register, tokensFor } from "../../test/support/oauth.ts";
+import { compare, type Line, ratio, scaled } from "./figures.ts";
+import { create, draft, get, type Load, load, loadOn, patch, post, race } from "./load.ts";
+import { KEY, Server, startService, withServers } from "./machine.ts";
+import { bare, frameworks } from "./peers.ts";
 
-const CONNECTIONS = 16;
-const REQUESTS = 6_000;
 const APPS = 100;
-/** Runs before the first that counts: what is compared is the steady state, when V8 has compiled what is used. */
-const WARM_UP = 5;
+/** Rounds before the first that counts: what is compared is the steady state, when V8 has compiled what is used. */
+const WARM = 5;
 
-interface Case {
-  readonly what: string;
-  readonly goal: string;
-  readonly load: (ids: readonly string[]) => Omit<Load, "port">;
+interface Contestant {
+  readonly server: Server;
+  readonly ids: readonly string[];
+  /** The first app's ETag; those that send none know `*`. */
+  readonly tag: string;
 }
 
-const cases: readonly Case[] = [
-  {
-    what: "GET one app",
-    goal: "<= 1.20",
-    load: (ids) => load((n) => get(`/v1/apps/${ids[n % ids.length]}`)),
-  },
-  { what: "List of 20 apps", goal: "<= 0.80", load: () => load(() => get("/v1/apps")) },
-  {
-    what: "Create an app, here with its event",
-    goal: "<= 1.35",
-    load: () => load((n) => post("/v1/apps", draft(n)), 201),
-  },
+type Case = readonly [what: string, goal: string, status: number, request: (n: number, of: Contestant) => string];
+
+/** The one with the tag goes before those that change apps. */
+const CASES: readonly Case[] = [
+  ["GET not modified: 304", "<= 1.50", 304, (_, { ids, tag }) => get(app(ids, 0), KEY, `If-None-Match: ${tag}\r\n`)],
+  ["GET one app", "<= 1.20", 200, (n, { ids }) => get(app(ids, n))],
+  ["List of 20 apps", "<= 1.00", 200, () => get("/v1/apps")],
+  ["Create an app, here with its event", "<= 1.80", 201, (n) => post("/v1/apps", draft(n))],
+  ["Patch an app, here with its event", "<= 2.00", 200, (n, { ids }) => patch(app(ids, n), { title: `Sales ${n}` })],
+  ["Create refused: 422", "<= 1.60", 422, (n) => post("/v1/apps", { ...draft(n), title: "" })],
 ];
 
-const load = (request: (n: number) => string, status = 200): Omit<Load, "port"> => ({
-  requests: REQUESTS,
-  connections: CONNECTIONS,
-  request,
-  status,
-});
+const app = (ids: readonly string[], n: number): string => `/v1/apps/${ids[n % ids.length]}`;
+const of = (request: Load["request"], status = 200): Load => load(request, status, { requests: scaled(6_000) });
 
 export async function http(): Promise<Line[]> {
-  const peers = process.env.BENCH_PEERS === "0" ? [] : installedPeers();
-  const servers = [await startService(), await Server.start(bare)];
-  for (const peer of peers) servers.push(await Server.start(peer));
-  try {
-    const ids = new Map<Server, string[]>();
-    for (const server of servers) ids.set(server, await createApps(server.port, APPS));
-    const lines: Line[] = [];
-    for (const { what, goal, load } of cases) {
-      const sides = servers.map((server): Side => ({ name: server.name, server, load: load(ids.get(server) ?? []) }));
-      lines.push(...against(what, goal, await compare(sides, WARM_UP)));
-    }
-    return [...lines, await withToken()];
-  } finally {
-    await Promise.all(servers.map((server) => server.stop()));
+  const starting = [startService(), ...[bare, ...frameworks()].map((program) => Server.start(program))];
+  return withServers(starting, async (servers) => [...(await cases(servers)), await withToken(servers)]);
+}
+
+/** The first server against each of the others; without a `goal` each case has its own, against the second. */
+export async function cases(servers: readonly Server[], goal?: string): Promise<Line[]> {
+  const contestants = await Promise.all(servers.map(contestant));
+  const lines: Line[] = [];
+  for (const [what, usual, status, request] of CASES) {
+    const options = { goals: [goal ?? usual], warm: WARM };
+    lines.push(...(await race(what, contestants, (one) => of((n) => request(n, one), status), options)));
   }
+  return lines;
 }
 
-/** The same server with an access token and with a key. */
-async function withToken(): Promise<Line> {
-  const [module = "", ...loader] = ours("index").toReversed();
-  const embedded = fileURLToPath(new URL("servers/embedded.mjs", import.meta.url));
-  const server = await Server.start({ name: "an API key", args: [...loader.toReversed(), embedded, module] });
-  try {
-    const ids = await createApps(server.port, APPS);
-    const token = await server.token();
-    const [key, jwt] = await compare([
-      { name: "an API key", server, load: load((n) => get(`/v1/apps/${ids[n % APPS]}`)) },
-      { name: "a token", server, load: load((n) => get(`/v1/apps/${ids[n % APPS]}`, token)) },
-    ]);
-    if (key === undefined || jwt === undefined) throw new Error("nothing was measured");
-    return cpuLine("GET one app with an access token (ES256)", jwt, key, "<= 1.05");
-  } finally {
-    await server.stop();
-  }
+async function contestant(server: Server): Promise<Contestant> {
+  const ids = await create(server.port, APPS);
+  const answer = await fetch(server.url + app(ids, 0), { headers: { authorization: `Bearer ${KEY}` } });
+  return { server, ids, tag: answer.headers.get("etag") ?? "*" };
 }
 
-/** This server is the first side; a line for bare, Fastify and Express each, with the ratio turned round. */
-function against(what: string, goal: string, [own, ...others]: readonly Result[]): Line[] {
-  if (own === undefined) return [];
-  return others.map((other, at) => cpuLine(what, inverted(own, other), other, [goal, "<= 1.00", "<= 0.20"][at] ?? ""));
+async function withToken([server]: readonly Server[]): Promise<Line> {
+  if (server === undefined) throw new Error("no server");
+  const api = new Client({ baseUrl: `${server.url}/v1`, key: KEY });
+  const { access } = await tokensFor(api, await person(api), await register(api));
+  api.close();
+  const ids = await create(server.port, APPS);
+  const side = (key: string) => loadOn(server, () => of((n) => get(app(ids, n), key)));
+  const [token, key] = await compare([side(access), side(KEY)]);
+  return { ...ratio("GET one app with an access token", token, key, "µs of CPU", "<= 1.05"), against: "an API key" };
 }
-
-const inverted = (own: Result, other: Result): Result => ({
-  ...own,
-  cpu: inverse(other.cpu),
-  throughput: inverse(other.throughput),
-  p99: inverse(other.p99),
-});
-
-const inverse = ({ median, min, max }: Result["cpu"]): Result["cpu"] => ({
-  median: 1 / median,
-  min: 1 / max,
-  max: 1 / min,
-});

@@ -1,6 +1,6 @@
 // The yardstick: node:http that checks the bearer, parses, validates and answers the same resource.
 import { createServer } from "node:http";
-import { AUTHORIZATION, create, fault, find, PORT, page, wholeNumber } from "./apps.mjs";
+import { AUTHORIZATION, change, create, fault, find, isKnown, PORT, page, wholeNumber } from "./apps.mjs";
 
 function send(response, status, value) {
   const body = JSON.stringify(value);
@@ -16,7 +16,7 @@ function list(response, query) {
   else send(response, 200, page(limit, offset));
 }
 
-function post(request, response) {
+function write(request, response, old) {
   const chunks = [];
   request.on("data", (chunk) => chunks.push(chunk));
   request.on("end", () => {
@@ -26,15 +26,19 @@ function post(request, response) {
     } catch {
       return send(response, 400, { error: "JSON" });
     }
-    const wrong = fault(draft);
-    return wrong ? send(response, 422, { error: wrong }) : send(response, 201, create(draft));
+    const wrong = fault(draft, old);
+    if (wrong) send(response, 422, { error: wrong });
+    else if (old) send(response, 200, change(old, draft));
+    else send(response, 201, create(draft));
   });
 }
 
 createServer((request, response) => {
   if (request.headers.authorization !== AUTHORIZATION) return send(response, 401, { error: "credential" });
   const [path, query = ""] = request.url.split("?");
-  if (path === "/v1/apps") return request.method === "POST" ? post(request, response) : list(response, query);
+  if (path === "/v1/apps") return request.method === "POST" ? write(request, response) : list(response, query);
   const app = path.startsWith("/v1/apps/") ? find(path.slice("/v1/apps/".length)) : undefined;
-  return app ? send(response, 200, app) : send(response, 404, { error: "not found" });
+  if (!app) return send(response, 404, { error: "not found" });
+  if (request.method === "PATCH") return write(request, response, app);
+  return isKnown(request) ? response.writeHead(304).end() : send(response, 200, app);
 }).listen(PORT, "127.0.0.1");

@@ -1,0 +1,47 @@
+// A webhook with very many pending deliveries is switched off or deleted: how long another request waits at most while
+// they are cancelled behind the answer.
+import { type Line, percentile, plain, scaled, whole } from "./figures.ts";
+import { create, draft, load, post, run } from "./load.ts";
+import { startReceiver, startService, withServers } from "./machine.ts";
+
+const PENDING = [scaled(30_000), scaled(100_000)];
+const PER_SECOND = 500;
+/** Longer than the cancelling takes. */
+const LASTS_S = 6;
+
+const WAYS = { "switched off": "PATCH", deleted: "DELETE" };
+
+export async function cancel(): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (const pending of PENDING)
+    for (const [how, method] of Object.entries(WAYS)) lines.push(await held(pending, how, method));
+  return lines;
+}
+
+/** The receiver is silent, so that all but one delivery are never attempted. */
+const held = (pending: number, how: string, method: string): Promise<Line> =>
+  withServers([startReceiver("silent"), startService()], async ([silent, server]) => {
+    if (server === undefined) throw new Error("no server");
+    const { id } = await server.call("POST", "/v1/webhooks", { url: silent?.url, events: ["app.created"] });
+    await create(server.port, pending);
+    const others = load((n) => post("/v1/apps", draft(n)), 201, {
+      requests: LASTS_S * PER_SECOND,
+      perSecond: PER_SECOND,
+    });
+    const ended = server.call(method, `/v1/webhooks/${id}`, method === "PATCH" ? { active: false } : undefined);
+    const { latencies } = await run(server.port, others);
+    await ended;
+    const what = `A webhook with ${whole(pending)} pending is ${how}: longest wait of another request`;
+    return plain(what, "ms", percentile(latencies, 1), "<= 50", await leftOf(server, id, how));
+  });
+
+/** A deleted webhook's log is gone with it. */
+async function leftOf(
+  server: { call(method: string, path: string): Promise<{ total: number }> },
+  id: string,
+  how: string,
+) {
+  if (how === "deleted") return "";
+  const { total } = await server.call("GET", `/v1/webhooks/${id}/deliveries?status=pending`);
+  return `${total} are pending ${LASTS_S} s later`;
+}
