@@ -2,7 +2,7 @@
 // page of 20, a create. Each meets a server of ours that is given the same requests, so that both have stored as much at
 // any time; the creates come last, because the others' lists cost more the more is stored.
 import { type Line, scaled } from "./figures.ts";
-import { create, draft, get, type Load, load, post, race } from "./load.ts";
+import { type Case, contest, create, draft, get, type Load, load, post } from "./load.ts";
 import { KEY, Server, startService, withServers } from "./machine.ts";
 import { emulators as installed } from "./peers.ts";
 
@@ -18,6 +18,11 @@ interface Resource {
   /** The status of a create. */
   readonly created: number;
   readonly key: (n: number) => string;
+}
+
+interface Filled extends Resource {
+  readonly server: Server;
+  readonly ids: readonly string[];
 }
 
 const own: Resource = { path: "/v1/apps", page: "limit=20", draft, created: 201, key: () => KEY };
@@ -40,37 +45,27 @@ const RESOURCES: readonly Resource[] = [
   { ...own, path: "/apps", page: "_limit=20" },
 ];
 
-type Contestant = { readonly server: Server; readonly resource: Resource; readonly ids: readonly string[] };
-
+const some = (request: Load["request"], status?: number): Load => load(request, status, { requests: scaled(1_500) });
 const making =
   ({ path, draft, key }: Resource) =>
   (n: number): string =>
     post(path, draft(n), key(n));
-const some = (request: Load["request"], status?: number): Load => load(request, status, { requests: scaled(1_500) });
 
-const CASES: Readonly<Record<string, (of: Contestant) => Load>> = {
-  "GET one resource": ({ resource: { path, key }, ids }) => some((n) => get(`${path}/${ids[n % STORED]}`, key(n))),
-  "List of 20": ({ resource: { path, page, key } }) => some((n) => get(`${path}?${page}`, key(n))),
-  "Create one, here with its event": ({ resource }) => some(making(resource), resource.created),
+const CASES: Readonly<Record<string, Case<Filled>>> = {
+  "GET one resource": ["", ({ path, key, ids }) => some((n) => get(`${path}/${ids[n % STORED]}`, key(n)))],
+  "List of 20": ["", ({ path, page, key }) => some((n) => get(`${path}?${page}`, key(n)))],
+  "Create one, here with its event": ["", (resource) => some(making(resource), resource.created)],
 };
 
 export async function emulators(): Promise<Line[]> {
   const lines: Line[] = [];
-  for (const [at, program] of installed().entries()) {
-    const resources = [own, RESOURCES[at] ?? own];
+  for (const [nth, program] of installed().entries()) {
+    const filled = async (server: Server, at: number): Promise<Filled> => {
+      const resource = (at === 1 && RESOURCES[nth]) || own;
+      return { server, ...resource, ids: await create(server.port, STORED, making(resource), resource.created) };
+    };
     const theirs = Server.start({ ...program, env: { BENCH_KEYS: KEYS.join(" ") } });
-    await withServers([startService(), theirs], async (servers) => {
-      const contestants: Contestant[] = [];
-      for (const [side, server] of servers.entries()) {
-        const resource = resources[side] ?? own;
-        contestants.push({
-          server,
-          resource,
-          ids: await create(server.port, STORED, making(resource), resource.created),
-        });
-      }
-      for (const [what, work] of Object.entries(CASES)) lines.push(...(await race(what, contestants, work)));
-    });
+    lines.push(...(await withServers([startService(), theirs], (servers) => contest(servers, filled, CASES))));
   }
   return lines;
 }

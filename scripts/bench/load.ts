@@ -155,16 +155,23 @@ export const loadOn = (server: Server, make: () => Load | Promise<Load>): Side =
   },
 });
 
-/** The CPU time of a request on the first server against that on each of the others. */
-export async function race<S extends { readonly server: Server }>(
-  what: string,
-  sides: readonly S[],
-  make: (side: S) => Load | Promise<Load>,
-  { goals = [], warm }: { readonly goals?: readonly string[]; readonly warm?: number } = {},
+/** The goal, and the load that is made before each measurement. */
+export type Case<S> = readonly [goal: string, make: (side: S) => Load | Promise<Load>];
+
+/** The CPU time of a request on the first side against that on each of the others; the goal is about the second. */
+export async function contest<S extends { readonly server: Server }>(
+  servers: readonly Server[],
+  fill: (server: Server, at: number) => Promise<S>,
+  cases: Readonly<Record<string, Case<S>>>,
+  warm?: number,
 ): Promise<Line[]> {
-  const [own, ...others] = await compare(
-    sides.map((each) => loadOn(each.server, () => make(each))),
-    warm,
-  );
-  return others.map((other, at) => ratio(what, own, other, "µs of CPU", goals[at]));
+  const sides: S[] = [];
+  for (const [at, server] of servers.entries()) sides.push(await fill(server, at));
+  const lines: Line[] = [];
+  for (const [what, [goal, make]] of Object.entries(cases)) {
+    const loads = sides.map((side) => loadOn(side.server, () => make(side)));
+    const [own, ...others] = await compare(loads, warm);
+    lines.push(...others.map((other, at) => ratio(what, own, other, "µs of CPU", at === 0 ? goal : "")));
+  }
+  return lines;
 }

@@ -4,7 +4,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { connect } from "node:net";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -67,7 +66,11 @@ export class Server {
   static async start({ name, args, env, core }: Program, given?: number): Promise<Server> {
     const port = given ?? (await closedPort());
     const common = { BENCH_PORT: String(port), BENCH_KEY: KEY };
-    const child = spawnNode(["--require", here("servers/meter.cjs"), ...args], { ...env, ...common }, core);
+    const child = spawnNode(
+      ["--expose-gc", "--require", here("servers/meter.cjs"), ...args],
+      { ...env, ...common },
+      core,
+    );
     const until = performance.now() + START_MS;
     while (!(await answers(port))) {
       if (child.exitCode !== null || performance.now() > until) throw new Error(`${name} does not start`);
@@ -106,12 +109,15 @@ export class Server {
 }
 
 /** Starts them, and stops them whatever `use` does. */
-export async function withServers<T>(starting: Promise<Server>[], use: (servers: Server[]) => Promise<T>): Promise<T> {
+export async function withServers<S extends readonly Promise<Server>[] | [], T>(
+  starting: S,
+  use: (servers: { -readonly [At in keyof S]: Awaited<S[At]> }) => Promise<T>,
+): Promise<T> {
   const servers = await Promise.all(starting);
   try {
     return await use(servers);
   } finally {
-    await Promise.all(servers.map((server) => server.stop()));
+    for (const server of await Promise.all([...starting])) await server.stop();
   }
 }
 
@@ -160,17 +166,9 @@ export const ours = (module: "bin" | "index", dist = DIST): readonly string[] =>
 /** The same as `npm start` does it. */
 export const sources = (module: "bin" | "index") => ["--import", "tsx", here(`../../src/${module}.ts`)];
 
-/** Whether somebody answers there with a status below 500. */
-export function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1", () =>
-      socket.write(`GET /v1/apps HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${KEY}\r\n\r\n`),
-    );
-    socket.once("data", (bytes) => {
-      socket.destroy();
-      resolve(Number(bytes.toString("latin1", 9, 12)) < 500);
-    });
-    socket.once("error", () => resolve(false));
-    socket.once("close", () => resolve(false));
-  });
-}
+/** Whether somebody answers there. */
+export const answers = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/v1/apps`, { headers: { authorization: `Bearer ${KEY}` } }).then(
+    ({ status }) => status < 500,
+    () => false,
+  );

@@ -1,12 +1,11 @@
 // npm run bench, bench:store and bench:delivery [-- part …]: measures this server against what people would use instead, and
 // prints one table. Ends with status 1 where a goal was missed. Not a test: figures depend on the machine, which the table names.
 import { chosen } from "../arguments.ts";
-import { before } from "./before.ts";
 import { cancel } from "./cancel.ts";
 import { pending, silence, throughput } from "./deliveries.ts";
 import { emulators } from "./emulators.ts";
 import { isMissed, type Line, markdown } from "./figures.ts";
-import { file } from "./file.ts";
+import { before, file } from "./file.ts";
 import { folding } from "./folding.ts";
 import { growth } from "./growth.ts";
 import { hostile } from "./hostile.ts";

@@ -3,9 +3,8 @@
 // be told from a torn one - is set aside with a warning. Never other data without a word.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { StoreRefusal } from "../../src/domain/store.ts";
-import { jsonFileStore } from "../../src/store/json-file.ts";
 import type { Finding, Lab } from "./lab.ts";
-import { advance, collections } from "./model.ts";
+import { advance, opened } from "./model.ts";
 
 interface Files {
   readonly snapshot: Buffer;
@@ -15,9 +14,11 @@ interface Files {
 export async function damage(lab: Lab, flips: number): Promise<Finding> {
   const files = await sample(lab);
   const path = lab.file();
-  const last = lastLineOf(files.journal);
+  const { snapshot, journal } = files;
+  const last = journal.lastIndexOf("\n", journal.length - 2) + 1;
+  const cut = (at: number): Files => ({ snapshot, journal: journal.subarray(0, at) });
   const whole = (await dataIn(path, files)).data;
-  const short = (await dataIn(path, { ...files, journal: files.journal.subarray(0, last) })).data;
+  const short = (await dataIn(path, cut(last))).data;
   const told = new Map<string, number>();
   const wrong: string[] = [];
   const judge = async (what: string, damaged: Files) => {
@@ -25,15 +26,14 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
     if (end.startsWith("WRONG")) wrong.push(`${what}: ${end}`);
     else told.set(end, (told.get(end) ?? 0) + 1);
   };
-  for (let cut = last; cut < files.journal.length; cut += 1)
-    await judge(`cut at ${cut}`, { ...files, journal: files.journal.subarray(0, cut) });
-  const bits = 8 * (files.snapshot.length + files.journal.length);
+  for (let at = last; at < journal.length; at += 1) await judge(`cut at ${at}`, cut(at));
+  const bits = 8 * (snapshot.length + journal.length);
   for (let flip = 0; flip < flips; flip += 1) {
     const bit = Math.floor(Math.random() * bits);
     await judge(`bit ${bit}`, turned(files, bit));
   }
   const ends = [...told].map(([what, count]) => `${count} ${what}`).join(", ");
-  const cuts = files.journal.length - last;
+  const cuts = journal.length - last;
   return { tried: `damage: ${cuts} cuts of the last line, ${flips} of ${bits} bits turned: ${ends}`, wrong };
 }
 
@@ -41,8 +41,7 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
 async function sample(lab: Lab): Promise<Files> {
   const file = lab.file();
   for (const commits of [30, 12]) {
-    const store = jsonFileStore(file);
-    await store.open(collections);
+    const store = await opened(file);
     for (let commit = 0; commit < commits; commit += 1) await advance(store);
     for (const end of ["", ".journal"]) copyFileSync(`${file}${end}`, `${file}-copy${end}`);
     await store.close();
@@ -50,18 +49,12 @@ async function sample(lab: Lab): Promise<Files> {
   return { snapshot: readFileSync(`${file}-copy`), journal: readFileSync(`${file}-copy.journal`) };
 }
 
-const lastLineOf = (journal: Buffer): number => journal.lastIndexOf("\n", journal.length - 2) + 1;
-
 /** What a start makes of the files. */
-async function dataIn(
-  path: string,
-  { snapshot, journal }: Files,
-): Promise<{ data: string; warnings: readonly string[] }> {
+async function dataIn(path: string, { snapshot, journal }: Files) {
   const warnings: string[] = [];
   writeFileSync(path, snapshot);
   writeFileSync(`${path}.journal`, journal);
-  const store = jsonFileStore(path, { warn: (line) => warnings.push(line) });
-  await store.open(collections);
+  const store = await opened(path, { warn: (line) => warnings.push(line) });
   const data = JSON.stringify(await store.snapshot());
   await store.close();
   for (const warning of warnings) rmSync(warning.split(" ").at(-1) ?? "");
@@ -74,8 +67,7 @@ async function endOf(path: string, files: Files, whole: string, short: string, i
     const { data, warnings } = await dataIn(path, files);
     if (data === whole && warnings.length === 0) return "without effect";
     if (data === short && warnings.length === 1) return "set aside with a warning";
-    if (data === short && isCutAtLine) return "as if never written";
-    return "WRONG: other data without a word";
+    return data === short && isCutAtLine ? "as if never written" : "WRONG: other data without a word";
   } catch (error) {
     if (!(error instanceof StoreRefusal)) return `WRONG: ${error}`;
     const namesPlace = error.message.includes(path) && /lines? \d+/.test(error.message);

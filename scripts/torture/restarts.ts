@@ -1,40 +1,16 @@
 // The whole service killed in the middle of its deliveries: after the last restart every acknowledged event has reached
 // every webhook, and only what was in flight at a kill has come twice.
-import { createServer, type Server } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { type Receiver, startReceiver } from "../../src/receiver.ts";
 import { Child, type Finding, type Lab } from "./lab.ts";
 
 const WEBHOOKS = 3;
 const CLIENTS = 16;
 const KEY = "torture-key";
+const SECRET = "torture-secret";
 const LOOK_AGAIN_MS = 50;
 const PROGRAM = fileURLToPath(new URL("../../src/bin.ts", import.meta.url));
-
-/** How often each app's app.created has come. */
-class Receiver {
-  readonly arrivals = new Map<string, number>();
-  readonly #server: Server;
-  constructor() {
-    this.#server = createServer(async (request, response) => {
-      let body = "";
-      for await (const chunk of request) body += String(chunk);
-      const { id } = JSON.parse(body).data.object;
-      this.arrivals.set(id, (this.arrivals.get(id) ?? 0) + 1);
-      response.end();
-    });
-  }
-
-  async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
-    const address = this.#server.address();
-    return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`;
-  }
-
-  close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
-}
 
 /** One server after the other on one file and one port. */
 class Service {
@@ -42,19 +18,20 @@ class Service {
   #child: Child | undefined;
   /** Resolves when it can be asked (again). */
   up: Promise<void> = Promise.resolve();
-  baseUrl = "";
+  #baseUrl = "http://localhost:0";
   constructor(file: string) {
     this.#file = file;
   }
 
   async start(): Promise<void> {
-    const port = this.baseUrl === "" ? "0" : new URL(this.baseUrl).port;
-    const flags = { port, data: this.#file, log: "json", "api-key": KEY, "rate-limit": "off" };
-    const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
+    const flags = { data: this.#file, log: "json", "api-key": KEY, "rate-limit": "off" };
+    const args = Object.entries({ port: new URL(this.#baseUrl).port, ...flags }).map(
+      ([name, value]) => `--${name}=${value}`,
+    );
     this.#child = new Child([process.execPath, "--import", "tsx", PROGRAM, ...args]);
     const ready = await this.#child.firstLine();
     if (ready === undefined) throw new Error("The service did not start again");
-    this.baseUrl = JSON.parse(ready).base_url;
+    this.#baseUrl = JSON.parse(ready).base_url;
   }
 
   async kill(): Promise<void> {
@@ -62,16 +39,20 @@ class Service {
   }
 
   /** In the middle of whatever it does. */
-  async killAndStart(): Promise<void> {
+  killAndStart(): Promise<void> {
     this.up = this.kill().then(() => this.start());
-    await this.up;
+    return this.up;
   }
 
   /** Answers the body of a 2xx; undefined where the service was killed before it answered. */
   async ask(method: string, path: string, body?: object): Promise<{ id: string; total: number } | undefined> {
     const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
     try {
-      const answer = await fetch(this.baseUrl + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+      const answer = await fetch(this.#baseUrl + path, {
+        method,
+        headers,
+        ...(body && { body: JSON.stringify(body) }),
+      });
       if (answer.ok) return Object(await answer.json());
       throw new Error(`${method} ${path} answered ${answer.status}`);
     } catch (error) {
@@ -82,21 +63,24 @@ class Service {
 }
 
 export async function restarts(lab: Lab, events: number, kills: number): Promise<Finding> {
-  const receivers = Array.from({ length: WEBHOOKS }, () => new Receiver());
   const service = new Service(lab.file());
   await service.start();
-  const webhooks: string[] = [];
-  for (const receiver of receivers) {
-    const made = await service.ask("POST", "/webhooks", { url: await receiver.listen(), events: ["app.created"] });
-    webhooks.push(made?.id ?? "");
+  const receivers: Receiver[] = [];
+  const webhooks: (string | undefined)[] = [];
+  while (receivers.length < WEBHOOKS) {
+    const receiver = await startReceiver({ secret: SECRET });
+    receivers.push(receiver);
+    const draft = { url: receiver.url, events: ["app.created"], secret: SECRET };
+    webhooks.push((await service.ask("POST", "/webhooks", draft))?.id);
   }
   const acknowledged: string[] = [];
   const killAt = Array.from({ length: kills }, (_, at) => Math.ceil((events * (at + 1)) / (kills + 1)));
-  const clients = Array.from({ length: CLIENTS }, () => create(service, acknowledged, events, killAt));
-  await Promise.all(clients);
-  for (const webhook of webhooks) await delivered(service, webhook);
+  await Promise.all(Array.from({ length: CLIENTS }, () => create(service, acknowledged, events, killAt)));
+  for (const webhook of webhooks)
+    while ((await service.ask("GET", `/webhooks/${webhook}/deliveries?status=pending&limit=1`))?.total !== 0)
+      await sleep(LOOK_AGAIN_MS);
   await service.kill();
-  for (const receiver of receivers) receiver.close();
+  for (const receiver of receivers) await receiver.close();
   return judge(receivers, acknowledged, kills);
 }
 
@@ -112,20 +96,13 @@ async function create(service: Service, acknowledged: string[], until: number, k
   }
 }
 
-async function delivered(service: Service, webhook: string): Promise<void> {
-  for (;;) {
-    const pending = await service.ask("GET", `/webhooks/${webhook}/deliveries?status=pending&limit=1`);
-    if (pending?.total === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-  }
-}
-
 function judge(receivers: readonly Receiver[], acknowledged: readonly string[], kills: number): Finding {
   const wrong: string[] = [];
   let twice = 0;
-  for (const [at, { arrivals }] of receivers.entries()) {
-    for (const id of acknowledged) if (!arrivals.has(id)) wrong.push(`webhook ${at} never heard of ${id}`);
-    const again = [...arrivals.values()].filter((times) => times > 1).length;
+  for (const [at, { received }] of receivers.entries()) {
+    const heard = new Set(received.map(({ event }) => event.data.object.id));
+    for (const id of acknowledged) if (!heard.has(id)) wrong.push(`webhook ${at} never heard of ${id}`);
+    const again = received.filter(({ attempts }) => attempts.length > 1).length;
     if (again > kills)
       wrong.push(`webhook ${at} heard ${again} events again, with one in flight at each of ${kills} kills`);
     twice += again;
