@@ -11,6 +11,7 @@ import { transformSync } from "esbuild";
 import { given, wrongUse } from "./arguments.ts";
 import { type Change, changesOf } from "./mutate/changes.ts";
 import { measure, type Run, runChanged, type Script, transpiled } from "./mutate/runs.ts";
+import { pool } from "./pool.ts";
 
 const USE = `Usage: npm run mutate -- [options]
   --rooms LIST   folders or files of src, with commas between them (store,delivery,domain,kit)
@@ -85,17 +86,6 @@ function parses(code: string): boolean {
   }
 }
 
-/** Does the work for every item, so many at a time. */
-async function share<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
-  const results: R[] = [];
-  const queue = items.entries();
-  const worker = async () => {
-    for (const [at, item] of queue) results[at] = await work(item);
-  };
-  await Promise.all(Array.from({ length: Number(jobs) }, worker));
-  return results;
-}
-
 async function measured(path: string): Promise<TestFile> {
   const first = await measure(path, LIMIT_MS);
   // On a busy machine a test may fail once.
@@ -134,8 +124,8 @@ function shown(mutant: Mutant): string {
 
 const scripts = filesIn("src", ".ts").map(transpiled);
 const mutants = rooms.flatMap(mutantsOf);
-const tests = await share(filesIn("test", ".test.ts"), measured);
-const survived = await share(mutants, survives);
+const tests = await pool(Number(jobs), filesIn("test", ".test.ts"), measured);
+const survived = await pool(Number(jobs), mutants, survives);
 const survivors = mutants.filter((_, at) => survived[at]);
 
 for (const { path, passed } of tests) if (!passed) console.log(`left out, it fails unchanged: ${path}`);

@@ -17,7 +17,7 @@ export const throughput = (): Promise<Line[]> =>
     const lines: Line[] = [];
     for (const [atOnce, goal] of Object.entries(RATES)) {
       const [own, bare] = await compare(
-        ["send", "post"].map((mode) => side("a bare keep-alive agent", mode, `${receiver?.url}/`, atOnce)),
+        ["send", "post"].map((mode) => side("a bare keep-alive agent", mode, `${receiver.url}/`, atOnce)),
         0,
       );
       lines.push(ratio(`Deliveries to ${atOnce} webhooks`, own, bare, "a second", goal));
@@ -30,7 +30,7 @@ export const silence = (): Promise<Line[]> =>
   withServers([startReceiver("silent"), startReceiver("quick")], ([silent, quick]) =>
     withServers([startService("with webhooks"), startService("none")], async (servers) => {
       for (let n = 0; n < WEBHOOKS; n += 1)
-        await servers[0]?.call("POST", "/v1/webhooks", { url: (n === 0 ? silent : quick)?.url, events: EVENTS });
+        await servers[0].call("POST", "/v1/webhooks", { url: (n === 0 ? silent : quick).url, events: EVENTS });
       const creates = () =>
         load((n) => post("/v1/apps", draft(n)), 201, { requests: scaled(400), connections: 1, perSecond: 200 });
       const [ten, none] = await compare(servers.map((server) => loadOn(server, creates)));

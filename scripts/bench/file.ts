@@ -2,7 +2,7 @@
 // server against another version of itself in one run, what a change has cost or gained: BENCH_BEFORE names a folder in
 // which the other version was built (npm run build).
 import { join } from "node:path";
-import { compare, type Line, ratio, scaled } from "./figures.ts";
+import { compare, type Line, ratio } from "./figures.ts";
 import { cases } from "./http.ts";
 import { contest, draft, load, loadOn, post } from "./load.ts";
 import { ours, startService, withFolder, withServers } from "./machine.ts";
@@ -10,7 +10,7 @@ import { ours, startService, withFolder, withServers } from "./machine.ts";
 const WHAT = "Create with --data, 64 connections";
 const GOAL = "<= 1.10";
 
-const creates = () => load((n) => post("/v1/apps", draft(n)), 201, { requests: scaled(6_000), connections: 64 });
+const creates = () => load((n) => post("/v1/apps", draft(n)), 201, { connections: 64 });
 const onFile = (folder: string, name: string, program = ours("bin")) =>
   startService(name, ["--data", join(folder, `${name}.json`)], program);
 

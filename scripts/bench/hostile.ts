@@ -13,7 +13,6 @@ export const hostile = (): Promise<Line[]> =>
     ["healthy", "silent", "dripping", "huge"].map((kind) => startReceiver(kind)),
     (receivers) =>
       withServers([startService()], async ([server]) => {
-        if (server === undefined) throw new Error("no server");
         const webhooks: string[] = [];
         for (const { url } of receivers)
           webhooks.push((await server.call("POST", "/v1/webhooks", { url, events: ["app.created"] })).id);

@@ -3,7 +3,7 @@
 // below a server's.
 import { connect } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
-import { compare, type Line, median, percentile, ratio, type Side } from "./figures.ts";
+import { compare, type Line, median, percentile, ratio, type Side, scaled } from "./figures.ts";
 import { KEY, type Server } from "./machine.ts";
 
 export interface Load {
@@ -29,63 +29,56 @@ const PATIENCE_MS = 120_000;
 const NOTHING = Buffer.alloc(0);
 
 export const load = (request: Load["request"], status = 200, over: Partial<Load> = {}): Load => ({
-  ...{ request, status, requests: 6_000, connections: 16, ...over },
+  ...{ request, status, requests: scaled(6_000), connections: 16, ...over },
 });
 
 export async function run(port: number, given: Load): Promise<Measured> {
+  const { request, status, requests, connections, perSecond, isOver = () => false, onBody } = given;
   const latencies: number[] = [];
   const began = performance.now();
-  const awake = setImmediate(stayAwake);
-  let going = true;
-  /**
-   * This process never sleeps between answers. Waking a sleeper is billed to the one that writes: a server that is slower
-   * than the load would pay for it with every answer (15 us a request against 8 in the profiles), a faster one never.
-   */
-  function stayAwake() {
-    if (going) setImmediate(stayAwake);
-  }
   let sent = 0;
-  const next = () => (sent < given.requests && !given.isOver?.() ? sent++ : undefined);
-  try {
-    await Promise.all(Array.from({ length: given.connections }, () => connection(port, given, began, next, latencies)));
-  } finally {
-    going = false;
-    clearImmediate(awake);
-  }
+  const connection = (): Promise<void> => {
+    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+    let received: Buffer = NOTHING;
+    let since = 0;
+    const send = async () => {
+      if (sent >= requests || isOver()) return void socket.end();
+      const n = sent++;
+      since = perSecond === undefined ? performance.now() : began + (n * 1_000) / perSecond;
+      while (performance.now() < since) await turn();
+      socket.write(request(n));
+    };
+    const read = (chunk: Buffer) => {
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+      const answer = answerIn(received);
+      if (answer === undefined) return;
+      if (answer.status !== status) return void socket.destroy(new Error(received.toString()));
+      latencies.push(performance.now() - since);
+      onBody?.(received.toString("utf8", answer.from));
+      received = NOTHING;
+      void send();
+    };
+    return new Promise((resolve, reject) => {
+      socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error("no answer came")));
+      socket.on("connect", send).on("data", read).on("error", reject).on("close", resolve);
+    });
+  };
+  const open = Promise.all(Array.from({ length: connections }, connection));
+  await Promise.all([open, awake(open)]);
   return { seconds: (performance.now() - began) / 1_000, latencies };
 }
 
-function connection(
-  port: number,
-  { request, status, perSecond, onBody }: Load,
-  began: number,
-  next: () => number | undefined,
-  latencies: number[],
-): Promise<void> {
-  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-  let received: Buffer = NOTHING;
-  let since = 0;
-  const send = async () => {
-    const n = next();
-    if (n === undefined) return void socket.end();
-    since = perSecond === undefined ? performance.now() : began + (n * 1_000) / perSecond;
-    while (performance.now() < since) await turn();
-    socket.write(request(n));
+/**
+ * This process never sleeps between answers. Waking a sleeper is billed to the one that writes: a server that is slower
+ * than the load would pay for it with every answer (15 us a request against 8 in the profiles), a faster one never.
+ */
+async function awake(until: Promise<unknown>): Promise<void> {
+  let going = true;
+  const end = () => {
+    going = false;
   };
-  const read = (chunk: Buffer) => {
-    received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-    const answer = answerIn(received);
-    if (answer === undefined) return;
-    if (answer.status !== status) return void socket.destroy(new Error(received.toString()));
-    latencies.push(performance.now() - since);
-    onBody?.(received.toString("utf8", answer.from));
-    received = NOTHING;
-    void send();
-  };
-  return new Promise((resolve, reject) => {
-    socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error("no answer came")));
-    socket.on("connect", send).on("data", read).on("error", reject).on("close", resolve);
-  });
+  until.then(end, end);
+  while (going) await turn();
 }
 
 function answerIn(bytes: Buffer): { readonly status: number; readonly from: number } | undefined {
@@ -97,20 +90,18 @@ function answerIn(bytes: Buffer): { readonly status: number; readonly from: numb
   return bytes.length < end + 4 + length ? undefined : { status, from: end + 4 };
 }
 
-const asked = (method: string) => (path: string, key: string, more: string) =>
-  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nAccept: application/json\r\n${more}\r\n`;
-const sent =
-  (method: string) =>
-  (path: string, value: unknown, key = KEY) => {
-    const body = JSON.stringify(value);
-    const about = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
-    return asked(method)(path, key, about) + body;
-  };
-/** `more`: header lines. */
-export const get = (path: string, key = KEY, more = ""): string => asked("GET")(path, key, more);
-export const del = (path: string): string => asked("DELETE")(path, KEY, "");
-export const post = sent("POST");
-export const patch = sent("PATCH");
+/** `more`: header lines, and what follows them. */
+const asking = (method: string, path: string, key = KEY, more = "\r\n"): string =>
+  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nAccept: application/json\r\n${more}`;
+function sending(method: string, path: string, value: unknown, key?: string): string {
+  const body = JSON.stringify(value);
+  const length = Buffer.byteLength(body);
+  return asking(method, path, key, `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`);
+}
+export const get = asking.bind(null, "GET");
+export const del = asking.bind(null, "DELETE");
+export const post = sending.bind(null, "POST");
+export const patch = sending.bind(null, "PATCH");
 
 /** An app as clients make them. */
 export const draft = (n: number) => ({
@@ -120,13 +111,10 @@ export const draft = (n: number) => ({
   public: n % 2 === 0,
 });
 
+const one = (n: number): string => post("/v1/apps", draft(n));
+
 /** Makes `count` apps, or what else is given; answers their ids in creation order. */
-export async function create(
-  port: number,
-  count: number,
-  request = (n: number) => post("/v1/apps", draft(n)),
-  status = 201,
-) {
+export async function create(port: number, count: number, request = one, status = 201): Promise<string[]> {
   const ids: string[] = [];
   const onBody = (body: string) => ids.push(idIn(body));
   await run(port, load(request, status, { requests: count, connections: 8, onBody }));

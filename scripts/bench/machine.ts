@@ -50,62 +50,44 @@ export interface Program {
   readonly core?: Core;
 }
 
-/** A server: ours, a peer's or a receiver. */
-export class Server {
-  readonly name: string;
-  readonly port: number;
-  readonly #child: ChildProcess;
+/** Ours, a peer's or a receiver. */
+export type Server = Awaited<ReturnType<typeof startServer>>;
 
-  private constructor(name: string, port: number, child: ChildProcess) {
-    this.name = name;
-    this.port = port;
-    this.#child = child;
+/** Starts the program with BENCH_PORT and BENCH_KEY, and waits until it answers. */
+export async function startServer({ name, args, env, core }: Program, given?: number) {
+  const port = given ?? (await closedPort());
+  const url = `http://127.0.0.1:${port}`;
+  const meter = ["--expose-gc", "--require", here("servers/meter.cjs")];
+  const child = spawnNode([...meter, ...args], { ...env, BENCH_PORT: String(port), BENCH_KEY: KEY }, core);
+  const until = performance.now() + START_MS;
+  while (!(await answers(port))) {
+    if (child.exitCode !== null || performance.now() > until) throw new Error(`${name} does not start`);
+    await pause(1);
   }
+  return {
+    ...{ name, port, url },
+    /** What the process answers over IPC: its "usage", its "heap" without what nobody needs, a receiver's "report". */
+    async ask(question: string) {
+      child.send(question);
+      const [answer] = await once(child, "message");
+      return answer;
+    },
+    /** A request of the API that is not measured; answers the body. */
+    async call(method: string, path: string, body?: object) {
+      const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
+      const answer = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status} ${text}`);
+      return text === "" ? {} : JSON.parse(text);
+    },
+    /** As a crash would. */
+    stop: () => killed(child),
+  };
+}
 
-  /** Starts the program with BENCH_PORT and BENCH_KEY, and waits until it answers. */
-  static async start({ name, args, env, core }: Program, given?: number): Promise<Server> {
-    const port = given ?? (await closedPort());
-    const common = { BENCH_PORT: String(port), BENCH_KEY: KEY };
-    const child = spawnNode(
-      ["--expose-gc", "--require", here("servers/meter.cjs"), ...args],
-      { ...env, ...common },
-      core,
-    );
-    const until = performance.now() + START_MS;
-    while (!(await answers(port))) {
-      if (child.exitCode !== null || performance.now() > until) throw new Error(`${name} does not start`);
-      await pause(1);
-    }
-    return new Server(name, port, child);
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  /** What the process answers over IPC: its "usage", its "heap" without what nobody needs, a receiver's "report". */
-  async ask(question: string) {
-    this.#child.send(question);
-    const [answer] = await once(this.#child, "message");
-    return answer;
-  }
-
-  /** A request of the API that is not measured; answers the body. */
-  async call(method: string, path: string, body?: object) {
-    const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
-    const answer = await fetch(this.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status} ${text}`);
-    return text === "" ? {} : JSON.parse(text);
-  }
-
-  /** As a crash would. */
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const gone = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
-    await gone;
-  }
+export async function killed(child: ChildProcess): Promise<void> {
+  const gone = once(child, "exit");
+  if (child.kill("SIGKILL")) await gone;
 }
 
 /** Starts them, and stops them whatever `use` does. */
@@ -135,12 +117,12 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
 export async function startService(name = "this server", flags: readonly string[] = [], program = ours("bin")) {
   const port = await closedPort();
   const common = ["--port", String(port), "--api-key", KEY, "--log", "off", "--rate-limit", RATE_LIMIT];
-  return Server.start({ name, args: [...program, ...common, ...flags] }, port);
+  return startServer({ name, args: [...program, ...common, ...flags] }, port);
 }
 
 /** A receiver of deliveries; `kind` as in servers/receiver.mjs. */
 export const startReceiver = (kind: string, core: Core = LOAD): Promise<Server> =>
-  Server.start({ name: kind, args: [here("servers/receiver.mjs"), kind], core });
+  startServer({ name: kind, args: [here("servers/receiver.mjs"), kind], core });
 
 /** One measurement in a process of its own, so that none finds the heap of another warm (side.ts). */
 export const side = (name: string, ...args: string[]): Side => ({ name, measure: () => inSide(...args) });

@@ -14,16 +14,12 @@ const mb = (bytes: number): number => bytes / 1e6;
 
 export const memory = (): Promise<Line[]> =>
   withServers([startService(), startService()], async ([many, mixed]) => {
-    if (many === undefined || mixed === undefined) throw new Error("no server");
-    return [await withMany(many), await overTime(mixed)];
+    await create(many.port, APPS);
+    const { rss } = await many.ask("usage");
+    const { heap } = await many.ask("heap");
+    const used = `${mb(heap).toFixed(0)} MB are in use`;
+    return [plain(`Memory with ${whole(APPS)} apps`, "MB RSS", mb(rss), "<= 180", used), await overTime(mixed)];
   });
-
-async function withMany(server: Server): Promise<Line> {
-  await create(server.port, APPS);
-  const rss = mb((await server.ask("usage")).rss);
-  const used = mb((await server.ask("heap")).heap);
-  return plain(`Memory with ${whole(APPS)} apps`, "MB RSS", rss, "<= 180", `${used.toFixed(0)} MB are in use`);
-}
 
 /** What is in use after each tenth of the time, against the first; the lists that have a bound are full before it. */
 async function overTime(server: Server): Promise<Line> {
@@ -36,8 +32,8 @@ async function overTime(server: Server): Promise<Line> {
     sizes.push(mb((await server.ask("heap")).heap));
   }
   const [first = Number.NaN, ...later] = sizes;
-  const beside = `${sizes.map((size) => size.toFixed(0)).join(", ")} MB, ${MINUTES} min`;
   const [what, against] = ["Memory in use under a mixed load", "its first tenth"];
+  const beside = `${sizes.map((size) => size.toFixed(0)).join(", ")} MB, ${MINUTES} min`;
   return { what, against, figure: "ratio, MB", values: later.map((size) => size / first), goal: "<= 1.05", beside };
 }
 

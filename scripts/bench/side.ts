@@ -12,6 +12,7 @@ import { jsonFileStore, memoryStore } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { outboxWorld } from "../../test/support/outbox-world.ts";
 import { listen } from "../../test/support/receivers.ts";
+import { pool } from "../pool.ts";
 import { type Figures, median, scaled } from "./figures.ts";
 import { draft } from "./load.ts";
 import { answers, KEY, ours } from "./machine.ts";
@@ -43,18 +44,9 @@ async function opened(store: Store, records = 0): Promise<Store> {
   return store;
 }
 
-/** Does the work for each number until there is none, so many at once. */
-async function each(atOnce: number, next: () => number | undefined, work: (n: number) => unknown): Promise<void> {
-  const worker = async () => {
-    for (let n = next(); n !== undefined; n = next()) await work(n);
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
+function* numbers(first: number, count: number): Generator<number> {
+  for (let n = first; n < first + count; n += 1) yield n;
 }
-
-const from = (first: number, count: number) => {
-  let n = first;
-  return () => (n < first + count ? n++ : undefined);
-};
 
 const cpu_us = (since?: NodeJS.CpuUsage): number => {
   const { user, system } = process.cpuUsage(since);
@@ -94,7 +86,10 @@ async function write(kind: string, writers: string, folder: string): Promise<Fig
   const work = store === undefined ? await sqlite(folder) : (n: number) => put(store, n);
   let n = 0;
   const until = performance.now() + WRITE_MS;
-  const ms = await timed(() => each(Number(writers), () => (performance.now() < until ? n++ : undefined), work));
+  const inTime = function* () {
+    while (performance.now() < until) yield n++;
+  };
+  const ms = await timed(() => pool(Number(writers), inTime(), work));
   return { "a second": (n / ms) * 1_000 };
 }
 
@@ -109,9 +104,9 @@ async function grow(kind: string, count: string, folder: string): Promise<Figure
   let used = 0;
   for (let step = 0; step < WARM_STEPS + STEPS; step += 1) {
     const before = process.cpuUsage();
-    await each(64, from(records + step * STEP, STEP), (n) => put(store, n));
+    await pool(64, numbers(records + step * STEP, STEP), (n) => put(store, n));
     if (step >= WARM_STEPS) used += cpu_us(before);
-    await each(64, from(step * STEP, STEP), (n) => store.transact((tx) => tx.remove(apps, record(n).id)));
+    await pool(64, numbers(step * STEP, STEP), (n) => store.transact((tx) => tx.remove(apps, record(n).id)));
   }
   return { "µs of CPU": used / STEPS / STEP };
 }
@@ -154,8 +149,8 @@ async function post(url: string, atOnce: string): Promise<Figures> {
     const [response] = await once(sent, "response");
     await once(response.resume(), "end");
   };
-  await each(Number(atOnce), from(0, WARM_POSTS), work);
-  return { "a second": POSTS / ((await timed(() => each(Number(atOnce), from(0, POSTS), work))) / 1_000) };
+  await pool(Number(atOnce), numbers(0, WARM_POSTS), work);
+  return { "a second": POSTS / ((await timed(() => pool(Number(atOnce), numbers(0, POSTS), work))) / 1_000) };
 }
 
 /** The outbox alone, one attempt at a time for each webhook; all rows are there before the first is sent: `send URL WEBHOOKS`. */

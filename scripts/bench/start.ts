@@ -1,10 +1,9 @@
 // From the start of the process to its first answer, against a bare server of one file: the packed command, and the
 // sources as `npm start` runs them. And a whole life embedded in a test: start, first request, close.
-import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { closedPort } from "../../test/support/receivers.ts";
 import { compare, type Line, ratio, type Side } from "./figures.ts";
-import { answers, isBuilt, KEY, ours, side, sources, spawnNode } from "./machine.ts";
+import { answers, isBuilt, KEY, killed, ours, side, sources, spawnNode } from "./machine.ts";
 import { bare } from "./peers.ts";
 
 const ROUNDS = 15;
@@ -37,9 +36,7 @@ const starting = (name: string, args: (port: number) => readonly string[]): Side
     const child = spawnNode(args(port), { BENCH_PORT: String(port), BENCH_KEY: KEY });
     while (!(await answers(port))) await pause(1);
     const ms = performance.now() - began;
-    const gone = once(child, "exit");
-    child.kill("SIGKILL");
-    await gone;
+    await killed(child);
     return { ms };
   },
 });

@@ -33,7 +33,7 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
     for (const store of stores) {
       const found = await examine(store.file, store.reached);
       wrong.push(...found.wrong);
-      torn += found.torn;
+      torn += found.torn.length;
       store.reached = found.total;
     }
   }

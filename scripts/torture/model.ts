@@ -47,19 +47,22 @@ export const total = async (store: Store): Promise<number> => (await store.get(c
 
 export interface Found {
   readonly total: number;
-  /** Torn lines that were set aside. */
-  readonly torn: number;
+  /** The warnings of torn lines that were set aside. */
+  readonly torn: readonly string[];
   readonly wrong: readonly string[];
+  /** Why it does not open. */
+  readonly refused?: string;
 }
 
 /** Opens the file as a start after the crash would: it must hold what was acknowledged, and of commits no half one. */
 export async function examine(file: string, least: number, most = Number.POSITIVE_INFINITY): Promise<Found> {
-  const warnings: string[] = [];
+  const torn: string[] = [];
+  const store = await opened(file, { warn: (line) => torn.push(line) }).catch((error: Error) => error);
+  if (store instanceof Error) {
+    const wrong = [`${file} does not open: ${store}`];
+    return { total: 0, torn, wrong, ...(store instanceof StoreRefusal && { refused: store.message }) };
+  }
   const wrong: string[] = [];
-  const store = await opened(file, { warn: (line) => warnings.push(line) }).catch((error) => {
-    wrong.push(`${file} does not open: ${error instanceof StoreRefusal ? error.message : error}`);
-  });
-  if (!store) return { total: 0, torn: 0, wrong };
   const reached = await total(store);
   const first = Math.max(0, reached - KEPT) + 1;
   const expected = JSON.stringify(Array.from({ length: reached + 1 - first }, (_, at) => make(first + at)));
@@ -69,5 +72,5 @@ export async function examine(file: string, least: number, most = Number.POSITIV
   }
   await store.close();
   if (reached < least || reached > most) wrong.push(`${file}: ${least} acknowledged, ${reached} kept`);
-  return { total: reached, torn: warnings.length, wrong };
+  return { total: reached, torn, wrong };
 }

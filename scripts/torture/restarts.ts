@@ -1,7 +1,6 @@
 // The whole service killed in the middle of its deliveries: after the last restart every acknowledged event has reached
 // every webhook, and only what was in flight at a kill has come twice.
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { type Receiver, startReceiver } from "../../src/receiver.ts";
 import { Child, type Finding, type Lab } from "./lab.ts";
 
@@ -10,27 +9,26 @@ const CLIENTS = 16;
 const KEY = "torture-key";
 const SECRET = "torture-secret";
 const LOOK_AGAIN_MS = 50;
-const PROGRAM = fileURLToPath(new URL("../../src/bin.ts", import.meta.url));
 
 /** One server after the other on one file and one port. */
 class Service {
   readonly #file: string;
   #child: Child | undefined;
-  /** Resolves when it can be asked (again). */
-  up: Promise<void> = Promise.resolve();
   #baseUrl = "http://localhost:0";
+  /** Resolves when it can be asked (again). */
+  up: Promise<void>;
+
   constructor(file: string) {
     this.#file = file;
+    this.up = this.#start();
   }
 
-  async start(): Promise<void> {
-    const flags = { data: this.#file, log: "json", "api-key": KEY, "rate-limit": "off" };
-    const args = Object.entries({ port: new URL(this.#baseUrl).port, ...flags }).map(
-      ([name, value]) => `--${name}=${value}`,
-    );
-    this.#child = new Child([process.execPath, "--import", "tsx", PROGRAM, ...args]);
+  async #start(): Promise<void> {
+    const { port } = new URL(this.#baseUrl);
+    const flags = ["--port", port, "--data", this.#file, "--log", "json", "--api-key", KEY, "--rate-limit", "off"];
+    this.#child = new Child([process.execPath, "--import", "tsx", "src/bin.ts", ...flags]);
     const ready = await this.#child.firstLine();
-    if (ready === undefined) throw new Error("The service did not start again");
+    if (ready === undefined) throw new Error("The service did not start");
     this.#baseUrl = JSON.parse(ready).base_url;
   }
 
@@ -40,7 +38,7 @@ class Service {
 
   /** In the middle of whatever it does. */
   killAndStart(): Promise<void> {
-    this.up = this.kill().then(() => this.start());
+    this.up = this.kill().then(() => this.#start());
     return this.up;
   }
 
@@ -64,20 +62,15 @@ class Service {
 
 export async function restarts(lab: Lab, events: number, kills: number): Promise<Finding> {
   const service = new Service(lab.file());
-  await service.start();
-  const receivers: Receiver[] = [];
-  const webhooks: (string | undefined)[] = [];
-  while (receivers.length < WEBHOOKS) {
-    const receiver = await startReceiver({ secret: SECRET });
-    receivers.push(receiver);
-    const draft = { url: receiver.url, events: ["app.created"], secret: SECRET };
-    webhooks.push((await service.ask("POST", "/webhooks", draft))?.id);
-  }
+  await service.up;
+  const receivers = await Promise.all(Array.from({ length: WEBHOOKS }, () => startReceiver({ secret: SECRET })));
+  const webhooks = receivers.map(({ url }) => ({ url, events: ["app.created"], secret: SECRET }));
+  const made = await Promise.all(webhooks.map((draft) => service.ask("POST", "/webhooks", draft)));
   const acknowledged: string[] = [];
   const killAt = Array.from({ length: kills }, (_, at) => Math.ceil((events * (at + 1)) / (kills + 1)));
   await Promise.all(Array.from({ length: CLIENTS }, () => create(service, acknowledged, events, killAt)));
-  for (const webhook of webhooks)
-    while ((await service.ask("GET", `/webhooks/${webhook}/deliveries?status=pending&limit=1`))?.total !== 0)
+  for (const webhook of made)
+    while ((await service.ask("GET", `/webhooks/${webhook?.id}/deliveries?status=pending&limit=1`))?.total !== 0)
       await sleep(LOOK_AGAIN_MS);
   await service.kill();
   for (const receiver of receivers) await receiver.close();
