@@ -67,13 +67,13 @@ function mutantsOf(room: string): readonly Mutant[] {
   const mutants: Mutant[] = [];
   for (const { script, changes } of shuffled(lines, (each) => `${each.script.path} ${each.changes[0]?.line}`)) {
     if (mutants.length >= Number(sample)) break;
-    const { code } = script;
-    const made = shuffled(changes, ({ from, text }) => `${from} ${text}`).map((change) => ({
-      ...{ room, script, change },
-      code: code.slice(0, change.from) + change.text + code.slice(change.to),
-    }));
-    const fit = made.find((mutant) => parses(mutant.code));
-    if (fit) mutants.push(fit);
+    const { code: whole } = script;
+    for (const change of shuffled(changes, ({ from, text }) => `${from} ${text}`)) {
+      const code = whole.slice(0, change.from) + change.text + whole.slice(change.to);
+      if (!parses(code)) continue;
+      mutants.push({ room, script, change, code });
+      break;
+    }
   }
   return mutants;
 }

@@ -74,7 +74,7 @@ export async function filled(server: Server, resource = apps): Promise<Filled> {
 }
 
 async function withToken(server: Server): Promise<Line> {
-  const api = new Client({ baseUrl: `${server.url}/v1`, key: KEY });
+  const api = new Client({ baseUrl: `http://localhost:${server.port}/v1`, key: KEY });
   const { access } = await tokensFor(api, await person(api), await register(api));
   api.close();
   const { nth } = await filled(server);

@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { get } from "node:http";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -148,9 +149,11 @@ export const ours = (module: "bin" | "index", dist = DIST): readonly string[] =>
 /** The same as `npm start` does it. */
 export const sources = (module: "bin" | "index") => ["--import", "tsx", here(`../../src/${module}.ts`)];
 
-/** Whether somebody answers there. */
+/** Whether somebody answers there, on a connection of its own. */
 export const answers = (port: number): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/v1/apps`, { headers: { authorization: `Bearer ${KEY}` } }).then(
-    ({ status }) => status < 500,
-    () => false,
-  );
+  new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${KEY}` };
+    get({ port, host: "127.0.0.1", path: "/v1/apps", agent: false, headers }, (response) => {
+      response.resume().on("end", () => resolve(Number(response.statusCode) < 500));
+    }).on("error", () => resolve(false));
+  });

@@ -11,13 +11,13 @@ const SECRET = "bench";
 const REPLAYS = 5;
 
 const started = () => startService({ apiKey: KEY, clock: "manual", randomSeed: "storm", rateLimit: "off" });
-const portOf = ({ baseUrl }: Service): number => Number(new URL(baseUrl).port);
+const make = ({ baseUrl }: Service, count: number, request?: () => string) =>
+  create(Number(new URL(baseUrl).port), count, request);
 
 async function subscribed(service: Service, statuses: readonly number[]): Promise<Receiver> {
   const receiver = await startReceiver({ secret: SECRET, answers: statuses });
-  await create(portOf(service), 1, () =>
-    post("/v1/webhooks", { url: receiver.url, events: ["app.created"], secret: SECRET }),
-  );
+  const draft = { url: receiver.url, events: ["app.created"], secret: SECRET };
+  await make(service, 1, () => post("/v1/webhooks", draft));
   return receiver;
 }
 
@@ -30,7 +30,7 @@ export async function storm(): Promise<Line[]> {
   const receivers: Receiver[] = [];
   while (receivers.length < WEBHOOKS) receivers.push(await subscribed(service, statuses));
   const began = performance.now();
-  await create(portOf(service), EVENTS);
+  await make(service, EVENTS);
   await service.clock.advance("5d");
   const took_s = (performance.now() - began) / 1_000;
   const pairs = receivers.flatMap(({ received }) => received);
@@ -51,7 +51,7 @@ export async function replay(): Promise<Line[]> {
   const receivers: Receiver[] = [];
   while (times_ms.length < REPLAYS) {
     receivers.push(await subscribed(service, [500]));
-    await create(portOf(service), 1);
+    await make(service, 1);
     const began = performance.now();
     await service.clock.advance("4d");
     times_ms.push(performance.now() - began);

@@ -100,34 +100,34 @@ interface Range {
   readonly endOffset: number;
   readonly count: number;
 }
-type Ranges = readonly Range[];
+
+interface Report {
+  readonly url: string;
+  readonly functions: readonly { readonly ranges: readonly Range[] }[];
+}
 
 /** A run, and with it whether one of its processes came to a place in a script. */
 export async function measure(test: string, limit_ms: number) {
   const folder = mkdtempSync(join(scratch, "coverage-"));
   const made = await run(test, limit_ms, { NODE_V8_COVERAGE: folder });
-  const found = new Map<string, Ranges[]>();
-  for (const name of readdirSync(folder))
-    for (const [url, ranges] of rangesIn(join(folder, name))) found.set(url, [...(found.get(url) ?? []), ranges]);
+  const reports = readdirSync(folder).flatMap((name) => reportsIn(join(folder, name)));
   rmSync(folder, { recursive: true });
   const comesTo = (path: string, offset: number) =>
-    found.get(pathToFileURL(path).href)?.some((ranges) => wasRun(ranges, offset)) === true;
+    reports.some((report) => report.url === pathToFileURL(path).href && wasRun(report, offset));
   return { ...made, comesTo };
 }
 
-function rangesIn(file: string): readonly (readonly [url: string, ranges: Ranges])[] {
+function reportsIn(file: string): readonly Report[] {
   try {
-    const { result }: { result: { url: string; functions: { ranges: Range[] }[] }[] } = JSON.parse(
-      readFileSync(file, "utf8"),
-    );
-    return result.map(({ url, functions }) => [url, functions.flatMap(({ ranges }) => ranges)]);
+    return JSON.parse(readFileSync(file, "utf8")).result;
   } catch {
     return []; // its process was killed in the middle of the report: as if it had been killed before
   }
 }
 
 /** Ranges lie within each other, and the innermost knows. */
-function wasRun(ranges: Ranges, offset: number): boolean {
+function wasRun({ functions }: Report, offset: number): boolean {
+  const ranges = functions.flatMap(({ ranges }) => ranges);
   const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset);
   const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;
   return (around.sort((a, b) => size(a) - size(b))[0]?.count ?? 0) > 0;
