@@ -96,11 +96,11 @@ export async function withServers<S extends readonly Promise<Server>[] | [], T>(
   starting: S,
   use: (servers: { -readonly [At in keyof S]: Awaited<S[At]> }) => Promise<T>,
 ): Promise<T> {
-  const servers = await Promise.all(starting);
   try {
-    return await use(servers);
+    return await use(await Promise.all(starting));
   } finally {
-    for (const server of await Promise.all([...starting])) await server.stop();
+    for (const started of await Promise.allSettled([...starting]))
+      if (started.status === "fulfilled") await started.value.stop();
   }
 }
 
