@@ -1,4 +1,4 @@
-// Work for many items, so many at a time.
+// Work for many items, so many at a time: one after the other, or side by side.
 
 /** What came of each, in the order of the items. */
 export async function pool<T, R>(atOnce: number, items: Iterable<T>, work: (item: T) => R | Promise<R>): Promise<R[]> {

@@ -1,5 +1,6 @@
 // A webhook with very many pending deliveries is switched off or deleted: how long another request waits at most while
 // they are cancelled behind the answer.
+import { pool } from "../pool.ts";
 import { type Line, percentile, plain, scaled, whole } from "./figures.ts";
 import { create, draft, load, post, run } from "./load.ts";
 import { startReceiver, startService, withServers } from "./machine.ts";
@@ -11,12 +12,12 @@ const LASTS_S = 6;
 
 const WAYS = { "switched off": "PATCH", deleted: "DELETE" };
 
-export async function cancel(): Promise<Line[]> {
-  const lines: Line[] = [];
-  for (const pending of PENDING)
-    for (const [how, method] of Object.entries(WAYS)) lines.push(await held(pending, how, method));
-  return lines;
-}
+export const cancel = (): Promise<Line[]> =>
+  pool(
+    1,
+    PENDING.flatMap((pending) => Object.entries(WAYS).map((way) => [pending, ...way] as const)),
+    ([pending, how, method]) => held(pending, how, method),
+  );
 
 /** The receiver is silent, so that all but one delivery are never attempted. */
 const held = (pending: number, how: string, method: string): Promise<Line> =>

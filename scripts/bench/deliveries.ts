@@ -1,6 +1,7 @@
 // How many deliveries go out a second, signed and recorded, against a bare node:http agent with keep-alive that posts the
 // same bytes; whether the API answers as fast when a subscribed receiver is silent; and whether deliveries that wait for
 // their next attempt cost anything while none is due.
+import { pool } from "../pool.ts";
 import { compare, type Line, plain, ratio, scaled, whole } from "./figures.ts";
 import { draft, load, loadOn, post } from "./load.ts";
 import { side, startReceiver, startService, withServers } from "./machine.ts";
@@ -13,17 +14,13 @@ const FEW = 1_000;
 const MANY = scaled(1_000_000);
 
 export const throughput = (): Promise<Line[]> =>
-  withServers([startReceiver("quick")], async ([receiver]) => {
-    const lines: Line[] = [];
-    for (const [atOnce, goal] of Object.entries(RATES)) {
-      const [own, bare] = await compare(
-        ["send", "post"].map((mode) => side("a bare keep-alive agent", mode, `${receiver.url}/`, atOnce)),
-        0,
-      );
-      lines.push(ratio(`Deliveries to ${atOnce} webhooks`, own, bare, "a second", goal));
-    }
-    return lines;
-  });
+  withServers([startReceiver("quick")], ([{ url }]) =>
+    pool(1, Object.entries(RATES), async ([atOnce, goal]) => {
+      const sides = ["send", "post"].map((mode) => side("a bare keep-alive agent", mode, `${url}/`, atOnce));
+      const [own, bare] = await compare(sides, 0);
+      return ratio(`Deliveries to ${atOnce} webhooks`, own, bare, "a second", goal);
+    }),
+  );
 
 /** At a rate that leaves time between two creates, so that none is timed behind the deliveries of the one before. */
 export const silence = (): Promise<Line[]> =>
@@ -40,11 +37,8 @@ export const silence = (): Promise<Line[]> =>
   );
 
 export async function pending(): Promise<Line[]> {
-  const [many, few] = await compare(
-    [MANY, FEW].map((count) => side(`${whole(count)} that wait`, "wait", String(count))),
-    0,
-    1,
-  );
+  const sides = [MANY, FEW].map((count) => side(`${whole(count)} that wait`, "wait", String(count)));
+  const [many, few] = await compare(sides, 0, 1);
   const idle = many?.rounds[0]?.["% of CPU"] ?? Number.NaN;
   return [
     plain(`While ${many?.name}`, "% of CPU", idle, "<= 0.5"),

@@ -1,6 +1,7 @@
 // This server against the emulators that people test with today, each asked for what is most like ours: one resource, a
 // page of 20, a create. Each meets a server of ours that is given the same requests, so that both have stored as much at
 // any time; the creates come last, because the others' lists cost more the more is stored.
+import { pool } from "../pool.ts";
 import { type Line, scaled } from "./figures.ts";
 import { apps, COMMON, filled, type Resource } from "./http.ts";
 import { contest, draft } from "./load.ts";
@@ -36,12 +37,10 @@ const CASES = Object.entries(COMMON).map(([what, [, make]]): [string, (typeof CO
 ]);
 
 export async function emulators(): Promise<Line[]> {
-  const lines: Line[] = [];
-  for (const [nth, program] of installed().entries()) {
+  const found = await pool(1, installed().entries(), ([nth, program]) => {
     const theirs = startServer({ ...program, env: { BENCH_KEYS: KEYS.join(" ") } });
     const fill = (server: Server, at: number) => filled(server, at === 0 ? apps : RESOURCES[nth]);
-    const contested = (servers: readonly Server[]) => contest(servers, fill, Object.fromEntries(CASES));
-    lines.push(...(await withServers([startService(), theirs], contested)));
-  }
-  return lines;
+    return withServers([startService(), theirs], (servers) => contest(servers, fill, Object.fromEntries(CASES)));
+  });
+  return found.flat();
 }

@@ -55,10 +55,8 @@ export const growth = (): Promise<Line[]> =>
 async function filled(server: Server, url: string, apps: number, others: number): Promise<World> {
   const ids = await create(server.port, apps);
   const passing = await create(server.port, scaled(EVENTS / 2));
-  await run(
-    server.port,
-    load((n) => del(`/v1/apps/${passing[n]}`), 204, { requests: passing.length }),
-  );
+  const removal = load((n) => del(`/v1/apps/${passing[n]}`), 204, { requests: passing.length });
+  await run(server.port, removal);
   const { id: webhook } = await server.call("POST", "/v1/webhooks", { url, events: ["user.interaction"] });
   const visit = { user_id: "visitor", interaction_type: "click" };
   await create(server.port, others, (n) => post(`/v1/apps/${ids[n % FEW]}/interactions`, visit), 202);

@@ -3,6 +3,7 @@
 // below a server's.
 import { connect } from "node:net";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
+import { pool } from "../pool.ts";
 import { compare, type Line, median, percentile, ratio, type Side, scaled } from "./figures.ts";
 import { KEY, type Server } from "./machine.ts";
 
@@ -19,12 +20,6 @@ export interface Load {
   readonly onBody?: (body: string) => void;
 }
 
-export interface Measured {
-  readonly seconds: number;
-  /** Milliseconds from the sending, or from when it was due. */
-  readonly latencies: readonly number[];
-}
-
 const PATIENCE_MS = 120_000;
 /** Timers come late by this much at most; what is left until a request is due is spent awake. */
 const SPIN_MS = 2;
@@ -34,7 +29,8 @@ export const load = (request: Load["request"], status = 200, over: Partial<Load>
   ...{ request, status, requests: scaled(6_000), connections: 16, ...over },
 });
 
-export async function run(port: number, given: Load): Promise<Measured> {
+/** The latencies are milliseconds from the sending, or from when it was due. */
+export async function run(port: number, given: Load) {
   const { request, status, requests, connections, perSecond, isOver = () => false, onBody } = given;
   const latencies: number[] = [];
   const began = performance.now();
@@ -156,13 +152,11 @@ export async function contest<S extends { readonly server: Server }>(
   cases: Readonly<Record<string, Case<S>>>,
   warm?: number,
 ): Promise<Line[]> {
-  const sides: S[] = [];
-  for (const [at, server] of servers.entries()) sides.push(await fill(server, at));
-  const lines: Line[] = [];
-  for (const [what, [goal, make]] of Object.entries(cases)) {
+  const sides = await pool(1, servers.entries(), ([at, server]) => fill(server, at));
+  const found = await pool(1, Object.entries(cases), async ([what, [goal, make]]) => {
     const loads = sides.map((side) => loadOn(side.server, () => make(side)));
     const [own, ...others] = await compare(loads, warm);
-    lines.push(...others.map((other, at) => ratio(what, own, other, "µs of CPU", at === 0 ? goal : "")));
-  }
-  return lines;
+    return others.map((other, at) => ratio(what, own, other, "µs of CPU", at === 0 ? goal : ""));
+  });
+  return found.flat();
 }

@@ -39,8 +39,8 @@ export function describeMachine(): string {
 /** Runs node; the other processes of a bench all come from here. */
 export function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv = {}, core: Core = MEASURED): ChildProcess {
   const [command = "", ...rest] = [...(canPin ? ["taskset", "-c", core] : []), process.execPath, ...args];
-  const stdio: ["ignore", "ignore", "inherit", "ipc"] = ["ignore", "ignore", "inherit", "ipc"];
-  return spawn(command, rest, { stdio, env: { ...process.env, NODE_ENV: "production", ...env } });
+  const all = { ...process.env, NODE_ENV: "production", ...env };
+  return spawn(command, rest, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: all });
 }
 
 export interface Program {

@@ -9,7 +9,6 @@ import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
 import { apps } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { jsonFileStore, memoryStore } from "../../src/index.ts";
-import { trusted } from "../../src/kit/schema.ts";
 import { outboxWorld } from "../../test/support/outbox-world.ts";
 import { listen } from "../../test/support/receivers.ts";
 import { pool } from "../pool.ts";
@@ -59,16 +58,9 @@ async function timed(work: () => unknown): Promise<number> {
   return performance.now() - began;
 }
 
-interface Sqlite {
-  exec(sql: string): unknown;
-  prepare(sql: string): { run(...values: unknown[]): unknown };
-}
-
 async function sqlite(folder: string): Promise<(n: number) => void> {
-  // The package is not among this repository's own; what is used of it is what the interface above says.
-  const { default: Database } = trusted<{ default: new (file: string) => Sqlite }>(
-    await import(process.env.BENCH_SQLITE ?? "better-sqlite3"),
-  );
+  // The package is not among this repository's own, which therefore has no types of it.
+  const { default: Database } = await import(process.env.BENCH_SQLITE ?? "");
   const database = new Database(join(folder, "data.sqlite"));
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE apps (seq INTEGER PRIMARY KEY, id TEXT UNIQUE, account TEXT, public INTEGER, body TEXT);

@@ -2,91 +2,51 @@
 // every webhook, and only what was in flight at a kill has come twice.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Receiver, startReceiver } from "../../src/receiver.ts";
-import { Child, type Finding, type Lab } from "./lab.ts";
+import { sources, startService } from "../bench/machine.ts";
+import { pool } from "../pool.ts";
+import type { Finding, Lab } from "./lab.ts";
 
 const WEBHOOKS = 3;
 const CLIENTS = 16;
-const KEY = "torture-key";
 const SECRET = "torture-secret";
 const LOOK_AGAIN_MS = 50;
 
-/** One server after the other on one file and one port. */
-class Service {
-  readonly #file: string;
-  #child: Child | undefined;
-  #baseUrl = "http://localhost:0";
-  /** Resolves when it can be asked (again). */
-  up: Promise<void>;
-
-  constructor(file: string) {
-    this.#file = file;
-    this.up = this.#start();
-  }
-
-  async #start(): Promise<void> {
-    const { port } = new URL(this.#baseUrl);
-    const flags = ["--port", port, "--data", this.#file, "--log", "json", "--api-key", KEY, "--rate-limit", "off"];
-    this.#child = new Child([process.execPath, "--import", "tsx", "src/bin.ts", ...flags]);
-    const ready = await this.#child.firstLine();
-    if (ready === undefined) throw new Error("The service did not start");
-    this.#baseUrl = JSON.parse(ready).base_url;
-  }
-
-  async kill(): Promise<void> {
-    await this.#child?.kill();
-  }
-
-  /** In the middle of whatever it does. */
-  killAndStart(): Promise<void> {
-    this.up = this.kill().then(() => this.#start());
-    return this.up;
-  }
-
-  /** Answers the body of a 2xx; undefined where the service was killed before it answered. */
-  async ask(method: string, path: string, body?: object): Promise<{ id: string; total: number } | undefined> {
-    const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
-    try {
-      const answer = await fetch(this.#baseUrl + path, {
-        method,
-        headers,
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      if (answer.ok) return Object(await answer.json());
-      throw new Error(`${method} ${path} answered ${answer.status}`);
-    } catch (error) {
-      if (error instanceof TypeError) return undefined; // what fetch rejects with when the connection breaks
-      throw error;
-    }
-  }
-}
-
 export async function restarts(lab: Lab, events: number, kills: number): Promise<Finding> {
-  const service = new Service(lab.file());
-  await service.up;
-  const receivers = await Promise.all(Array.from({ length: WEBHOOKS }, () => startReceiver({ secret: SECRET })));
-  const webhooks = receivers.map(({ url }) => ({ url, events: ["app.created"], secret: SECRET }));
-  const made = await Promise.all(webhooks.map((draft) => service.ask("POST", "/webhooks", draft)));
+  const file = lab.file();
+  let up = startService("the service", ["--data", file], sources("bin"));
+  const killAndStart = (): typeof up =>
+    up.then(async (server) => {
+      await server.stop();
+      return startService("the service", ["--data", file], sources("bin"));
+    });
+  /** Answers the body; undefined where the service was killed before it answered. */
+  const ask = async (method: string, path: string, body?: object) => {
+    const server = await up;
+    return server.call(method, path, body).catch((error) => {
+      if (!(error instanceof TypeError)) throw error; // what fetch rejects with when the connection breaks
+    });
+  };
+  const receivers = await pool(WEBHOOKS, Array(WEBHOOKS), () => startReceiver({ secret: SECRET }));
+  const drafts = receivers.map(({ url }) => ({ url, events: ["app.created"], secret: SECRET }));
+  const webhooks = await pool(1, drafts, (draft) => ask("POST", "/v1/webhooks", draft));
   const acknowledged: string[] = [];
   const killAt = Array.from({ length: kills }, (_, at) => Math.ceil((events * (at + 1)) / (kills + 1)));
-  await Promise.all(Array.from({ length: CLIENTS }, () => create(service, acknowledged, events, killAt)));
-  for (const webhook of made)
-    while ((await service.ask("GET", `/webhooks/${webhook?.id}/deliveries?status=pending&limit=1`))?.total !== 0)
+  const work = function* () {
+    while (acknowledged.length < events) yield;
+  };
+  await pool(CLIENTS, work(), async () => {
+    const app = await ask("POST", "/v1/apps", { title: "Torture" });
+    if (app) acknowledged.push(app.id);
+    if (killAt[0] === undefined || acknowledged.length < killAt[0]) return;
+    killAt.shift();
+    up = killAndStart();
+  });
+  for (const { id } of webhooks)
+    while ((await ask("GET", `/v1/webhooks/${id}/deliveries?status=pending&limit=1`))?.total !== 0)
       await sleep(LOOK_AGAIN_MS);
-  await service.kill();
+  await (await up).stop();
   for (const receiver of receivers) await receiver.close();
   return judge(receivers, acknowledged, kills);
-}
-
-/** Creates apps until so many are acknowledged in all; whoever reaches the next number of `killAt` kills the service. */
-async function create(service: Service, acknowledged: string[], until: number, killAt: number[]): Promise<void> {
-  while (acknowledged.length < until) {
-    await service.up;
-    const app = await service.ask("POST", "/apps", { title: "Torture" });
-    if (app) acknowledged.push(app.id);
-    if (killAt[0] === undefined || acknowledged.length < killAt[0]) continue;
-    killAt.shift();
-    await service.killAndStart();
-  }
 }
 
 function judge(receivers: readonly Receiver[], acknowledged: readonly string[], kills: number): Finding {
