@@ -109,6 +109,14 @@ async function make(records: string, file: string): Promise<Figures> {
   return {};
 }
 
+/** `load FILE`. It is closed again, else the next one would have the lock of a dead process to take over. */
+async function load(file: string): Promise<Figures> {
+  const store = jsonFileStore(file);
+  const ms = await timed(() => opened(store));
+  await store.close();
+  return { ms };
+}
+
 /** Start, first request and close in a test: `life own|bare`. */
 async function life(kind: string): Promise<Figures> {
   const { startService }: typeof import("../../src/index.ts") = await import(ours("index").at(-1) ?? "");
@@ -194,9 +202,8 @@ async function wait(rows: string): Promise<Figures> {
 }
 
 const MODES: Readonly<Record<string, (...args: [string, string, string]) => Promise<Figures>>> = {
-  ...{ write, grow, make, life, post, send, wait },
+  ...{ write, grow, make, load, life, post, send, wait },
   parse: async (file) => ({ ms: await timed(() => JSON.parse(readFileSync(file, "utf8"))) }),
-  load: async (file) => ({ ms: await timed(() => opened(jsonFileStore(file))) }),
 };
 const [mode = "", first = "", second = "", third = ""] = process.argv.slice(2);
 const figures = await MODES[mode]?.(first, second, third);

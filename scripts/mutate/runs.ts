@@ -106,6 +106,8 @@ interface Report {
   readonly functions: readonly { readonly ranges: readonly Range[] }[];
 }
 
+const SOURCES = pathToFileURL("src/").href;
+
 /** A run, and with it whether one of its processes came to a place in a script. */
 export async function measure(test: string, limit_ms: number) {
   const folder = mkdtempSync(join(scratch, "coverage-"));
@@ -119,7 +121,8 @@ export async function measure(test: string, limit_ms: number) {
 
 function reportsIn(file: string): readonly Report[] {
   try {
-    return JSON.parse(readFileSync(file, "utf8")).result;
+    const { result }: { readonly result: readonly Report[] } = JSON.parse(readFileSync(file, "utf8"));
+    return result.filter(({ url }) => url.startsWith(SOURCES));
   } catch {
     return []; // its process was killed in the middle of the report: as if it had been killed before
   }
