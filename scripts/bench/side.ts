@@ -181,12 +181,12 @@ async function wait(rows: string): Promise<Figures> {
     send: async ({ url }) => ({ ...answer, status: url.endsWith("quick") ? 200 : 500 }),
     close() {},
   };
-  const { clock, webhook, emit, idle } = await outboxWorld({ sender, retryWaits_ms: [3_600_000], concurrency: 1 });
+  const { clock, webhook, emit, ...world } = await outboxWorld({ sender, retryWaits_ms: [3_600_000], concurrency: 1 });
   clock.resume();
   for (let n = 0; n < webhooks; n += 1) await webhook("http://127.0.0.1/", { events: ["app.deleted"] });
   await webhook("http://127.0.0.1/quick");
   for (let n = 0; n < webhooks; n += 1) await emit({}, undefined, "app.deleted");
-  await idle();
+  await world.idle();
   await pause(1_000);
   const before = process.cpuUsage();
   await pause(IDLE_MS);
@@ -194,7 +194,7 @@ async function wait(rows: string): Promise<Figures> {
   const round = async () => {
     for (let n = 0; n < WAKE_UPS; n += 1) {
       await emit();
-      await idle();
+      await world.idle();
     }
   };
   await round();
