@@ -5,7 +5,7 @@ import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, EVENT_TYPES, type WebhookRecord } from "../../src/domain/model.ts";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
-import { changeWebhook, getDelivery, redeliver, removeWebhook, sendTest } from "../../src/domain/webhooks.ts";
+import { changeWebhook, redeliver, removeWebhook, sendTest } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { memoryStore } from "../../src/store/memory.ts";
