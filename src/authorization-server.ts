@@ -2,10 +2,9 @@
 // composition root, beside service.ts, which starts and stops it.
 import type { TokenCheck } from "./domain/access.ts";
 import { type AccountRecord, type Scope, type UserRecord, users } from "./domain/model.ts";
-import { check } from "./domain/oauth/access-tokens.ts";
-import type { Context } from "./domain/oauth/context.ts";
+import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { OAuthError } from "./domain/oauth/rules.ts";
-import { SigningKeys } from "./domain/oauth/signing-keys.ts";
+import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
 import type { UnitParts } from "./domain/work.ts";
 import type { Door } from "./http/front.ts";
@@ -40,7 +39,7 @@ export interface AuthorizationServer {
 /** Everything is built once the public address is known, because every token and every metadata document names it. */
 export function authorizationServer({ unit, links, alg, announce }: AuthorizationServerParts): AuthorizationServer {
   const { store, clock, ids } = unit;
-  const keys = new SigningKeys(store, clock, alg);
+  const keys = signingKeysIn(store, clock, alg);
   const oauth = { store, clock, ids, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
   const visits = new Visits({ store, clock, ids, authUrl: links.authUrl });
   const signInLink = (token: string) => links.signIn(token);
@@ -60,7 +59,7 @@ async function signIn(oauth: Context, account: AccountRecord, { scopes, userId }
   const user: UserRecord | undefined = userId === undefined ? admin : await oauth.store.get(users, userId);
   if (user?.account_id !== account.id)
     throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
-  const answer = await handOver(oauth, user, account, scopes);
+  const answer = await handOver(oauth, user, scopes);
   if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
   return answer;
 }

@@ -3,7 +3,7 @@
 // the other does not. A wrong value is an OptionError that names the setting and says what to do.
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule, WEBHOOK_CONCURRENCY } from "./delivery/schedule.ts";
-import { pinnedKey } from "./domain/api-keys.ts";
+import { pinnedKey } from "./domain/credentials.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
 import { duration } from "./kit/clock.ts";

@@ -2,7 +2,7 @@
 // - plants or resumes, listens, takes everything down again in the opposite order - and is the handle by which tests move
 // its time, disturb it, look in, and bring it back to a state.
 import type { SignInOptions } from "./authorization-server.ts";
-import { setAccountState } from "./domain/account.ts";
+import { setAccountState } from "./domain/access.ts";
 import type { AccountRecord, AccountState } from "./domain/model.ts";
 import type { TokenAnswer } from "./domain/oauth/tokens.ts";
 import { Refusal } from "./domain/refusal.ts";

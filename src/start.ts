@@ -1,11 +1,11 @@
 // What a start finds or makes: a fresh store is planted with the seed, an existing one is left as it is, except that a
 // pinned key that it does not know is added. A sign-in link is always made anew.
 import { keyOf } from "./domain/access.ts";
-import { addApiKey } from "./domain/api-keys.ts";
+import { addApiKey } from "./domain/credentials.ts";
 import { type AccountRecord, accounts, users } from "./domain/model.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, type Seed, seedSchema } from "./domain/seed.ts";
-import { newSignIn } from "./domain/sessions.ts";
+import { newSignIn } from "./domain/users.ts";
 import type { webhookDraft } from "./domain/webhooks.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";
 import type { Log } from "./kit/log.ts";
@@ -51,7 +51,7 @@ async function resume(unit: Unit, account: AccountRecord, rules: StartRules): Pr
 /** The key opens the account, or a new one does where none is given; answers it. */
 export async function ensureKey(unit: Unit, account: AccountRecord, apiKey: string | null): Promise<string> {
   if (apiKey !== null && (await keyOf(unit.store, apiKey))) return apiKey;
-  const added = await unit.transact((w) => addApiKey(w, account.id, FIRST_KEY, apiKey ?? undefined));
+  const added = await unit.transact((w) => addApiKey(w, account.id, { name: FIRST_KEY, key: apiKey ?? undefined }));
   if (added instanceof Refusal) throw new Error(`The start-up key was refused: ${added.reason.code}`);
   return added.key;
 }

@@ -18,9 +18,9 @@ interface Record {
   readonly text: string;
 }
 
-const counters = collection<Counter>()({ name: "counters" });
-const records = collection<Record>()({ name: "records", indexes: { all: { by: ["list"] } }, unique: { n: ["n"] } });
-const partners = collection<Record>()({ name: "partners", indexes: { all: { by: ["list"] } } });
+const counters = collection<Counter>()("counters");
+const records = collection<Record>()("records", { all: { by: ["list"] } }, { n: ["n"] });
+const partners = collection<Record>()("partners", { all: { by: ["list"] } });
 export const collections = [counters, records, partners];
 
 const idOf = (n: number) => `record ${n}`;

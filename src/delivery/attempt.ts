@@ -1,10 +1,10 @@
 // One attempt of a delivery from its rows to its outcome (spec part 6, receiving endpoint and signature; contract, part
 // 6): everything about it is read again once it is claimed, the stored bytes are signed and sent. What came of it is only
 // answered here; writing it down is `recordAttempt`'s.
+import type { Made } from "../domain/deliveries.ts";
 import { dueAt, isWanted, succeeded } from "../domain/deliveries.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "../domain/model.ts";
 import { deliveries, events, webhooks } from "../domain/model.ts";
-import type { Made } from "../domain/outcomes.ts";
 import type { Store } from "../domain/store.ts";
 import { secretsOf } from "../domain/webhooks.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";

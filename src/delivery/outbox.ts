@@ -1,9 +1,8 @@
 // The outbox (spec part 6; contract, part 6): takes due deliveries from their rows, has each attempted and writes down
 // what came of it. The rows are the truth; what is held here is only which queue is looked at when, and is rebuilt at a
 // start, so a crash loses nothing and what was under way is sent again. It has one life: start, stop.
-import { cancelUnwanted, dueAt, isRetry, isWanted, succeeded } from "../domain/deliveries.ts";
+import { cancelUnwanted, dueAt, isRetry, isWanted, type Made, recordAttempt, succeeded } from "../domain/deliveries.ts";
 import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
-import { type Made, recordAttempt } from "../domain/outcomes.ts";
 import { isStoreError } from "../domain/store.ts";
 import type { Background } from "../kit/background.ts";
 import type { Instant, Scheduled } from "../kit/clock.ts";

@@ -1,11 +1,21 @@
-// Who calls and what they may do (spec part 5; contract part 5, API keys). A key is found by its SHA-256; the key itself
-// is kept nowhere. How an access token is verified is the business of domain/oauth, handed in as `TokenCheck`.
+// Who calls and what they may do (spec part 5; contract part 5, API keys): the key, and the state of the account behind
+// it. A key is found by its SHA-256; the key itself is kept nowhere. How an access token is verified is the business of
+// domain/oauth, handed in as `TokenCheck`.
 import { hash as digest } from "node:crypto";
 import { decide } from "../decisions.ts";
 import { type Clock, instant, iso } from "../kit/clock.ts";
-import { type AccountRecord, type ApiKeyRecord, accounts, apiKeys, SCOPES, type Scope } from "./model.ts";
-import { Refusal, refuse } from "./refusal.ts";
-import type { Reader, Store, Tx } from "./store.ts";
+import {
+  type AccountRecord,
+  type AccountState,
+  type ApiKeyRecord,
+  accounts,
+  apiKeys,
+  SCOPES,
+  type Scope,
+} from "./model.ts";
+import { notFound, Refusal, refuse } from "./refusal.ts";
+import type { Reader, Store } from "./store.ts";
+import type { Unit } from "./work.ts";
 
 export interface Caller {
   readonly account: AccountRecord;
@@ -17,10 +27,7 @@ export interface Caller {
 /** Verifies an access token, or says why not. */
 export type TokenCheck = (token: string) => Promise<Caller | Refusal>;
 
-/** Lets people and secret scanners recognise a key; 256 random bits follow it. */
-export const KEY_PREFIX = "ahs_";
-
-export const KEY_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
+const KEY_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
 
 export const sha256 = (text: string): string => digest("sha256", text, "hex");
 
@@ -62,7 +69,7 @@ const REMEMBERED_MAX = 1_000;
 
 const UNKNOWN_KEY = refuse({ code: "invalid_credential", detail: "The API key is not known or was deleted." });
 
-export interface AccessParts {
+interface AccessParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly checkToken: TokenCheck;
@@ -118,11 +125,12 @@ export class Access {
     const now = clock.now();
     if (last_used_at !== null && now < instant(last_used_at) + NOTED_MS) return;
     const minute = iso(Math.floor(now / NOTED_MS) * NOTED_MS);
-    const touch = async (tx: Tx) => {
-      const key = await tx.get(apiKeys, id);
-      if (key && (key.last_used_at ?? "") < minute) await tx.put(apiKeys, { ...key, last_used_at: minute });
-    };
-    this.#touches = this.#touches.then(() => store.transact(touch)).catch(onError);
+    const touch = () =>
+      store.transact(async (tx) => {
+        const key = await tx.get(apiKeys, id);
+        if (key && (key.last_used_at ?? "") < minute) await tx.put(apiKeys, { ...key, last_used_at: minute });
+      });
+    this.#touches = this.#touches.then(touch).catch(onError);
   }
 }
 
@@ -138,3 +146,15 @@ export function standing(account: AccountRecord, method: string): Refusal | unde
   if (account.state === "limited" && !WHILE_LIMITED.has(method)) return refuse({ code: "account_limited" });
   return undefined;
 }
+
+export const getAccount = async (reader: Reader, caller: Caller): Promise<AccountRecord | Refusal> =>
+  (await reader.get(accounts, caller.account.id)) ?? notFound("account");
+
+export const setAccountState = (unit: Unit, accountId: string, state: AccountState) =>
+  unit.transact(async (w) => {
+    const account = await w.tx.get(accounts, accountId);
+    if (account === undefined) return notFound("account");
+    const changed = { ...account, state };
+    await w.tx.put(accounts, changed);
+    return changed;
+  });

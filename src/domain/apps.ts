@@ -1,14 +1,24 @@
-// Apps (spec parts 2 and 4). A change, its event and the deliveries of that event are one transaction. `expect` is the
-// caller's precondition (If-Match), asked inside that transaction.
+// Apps and what users do in them (spec parts 2, 4 and 6). A change, its event and the deliveries of that event are one
+// transaction.
 import { decide } from "../decisions.ts";
-import { changesOf, flag, type Infer, object, type Schema, text, withDefault } from "../kit/schema.ts";
+import {
+  changesOf,
+  flag,
+  type Infer,
+  nullable,
+  object,
+  orNumber,
+  type Schema,
+  text,
+  withDefault,
+} from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
-import { everyPage, pageOf } from "./lists.ts";
+import { everyPage, owned, pageOf, shownFields } from "./lists.ts";
 import { type AppRecord, apps, dataSources, deployments, domains, goneDeployments } from "./model.ts";
-import { owned, shownFields } from "./owned.ts";
+import { Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
-import type { Unit, Work } from "./work.ts";
+import type { Seeded, Unit, Work } from "./work.ts";
 
 const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
 const REQUIRED: readonly string[] = decide("2.app-fields");
@@ -23,33 +33,25 @@ export const appDraft = object({
 });
 export const appChanges = changesOf(appDraft);
 
-type AppDraft = Infer<typeof appDraft>;
+type AppDraft = Seeded<Infer<typeof appDraft>>;
 
 export const createApp = (unit: Unit, caller: Caller, draft: AppDraft) =>
-  unit.transact<AppRecord>(async (w) => {
+  unit.transact(async (w) => {
     const app = await addApp(w, caller.account.id, draft);
     await recordEvent(w, caller.account, "app.created", shownFields(app));
     return app;
   });
 
-export async function addApp(
-  w: Work,
-  account_id: string,
-  draft: AppDraft,
-  id = w.ids.next("app_"),
-): Promise<AppRecord> {
-  const app = { id, ...draft, created_at: w.at, updated_at: w.at, account_id };
+export async function addApp(w: Work, account_id: string, { id = w.ids.next("app_"), ...draft }: AppDraft) {
+  const app: AppRecord = { id, ...draft, created_at: w.at, updated_at: w.at, account_id };
   await w.tx.put(apps, app);
   return app;
 }
 
-const own = owned(apps, "app", { changing, removing });
-export const { get: getApp, change: changeApp, remove: removeApp } = own;
+export const { get: getApp, change: changeApp, remove: removeApp } = owned(apps, "app", { changing, removing });
 
 export const listApps = (reader: Reader, caller: Caller, shared: boolean | undefined, span: Span) =>
-  shared === undefined
-    ? own.list(reader, caller, span)
-    : pageOf(reader, apps, "account_public", [caller.account.id, shared], span);
+  pageOf(reader, apps, shared === undefined ? "account" : "account_public", [caller.account.id, shared], span);
 
 async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: Caller): Promise<AppRecord> {
   const app = { ...after, updated_at: w.at };
@@ -57,8 +59,11 @@ async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: C
   return app;
 }
 
+/** What app.deleted holds of the app. */
+const LEFT_OF_IT = decide("6.event-objects");
+
 /** With the app go its deployments; its data sources, which may be shared and costly to load, stay without an app. */
-async function removing(w: Work, app: AppRecord, caller: Caller): Promise<void> {
+async function removing(w: Work, app: AppRecord, { account }: Caller): Promise<void> {
   const { id } = app;
   for (const deployment of await everyPage((span) => w.tx.page(deployments, "app", [id], span))) {
     await w.tx.remove(deployments, deployment.id);
@@ -67,13 +72,22 @@ async function removing(w: Work, app: AppRecord, caller: Caller): Promise<void> 
   }
   for (const source of await everyPage((span) => w.tx.page(dataSources, "app", [id], span)))
     await w.tx.put(dataSources, { ...source, app_id: null, updated_at: w.at });
-  await recordEvent(
-    w,
-    caller.account,
-    "app.deleted",
-    Object.fromEntries(LEFT_OF_IT.map((field) => [field, app[field]])),
-  );
+  const left = Object.fromEntries(LEFT_OF_IT.map((field) => [field, app[field]]));
+  await recordEvent(w, account, "app.deleted", left);
 }
 
-/** What app.deleted holds of the app. */
-const LEFT_OF_IT = decide("6.event-objects");
+const coordinate = withDefault(nullable(orNumber(text({ max: 1_000 }))), null);
+/** The user may be anybody, and any type is taken, since the one that is shown is only an observed one. */
+export const interaction = object({
+  user_id: text({ min: 1, max: 200 }),
+  interaction_type: text({ min: 1, max: 64 }),
+  chart_id: withDefault(nullable(text({ max: 200 })), null),
+  data_point: withDefault(nullable(object({ x: coordinate, y: coordinate, category: coordinate })), null),
+});
+
+/** Records that a user did something in the app: an event and nothing else. */
+export const interact = (unit: Unit, caller: Caller, app_id: string, done: Infer<typeof interaction>) =>
+  unit.transact(async (w) => {
+    const app = await getApp(w.tx, caller, app_id);
+    return app instanceof Refusal ? app : recordEvent(w, caller.account, "user.interaction", { app_id, ...done });
+  });

@@ -1,11 +1,12 @@
 // Every kind of record that there is, as a store is opened with: none that a model declares can be forgotten.
 import * as model from "./model.ts";
-import * as oauth from "./oauth/model.ts";
+import * as grants from "./oauth/grants.ts";
+import * as keys from "./oauth/signing-keys.ts";
 import type { AnyCollection } from "./store.ts";
 
 const isCollection = (value: unknown): value is AnyCollection =>
   typeof value === "object" && value !== null && "indexes" in value;
 
-export const collections: readonly AnyCollection[] = Object.values<unknown>({ ...model, ...oauth }).filter(
+export const collections: readonly AnyCollection[] = Object.values<unknown>({ ...model, ...grants, ...keys }).filter(
   isCollection,
 );

@@ -8,44 +8,37 @@ import type { Cell, Column } from "./model.ts";
 
 export type Row = { readonly [column: string]: Cell };
 
-export interface Table {
-  readonly columns: readonly Column[];
-  readonly rows: readonly (readonly Cell[])[];
-}
-
-/** A way to read a column: taken where all its cells but the nulls fit. */
-interface Reading {
-  readonly type: Column["type"];
-  readonly fits: (cell: Cell) => boolean;
-  readonly read: (cell: Cell) => Cell;
-}
-
 /** Wider tables are nearly always a list whose rows and columns were confused. */
 export const COLUMNS_MAX = decide("8.bounds").columns;
 
 /** More than anybody looks at, and still read in a moment; rows of JSON that leave members out count whole. */
 export const CELLS_MAX = 1_000_000;
 
-const asIs = (cell: Cell): Cell => cell;
-const datetime: Reading = {
-  type: "datetime",
-  fits: (cell) => typeof cell === "string" && isDateTime(cell),
-  read: asIs,
-};
-const string: Reading = { type: "string", fits: () => true, read: String };
+type Type = Column["type"];
+type Fits = { readonly [T in Type]: (cell: Cell) => boolean };
 
-const JSON_READINGS: readonly Reading[] = [
-  { type: "number", fits: (cell) => typeof cell === "number", read: asIs },
-  { type: "boolean", fits: (cell) => typeof cell === "boolean", read: asIs },
+const datetime = (cell: Cell): boolean => typeof cell === "string" && isDateTime(cell);
+const string = () => true;
+
+const JSON_FITS: Fits = {
+  number: (cell) => typeof cell === "number",
+  boolean: (cell) => typeof cell === "boolean",
   datetime,
   string,
-];
-const CSV_READINGS: readonly Reading[] = [
-  { type: "number", fits: isPlainNumber, read: Number },
-  { type: "boolean", fits: (cell) => cell === "true" || cell === "false", read: (cell) => cell === "true" },
+};
+const CSV_FITS: Fits = {
+  number: isPlainNumber,
+  boolean: (cell) => cell === "true" || cell === "false",
   datetime,
   string,
-];
+};
+
+const READ: { readonly [T in Type]: (cell: Cell) => Cell } = {
+  number: Number,
+  boolean: (cell) => cell === true || cell === "true",
+  datetime: String,
+  string: String,
+};
 
 /**
  * A column has the first type that all its values have: of JSON, datetime is text that is ISO 8601 throughout, and where
@@ -54,7 +47,7 @@ const CSV_READINGS: readonly Reading[] = [
  */
 const ORDER = decide("2.data-reading");
 
-/** Text is the one type that any later value fits. */
+/** Of a column without values: text is the one type that any later value fits. */
 const EMPTY_COLUMN = "string";
 
 /** Rows of JSON as a table, the columns in the order in which they first occur; a text says why not. */
@@ -72,7 +65,7 @@ export function tableOfObjects(objects: readonly Row[]): Table | string {
   const cells = new Array<Cell>(objects.length * width).fill(null);
   for (const [at, object] of objects.entries())
     for (const [name, cell] of Object.entries(object)) cells[at * width + (places.get(name) ?? 0)] = cell;
-  return typed([...places.keys()], objects.length, cells, inOrder(JSON_READINGS));
+  return typed([...places.keys()], objects.length, cells, JSON_FITS);
 }
 
 /** Parsed CSV as a table; a text says why not. */
@@ -80,7 +73,7 @@ export function tableOfCsv({ header, fields }: CsvTable): Table | string {
   const tooLarge = unfitSize(header.length, fields.length);
   if (tooLarge !== undefined) return tooLarge;
   const cells = fields.map((field) => (field === "" ? null : field));
-  return typed(header, fields.length / header.length, cells, inOrder(CSV_READINGS));
+  return typed(header, fields.length / header.length, cells, CSV_FITS);
 }
 
 function unfitSize(columns: number, cells: number): string | undefined {
@@ -89,29 +82,25 @@ function unfitSize(columns: number, cells: number): string | undefined {
   return undefined;
 }
 
-const inOrder = (readings: readonly Reading[]): readonly Reading[] =>
-  ORDER.flatMap((type) => readings.filter((reading) => reading.type === type));
-
 /** `cells` are those of all rows one behind the other. */
-function typed(names: readonly string[], count: number, cells: readonly Cell[], readings: readonly Reading[]): Table {
+function typed(names: readonly string[], count: number, cells: readonly Cell[], fits: Fits) {
   const width = names.length;
-  const chosen = names.map((_, column) => readingOf(cells, column, width, readings));
-  const columns = names.map((name, column) => ({ name, type: chosen[column]?.type ?? EMPTY_COLUMN }));
-  const rows = Array.from({ length: count }, (_, at) =>
-    chosen.map((reading, column) => {
-      const cell = cells[at * width + column] ?? null;
-      return cell === null || reading === undefined ? null : reading.read(cell);
+  const columns = names.map((name, at) => ({ name, type: typeOf(cells, at, width, fits) }));
+  const rows = Array.from({ length: count }, (_, row) =>
+    columns.map(({ type }, at) => {
+      const cell = cells[row * width + at] ?? null;
+      return cell === null ? null : READ[type](cell);
     }),
   );
   return { columns, rows };
 }
+export type Table = ReturnType<typeof typed>;
 
-/** The first reading that all values of the column fit; none where there is no value. */
-function readingOf(cells: readonly Cell[], column: number, width: number, readings: readonly Reading[]) {
-  const values: Cell[] = [];
-  for (let at = column; at < cells.length; at += width) values.push(cells[at] ?? null);
-  const held = values.filter((cell) => cell !== null);
-  return held.length === 0 ? undefined : readings.find(({ fits }) => held.every(fits));
+function typeOf(cells: readonly Cell[], column: number, width: number, fits: Fits): Type {
+  const held: Cell[] = [];
+  for (let at = column; at < cells.length; at += width) held.push(cells[at] ?? null);
+  const values = held.filter((cell) => cell !== null);
+  return (values.length > 0 && ORDER.find((type) => values.every(fits[type]))) || EMPTY_COLUMN;
 }
 
 /** Decimal digits as JSON writes them, without exponent; a whole number only as far as it is exact. */

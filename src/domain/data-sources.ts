@@ -1,14 +1,27 @@
-// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; contract, parts 2, 3, 4). What is sent is kept as
-// it came and answered at once; processing makes rows of it afterwards: ready or failed, with the event data.processed in
-// the same commit. Faults of the data are an outcome that the data source tells, not an error of the server. Who has them
-// processed, and when, is the service's business.
+// Data sources (spec parts 2 and 4, their fields and bodies "not shown"; contract, parts 2, 3, 4): rows of JSON that are
+// flat objects, or CSV as text. What can be kept is kept as it came and answered at once; processing makes rows of it
+// afterwards: ready or failed, with the event data.processed in the same commit. Faults of the data are an outcome that
+// the data source tells, not an error of the server. Who has them processed, and when, is the service's business.
 import { decide } from "../decisions.ts";
 import { CsvFault, parseCsv } from "../kit/csv.ts";
+import {
+  type Fault,
+  type Infer,
+  type JsonSchema,
+  nullable,
+  type ObjectSchema,
+  object,
+  oneOf,
+  type Schema,
+  text,
+  trusted,
+  unfitText,
+  withDefault,
+} from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { type Row, type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
-import type { DataSourceDraft } from "./data-input.ts";
+import { COLUMNS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
-import { everyPage, type Page, pageOf } from "./lists.ts";
+import { everyPage, owned, pageOf, shownFields } from "./lists.ts";
 import {
   accounts,
   apps,
@@ -20,12 +33,83 @@ import {
   dataSources,
   TOPIC,
 } from "./model.ts";
-import { owned, shownFields } from "./owned.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
-import type { Unit, Work } from "./work.ts";
+import type { Seeded, Unit, Work } from "./work.ts";
 
-export { type DataSourceDraft, dataSourceDraft } from "./data-input.ts";
+/** A fault in one row is mostly a fault in all; the answer says how many more there are. */
+const FAULTS_LISTED = 20;
+
+/** Why the data cannot be given back as they came. What they hold beyond that is judged later, by the processing. */
+function* faultsOf({ type, data }: { readonly type: string; readonly data: unknown }): Generator<Fault> {
+  if (type === "csv") {
+    const unfit = typeof data === "string" ? unfitText(data) : "must be a string of CSV";
+    if (unfit !== undefined) yield { path: [], detail: unfit };
+    return;
+  }
+  const rows: readonly unknown[] | undefined = Array.isArray(data) ? data : undefined;
+  if (rows === undefined) yield { path: [], detail: "must be an array of flat objects" };
+  for (const [at, row] of (rows ?? []).entries()) {
+    const isObject = typeof row === "object" && row !== null && !Array.isArray(row);
+    const members = isObject ? Object.entries(row) : [];
+    if (!isObject) yield { path: [at], detail: "must be a flat object" };
+    if (members.length > COLUMNS_MAX) yield { path: [at], detail: `must have ${COLUMNS_MAX} members at most` };
+    else
+      for (const [name, value] of members) {
+        const unfitName = unfitText(name);
+        if (unfitName !== undefined) yield { path: [at], detail: `has a member whose name ${unfitName}` };
+        const unfit = unfitCell(value);
+        if (unfit !== undefined) yield { path: [at, name], detail: unfit };
+      }
+  }
+}
+
+function unfitCell(value: unknown): string | undefined {
+  if (typeof value === "string") return unfitText(value);
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : "must be a finite number";
+  return value === null || typeof value === "boolean" ? undefined : "must be a string, a number, true, false or null";
+}
+
+const scalar = { type: ["string", "number", "boolean", "null"] };
+/** How `data` look, by type. */
+const DATA_JSON = {
+  json: { type: "array", items: { type: "object", additionalProperties: scalar } },
+  csv: { type: "string" },
+};
+/** As they came, not copied: a copy could lose a member called __proto__. */
+const kept = (json: JsonSchema): Schema<string | readonly Row[]> => ({ json, check: trusted });
+const TYPES = decide("2.data-source-request");
+
+const draft = object({
+  name: text({ min: 1, max: decide("8.field-lengths").name }),
+  // Several apps may show the same data, so a data source can stand alone.
+  app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
+  type: oneOf(TYPES),
+  data: kept({}),
+});
+export type DataSourceDraft = Infer<typeof draft>;
+
+/** The schema with `data` judged by `type`; where that is not known, they are not judged. */
+const judged = <D extends DataSourceDraft>({ members, check }: ObjectSchema<D>): ObjectSchema<D> => ({
+  members,
+  json: { oneOf: TYPES.map((type) => object({ ...members, type: oneOf([type]), data: kept(DATA_JSON[type]) }).json) },
+  check(value, path, faults) {
+    const given = check(value, path, faults);
+    if (given?.type === undefined || given.data === undefined) return given; // as a draft with faults may be
+    let more = -FAULTS_LISTED;
+    for (const fault of faultsOf(given)) {
+      if (more < 0) faults.push({ ...fault, path: [...path, "data", ...fault.path] });
+      more += 1;
+    }
+    const detail = `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed`;
+    if (more > 0) faults.push({ path: [...path, "data"], detail });
+    return given;
+  },
+});
+
+export const dataSourceDraft = judged(draft);
+/** A draft as it stands in a seed. */
+export const dataSourceSeed = (id: Schema<string | undefined>) => judged(object({ id, ...draft.members }));
 
 const [WAITING, READY, FAILED] = decide("3.data-processing");
 /** The outcomes that are told of. */
@@ -36,22 +120,18 @@ const own = owned(dataSources, "data source", { removing: ({ tx }, { id }) => tx
 export const { get: getDataSource, list: listDataSources, remove: removeDataSource } = own;
 
 /** Those that an app shows. */
-export const listDataSourcesOf = (reader: Reader, appId: string, span: Span): Promise<Page<DataSourceRecord>> =>
+export const listDataSourcesOf = (reader: Reader, appId: string, span: Span) =>
   pageOf(reader, dataSources, "app", [appId], span);
 
 export const createDataSource = (unit: Unit, caller: Caller, draft: DataSourceDraft) =>
-  unit.transact<DataSourceRecord>((w) => addDataSource(w, caller.account.id, draft));
+  unit.transact((w) => addDataSource(w, caller.account.id, draft));
 
-export async function addDataSource(
-  w: Work,
-  account_id: string,
-  { data, ...draft }: DataSourceDraft,
-  id = w.ids.next("ds_"),
-): Promise<DataSourceRecord | Refusal> {
+export async function addDataSource(w: Work, account_id: string, { data, ...given }: Seeded<DataSourceDraft>) {
+  const { id = w.ids.next("ds_"), ...draft } = given;
   if (draft.app_id !== null && (await w.tx.get(apps, draft.app_id))?.account_id !== account_id)
     return invalidField("#/app_id", "must be the id of one of your apps, or null");
   const unread = { status: WAITING, columns: null, row_count: null, error: null };
-  const source = { id, ...draft, ...unread, created_at: w.at, updated_at: w.at, account_id };
+  const source: DataSourceRecord = { id, ...draft, ...unread, created_at: w.at, updated_at: w.at, account_id };
   await w.tx.put(dataSources, source);
   await w.tx.put(dataContents, { id, raw: data, rows: [], request_id: w.cause });
   w.tx.tell(TOPIC.data, id);
@@ -59,14 +139,14 @@ export async function addDataSource(
 }
 
 /** The data sources that wait, the oldest first: what a server takes up again when it starts. */
-export async function unprocessed(reader: Reader): Promise<readonly string[]> {
+export async function unprocessed(reader: Reader) {
   const waiting = await everyPage((span) => reader.page(dataSources, "status", [WAITING], span));
   return waiting.map(({ id }) => id);
 }
 
 /** Processes the data source, once: where it is gone or no longer waiting, nothing happens. */
 export const processDataSource = (unit: Unit, id: string) =>
-  unit.transact<null>(async (w) => {
+  unit.transact(async (w) => {
     const source = await w.tx.get(dataSources, id);
     const content = await w.tx.get(dataContents, id);
     if (source?.status !== WAITING || content === undefined) return null;
@@ -94,12 +174,11 @@ function tableOf(raw: DataRecord["raw"]): Table | string {
 }
 
 /** The rows as objects, in the order in which they were sent. */
-export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span): Promise<Page<Row> | Refusal> {
+export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span) {
   const source = await own.get(reader, caller, id);
   if (source instanceof Refusal) return source;
   const columns = source.columns ?? [];
-  const content = source.columns === null ? undefined : await reader.get(dataContents, id);
-  const rows = content?.rows ?? [];
+  const rows = (source.columns && (await reader.get(dataContents, id))?.rows) ?? [];
   const shown = rows.slice(span.offset, span.offset + span.limit);
   return { items: shown.map((cells) => rowObject(columns, cells)), total: rows.length, span };
 }

@@ -1,19 +1,20 @@
-// A delivery's life (spec part 6; contract, parts 3 and 6): pure steps from one record to the next, and where it stands
-// in its webhook's queue. Nothing is sent here and nothing waits here.
+// A delivery's life (spec part 6; contract, parts 3 and 6): pure steps from one record to the next, where it stands in
+// its webhook's queue, and what an attempt makes of it and of the webhook. Nothing is sent here and nothing waits here.
 import { decide } from "../decisions.ts";
-import { type Instant, instant } from "../kit/clock.ts";
+import { type Instant, instant, iso } from "../kit/clock.ts";
+import { everyPage } from "./lists.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
 import { deliveries, events, TOPIC, webhooks } from "./model.ts";
 import type { Reader, Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
-/** A person who asks looks on; new events are not held up by old ones that failed before. */
-const TURN = { manual: "0", first: "1", retry: "2" } as const;
+/**
+ * A place in a queue, compared as text: its turn, then since when it is due. A person who asks looks on; new events are
+ * not held up by old ones that failed before. What is not a retry is due at once.
+ */
+const [BY_HAND, FIRST, RETRY] = ["0", "1", "2"];
 
-/** A place in a queue, compared as text: its turn, then since when it is due. What is not a retry is due at once. */
-const place = (turn: keyof typeof TURN, due: string): string => TURN[turn] + due;
-
-export const isRetry = ({ queue }: DeliveryRecord): boolean => queue?.startsWith(TURN.retry) ?? false;
+export const isRetry = ({ queue }: DeliveryRecord): boolean => queue?.[0] === RETRY;
 
 /** When it is to be sent; never, where nothing is. */
 export const dueAt = ({ queue }: DeliveryRecord): Instant =>
@@ -39,7 +40,7 @@ export function newDelivery(w: Work, webhook: WebhookRecord, event: EventRecord)
     account_id: webhook.account_id,
     manual: false,
     test: false,
-    queue: place("first", w.at),
+    queue: FIRST + w.at,
     queue_of: queueOf(webhook),
   };
 }
@@ -49,7 +50,7 @@ export const testDelivery = (w: Work, webhook: WebhookRecord, sample: EventRecor
   ...newDelivery(w, webhook, sample),
   test: true,
   manual: true,
-  queue: place("manual", w.at),
+  queue: BY_HAND + w.at,
 });
 
 /** Asked for by hand: one attempt at once. What the schedule still has in store for the delivery is kept beside it. */
@@ -58,23 +59,20 @@ export function askedAgain(delivery: DeliveryRecord, webhook: WebhookRecord, at:
   const queued = delivery.queue_of === queue_of;
   if (queued && delivery.manual) return delivery;
   const next_attempt_at = queued ? delivery.next_attempt_at : null;
-  return { ...delivery, status: "pending", next_attempt_at, manual: true, queue: place("manual", at), queue_of };
+  return { ...delivery, status: "pending", next_attempt_at, manual: true, queue: BY_HAND + at, queue_of };
 }
-
-/** The receiver wants nothing more (RFC 9110 15.5.11): its webhook is switched off at once, and nothing is retried. */
-export const GONE = 410;
-
-/** Nobody wants it any more, and nothing went wrong. */
-const UNWANTED = decide("3.delivery-cancelled");
 
 const over = { next_attempt_at: null, manual: false, queue: null, queue_of: null } as const;
 
-/** What arrived once stays a success, although somebody had asked for it again. */
-export const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({
+/** Nobody wants it any more, and nothing went wrong; what arrived once stays a success, even if asked for again. */
+const cancelled = (delivery: DeliveryRecord): DeliveryRecord => ({
   ...delivery,
   ...over,
-  status: delivery.attempts.some(succeeded) ? "succeeded" : UNWANTED,
+  status: delivery.attempts.some(succeeded) ? "succeeded" : decide("3.delivery-cancelled"),
 });
+
+/** The receiver wants nothing more (RFC 9110 15.5.11): its webhook is switched off at once, and nothing is retried. */
+const GONE = 410;
 
 export const succeeded = (attempt: Attempt): boolean =>
   attempt.response_status !== null && attempt.response_status >= 200 && attempt.response_status < 300;
@@ -92,35 +90,25 @@ export function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt
   if (delivery.queue === null) return logged;
   const next = attempt.trigger === "manual" ? delivery.next_attempt_at : retryAt;
   if (next !== null && !delivery.test && attempt.response_status !== GONE) {
-    const turn = logged.attempts.some((each) => each.trigger === "schedule") ? "retry" : "first";
-    return { ...logged, manual: false, next_attempt_at: next, queue: place(turn, next) };
+    const turn = logged.attempts.some((each) => each.trigger === "schedule") ? RETRY : FIRST;
+    return { ...logged, manual: false, next_attempt_at: next, queue: turn + next };
   }
   return { ...logged, ...over, status: logged.attempts.some(succeeded) ? "succeeded" : "failed" };
 }
 
-/** Writes a delivery and tells that it has changed. */
+/** Writes a delivery and tells that it has changed. An event that was kept only for it goes with its last one. */
 export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<void> {
   await tx.put(deliveries, delivery);
   tx.tell(TOPIC.queue, delivery.queue_of ?? delivery.webhook_id);
   tx.tell(TOPIC.delivery, delivery.id);
-}
-
-/** Writes a delivery that is over. An event that was kept only for it goes with its last one. */
-export async function settle(tx: Tx, delivery: DeliveryRecord): Promise<void> {
-  await putDelivery(tx, delivery);
-  const event = await tx.get(events, delivery.event_id);
+  const event = delivery.queue === null ? await tx.get(events, delivery.event_id) : undefined;
   if (event && event.listed_in === null && event.sample_of === null) await dropIfOver(tx, event);
 }
 
 /** Removes the event and its deliveries unless one of them is still to be sent; true if removed. */
 export async function dropIfOver(tx: Tx, event: EventRecord): Promise<boolean> {
-  const all: DeliveryRecord[] = [];
-  for (;;) {
-    const page = await tx.page(deliveries, "event", [event.id], { offset: all.length, limit: 100 });
-    if (page.some(({ queue }) => queue !== null)) return false;
-    all.push(...page);
-    if (page.length < 100) break;
-  }
+  const all = await everyPage((span) => tx.page(deliveries, "event", [event.id], span));
+  if (all.some(({ queue }) => queue !== null)) return false;
   for (const { id } of all) await tx.remove(deliveries, id);
   await tx.remove(events, event.id);
   return true;
@@ -135,6 +123,42 @@ export function leavingQueue(tx: Tx, webhook: WebhookRecord): WebhookRecord {
 export const isWanted = (delivery: DeliveryRecord, webhook: WebhookRecord | undefined): boolean =>
   webhook !== undefined && delivery.queue_of === queueOf(webhook) && (webhook.active || delivery.test);
 
+/** Five days without one success: the webhook is switched off, says so, and can be switched on again. */
+const FAILING_MS = 5 * 86_400_000;
+
+export interface Made {
+  readonly deliveryId: string;
+  /** Where it was sent: what the answer says is about this address only. */
+  readonly url: string;
+  readonly attempt: Attempt;
+  /** When the schedule would go on after a failure. */
+  readonly retryAt: string | null;
+}
+
+/** Writes the attempt and all that follows from it; nothing where the delivery is no longer kept. */
+export async function recordAttempt(tx: Tx, made: Made, now: Instant): Promise<void> {
+  const delivery = await tx.get(deliveries, made.deliveryId);
+  if (!delivery) return;
+  await putDelivery(tx, afterAttempt(delivery, made.attempt, made.retryAt));
+  const webhook = await tx.get(webhooks, delivery.webhook_id);
+  if (webhook?.url !== made.url) return;
+  const judged = judge(webhook, made.attempt, now);
+  if (judged === webhook) return;
+  await tx.put(webhooks, judged.active === webhook.active ? judged : leavingQueue(tx, judged));
+}
+
+/** The webhook in the light of an attempt; the same object where nothing changes. */
+function judge(webhook: WebhookRecord, attempt: Attempt, now: Instant): WebhookRecord {
+  const { active, failing_since } = webhook;
+  if (succeeded(attempt)) return failing_since === null ? webhook : { ...webhook, failing_since: null };
+  const at = iso(now);
+  const off = { active: false, updated_at: at, failing_since: failing_since ?? at };
+  if (active && attempt.response_status === GONE) return { ...webhook, ...off, disabled_reason: "gone" };
+  if (failing_since === null) return { ...webhook, failing_since: at };
+  const expired = now - instant(failing_since) >= FAILING_MS;
+  return active && expired ? { ...webhook, ...off, disabled_reason: "failing" } : webhook;
+}
+
 /** So few that nobody waits long for the transaction to end. */
 const CANCELLED_AT_ONCE = 50;
 
@@ -142,7 +166,7 @@ const CANCELLED_AT_ONCE = 50;
 export async function cancelUnwanted(tx: Tx, queue: string): Promise<void> {
   const rows = await tx.page(deliveries, "queue", [queue], { offset: 0, limit: CANCELLED_AT_ONCE });
   const webhook = rows[0] && (await tx.get(webhooks, rows[0].webhook_id));
-  for (const row of rows) if (!isWanted(row, webhook)) await settle(tx, cancelled(row));
+  for (const row of rows) if (!isWanted(row, webhook)) await putDelivery(tx, cancelled(row));
 }
 
 /** Not before then, as a test wants it. */
@@ -150,7 +174,7 @@ export async function putOff(tx: Tx, id: string, until: string): Promise<void> {
   const row = await tx.get(deliveries, id);
   if (!row || row.queue === null) return;
   const next_attempt_at = row.manual ? row.next_attempt_at : until;
-  await putDelivery(tx, { ...row, next_attempt_at, queue: place("retry", until) });
+  await putDelivery(tx, { ...row, next_attempt_at, queue: RETRY + until });
 }
 
 /** The deliveries of all webhooks that are due and not attempted. */

@@ -1,15 +1,16 @@
-// Deployments of an app (spec parts 2 and 3; contract, parts 2 and 3): one is live in an environment, and a custom domain
-// belongs to one app at a time. Which page a deployment shows is not decided here.
+// Deployments of an app (spec parts 2 and 3; contract, parts 1 to 3): one is live in an environment, a custom domain
+// belongs to one app at a time; which of them an address leads to, and who may see it. How it looks is not known here.
 import { domainToASCII } from "node:url";
 import { decide } from "../decisions.ts";
 import { type Infer, nullable, object, type Schema, text, withDefault } from "../kit/schema.ts";
-import type { Caller } from "./access.ts";
+import { allows, type Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
 import { recordEvent } from "./events.ts";
 import { pageOf } from "./lists.ts";
-import { type DeploymentRecord, deployments, domains } from "./model.ts";
+import { accounts, apps, type DeploymentRecord, deployments, domains, goneDeployments } from "./model.ts";
 import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
+import type { SignedIn } from "./users.ts";
 import type { Unit, Work } from "./work.ts";
 
 const HOST_LENGTH_MAX = 253;
@@ -27,9 +28,8 @@ const written = text({
 const hostName: Schema<string> = {
   ...written,
   check(value, path, faults) {
-    const before = faults.length;
     const given = written.check(value, path, faults);
-    return faults.length > before ? given : (canonicalHost(given) ?? given);
+    return (given && canonicalHost(given)) ?? given;
   },
 };
 
@@ -44,9 +44,6 @@ function canonicalHost(given: string): string | undefined {
   return /^\d+$/.test(labels.at(-1) ?? "") ? undefined : name;
 }
 
-/** A slug, so that it can stand in a URL. */
-const ENVIRONMENT = new RegExp(decide("2.environments"));
-
 export const deployRequest = object({
   name: text({ min: 1, max: 100 }),
   custom_domain: withDefault(nullable(hostName), null),
@@ -54,22 +51,17 @@ export const deployRequest = object({
     text({
       min: 1,
       max: 63,
-      pattern: ENVIRONMENT,
+      pattern: new RegExp(decide("2.environments")), // a slug, so that it can stand in a URL
       says: "lower-case letters, digits and hyphens, not starting with a hyphen",
     }),
     "production",
   ),
 });
+type DeployRequest = Infer<typeof deployRequest>;
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
-export const deploy = (
-  unit: Unit,
-  caller: Caller,
-  app_id: string,
-  request: Infer<typeof deployRequest>,
-  links: Links,
-) =>
-  unit.transact<DeploymentRecord>(async (w) => {
+export const deploy = (unit: Unit, caller: Caller, app_id: string, request: DeployRequest, links: Links) =>
+  unit.transact(async (w) => {
     const app = await getApp(w.tx, caller, app_id);
     if (app instanceof Refusal) return app;
     const { custom_domain: domain, environment } = request;
@@ -83,7 +75,7 @@ export const deploy = (
     const id = w.ids.next("dep_");
     const now = { status: "live", deployed_at: w.at } as const;
     const of = { account_id: caller.account.id, live_in: environment, live_domain: domain };
-    const deployment = { id, app_id, ...request, ...now, ...of };
+    const deployment: DeploymentRecord = { id, app_id, ...request, ...now, ...of };
     await w.tx.put(deployments, deployment);
     if (domain !== null) await w.tx.put(domains, { id: domain, app_id });
     const shown = { id: app.id, title: app.title, deployment: { id, url: links.site(id), ...now } };
@@ -114,3 +106,42 @@ export async function getDeployment(reader: Reader, caller: Caller, appId: strin
 
 export const listDeployments = (reader: Reader, appId: string, span: Span) =>
   pageOf(reader, deployments, "app", [appId], span);
+
+/** A deployment that is live, with its app and the account that owns both. */
+export type Site = NonNullable<Awaited<ReturnType<typeof whole>>>;
+
+/** It was there once. `successor` is live in its place where there is one. */
+export interface FormerSite {
+  readonly gone: true;
+  readonly successor: Site | undefined;
+}
+
+export async function siteOf(reader: Reader, id: string): Promise<Site | FormerSite | undefined> {
+  const deployment = await reader.get(deployments, id);
+  if (deployment === undefined) return (await reader.get(goneDeployments, id)) && { gone: true, successor: undefined };
+  if (deployment.status === "live") return whole(reader, deployment);
+  const next = await reader.find(deployments, "live", [deployment.app_id, deployment.environment]);
+  return { gone: true, successor: next && (await whole(reader, next)) };
+}
+
+/** The site under a custom domain: the newest where the app has several live deployments under it. */
+export async function siteAt(reader: Reader, host: string) {
+  const count = await reader.count(deployments, "live_domain", [host]);
+  const newest = { offset: Math.max(count - 1, 0), limit: 1 };
+  const [deployment] = await reader.page(deployments, "live_domain", [host], newest);
+  return deployment && whole(reader, deployment);
+}
+
+async function whole(reader: Reader, deployment: DeploymentRecord) {
+  const app = await reader.get(apps, deployment.app_id);
+  const account = await reader.get(accounts, deployment.account_id);
+  return app && account && { deployment, app, account };
+}
+
+/** Whoever may read the app through the API may look at it, too. Where nobody is signed in, signing in may help. */
+export function mayView({ app }: Site, signedIn: SignedIn | undefined): "yes" | "sign in" | "not yours" | "no" {
+  if (app.public) return "yes";
+  if (signedIn === undefined) return "sign in";
+  if (signedIn.account.id !== app.account_id) return "not yours";
+  return allows(new Set(signedIn.user.permissions), "read:apps") ? "yes" : "no";
+}

@@ -1,5 +1,6 @@
 // Events (spec part 6): the envelope, written in the commit of the change that it tells of, with one delivery for each
-// active webhook that asked for its type. Sending is the outbox's; here only rows are written.
+// active webhook that asked for its type; and samples for test deliveries. Sending is the outbox's; here only rows are
+// written.
 import { decide } from "../decisions.ts";
 import { object, optional } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
@@ -7,7 +8,7 @@ import { newDelivery, putDelivery } from "./deliveries.ts";
 import { everyPage, pageOf, spanParameters } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
 import { deliveries, events, eventType, TOPIC, webhooks } from "./model.ts";
-import { notFound, type Refusal } from "./refusal.ts";
+import { notFound } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Work } from "./work.ts";
 
@@ -16,7 +17,7 @@ type Owner = Pick<AccountRecord, "id" | "name">;
 const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(decide("6.events-without-account"));
 
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
-export async function recordEvent(w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> {
+export async function recordEvent(w: Work, account: Owner, type: EventType, object: object) {
   const event = await putEvent(w, account, type, object, { listed_in: account.id, sample_of: null });
   for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span)))
     if (webhook.active && webhook.events.includes(type)) await putDelivery(w.tx, newDelivery(w, webhook, event));
@@ -24,7 +25,7 @@ export async function recordEvent(w: Work, account: Owner, type: EventType, obje
 }
 
 /** The event of a test delivery: real in form, listed nowhere. */
-export const recordSample = (w: Work, account: Owner, type: EventType, object: object): Promise<EventRecord> =>
+export const recordSample = (w: Work, account: Owner, type: EventType, object = sampleObject(w, type)) =>
   putEvent(w, account, type, object, { listed_in: null, sample_of: account.id });
 
 async function putEvent(
@@ -33,28 +34,23 @@ async function putEvent(
   type: EventType,
   object: object,
   shown: Pick<EventRecord, "listed_in" | "sample_of">,
-): Promise<EventRecord> {
+) {
   const id = w.ids.next("evt_");
   const account = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name };
   const body = JSON.stringify({ id, type, created: w.at, data: { object }, account });
-  const { listed_in, sample_of } = shown;
-  const event = { id, type, created: w.at, body, account_id, listed_in, sample_of, request_id: w.cause };
+  const event: EventRecord = { id, type, created: w.at, body, account_id, ...shown, request_id: w.cause };
   await w.tx.put(events, event);
   w.tx.tell(TOPIC.event, id);
   w.tx.tell(TOPIC.events, account_id);
   return event;
 }
 
-/** The query of GET /events. */
 export const eventQuery = object({ ...spanParameters, type: optional(eventType) });
 
-/** A page of the account's events, of one type or of all. */
 export const listEvents = (reader: Reader, caller: Caller, type: EventType | undefined, span: Span) =>
-  type === undefined
-    ? pageOf(reader, events, "account", [caller.account.id], span)
-    : pageOf(reader, events, "account_type", [caller.account.id, type], span);
+  pageOf(reader, events, type ? "account_type" : "account", [caller.account.id, type], span);
 
-export async function getEvent(reader: Reader, caller: Caller, id: string): Promise<EventRecord | Refusal> {
+export async function getEvent(reader: Reader, caller: Caller, id: string) {
   const event = await reader.get(events, id);
   return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
 }
@@ -62,3 +58,34 @@ export async function getEvent(reader: Reader, caller: Caller, id: string): Prom
 /** What was sent of an event, or is to be. */
 export const deliveriesOf = (reader: Reader, event: EventRecord, span: Span) =>
   pageOf(reader, deliveries, "event", [event.id], span);
+
+/** A realistic `data.object` of the type, in exactly the form of a real one; its ids are new and belong to nothing. */
+export function sampleObject({ ids, at }: Pick<Work, "ids" | "at">, type: EventType): object {
+  const [id, title] = [ids.next("app_"), "Sales overview"];
+  const times = { created_at: at, updated_at: at };
+  switch (type) {
+    case "app.created":
+    case "app.updated":
+    case "app.deleted":
+      return { id, title, description: "Revenue by region and month", theme: "light", public: false, ...times };
+    case "app.deployed": {
+      const deployed = ids.next("dep_");
+      const url = `https://sales.example.com/sites/${deployed}/`;
+      return { id, title, deployment: { id: deployed, url, status: "live", deployed_at: at } };
+    }
+    case "data.processed": {
+      const columns = [
+        { name: "region", type: "string" },
+        { name: "revenue", type: "number" },
+        { name: "ordered_at", type: "datetime" },
+      ];
+      const source = { id: ids.next("ds_"), name: "Orders", type: "csv", app_id: null };
+      return { ...source, status: "ready", columns, row_count: 1_284, error: null, ...times };
+    }
+    case "user.interaction": {
+      const data_point = { x: "2026-03", y: 48_250, category: "North" };
+      const what = { interaction_type: "chart_click", chart_id: "revenue-by-month", data_point };
+      return { app_id: id, user_id: ids.next("usr_"), ...what };
+    }
+  }
+}

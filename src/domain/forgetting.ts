@@ -3,10 +3,19 @@
 // expired is judged at each use.
 import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
-import { type Clock, type Instant, instant, iso, type Scheduled } from "../kit/clock.ts";
+import { type Clock, type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { dropIfOver } from "./deliveries.ts";
-import { EVENT_TYPES, type EventType, events, goneDeployments, idempotency, signIns } from "./model.ts";
-import { grants, refreshTokens, sessions } from "./oauth/model.ts";
+import {
+  EVENT_TYPES,
+  type EventType,
+  events,
+  goneDeployments,
+  idempotency,
+  type Passing,
+  sessions,
+  signIns,
+} from "./model.ts";
+import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
 import type { Collection, Reader, Scalar, Store, Stored, Tx } from "./store.ts";
 
 const KEPT = decide("8.bounds").events;
@@ -16,34 +25,27 @@ const STEP = 100;
 const GATHERED_TURNS = 50;
 /** How often it is looked for what expires, where nothing is known to. */
 const LOOK_AGAIN_MS = 3_600_000;
+const OLD_EVENTS = "forgetting old events";
 
-interface Expiring {
-  readonly what: string;
-  /** Removes a step of what is over at that time; answers when the next record goes. */
-  forget(tx: Tx, at: string): Promise<string | undefined>;
-}
-
-/** The records of `from` may go at the time that `goes` reads, in whose order its index `expiry` has them. */
-const expiring = <R extends Stored & { readonly all: string }, U extends string>(
-  what: string,
-  from: Collection<R, "expiry", U>,
-  goes: (record: R) => string,
-): Expiring => ({
+/** The records of `from` may go so long after they have expired. */
+const expiring = <R extends Passing<string>>(what: string, from: Collection<R, "expiry">, after_ms = 0) => ({
   what: `expiry of ${what}`,
-  async forget(tx, at) {
+  /** Removes a step of what is over; answers when the next record goes. */
+  async forget(tx: Tx, now: Instant): Promise<Instant | undefined> {
     const oldest = await tx.page(from, "expiry", [from.name], { offset: 0, limit: STEP + 1 });
-    const over = oldest.slice(0, STEP).filter((record) => goes(record) <= at);
+    const goesAt = ({ expires_at }: R) => instant(expires_at) + after_ms;
+    const over = oldest.slice(0, STEP).filter((record) => goesAt(record) <= now);
     for (const { id } of over) await tx.remove(from, id);
-    return oldest.slice(over.length).map(goes)[0];
+    return oldest.slice(over.length).map(goesAt)[0];
   },
 });
 
-const EXPIRING: readonly Expiring[] = [
-  expiring("kept answers", idempotency, ({ expires_at }) => expires_at),
-  expiring("sign-in links", signIns, ({ expires_at }) => expires_at),
-  expiring("sessions", sessions, ({ expires_at }) => expires_at),
-  expiring("grants", grants, ({ expires_at }) => expires_at),
-  expiring("refresh tokens", refreshTokens, ({ forget_at }) => forget_at),
+const EXPIRING = [
+  expiring("kept answers", idempotency),
+  expiring("sign-in links", signIns),
+  expiring("sessions", sessions),
+  expiring("grants", grants),
+  expiring("refresh tokens", refreshTokens, REFRESH_REMEMBERED_MS),
 ];
 
 interface Parts {
@@ -72,25 +74,31 @@ export class Forgetting {
   async look(): Promise<void> {
     const { store, clock, onError } = this.#parts;
     const now = clock.now();
-    let [next, what]: [Instant, string | null] = [now + LOOK_AGAIN_MS, null];
+    const later: [Instant, string | null] = [now + LOOK_AGAIN_MS, null];
+    let next = later;
     try {
-      for (const list of EXPIRING) {
-        let goes: string | undefined;
-        do goes = await store.transact((tx) => list.forget(tx, iso(now)));
-        while (goes !== undefined && instant(goes) <= now);
-        if (goes !== undefined && instant(goes) < next) [next, what] = [instant(goes), list.what];
+      for (const { what, forget } of EXPIRING) {
+        let goes: Instant | undefined;
+        do goes = await store.transact((tx) => forget(tx, now));
+        while (goes !== undefined && goes <= now);
+        if (goes !== undefined && goes < next[0]) next = [goes, what];
       }
     } catch (error) {
       onError(error, "forgetting what has expired");
-      [next, what] = [now + LOOK_AGAIN_MS, null];
+      next = later;
     }
-    this.#arm(next, what);
+    this.#arm(...next);
   }
 
   /** The account has new events. What is told within some turns of the event loop is one sweep. */
   notify(accountId: string): void {
-    if (this.#told.size === 0) this.#parts.background.run(OLD_EVENTS, () => this.#sweepTold());
+    if (this.#told.has(accountId)) return;
     this.#told.add(accountId);
+    this.#parts.background.run(OLD_EVENTS, async () => {
+      for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
+      this.#told.delete(accountId);
+      await sweep(this.#parts.store, accountId);
+    });
   }
 
   stop(): void {
@@ -102,18 +110,7 @@ export class Forgetting {
     this.#timer?.cancel();
     if (!this.#stopped) this.#timer = this.#parts.clock.schedule(at, what, () => this.look());
   }
-
-  async #sweepTold(): Promise<void> {
-    const { store, onError } = this.#parts;
-    for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
-    for (const id of this.#told) {
-      this.#told.delete(id);
-      await sweep(store, id).catch((error: unknown) => onError(error, OLD_EVENTS));
-    }
-  }
 }
-
-const OLD_EVENTS = "forgetting old events";
 
 /** Removes what the account has past the number kept. */
 export async function sweep(store: Store, accountId: string): Promise<void> {
@@ -122,44 +119,45 @@ export async function sweep(store: Store, accountId: string): Promise<void> {
   while (dropped >= STEP);
 }
 
-/** An event that still has something to send only leaves the list, and goes when that is settled. */
-async function drop(tx: Tx, accountId: string): Promise<number> {
-  const past = await surplus(tx, accountId);
-  for (const event of past.events)
-    if (!(await dropIfOver(tx, event))) await tx.put(events, { ...event, listed_in: null, sample_of: null });
-  for (const { id } of past.gone) await tx.remove(goneDeployments, id);
-  return past.events.length + past.gone.length;
-}
-
 const CLICKS: readonly EventType[] = ["user.interaction"];
 const OTHERS = EVENT_TYPES.filter((type) => !CLICKS.includes(type));
 
-/** The oldest of what may go: visitors' events never push out the account's others, nor test events either. */
-async function surplus(reader: Reader, accountId: string) {
-  const of = (types: readonly EventType[]) => types.map((type) => [accountId, type]);
+/**
+ * A step of the oldest of what may go: visitors' events never push out the account's others, nor test events either. An
+ * event that still has something to send only leaves the list, and goes when that is settled.
+ */
+async function drop(tx: Tx, accountId: string): Promise<number> {
   // This is asked after every event, and nearly always all kinds together are fewer than one of them may be.
-  const few = (await reader.count(events, "account", [accountId])) <= KEPT;
-  const clicks = few ? [] : await oldestOf(reader, events, "account_type", of(CLICKS));
-  const others = few ? [] : await oldestOf(reader, events, "account_type", of(OTHERS));
-  const samples = await oldestOf(reader, events, "sample", [[accountId]]);
-  const gone = await oldestOf(reader, goneDeployments, "account", [[accountId]]);
-  return { events: [...clicks, ...others, ...samples], gone };
+  const few = (await tx.count(events, "account", [accountId])) <= KEPT;
+  const past = await oldestOf(tx, events, "sample", [[accountId]]);
+  for (const types of few ? [] : [CLICKS, OTHERS])
+    past.push(
+      ...(await oldestOf(
+        tx,
+        events,
+        "account_type",
+        types.map((type) => [accountId, type]),
+      )),
+    );
+  for (const event of past)
+    if (!(await dropIfOver(tx, event))) await tx.put(events, { ...event, listed_in: null, sample_of: null });
+  const gone = await oldestOf(tx, goneDeployments, "account", [[accountId]]);
+  for (const { id } of gone) await tx.remove(goneDeployments, id);
+  return past.length + gone.length;
 }
 
 /** Of several lists taken as one, the oldest past the number kept; ids compare as text in creation order. */
-async function oldestOf<R extends Stored, I extends string, U extends string>(
+async function oldestOf<R extends Stored, I extends string>(
   reader: Reader,
-  from: Collection<R, I, U>,
+  from: Collection<R, I>,
   index: I,
   lists: readonly (readonly Scalar[])[],
-): Promise<readonly R[]> {
+): Promise<R[]> {
   let past = -KEPT;
   for (const values of lists) past += await reader.count(from, index, values);
   if (past <= 0) return [];
   const span = { offset: 0, limit: Math.min(past, STEP) };
   const oldest = await Promise.all(lists.map((values) => reader.page(from, index, values, span)));
-  return oldest
-    .flat()
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
-    .slice(0, span.limit);
+  const inOrder = oldest.flat().sort((a, b) => (a.id < b.id ? -1 : 1));
+  return inOrder.slice(0, span.limit);
 }

@@ -1,14 +1,19 @@
-// What every list has in common (spec part 4, query parameters of GET /apps; contract part 4).
+// What an account owns is listed, read, changed and removed in one way (spec part 4, query parameters of GET /apps;
+// contract, part 4): another account's record does not exist, a change that changes nothing does nothing, and the
+// caller's precondition (If-Match) is asked last, inside the transaction that it is about.
+import { isDeepStrictEqual } from "node:util";
 import { decide } from "../decisions.ts";
 import { fromText, object, whole, withDefault } from "../kit/schema.ts";
+import type { Caller } from "./access.ts";
+import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Collection, Reader, Scalar, Span, Stored } from "./store.ts";
+import type { Unit, Work } from "./work.ts";
 
-export const LIMIT_DEFAULT = 20;
 export const LIMIT_MAX = decide("8.max-limit");
 
 /** The parameters of every list: limit 1-100 (20), offset 0 or more (0). */
 export const spanParameters = {
-  limit: withDefault(fromText(whole({ min: 1, max: LIMIT_MAX })), LIMIT_DEFAULT),
+  limit: withDefault(fromText(whole({ min: 1, max: LIMIT_MAX })), 20),
   offset: withDefault(fromText(whole({ min: 0 })), 0),
 };
 export const listQuery = object(spanParameters);
@@ -19,13 +24,15 @@ export interface Page<R> {
   readonly span: Span;
 }
 
-export async function pageOf<R extends Stored, I extends string, U extends string>(
+/** A page of the list that has these values; one that may be asked for and is not, is undefined. */
+export async function pageOf<R extends Stored, I extends string>(
   reader: Reader,
-  from: Collection<R, I, U>,
+  from: Collection<R, I>,
   index: I,
-  values: readonly Scalar[],
+  asked: readonly (Scalar | undefined)[],
   span: Span,
 ): Promise<Page<R>> {
+  const values = asked.filter((value) => value !== undefined);
   const total = await reader.count(from, index, values);
   return { items: await reader.page(from, index, values, span), total, span };
 }
@@ -40,4 +47,73 @@ export async function everyPage<R>(read: (span: Span) => Promise<readonly R[]>):
     all = offset === 0 ? items : all.concat(items);
     if (items.length < CHUNK) return all;
   }
+}
+
+/** What a change or a removal brings with it, in the same transaction; a refusal undoes all of it. */
+interface Consequences<R> {
+  /** Answers what is kept. */
+  readonly changing?: (w: Work, after: R, before: R, caller: Caller) => Promise<R | Refusal>;
+  readonly removing?: (w: Work, record: R, caller: Caller) => Promise<unknown>;
+}
+
+/** `name` is what people call one of them. */
+export function owned<R extends Stored & { readonly account_id: string }>(
+  from: Collection<R, "account">,
+  name: string,
+  { changing, removing }: Consequences<R> = {},
+) {
+  const get = async (reader: Reader, caller: Caller, id: string): Promise<R | Refusal> => {
+    const record = await reader.get(from, id);
+    return record?.account_id === caller.account.id ? record : notFound(name);
+  };
+
+  const list = (reader: Reader, caller: Caller, span: Span) =>
+    pageOf(reader, from, "account", [caller.account.id], span);
+
+  const act = <T>(
+    unit: Unit,
+    caller: Caller,
+    id: string,
+    expect: Expect<R>,
+    work: (w: Work, record: R) => Promise<T | Refusal>,
+  ) =>
+    unit.transact(async (w) => {
+      const record = await get(w.tx, caller, id);
+      if (record instanceof Refusal) return record;
+      const done = await work(w, record);
+      return done instanceof Refusal ? done : (expect(record) ?? done);
+    });
+
+  /** Changes the fields sent, whose values the schema has judged. */
+  const change = (unit: Unit, caller: Caller, id: string, sent: Sent<R>, expect: Expect<R>) =>
+    act(unit, caller, id, expect, async (w, before) => {
+      if (!differs(before, sent)) return before;
+      const asked = { ...before, ...sent };
+      const after = changing ? await changing(w, asked, before, caller) : asked;
+      if (!(after instanceof Refusal)) await w.tx.put(from, after);
+      return after;
+    });
+
+  const remove = (unit: Unit, caller: Caller, id: string, expect: Expect<R>) =>
+    act(unit, caller, id, expect, async (w, record) => {
+      const consequence = await removing?.(w, record, caller);
+      if (consequence instanceof Refusal) return consequence;
+      await w.tx.remove(from, id);
+      return null;
+    });
+
+  return { get, list, change, remove };
+}
+
+/** A record as it stands in an answer and in an event: without whose it is. */
+export const shownFields = <R extends { readonly account_id: string }>(record: R) => ({
+  ...record,
+  account_id: undefined,
+});
+
+type Sent<R> = { readonly [N in keyof R]?: unknown };
+
+function differs<R>(record: R, sent: Sent<R>): boolean {
+  for (const name in sent) if (!isDeepStrictEqual(record[name], sent[name])) return true;
+  return false;
 }

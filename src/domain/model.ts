@@ -29,9 +29,8 @@ export interface AccountRecord extends Stored {
   readonly state: AccountState;
 }
 /** `all` is the same for every account, so that `page` can list them. */
-export const accounts = collection<AccountRecord & { readonly all: "accounts" }>()({
-  name: "accounts",
-  indexes: { all: { by: ["all"] } },
+export const accounts = collection<AccountRecord & { readonly all: "accounts" }>()("accounts", {
+  all: { by: ["all"] },
 });
 
 /** What an account made, and what it can change afterwards. */
@@ -42,6 +41,14 @@ interface Made extends Stored {
 interface Changeable extends Made {
   readonly updated_at: string;
 }
+const ofAccount = { account: { by: ["account_id"] } } as const;
+
+/** What goes by time; `all` is the collection's name in each of its records, so that they are one list to sweep. */
+export interface Passing<N extends string> extends Stored {
+  readonly expires_at: string;
+  readonly all: N;
+}
+export const byExpiry = { expiry: { by: ["all"], order: "expires_at" } } as const;
 
 export interface AppRecord extends Changeable {
   readonly title: string;
@@ -49,9 +56,9 @@ export interface AppRecord extends Changeable {
   readonly theme: string;
   readonly public: boolean;
 }
-export const apps = collection<AppRecord>()({
-  name: "apps",
-  indexes: { account: { by: ["account_id"] }, account_public: { by: ["account_id", "public"] } },
+export const apps = collection<AppRecord>()("apps", {
+  ...ofAccount,
+  account_public: { by: ["account_id", "public"] },
 });
 
 export interface DeploymentRecord extends Stored {
@@ -62,28 +69,25 @@ export interface DeploymentRecord extends Stored {
   readonly status: "live" | "retired";
   readonly deployed_at: string;
   readonly account_id: string;
-  /** The environment while live, null afterwards: an app has one live deployment an environment. */
+  /** Environment and custom domain while live, null afterwards: an app has one live deployment an environment. */
   readonly live_in: string | null;
-  /** The custom domain while live, null afterwards. */
   readonly live_domain: string | null;
 }
-export const deployments = collection<DeploymentRecord>()({
-  name: "deployments",
-  indexes: { app: { by: ["app_id"] }, live_domain: { by: ["live_domain"] } },
-  unique: { live: ["app_id", "live_in"] },
-});
+const ofApp = { app: { by: ["app_id"] } } as const;
+export const deployments = collection<DeploymentRecord>()(
+  "deployments",
+  { ...ofApp, live_domain: { by: ["live_domain"] } },
+  { live: ["app_id", "live_in"] },
+);
 
 /**
  * A deployment that went with its app: nothing is left but that its address once led somewhere. Records made before they
  * were counted name no account; they stand in no list and stay.
  */
-export const goneDeployments = collection<Stored & { readonly account_id?: string }>()({
-  name: "gone_deployments",
-  indexes: { account: { by: ["account_id"] } },
-});
+export const goneDeployments = collection<Stored & { readonly account_id?: string }>()("gone_deployments", ofAccount);
 
 /** Which app holds a custom domain; the id is the host name. */
-export const domains = collection<Stored & { readonly app_id: string }>()({ name: "domains" });
+export const domains = collection<Stored & { readonly app_id: string }>()("domains");
 
 export const COLUMN_TYPES = ["string", "number", "boolean", "datetime"] as const;
 export interface Column {
@@ -101,9 +105,10 @@ export interface DataSourceRecord extends Changeable {
   readonly row_count: number | null;
   readonly error: string | null;
 }
-export const dataSources = collection<DataSourceRecord>()({
-  name: "data_sources",
-  indexes: { account: { by: ["account_id"] }, app: { by: ["app_id"] }, status: { by: ["status"] } },
+export const dataSources = collection<DataSourceRecord>()("data_sources", {
+  ...ofAccount,
+  ...ofApp,
+  status: { by: ["status"] },
 });
 
 /** What was sent (`raw`, until processed) and what became of it (`rows`); the id is the data source's. */
@@ -113,7 +118,7 @@ export interface DataRecord extends Stored {
   /** The request that sent it, for the trace of the event that follows. */
   readonly request_id: string | null;
 }
-export const dataContents = collection<DataRecord>()({ name: "data_contents" });
+export const dataContents = collection<DataRecord>()("data_contents");
 
 export interface UserRecord extends Changeable {
   readonly email: string;
@@ -122,15 +127,11 @@ export interface UserRecord extends Changeable {
   readonly email_key: string;
   readonly is_admin: boolean;
 }
-export const users = collection<UserRecord>()({
-  name: "users",
-  indexes: {
-    account: { by: ["account_id"] },
-    account_admin: { by: ["account_id", "is_admin"] },
-    email: { by: ["email_key"] },
-  },
-  unique: { email: ["account_id", "email_key"] },
-});
+export const users = collection<UserRecord>()(
+  "users",
+  { ...ofAccount, account_admin: { by: ["account_id", "is_admin"] }, email: { by: ["email_key"] } },
+  { email: ["account_id", "email_key"] },
+);
 
 export interface ApiKeyRecord extends Made {
   readonly name: string;
@@ -139,11 +140,7 @@ export interface ApiKeyRecord extends Made {
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
 }
-export const apiKeys = collection<ApiKeyRecord>()({
-  name: "api_keys",
-  indexes: { account: { by: ["account_id"] } },
-  unique: { hash: ["hash"] },
-});
+export const apiKeys = collection<ApiKeyRecord>()("api_keys", ofAccount, { hash: ["hash"] });
 
 export interface OAuthClientRecord extends Made {
   readonly name: string;
@@ -153,21 +150,20 @@ export interface OAuthClientRecord extends Made {
   /** SHA-256 of the client secret, hexadecimal; null for a public client. */
   readonly secret_hash: string | null;
 }
-export const oauthClients = collection<OAuthClientRecord>()({
-  name: "oauth_clients",
-  indexes: { account: { by: ["account_id"] } },
-});
+export const oauthClients = collection<OAuthClientRecord>()("oauth_clients", ofAccount);
 
 /** A one-time link that signs a user in; the id is the SHA-256 of its token, hexadecimal. */
-export interface SignInRecord extends Stored {
-  readonly user_id: string;
-  readonly expires_at: string;
-  readonly all: "sign_ins";
-}
-export const signIns = collection<SignInRecord>()({
-  name: "sign_ins",
-  indexes: { expiry: { by: ["all"], order: "expires_at" }, user: { by: ["user_id"] } },
+export const signIns = collection<Passing<"sign_ins"> & { readonly user_id: string }>()("sign_ins", {
+  ...byExpiry,
+  user: { by: ["user_id"] },
 });
+
+/** A browser in which a user is signed in; the id is the SHA-256 of the cookie's secret, hexadecimal. */
+interface SessionRecord extends Passing<"sessions"> {
+  readonly user_id: string;
+  readonly created_at: string;
+}
+export const sessions = collection<SessionRecord>()("sessions", byExpiry);
 
 export interface WebhookRecord extends Changeable {
   readonly url: string;
@@ -183,10 +179,7 @@ export interface WebhookRecord extends Changeable {
   /** How often it was switched off, where it was: each time its deliveries begin a new queue. */
   readonly times_off?: number;
 }
-export const webhooks = collection<WebhookRecord>()({
-  name: "webhooks",
-  indexes: { account: { by: ["account_id"] } },
-});
+export const webhooks = collection<WebhookRecord>()("webhooks", ofAccount);
 
 export interface EventRecord extends Stored {
   readonly type: EventType;
@@ -204,13 +197,10 @@ export interface EventRecord extends Stored {
   /** The request that caused it; none causes more than one. */
   readonly request_id: string | null;
 }
-export const events = collection<EventRecord>()({
-  name: "events",
-  indexes: {
-    account: { by: ["listed_in"] },
-    account_type: { by: ["listed_in", "type"] },
-    sample: { by: ["sample_of"] },
-  },
+export const events = collection<EventRecord>()("events", {
+  account: { by: ["listed_in"] },
+  account_type: { by: ["listed_in", "type"] },
+  sample: { by: ["sample_of"] },
 });
 
 export const ATTEMPT_ERRORS = [
@@ -256,34 +246,26 @@ export interface DeliveryRecord extends Made {
   /** Its webhook's queue when it was queued (see `queueOf`) while something is to be sent, null afterwards. */
   readonly queue_of: string | null;
 }
-export const deliveries = collection<DeliveryRecord>()({
-  name: "deliveries",
-  indexes: {
-    webhook: { by: ["webhook_id"] },
-    webhook_status: { by: ["webhook_id", "status"] },
-    event: { by: ["event_id"] },
-    queue: { by: ["queue_of"], order: "queue" },
-    waiting: { by: ["status"], order: "queue" },
-  },
+export const deliveries = collection<DeliveryRecord>()("deliveries", {
+  webhook: { by: ["webhook_id"] },
+  webhook_status: { by: ["webhook_id", "status"] },
+  event: { by: ["event_id"] },
+  queue: { by: ["queue_of"], order: "queue" },
+  waiting: { by: ["status"], order: "queue" },
 });
 
 /** The kept answer to a request with an Idempotency-Key; the id is a hash of credential and key. */
-export interface IdempotencyRecord extends Stored {
+interface IdempotencyRecord extends Passing<"idempotency"> {
   /** Hash of method, path and body. */
   readonly fingerprint: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  readonly expires_at: string;
-  readonly all: "idempotency";
 }
-export const idempotency = collection<IdempotencyRecord>()({
-  name: "idempotency",
-  indexes: { expiry: { by: ["all"], order: "expires_at" } },
-});
+export const idempotency = collection<IdempotencyRecord>()("idempotency", byExpiry);
 
 /** The service's time when a snapshot was taken; nothing else writes here. */
-export const clockRecords = collection<Stored & { readonly at: string }>()({ name: "clock" });
+export const clockRecords = collection<Stored & { readonly at: string }>()("clock");
 
 /** What commits tell (`Tx.tell`), each with the id that is its subject. */
 export const TOPIC = {

@@ -36,15 +36,11 @@ export interface IndexRule<R> {
 /** Declares a collection; the record type is given, the names of indexes and unique keys are inferred. */
 export const collection =
   <R extends Stored>() =>
-  <I extends string = never, U extends string = never>(rule: {
-    readonly name: string;
-    readonly indexes?: Readonly<Record<I, IndexRule<R>>>;
-    readonly unique?: Readonly<Record<U, readonly (keyof R & string)[]>>;
-  }): Collection<R, I, U> => ({
-    name: rule.name,
-    indexes: rule.indexes ?? Object.create(null),
-    unique: rule.unique ?? Object.create(null),
-  });
+  <I extends string = never, U extends string = never>(
+    name: string,
+    indexes: Collection<R, I, U>["indexes"] = Object.create(null),
+    unique: Collection<R, I, U>["unique"] = Object.create(null),
+  ): Collection<R, I, U> => ({ name, indexes, unique });
 
 /** A collection of any record type, as a store sees it. */
 export interface AnyCollection {
@@ -60,24 +56,21 @@ export interface Span {
 
 /** Every read costs what it answers, wherever in the list it lies and however much is stored. */
 export interface Reader {
-  get<R extends Stored, I extends string, U extends string>(
-    from: Collection<R, I, U>,
-    id: string,
-  ): Promise<R | undefined>;
+  get<R extends Stored>(from: Collection<R>, id: string): Promise<R | undefined>;
   /** The record whose unique key has these values, in the order of the key's fields. */
-  find<R extends Stored, I extends string, U extends string>(
-    from: Collection<R, I, U>,
+  find<R extends Stored, U extends string>(
+    from: Collection<R, string, U>,
     unique: U,
     values: readonly Scalar[],
   ): Promise<R | undefined>;
-  page<R extends Stored, I extends string, U extends string>(
-    from: Collection<R, I, U>,
+  page<R extends Stored, I extends string>(
+    from: Collection<R, I>,
     index: I,
     values: readonly Scalar[],
     span: Span,
   ): Promise<readonly R[]>;
-  count<R extends Stored, I extends string, U extends string>(
-    from: Collection<R, I, U>,
+  count<R extends Stored, I extends string>(
+    from: Collection<R, I>,
     index: I,
     values: readonly Scalar[],
   ): Promise<number>;
@@ -85,8 +78,8 @@ export interface Reader {
 
 export interface Tx extends Reader {
   /** Creates the record or replaces the one with its id. A replaced record keeps its place in creation order. */
-  put<R extends Stored, I extends string, U extends string>(into: Collection<R, I, U>, record: R): Promise<void>;
-  remove<R extends Stored, I extends string, U extends string>(from: Collection<R, I, U>, id: string): Promise<void>;
+  put<R extends Stored>(into: Collection<R>, record: R): Promise<void>;
+  remove<R extends Stored>(from: Collection<R>, id: string): Promise<void>;
   /** Once this unit of work is durable, whoever hears the topic is told the subject; once, however often it is said. */
   tell(topic: string, subject: string): void;
 }

@@ -1,6 +1,7 @@
-// Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where. What waits for one that is
-// deleted or switched off is the outbox's to cancel, as sending is. Which URLs are allowed is the delivery layer's to
-// say and comes in as a function.
+// Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where; their delivery log, and the two ways
+// to send by hand: the same delivery again, or a sample. Both only queue a row; the answer never waits for it. What waits
+// for a webhook that is deleted or switched off is the outbox's to cancel, as sending is. Which URLs are allowed is the
+// delivery layer's to say and comes in as a function.
 import { decide } from "../decisions.ts";
 import { iso } from "../kit/clock.ts";
 import {
@@ -10,15 +11,29 @@ import {
   list,
   type ObjectSchema,
   object,
+  oneOf,
   optional,
   text,
   withDefault,
 } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { leavingQueue } from "./deliveries.ts";
-import { EVENT_TYPES, eventType, type WebhookRecord, webhooks } from "./model.ts";
-import { owned } from "./owned.ts";
-import type { Unit, Work } from "./work.ts";
+import { askedAgain, leavingQueue, putDelivery, testDelivery } from "./deliveries.ts";
+import { recordSample } from "./events.ts";
+import { owned, pageOf, spanParameters } from "./lists.ts";
+import {
+  DELIVERY_STATUSES,
+  type DeliveryRecord,
+  type DeliveryStatus,
+  deliveries,
+  EVENT_TYPES,
+  type EventType,
+  eventType,
+  type WebhookRecord,
+  webhooks,
+} from "./model.ts";
+import { notFound, Refusal } from "./refusal.ts";
+import type { Reader, Span } from "./store.ts";
+import type { Seeded, Unit, Work } from "./work.ts";
 
 /** So long `webhook-signature` carries both secrets, so that a receiver can change over without a gap. */
 const ROTATION_MS = 24 * 3_600_000;
@@ -33,25 +48,18 @@ export const webhookDraft = (urlRule: (url: string) => string | undefined) =>
   });
 export type WebhookDraft = Infer<ReturnType<typeof webhookDraft>>;
 
-/** The body of PATCH /webhooks/{webhook_id}. */
 export const webhookChanges = (draft: ObjectSchema<WebhookDraft>) => changesOf(draft);
 export type WebhookChanges = Infer<ReturnType<typeof webhookChanges>>;
 
-/** The body of POST /webhooks/{webhook_id}/test. */
 export const testRequest = object({ type: eventType });
 
 export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft) =>
-  unit.transact<WebhookRecord>((w) => addWebhook(w, caller.account.id, draft));
+  unit.transact((w) => addWebhook(w, caller.account.id, draft));
 
-/** `id` is given by a seed. */
-export async function addWebhook(
-  w: Work,
-  account_id: string,
-  { secret = w.ids.secret(), ...draft }: WebhookDraft,
-  id = w.ids.next("wh_"),
-): Promise<WebhookRecord> {
+export async function addWebhook(w: Work, account_id: string, { id, secret, ...draft }: Seeded<WebhookDraft>) {
   const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
-  const webhook = { id, ...draft, ...untried, secret, created_at: w.at, updated_at: w.at, account_id };
+  const own = { id: id ?? w.ids.next("wh_"), ...draft, ...untried, secret: secret ?? w.ids.secret() };
+  const webhook: WebhookRecord = { ...own, created_at: w.at, updated_at: w.at, account_id };
   await w.tx.put(webhooks, webhook);
   return webhook;
 }
@@ -60,7 +68,7 @@ const own = owned(webhooks, "webhook", { changing, removing: async (w, webhook) 
 export const { get: getWebhook, list: listWebhooks, change: changeWebhook, remove: removeWebhook } = own;
 
 /** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
-async function changing(w: Work, after: WebhookRecord, before: WebhookRecord): Promise<WebhookRecord> {
+async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {
   const { url, active, secret } = before;
   const switched = after.active !== active;
   const rotated = { old_secret: secret, old_secret_until: iso(w.now + ROTATION_MS) };
@@ -80,3 +88,53 @@ export function secretsOf(webhook: WebhookRecord, at: string): readonly string[]
   const both = old_secret !== null && old_secret_until !== null && at < old_secret_until;
   return both ? [secret, old_secret] : [secret];
 }
+
+export const deliveryQuery = object({ ...spanParameters, status: optional(oneOf(DELIVERY_STATUSES)) });
+
+export async function listDeliveries(
+  reader: Reader,
+  caller: Caller,
+  webhookId: string,
+  status: DeliveryStatus | undefined,
+  span: Span,
+) {
+  const webhook = await getWebhook(reader, caller, webhookId);
+  if (webhook instanceof Refusal) return webhook;
+  return pageOf(reader, deliveries, status ? "webhook_status" : "webhook", [webhookId, status], span);
+}
+
+export async function getDelivery(reader: Reader, caller: Caller, webhookId: string, id: string) {
+  const webhook = await getWebhook(reader, caller, webhookId);
+  return webhook instanceof Refusal ? webhook : deliveryOf(reader, webhook, id);
+}
+
+async function deliveryOf(reader: Reader, webhook: WebhookRecord, id: string) {
+  const delivery = await reader.get(deliveries, id);
+  return delivery?.webhook_id === webhook.id ? delivery : notFound("delivery");
+}
+
+/** Queues the delivery once more, ahead of what waits. What the schedule has in store for it stays beside that. */
+export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: string) =>
+  queued(unit, caller, webhookId, async (w, webhook) => {
+    const delivery = await deliveryOf(w.tx, webhook, id);
+    return delivery instanceof Refusal ? delivery : askedAgain(delivery, webhook, w.at);
+  });
+
+/** Queues a sample event of the type for this webhook alone. */
+export const sendTest = (unit: Unit, caller: Caller, webhookId: string, type: EventType) =>
+  queued(unit, caller, webhookId, async (w, webhook) =>
+    testDelivery(w, webhook, await recordSample(w, caller.account, type)),
+  );
+
+const queued = (
+  unit: Unit,
+  caller: Caller,
+  webhookId: string,
+  made: (w: Work, webhook: WebhookRecord) => Promise<DeliveryRecord | Refusal>,
+) =>
+  unit.transact(async (w) => {
+    const webhook = await getWebhook(w.tx, caller, webhookId);
+    const delivery = webhook instanceof Refusal ? webhook : await made(w, webhook);
+    if (!(delivery instanceof Refusal)) await putDelivery(w.tx, delivery);
+    return delivery;
+  });

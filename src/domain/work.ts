@@ -3,6 +3,7 @@
 // and whoever hears it looks.
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
+import { trusted } from "../kit/schema.ts";
 import { Refusal } from "./refusal.ts";
 import type { Store, Tx } from "./store.ts";
 
@@ -17,6 +18,9 @@ export interface Work {
   readonly cause: string | null;
 }
 
+/** What is made of a draft may bring its own id where a seed says so. */
+export type Seeded<D> = D & { readonly id?: string | undefined };
+
 export interface UnitParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -24,7 +28,7 @@ export interface UnitParts {
 }
 
 /** Called last in each transaction that is about to commit, with what the work answered. */
-export type Finish = (w: Work, value: unknown) => Promise<void>;
+type Finish = (w: Work, value: unknown) => Promise<void>;
 
 export class Unit implements UnitParts {
   readonly store: Store;
@@ -42,7 +46,7 @@ export class Unit implements UnitParts {
   }
 
   /** Runs `work` in one transaction; where it answers a refusal nothing is kept. */
-  async transact<T>(work: (w: Work) => Promise<T | Refusal>): Promise<T | Refusal> {
+  async transact<T>(work: (w: Work) => Promise<T>): Promise<T> {
     const { store, clock, ids, cause } = this;
     try {
       return await store.transact(async (tx) => {
@@ -54,7 +58,7 @@ export class Unit implements UnitParts {
         return value;
       });
     } catch (error) {
-      if (error instanceof Refusal) return error;
+      if (error instanceof Refusal) return trusted(error); // it is what `work` answered
       throw error;
     }
   }

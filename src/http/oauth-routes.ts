@@ -1,9 +1,9 @@
 // The authorization server's endpoints for programs (spec part 5; contract part 5): token, revoke, introspect, the keys and
 // the two metadata documents. What users see of it, authorize and consent, are pages and live in web/. Errors are those of
 // RFC 6749 5.2, never problem details, and nothing here may be cached that carries a token.
-import type { Context } from "../domain/oauth/context.ts";
+import type { Context } from "../domain/oauth/access-tokens.ts";
+import * as status from "../domain/oauth/access-tokens.ts";
 import { authenticated, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
-import * as status from "../domain/oauth/token-status.ts";
 import * as tokens from "../domain/oauth/tokens.ts";
 import { isStoreError } from "../domain/store.ts";
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
@@ -83,8 +83,7 @@ async function token(context: Context, request: OAuthRequest): Promise<object | 
       const code = fields.get("code");
       if (client instanceof OAuthError) return client;
       if (code === undefined) return invalidRequest("The code is missing.");
-      const [redirectUri, verifier] = [fields.get("redirect_uri"), fields.get("code_verifier")];
-      return tokens.exchange(context, client, { code, redirectUri, verifier });
+      return tokens.exchange(context, client, code, fields.get("redirect_uri"), fields.get("code_verifier"));
     }
     case "refresh_token": {
       const client = await identified(context.store, credentials);

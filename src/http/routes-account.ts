@@ -1,11 +1,11 @@
 // The rows for what an account manages: users, API keys, OAuth clients, its events, itself.
 import { decide } from "../decisions.ts";
-import * as account from "../domain/account.ts";
-import * as apiKeys from "../domain/api-keys.ts";
+import * as account from "../domain/access.ts";
+import * as apiKeys from "../domain/credentials.ts";
+import * as oauthClients from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
 import { listQuery } from "../domain/lists.ts";
 import type { ApiKeyRecord, OAuthClientRecord, UserRecord } from "../domain/model.ts";
-import * as oauthClients from "../domain/oauth-clients.ts";
 import * as users from "../domain/users.ts";
 import { createdOnce, nothing, one, page } from "./answers.ts";
 import { type Base, chosen, type Row, route, type Target } from "./route.ts";

@@ -1,8 +1,8 @@
 // The rows for apps, their deployments and interactions.
 import { decide } from "../decisions.ts";
 import * as apps from "../domain/apps.ts";
+import * as interactions from "../domain/apps.ts";
 import * as deployments from "../domain/deployments.ts";
-import * as interactions from "../domain/interactions.ts";
 import { listQuery, spanParameters } from "../domain/lists.ts";
 import type { AppRecord } from "../domain/model.ts";
 import { flag, fromText, object, optional } from "../kit/schema.ts";

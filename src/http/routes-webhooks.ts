@@ -1,8 +1,8 @@
 // The rows for webhooks and their delivery log (spec parts 4 and 6).
 import { decide } from "../decisions.ts";
-import * as log from "../domain/delivery-log.ts";
 import { listQuery } from "../domain/lists.ts";
 import type { WebhookRecord } from "../domain/model.ts";
+import * as log from "../domain/webhooks.ts";
 import * as webhooks from "../domain/webhooks.ts";
 import { createdOnce, nothing, one, page } from "./answers.ts";
 import { type Base, chosen, type Row, route, type Target } from "./route.ts";

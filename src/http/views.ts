@@ -1,6 +1,7 @@
 // The resources as clients see them (spec part 2; contract part 2): each view lists its fields once, as a schema for the
 // OpenAPI document and as the function that picks them from a record.
 import { decide } from "../decisions.ts";
+import { shownFields } from "../domain/lists.ts";
 import {
   ACCOUNT_STATES,
   type AccountRecord,
@@ -19,7 +20,6 @@ import {
   type UserRecord,
   type WebhookRecord,
 } from "../domain/model.ts";
-import { shownFields } from "../domain/owned.ts";
 import { type JsonSchema, trusted } from "../kit/schema.ts";
 import type { View } from "./view.ts";
 

@@ -2,32 +2,28 @@
 
 /** Each piece is known until it ends, so that a stop can wait for it, and what fails is reported, never lost. */
 export class Background {
+  readonly #running = new Set<Promise<void>>();
   readonly #onError: (error: unknown, during: string) => void;
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
 
   constructor(onError: (error: unknown, during: string) => void) {
     this.#onError = onError;
   }
 
-  async run(what: string, work: () => Promise<void>): Promise<void> {
-    this.#running += 1;
-    try {
-      await work();
-    } catch (error) {
-      this.#onError(error, what);
-    }
-    this.#running -= 1;
-    if (!this.busy) for (const resolve of this.#waiting.splice(0)) resolve();
+  run(what: string, work: () => Promise<void>): Promise<void> {
+    const running = work()
+      .catch((error: unknown) => this.#onError(error, what))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+    return running;
   }
 
   get busy(): boolean {
-    return this.#running > 0;
+    return this.#running.size > 0;
   }
 
   /** Resolves when nothing runs any more, what was started meanwhile included. */
   async idle(): Promise<void> {
-    while (this.busy) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (this.busy) await Promise.all(this.#running);
   }
 }
 

@@ -15,6 +15,8 @@ export interface Console {
   readonly err: (line: string) => void;
 }
 
+type Members<T extends string, N extends string> = Readonly<Record<T, string> & Record<N, number>>;
+
 /** Every line in both forms: as an object with its members, and as words. */
 export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
   const say = (to: (line: string) => void, event: string, members: object, ...words: string[]) => {
@@ -23,21 +25,14 @@ export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
     else if (form === "pretty") to([styleText("dim", at.slice(11, 23)), ...words].join(" "));
   };
   return {
-    request(line: { id: string; method: string; path: string; status: number; duration_ms: number }): void {
+    request(line: Members<"id" | "method" | "path", "status" | "duration_ms">): void {
       const { id, method, path, status, duration_ms } = line;
       const shown = styleText(status >= 500 ? "red" : status >= 400 ? "yellow" : "green", String(status));
       const took = `${duration_ms.toFixed(1)} ms ${styleText("dim", id)}`;
       say(out, "request", line, escaped(`${method} ${path}`), shown, took);
     },
     /** An attempt; `outcome`: the status of the answer, or why there is none. The query of a URL may hold a credential. */
-    delivery(line: {
-      id: string;
-      type: string;
-      url: string;
-      outcome: string;
-      duration_ms: number;
-      attempt: number;
-    }): void {
+    delivery(line: Members<"id" | "type" | "url" | "outcome", "duration_ms" | "attempt">): void {
       const { type, outcome, duration_ms, attempt } = line;
       const url = line.url.replace(/[?#].*/, "");
       const shown = styleText(outcome.startsWith("2") ? "green" : "red", outcome);

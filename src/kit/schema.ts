@@ -34,10 +34,10 @@ export function parse<T>(schema: Schema<T>, value: unknown): { value: T } | { fa
 }
 
 /** RFC 6901 pointer as a URI fragment, as RFC 9457 shows it: `#/events/0`. A lone surrogate stands there as U+FFFD. */
-export const pointer = (path: Path): string =>
-  `#${path.map((step) => `/${encodeURIComponent(escapedStep(String(step)))}`).join("")}`;
-
-const escapedStep = (step: string): string => step.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
+export function pointer(path: Path): string {
+  const steps = path.map((step) => String(step).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1"));
+  return ["#", ...steps.map(encodeURIComponent)].join("/");
+}
 
 function fail<T>(faults: Fault[], path: Path, detail: string): T {
   faults.push({ path, detail });
@@ -134,11 +134,7 @@ export const orNumber = <T>(schema: Schema<T>): Schema<T | number> => ({
   check: (value, path, faults) => (Number.isFinite(value) ? trusted(value) : schema.check(value, path, faults)),
 });
 
-export interface ListRules {
-  readonly min?: number;
-  readonly max: number;
-  readonly distinct?: boolean;
-}
+type ListRules = { readonly min?: number; readonly max: number; readonly distinct?: boolean };
 
 export function list<T>(item: Schema<T>, { min = 0, max, distinct = false }: ListRules): Schema<readonly T[]> {
   return {

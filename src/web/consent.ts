@@ -1,9 +1,9 @@
 // The user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in
 // which account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
 
+import type { Context } from "../domain/oauth/access-tokens.ts";
 import type { Consent, Ended } from "../domain/oauth/authorize.ts";
 import * as authorization from "../domain/oauth/authorize.ts";
-import type { Context } from "../domain/oauth/context.ts";
 import type { Reply } from "../http/call.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";

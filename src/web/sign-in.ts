@@ -2,7 +2,7 @@
 // whether or not the address is known, so that nobody learns who has an account. The link is printed on the console.
 
 import { Refusal } from "../domain/refusal.ts";
-import { askForLinks, signInWith, signOut } from "../domain/sessions.ts";
+import { askForLinks, signInWith, signOut } from "../domain/users.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import type { Reply } from "../http/call.ts";
 import { fieldsOf } from "../kit/form.ts";

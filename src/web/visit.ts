@@ -3,8 +3,8 @@
 // 9700 4.7). Only pages look at cookies; the REST API never does.
 import { sha256 } from "../domain/access.ts";
 import { Refusal } from "../domain/refusal.ts";
-import { type SignedIn, sessionOf } from "../domain/sessions.ts";
 import type { Reader } from "../domain/store.ts";
+import { type SignedIn, sessionOf } from "../domain/users.ts";
 import type { Call, Reply } from "../http/call.ts";
 import type { Clock } from "../kit/clock.ts";
 import { fieldsOf, multipartFields } from "../kit/form.ts";

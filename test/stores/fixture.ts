@@ -12,11 +12,7 @@ export interface Note {
   readonly text: string;
 }
 
-export const notes = collection<Note>()({
-  name: "notes",
-  indexes: { list: { by: ["list"] } },
-  unique: { text: ["text"] },
-});
+export const notes = collection<Note>()("notes", { list: { by: ["list"] } }, { text: ["text"] });
 
 export const note = (id: string, text = `text of ${id}`): Note => ({ id, list: "all", text });
 

@@ -116,7 +116,7 @@ test("promise 1: what is told is heard once it stands in the journal, in the ord
 });
 
 test("a look-up is answered at once while writes of another collection wait for the disk", async (t) => {
-  const keys = collection<{ readonly id: string }>()({ name: "keys" });
+  const keys = collection<{ readonly id: string }>()("keys");
   const store = jsonFileStore(join(folderFor(t), "data.json"));
   await store.open([notes, keys]);
   t.after(() => store.close());

@@ -16,7 +16,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { StorageUnavailable, StoreRefusal } from "../../src/domain/store.ts";
@@ -551,9 +551,10 @@ test("promise 6: every string comes back from the file as it was, in any place",
 for (const [what, path, says] of [
   ["in a folder that is not there", "nowhere/data.json", /folder does not exist/],
   ["that is a folder", ".", /folder/],
+  ["under something that is no folder", "/dev/null/data.json", /Look into the disk/],
 ] as const) {
   test(`promise 6: a data file ${what} is refused with what to do`, async (t) => {
-    await refused(opening(join(folderFor(t), path)), says);
+    await refused(opening(resolve(folderFor(t), path)), says);
   });
 }
 

@@ -16,10 +16,7 @@ interface Row {
   readonly rank: number;
 }
 
-const rows = collection<Row>()({
-  name: "rows",
-  indexes: { list: { by: ["list"] }, ranked: { by: ["list"], order: "rank" } },
-});
+const rows = collection<Row>()("rows", { list: { by: ["list"] }, ranked: { by: ["list"], order: "rank" } });
 
 /** Numbers that look random and are the same each time (a linear congruential generator). */
 function numbers(seed: number): (below: number) => number {

@@ -1,7 +1,7 @@
 // domain/data-input: which bodies of POST /data-sources are refused before anything is kept, and how the faults are told.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dataSourceDraft } from "../../src/domain/data-input.ts";
+import { dataSourceDraft } from "../../src/domain/data-sources.ts";
 import { parse, pointer } from "../../src/kit/schema.ts";
 
 /** The faults of a body as an answer shows them. */

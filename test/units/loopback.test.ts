@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judgeUrl } from "../../src/delivery/address-policy.ts";
+import { redirectUri } from "../../src/domain/credentials.ts";
 import { registered } from "../../src/domain/oauth/rules.ts";
-import { redirectUri } from "../../src/domain/oauth-clients.ts";
 import { isLoopbackHost } from "../../src/kit/loopback.ts";
 import { parse } from "../../src/kit/schema.ts";
 import { readSettings } from "../../src/options.ts";

@@ -2,11 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
-import { redeliver, sendTest } from "../../src/domain/delivery-log.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, EVENT_TYPES, type WebhookRecord } from "../../src/domain/model.ts";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
-import { changeWebhook, removeWebhook } from "../../src/domain/webhooks.ts";
+import { changeWebhook, redeliver, removeWebhook, sendTest } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { memoryStore } from "../../src/store/memory.ts";

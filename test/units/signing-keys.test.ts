@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections } from "../../src/domain/collections.ts";
-import { SigningKeys } from "../../src/domain/oauth/signing-keys.ts";
+import { signingKeysIn } from "../../src/domain/oauth/signing-keys.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 
@@ -10,7 +10,7 @@ test("signing keys: two processes that need one at once end up with the same", a
   const store = memoryStore();
   await store.open(collections);
   const clock = new AdjustableClock(0);
-  const [one, two] = [0, 1].map(() => new SigningKeys(store, clock, "ES256"));
+  const [one, two] = [0, 1].map(() => signingKeysIn(store, clock, "ES256"));
   assert.ok(one && two);
   const [first, second] = await Promise.all([one.signing(), two.signing()]);
   assert.equal(first.kid, second.kid);

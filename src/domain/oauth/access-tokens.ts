@@ -1,15 +1,28 @@
-// Access tokens: JWTs after RFC 9068 (spec part 5; contract part 5). The signature of a token is checked once and then
-// remembered; its key, grant, client, user and account are looked up at every use, so that whatever ends one of them is
-// felt at the very next call. Its scopes are cut to what its user may do at that moment.
+// Access tokens: JWTs after RFC 9068 (spec part 5; contract part 5), from being issued to being revoked (RFC 7009) and
+// asked about (RFC 7662). The signature of a token is checked once and then remembered; its key, grant, client, user and
+// account are looked up at every use, so that whatever ends one of them is felt at the very next call. Its scopes are cut
+// to what its user may do at that moment.
 import { decide } from "../../decisions.ts";
-import { type JwtFault, signJwt, verifyJwt } from "../../kit/jwt.ts";
-import type { Caller } from "../access.ts";
-import type { Scope } from "../model.ts";
+import { instant } from "../../kit/clock.ts";
+import { type Claims, type JwtFault, signJwt, verifyJwt } from "../../kit/jwt.ts";
+import { type Caller, sha256 } from "../access.ts";
+import type { OAuthClientRecord, Scope } from "../model.ts";
 import { Refusal, refuse } from "../refusal.ts";
-import type { Context, TokenFacts } from "./context.ts";
-import { type Standing, standingGrant } from "./grants.ts";
-import { type GrantRecord, signingKeys } from "./model.ts";
-import { cut, scopesIn } from "./rules.ts";
+import type { UnitParts } from "../work.ts";
+import { type GrantRecord, grants, refreshTokens, standingGrant } from "./grants.ts";
+import { cut, invalidClient, invalidGrant, scopesIn } from "./rules.ts";
+import { type SigningKeys, signingKeys } from "./signing-keys.ts";
+
+/** What the authorization server works with: handed to each of its functions, made once the public address is known. */
+export interface Context extends UnitParts {
+  readonly keys: SigningKeys;
+  /** `{auth_url}` */
+  readonly issuer: string;
+  /** `{base_url}` */
+  readonly audience: string;
+  /** Access tokens whose signature has been checked. */
+  readonly verified: Map<string, TokenFacts>;
+}
 
 export const ACCESS_S = decide("5.token-lifetimes").access_h * 3_600;
 /** RFC 9068. */
@@ -20,19 +33,14 @@ const NO_CLIENT = "app-hosting-service";
 const REMEMBERED_MAX = 10_000;
 
 /** The grant's id opens the jti: so the token leads to its grant without a record or a claim of its own. */
-export async function issue(context: Context, grant: GrantRecord, scopes: readonly Scope[]): Promise<string> {
-  const { clock, ids, keys, issuer, audience } = context;
+export async function issue(context: Context, grant: GrantRecord, scopes: readonly Scope[]) {
+  const { clock, ids, keys, issuer: iss, audience: aud } = context;
   const iat = Math.floor(clock.now() / 1_000);
-  return signJwt(await keys.signing(), TYP, {
-    iss: issuer,
-    sub: grant.user_id,
-    aud: audience,
-    client_id: grant.client_id ?? NO_CLIENT,
-    scope: scopes.join(" "),
-    jti: `${grant.id}.${ids.next("")}`,
-    iat,
-    exp: iat + ACCESS_S,
-  });
+  const { user_id: sub, client_id } = grant;
+  const jti = `${grant.id}.${ids.next("")}`;
+  const times = { jti, iat, exp: iat + ACCESS_S };
+  const claims = { iss, sub, aud, client_id: client_id ?? NO_CLIENT, scope: scopes.join(" "), ...times };
+  return signJwt(await keys.signing(), TYP, claims);
 }
 
 /** The `TokenCheck` of the REST API. */
@@ -43,10 +51,7 @@ export async function check(context: Context, token: string): Promise<Caller | R
 }
 
 /** What the token opens now, and for whom; or why it opens nothing. */
-export async function use(
-  context: Context,
-  token: string,
-): Promise<(Standing & { readonly facts: TokenFacts; readonly scopes: readonly Scope[] }) | Refusal> {
+async function use(context: Context, token: string) {
   const facts = await factsOf(context, token);
   if (facts instanceof Refusal) return facts;
   if ((await context.store.get(signingKeys, facts.kid)) === undefined) return UNUSABLE.untrusted;
@@ -56,7 +61,7 @@ export async function use(
 }
 
 /** What a token of ours says, if it has not expired. */
-export async function factsOf(context: Context, token: string): Promise<TokenFacts | Refusal> {
+async function factsOf(context: Context, token: string): Promise<TokenFacts | Refusal> {
   const facts = context.verified.get(token) ?? (await verified(context, token));
   return "exp" in facts && context.clock.now() >= facts.exp * 1_000 ? UNUSABLE.expired : facts;
 }
@@ -74,8 +79,11 @@ async function verified(context: Context, token: string): Promise<TokenFacts | R
   return facts;
 }
 
-/** The claims that `issue` wrote; undefined where one is not as it writes them. */
-function claimed(kid: string, claims: { readonly [name: string]: unknown }): TokenFacts | undefined {
+/**
+ * The claims that `issue` wrote; undefined where one is not as it writes them. Subject and client are the grant's, so they
+ * are not read from the token again.
+ */
+function claimed(kid: string, claims: Claims) {
   const { scope, jti, iat, exp } = claims;
   if (typeof scope !== "string" || typeof jti !== "string" || typeof iat !== "number" || typeof exp !== "number")
     return undefined;
@@ -83,6 +91,8 @@ function claimed(kid: string, claims: { readonly [name: string]: unknown }): Tok
   const [grantId = ""] = jti.split(".");
   return typeof scopes === "string" ? undefined : { kid, grantId, scopes, jti, iat, exp };
 }
+
+type TokenFacts = NonNullable<ReturnType<typeof claimed>>;
 
 const bad = (detail: string): Refusal => refuse({ code: "invalid_credential", detail });
 
@@ -92,3 +102,50 @@ const UNUSABLE: { readonly [F in JwtFault]: Refusal } = {
   foreign: bad("The access token was made for another use: its typ, iss, aud or claims do not fit."),
   expired: refuse({ code: "expired_credential", detail: "The access token has expired." }),
 };
+
+/**
+ * Revokes the grant of the token, since whoever revokes means the access (RFC 7009 2.1). A token that is not known, or over
+ * already, is no error: what was asked for is so (2.2). Access and refresh tokens cannot be mistaken for each other, so
+ * token_type_hint is not needed. Without a client only a token that belongs to none can be revoked, one of `signIn`; about
+ * any other such a request is told nothing, not even whether the token exists.
+ */
+export async function revoke(context: Context, client: OAuthClientRecord | null, token: string) {
+  const { store } = context;
+  const facts = await factsOf(context, token);
+  // An expired access token leads nowhere: it has nothing left to revoke, and its refresh token does.
+  const held = facts instanceof Refusal ? await store.get(refreshTokens, sha256(token)) : { grant_id: facts.grantId };
+  const grant = held && (await store.get(grants, held.grant_id));
+  if (client === null && grant?.client_id !== null)
+    return invalidClient("The client credentials are missing: a token is revoked by the client that holds it.");
+  if (grant === undefined) return undefined;
+  if (client !== null && grant.client_id !== client.id) return invalidGrant("The token was issued to another client.");
+  await store.transact((tx) => tx.remove(grants, grant.id));
+  return undefined;
+}
+
+/**
+ * What a client learns about its own tokens: of their scopes those in force now, as a resource server wants to know. To
+ * any other client, and where a token opens nothing, all it hears is no.
+ */
+export async function introspect(context: Context, client: OAuthClientRecord, token: string): Promise<object> {
+  const used = await use(context, token);
+  const asked =
+    used instanceof Refusal ? await refreshable(context, token) : { ...used.facts, ...used, token_type: "Bearer" };
+  if (asked?.grant.client_id !== client.id || asked.account.state === "suspended") return { active: false };
+  const { issuer: iss, audience: aud } = context;
+  const { user, scopes, token_type, jti, iat, exp } = asked;
+  const whose = { client_id: client.id, username: user.email, sub: user.id, iss, aud };
+  return { active: true, ...whose, scope: scopes.join(" "), token_type, jti, iat, exp };
+}
+
+async function refreshable({ store, clock }: Context, token: string) {
+  const record = await store.get(refreshTokens, sha256(token));
+  if (!record || record.used || clock.now() >= instant(record.expires_at)) return undefined;
+  const standing = await standingGrant(store, record.grant_id);
+  if (typeof standing === "string") return undefined;
+  const scopes = cut(standing.grant.scopes, standing.user.permissions);
+  const [iat, exp] = [seconds(record.issued_at), seconds(record.expires_at)];
+  return { ...standing, scopes, token_type: undefined, jti: undefined, iat, exp };
+}
+
+const seconds = (at: string): number => Math.floor(instant(at) / 1_000);

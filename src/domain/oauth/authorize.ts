@@ -2,9 +2,10 @@
 // denied by the user. Nothing goes back to an address that the client has not registered: such a request ends on a page.
 import type { Fields } from "../../kit/form.ts";
 import { type OAuthClientRecord, oauthClients, type Scope } from "../model.ts";
-import type { SignedIn } from "../sessions.ts";
 import type { Reader } from "../store.ts";
-import type { Context } from "./context.ts";
+import type { SignedIn } from "../users.ts";
+import { Unit } from "../work.ts";
+import type { Context } from "./access-tokens.ts";
 import { openGrantWithCode } from "./grants.ts";
 import {
   accessDenied,
@@ -20,25 +21,18 @@ import {
 } from "./rules.ts";
 
 /** An authorization request that may be put before a user. */
-export interface AuthorizationRequest extends Returnable {
-  readonly asked: readonly Scope[];
-  readonly challenge: string | null;
-}
-
-interface Returnable {
+interface AuthorizationRequest {
   readonly client: OAuthClientRecord;
   readonly redirectUri: string;
   readonly state: string | null;
+  readonly asked: readonly Scope[];
+  readonly challenge: string | null;
 }
+type Terms = Pick<AuthorizationRequest, "asked" | "challenge">;
+type Returnable = Omit<AuthorizationRequest, keyof Terms>;
 
 /** A request that ends here: on an error page, or back at the client. */
 export type Ended = { readonly page: string } | { readonly redirect: string };
-
-/** What a user would be asked to allow. */
-export interface Consent extends SignedIn {
-  readonly request: AuthorizationRequest;
-  readonly granted: readonly Scope[];
-}
 
 /** Whether the request may be put before a user; nobody needs to be signed in to be told that it may not. */
 export async function judge(context: Context, query: Fields): Promise<AuthorizationRequest | Ended> {
@@ -49,7 +43,7 @@ export async function judge(context: Context, query: Fields): Promise<Authorizat
 }
 
 /** What this user would grant: what was asked for, as far as the user holds it (contract, part 5). */
-export function consent(context: Context, request: AuthorizationRequest, { user, account }: SignedIn): Consent | Ended {
+export function consent(context: Context, request: AuthorizationRequest, { user, account }: SignedIn) {
   if (account.state === "suspended")
     return back(context, request, accessDenied("The account of the user is suspended."));
   const granted = cut(request.asked, user.permissions);
@@ -58,17 +52,15 @@ export function consent(context: Context, request: AuthorizationRequest, { user,
     : back(context, request, accessDenied("The user holds none of the permissions that were asked for."));
 }
 
+/** What a user would be asked to allow. */
+export type Consent = Exclude<ReturnType<typeof consent>, Ended>;
+
 /** The user said yes: a grant in the user's own account, and its code on the way to the client. */
-export async function allow(
-  { store, clock, ids, issuer }: Context,
-  { request, user, account, granted }: Consent,
-): Promise<Ended> {
+export async function allow(context: Context, { request, user, account, granted }: Consent) {
   const { client, redirectUri: redirect_uri, challenge, state } = request;
   const terms = { account_id: account.id, user_id: user.id, client_id: client.id, scopes: granted };
-  const code = await store.transact((tx) =>
-    openGrantWithCode({ tx, now: clock.now(), ids }, terms, { redirect_uri, challenge }),
-  );
-  return { redirect: withParameters(redirect_uri, { code, state, iss: issuer }) };
+  const code = await new Unit(context).transact((w) => openGrantWithCode(w, terms, { redirect_uri, challenge }));
+  return { redirect: withParameters(redirect_uri, { code, state, iss: context.issuer }) };
 }
 
 export const deny = (context: Context, request: AuthorizationRequest): Ended =>
@@ -95,7 +87,8 @@ async function returnableTo(reader: Reader, { values, repeated }: Fields): Promi
   return { client, redirectUri, state };
 }
 
-type Terms = Pick<AuthorizationRequest, "asked" | "challenge">;
+/** The implicit flow and the password grant are gone from OAuth 2.1, and the specification shows neither. */
+export const RESPONSE_TYPE = "code";
 
 /** What the client asks for. The order of the checks is that in which a developer would want to hear of the faults. */
 function termsOf({ values, repeated }: Fields, client: OAuthClientRecord): Terms | OAuthError {
@@ -110,21 +103,12 @@ function termsOf({ values, repeated }: Fields, client: OAuthClientRecord): Terms
   if (unfit !== undefined) return invalidRequest(unfit);
   if (client.public && challenge === null)
     return invalidRequest("A public client must send a code_challenge (PKCE, S256).");
-  const asked = askedScopes(values.get("scope"), client);
-  return asked instanceof OAuthError ? asked : { asked, challenge };
-}
-
-/** The implicit flow and the password grant are gone from OAuth 2.1, and the specification shows neither. */
-export const RESPONSE_TYPE = "code";
-
-/** No default: whoever asks for nothing in particular would be given more, or less, than was thought of. */
-function askedScopes(text: string | undefined, client: OAuthClientRecord): readonly Scope[] | OAuthError {
-  const asked = scopesIn(text ?? "");
+  const asked = scopesIn(values.get("scope") ?? "");
   if (typeof asked === "string") return invalidScope(`${printable(asked)} is not a scope.`);
+  // No default: whoever asks for nothing in particular would be given more, or less, than was thought of.
   if (asked.length === 0) return invalidScope("The scope is missing; there is no default.");
-  return within(asked, client.scopes)
-    ? asked
-    : invalidScope("The scope goes beyond what this client is registered for.");
+  if (!within(asked, client.scopes)) return invalidScope("The scope goes beyond what this client is registered for.");
+  return { asked, challenge };
 }
 
 /** RFC 6749 lets a description carry printable ASCII without quotes and backslash. */

@@ -1,13 +1,13 @@
 // Grants: what a user has allowed a client (spec part 5; contract part 5). Everything that a token opens hangs on its
 // grant, client, user and account, which are looked up at each use: whatever ends one of them ends the token at once.
+// Codes and refresh tokens are kept as SHA-256 only.
 import { decide } from "../../decisions.ts";
 import { iso } from "../../kit/clock.ts";
 import { sha256 } from "../access.ts";
-import { oauthClients } from "../model.ts";
-import { type SignedIn, userIn } from "../sessions.ts";
-import type { Reader } from "../store.ts";
+import { byExpiry, oauthClients, type Passing, type Scope } from "../model.ts";
+import { collection, type Reader } from "../store.ts";
+import { userIn } from "../users.ts";
 import type { Work } from "../work.ts";
-import { type CodeTerms, type GrantRecord, grants, refreshTokens } from "./model.ts";
 
 /** A client exchanges its code at once: a minute gives a thief less than the ten of RFC 6749. */
 const CODE_MS = 60_000;
@@ -15,20 +15,43 @@ const CODE_MS = 60_000;
 const CODE_REMEMBERED_MS = 10 * 60_000;
 const REFRESH_MS = decide("5.token-lifetimes").refresh_d * 86_400_000;
 /** As long again, so that its client hears expired and not unknown. */
-const REMEMBERED_MS = REFRESH_MS;
-/** Lets people and secret scanners recognise a refresh token; 256 random bits follow. */
-const REFRESH_PREFIX = "ahr_";
+export const REFRESH_REMEMBERED_MS = REFRESH_MS;
 
-/** What the writing of one transaction may use. */
-export type Writing = Pick<Work, "tx" | "now" | "ids">;
-
-/** A grant whose client, user and account are all there. */
-export interface Standing extends SignedIn {
-  readonly grant: GrantRecord;
+/** What the code of a grant is bound to. */
+interface Bound {
+  readonly redirect_uri: string;
+  /** The S256 challenge of RFC 7636, or null. */
+  readonly challenge: string | null;
 }
 
+/**
+ * What one user has allowed one client. Revoking removes the record: every token names its grant, so none outlives it.
+ * The code stands inside, so that a second use is noticed for as long as there is something to revoke.
+ */
+export interface GrantRecord extends Passing<"grants"> {
+  readonly account_id: string;
+  readonly user_id: string;
+  /** Null where the service itself signed the user in, without a client (contract, part 10: signIn). */
+  readonly client_id: string | null;
+  readonly scopes: readonly Scope[];
+  readonly code: (Bound & { readonly expires_at: string; readonly used: boolean }) | null;
+  /** SHA-256 of the code, hexadecimal. */
+  readonly code_hash: string | null;
+  readonly created_at: string;
+}
+/** A grant expires with the last of its tokens. */
+export const grants = collection<GrantRecord>()("grants", byExpiry, { code: ["code_hash"] });
+
+/** The id is the SHA-256 of the token, hexadecimal. Used ones stay, so that a second use is noticed. */
+interface RefreshTokenRecord extends Passing<"refresh_tokens"> {
+  readonly grant_id: string;
+  readonly issued_at: string;
+  readonly used: boolean;
+}
+export const refreshTokens = collection<RefreshTokenRecord>()("refresh_tokens", byExpiry);
+
 /** The grant with what it hangs on, or what of it is gone, said in a sentence. */
-export async function standingGrant(reader: Reader, id: string): Promise<Standing | string> {
+export async function standingGrant(reader: Reader, id: string) {
   const grant = await reader.get(grants, id);
   if (grant === undefined) return "The access of this application has been revoked.";
   if (grant.client_id !== null && (await reader.get(oauthClients, grant.client_id)) === undefined)
@@ -37,23 +60,18 @@ export async function standingGrant(reader: Reader, id: string): Promise<Standin
   return holder ? { grant, ...holder } : "The user was deleted, so the access of this application has been revoked.";
 }
 
-export type NewGrant = Pick<GrantRecord, "account_id" | "user_id" | "client_id" | "scopes">;
+type NewGrant = Pick<GrantRecord, "account_id" | "user_id" | "client_id" | "scopes">;
 
 /** A grant, which ends with the last of its tokens: it has none yet. */
-export async function openGrant(w: Writing, terms: NewGrant, code: Partial<GrantRecord> = {}): Promise<GrantRecord> {
-  const at = iso(w.now);
-  const empty = { code: null, code_hash: null, created_at: at, expires_at: at, all: "grants" } as const;
+export async function openGrant(w: Work, terms: NewGrant, code: Partial<GrantRecord> = {}) {
+  const empty = { code: null, code_hash: null, created_at: w.at, expires_at: w.at, all: "grants" } as const;
   const grant: GrantRecord = { id: w.ids.next("gra_"), ...terms, ...empty, ...code };
   await w.tx.put(grants, grant);
   return grant;
 }
 
 /** A grant that waits for its code to be exchanged; answers the code. */
-export async function openGrantWithCode(
-  w: Writing,
-  terms: NewGrant,
-  bound: Pick<CodeTerms, "redirect_uri" | "challenge">,
-): Promise<string> {
+export async function openGrantWithCode(w: Work, terms: NewGrant, bound: Bound) {
   const code = w.ids.secret();
   await openGrant(w, terms, {
     code: { ...bound, expires_at: iso(w.now + CODE_MS), used: false },
@@ -63,19 +81,17 @@ export async function openGrantWithCode(
   return code;
 }
 
-/** A new refresh token; the grant lasts as long as it does. Answers the token. */
-export async function addRefreshToken(w: Writing, grant: GrantRecord): Promise<string> {
-  const token = `${REFRESH_PREFIX}${w.ids.secret()}`;
-  const expires_at = iso(w.now + REFRESH_MS);
+/** A new refresh token, which its beginning lets people and scanners recognise; the grant lasts as long as it does. */
+export async function addRefreshToken(w: Work, grant: GrantRecord) {
+  const token = `ahr_${w.ids.secret()}`;
+  const times = { issued_at: w.at, expires_at: iso(w.now + REFRESH_MS) };
   await w.tx.put(refreshTokens, {
     id: sha256(token),
     grant_id: grant.id,
-    issued_at: iso(w.now),
-    expires_at,
+    ...times,
     used: false,
-    forget_at: iso(w.now + REFRESH_MS + REMEMBERED_MS),
     all: "refresh_tokens",
   });
-  await w.tx.put(grants, { ...grant, expires_at });
+  await w.tx.put(grants, { ...grant, expires_at: times.expires_at });
   return token;
 }

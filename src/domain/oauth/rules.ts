@@ -4,11 +4,11 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { decide } from "../../decisions.ts";
 import { isLoopbackHost } from "../../kit/loopback.ts";
 import { sha256 } from "../access.ts";
-import { type OAuthClientRecord, oauthClients, SCOPES, type Scope } from "../model.ts";
+import { oauthClients, SCOPES, type Scope } from "../model.ts";
 import type { Reader } from "../store.ts";
 
 /** The errors of RFC 6749 4.1.2.1 and 5.2. */
-export type ErrorCode =
+type ErrorCode =
   | "invalid_request"
   | "invalid_client"
   | "invalid_grant"
@@ -111,7 +111,7 @@ export interface ClientCredentials {
  * The client whose credentials these are (RFC 6749 2.3); one that has a secret must have sent it. The answers say what is
  * wrong in words: client ids are no secret, and a developer who mistyped one should not have to guess.
  */
-export async function authenticated(reader: Reader, sent: ClientCredentials): Promise<OAuthClientRecord | OAuthError> {
+export async function authenticated(reader: Reader, sent: ClientCredentials) {
   const client = await identified(reader, sent);
   if (client === null) return invalidClient("The client credentials are missing: send client_id and client_secret.");
   if ("error" in client || client.public || sent.secret !== undefined) return client;
@@ -119,10 +119,7 @@ export async function authenticated(reader: Reader, sent: ClientCredentials): Pr
 }
 
 /** The client that these credentials name; null where none were sent. A secret that was sent must be right. */
-export async function identified(
-  reader: Reader,
-  { id, secret }: ClientCredentials,
-): Promise<OAuthClientRecord | OAuthError | null> {
+export async function identified(reader: Reader, { id, secret }: ClientCredentials) {
   if (id === undefined)
     return secret === undefined ? null : invalidClient("A client_secret came without its client_id.");
   const client = await reader.get(oauthClients, id);

@@ -1,82 +1,85 @@
 // The keys that sign access tokens. They live in the store, one for each algorithm ever used, so that tokens outlast a
 // restart and a reset ends them. A key is made when first needed: an RSA key takes longer than a whole start.
-import { createPrivateKey, createPublicKey, generateKeyPair, hash, type JsonWebKey, type KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPair, hash, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 import { type Clock, iso } from "../../kit/clock.ts";
-import type { Algorithm, JwtKey } from "../../kit/jwt.ts";
-import type { Store } from "../store.ts";
-import { type SigningKeyRecord, signingKeys } from "./model.ts";
+import { ALGORITHMS, type Algorithm, type JwtKey } from "../../kit/jwt.ts";
+import { collection, type Store, type Stored } from "../store.ts";
 
 /** Small signatures and a key that is made in no time; RS256 by flag, for clients that know nothing else. */
 export const TOKEN_ALGORITHM: Algorithm = "ES256";
 
 const RSA_BITS = 2_048;
-/** There is one key an algorithm, so this is more than there can be. */
-const KEYS_MAX = 16;
 
 const makeKeyPair = promisify(generateKeyPair);
 
-export class SigningKeys {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #alg: Algorithm;
-  readonly #read = new Map<string, { readonly private: KeyObject; readonly public: KeyObject }>();
+/** The id is the `kid`: the RFC 7638 thumbprint of the public key, so that it never stands for another key. */
+interface SigningKeyRecord extends Stored {
+  readonly alg: Algorithm;
+  /** PKCS 8, PEM. */
+  readonly private_key: string;
+  readonly public_jwk: { readonly [member: string]: string };
+  readonly created_at: string;
+}
+export const signingKeys = collection<SigningKeyRecord>()("signing_keys", {}, { alg: ["alg"] });
+
+export type SigningKeys = ReturnType<typeof signingKeysIn>;
+
+export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
+  /** By PEM: to read it costs as much as a signature. */
+  const pairs = new Map<string, { readonly private: KeyObject; readonly public: KeyObject }>();
   /** The making that is under way: an RSA key costs 100 ms of processor, and 50 first requests need one. */
-  #making: Promise<SigningKeyRecord> | undefined;
+  let making: Promise<SigningKeyRecord> | undefined;
 
-  constructor(store: Store, clock: Clock, alg: Algorithm) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#alg = alg;
+  function pairIn(pem: string) {
+    const pair = pairs.get(pem) ?? { private: createPrivateKey(pem), public: createPublicKey(pem) };
+    pairs.set(pem, pair);
+    return pair;
   }
 
-  /** The key that new tokens are signed with. */
-  async signing(): Promise<JwtKey> {
-    const { id: kid, alg, private_key } = await this.#current();
-    return { kid, alg, key: this.#keysIn(private_key).private };
+  async function kept(): Promise<readonly SigningKeyRecord[]> {
+    const found = await Promise.all(ALGORITHMS.map((each) => store.find(signingKeys, "alg", [each])));
+    return found.filter((key) => key !== undefined);
   }
 
-  /** Every key whose tokens are taken, by kid. */
-  async checking(): Promise<ReadonlyMap<string, JwtKey>> {
-    const kept = await this.#kept();
-    return new Map(kept.map(({ id, alg, private_key: pem }) => [id, { kid: id, alg, key: this.#keysIn(pem).public }]));
-  }
-
-  /** The public keys as RFC 7517 has them; there is always one, since clients fetch them before the first token. */
-  async published(): Promise<readonly { readonly [member: string]: string }[]> {
-    await this.#current();
-    return (await this.#kept()).map(({ id, alg, public_jwk }) => ({ ...public_jwk, kid: id, alg, use: "sig" }));
-  }
-
-  /** Reading PEM costs as much as a signature, so each key is read once. */
-  #keysIn(pem: string) {
-    const keys = this.#read.get(pem) ?? { private: createPrivateKey(pem), public: createPublicKey(pem) };
-    this.#read.set(pem, keys);
-    return keys;
-  }
-
-  #kept(): Promise<readonly SigningKeyRecord[]> {
-    return this.#store.page(signingKeys, "all", ["signing_keys"], { offset: 0, limit: KEYS_MAX });
-  }
-
-  async #current(): Promise<SigningKeyRecord> {
-    const kept = await this.#store.find(signingKeys, "alg", [this.#alg]);
-    if (kept) return kept;
-    this.#making ??= this.#make().finally(() => {
-      this.#making = undefined;
+  async function current(): Promise<SigningKeyRecord> {
+    const known = await store.find(signingKeys, "alg", [alg]);
+    if (known) return known;
+    making ??= make().finally(() => {
+      making = undefined;
     });
-    return this.#making;
+    return making;
   }
 
   /** Another process on the same store may have been faster: then its key is the one. */
-  async #make(): Promise<SigningKeyRecord> {
-    const made = await newRecord(this.#alg, iso(this.#clock.now()));
-    return this.#store.transact(async (tx) => {
-      const kept = await tx.find(signingKeys, "alg", [this.#alg]);
-      if (kept === undefined) await tx.put(signingKeys, made);
-      return kept ?? made;
+  async function make(): Promise<SigningKeyRecord> {
+    const made = await newRecord(alg, iso(clock.now()));
+    return store.transact(async (tx) => {
+      const known = await tx.find(signingKeys, "alg", [alg]);
+      if (known === undefined) await tx.put(signingKeys, made);
+      return known ?? made;
     });
   }
+
+  return {
+    /** The key that new tokens are signed with. */
+    async signing(): Promise<JwtKey> {
+      const { id: kid, alg, private_key } = await current();
+      return { kid, alg, key: pairIn(private_key).private };
+    },
+
+    /** Every key whose tokens are taken, by kid. */
+    async checking(): Promise<ReadonlyMap<string, JwtKey>> {
+      const keys = await kept();
+      return new Map(keys.map(({ id, alg, private_key }) => [id, { kid: id, alg, key: pairIn(private_key).public }]));
+    },
+
+    /** The public keys as RFC 7517 has them; there is always one, since clients fetch them before the first token. */
+    async published(): Promise<readonly { readonly [member: string]: string }[]> {
+      await current();
+      return (await kept()).map(({ id, alg, public_jwk }) => ({ ...public_jwk, kid: id, alg, use: "sig" }));
+    },
+  };
 }
 
 async function newRecord(alg: Algorithm, created_at: string): Promise<SigningKeyRecord> {
@@ -84,15 +87,10 @@ async function newRecord(alg: Algorithm, created_at: string): Promise<SigningKey
     alg === "ES256"
       ? await makeKeyPair("ec", { namedCurve: "P-256" })
       : await makeKeyPair("rsa", { modulusLength: RSA_BITS });
-  const public_jwk = publicMembers(publicKey);
+  // The members that RFC 7638 hashes, in the order in which it hashes them: a public key has no others.
+  const members = Object.entries(publicKey.export({ format: "jwk" })).sort();
+  const public_jwk = Object.fromEntries(members.map(([name, value]) => [name, String(value)]));
   const private_key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  const thumbprint = hash("sha256", JSON.stringify(public_jwk), "base64url");
-  return { id: thumbprint, alg, private_key, public_jwk, created_at, all: "signing_keys" };
-}
-
-/** The members that RFC 7638 hashes, in the order in which it hashes them. */
-function publicMembers(key: KeyObject): Record<string, string> {
-  const { crv, e, kty, n, x, y }: JsonWebKey = key.export({ format: "jwk" });
-  const sorted = Object.entries({ crv, e, kty, n, x, y });
-  return Object.fromEntries(sorted.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  const id = hash("sha256", JSON.stringify(public_jwk), "base64url");
+  return { id, alg, private_key, public_jwk, created_at };
 }

@@ -4,18 +4,18 @@ import { collection, type Reader, type Tx } from "../../domain/store.ts";
 type Texts = Record<"id" | "text", string> & Record<"owner" | "colour" | "rank" | "slot", string | null>;
 export type Item = Readonly<Texts & { bright: boolean }>;
 
-export const items = collection<Item>()({
-  name: "items",
-  indexes: {
+export const items = collection<Item>()(
+  "items",
+  {
     owner: { by: ["owner"] },
     owner_colour: { by: ["owner", "colour"] },
     bright: { by: ["bright"] },
     ranked: { by: ["owner"], order: "rank" },
   },
-  unique: { slot: ["owner", "slot"] },
-});
+  { slot: ["owner", "slot"] },
+);
 
-export const counters = collection<{ readonly id: string; readonly n: number }>()({ name: "counters" });
+export const counters = collection<{ readonly id: string; readonly n: number }>()("counters");
 
 const PLAIN: Item = { id: "", owner: "ann", colour: null, rank: null, slot: null, bright: false, text: "" };
 

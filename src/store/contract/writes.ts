@@ -75,7 +75,7 @@ export const writes: Cases = {
     assert.deepEqual(await Promise.all(counts), [1, 0, 4, 0]);
   },
   async "a collection that was not declared is refused"(store) {
-    const other = collection<{ readonly id: string }>()({ name: "other" });
+    const other = collection<{ readonly id: string }>()("other");
     const work = store.transact((tx) => tx.put(other, { id: "a" }));
     await assert.rejects(work, /other/);
     await assert.rejects(store.get(other, "a"), /other/);

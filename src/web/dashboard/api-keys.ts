@@ -1,5 +1,5 @@
 // Settings, API Keys (spec part 5 names the place): generate one, shown this once, and revoke one.
-import { apiKeyDraft, createApiKey, listApiKeys, removeApiKey } from "../../domain/api-keys.ts";
+import { apiKeyDraft, createApiKey, listApiKeys, removeApiKey } from "../../domain/credentials.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { ApiKeyRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";

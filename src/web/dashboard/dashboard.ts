@@ -3,7 +3,7 @@
 import { allows, type Caller, standing } from "../../domain/access.ts";
 import type { Scope } from "../../domain/model.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
-import type { SignedIn } from "../../domain/sessions.ts";
+import type { SignedIn } from "../../domain/users.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import type { Row, Services } from "../../http/route.ts";

@@ -1,6 +1,6 @@
 // One webhook and its delivery log, where the specification puts it (part 6, delivery log: Settings, Webhooks): every
 // attempt with its answer, what comes next, and the button that sends it again. Where the script runs, the log follows by itself; `live` tells it when to look.
-import { listDeliveries, redeliver, sendTest } from "../../domain/delivery-log.ts";
+
 import {
   type Attempt,
   DELIVERY_STATUSES,
@@ -11,7 +11,7 @@ import {
   type WebhookRecord,
 } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { testRequest } from "../../domain/webhooks.ts";
+import { listDeliveries, redeliver, sendTest, testRequest } from "../../domain/webhooks.ts";
 import type { Reply } from "../../http/call.ts";
 import { DASHBOARD } from "../addresses.ts";
 import { checked, formOf, select } from "../form.ts";

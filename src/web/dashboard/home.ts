@@ -1,6 +1,7 @@
 // The first page after signing in: the account, what is in it, and the next step for somebody who has just arrived.
-import { listApiKeys } from "../../domain/api-keys.ts";
+
 import { listApps } from "../../domain/apps.ts";
+import { listApiKeys } from "../../domain/credentials.ts";
 import { listDataSources } from "../../domain/data-sources.ts";
 import { listEvents } from "../../domain/events.ts";
 import { listUsers } from "../../domain/users.ts";

@@ -1,12 +1,8 @@
 // Settings, OAuth apps: the applications that may ask this account's users for access (spec part 5).
+
+import { createOAuthClient, listOAuthClients, oauthClientDraft, removeOAuthClient } from "../../domain/credentials.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import { type OAuthClientRecord, SCOPES } from "../../domain/model.ts";
-import {
-  createOAuthClient,
-  listOAuthClients,
-  oauthClientDraft,
-  removeOAuthClient,
-} from "../../domain/oauth-clients.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import { DASHBOARD } from "../addresses.ts";

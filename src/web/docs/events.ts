@@ -1,6 +1,7 @@
 // Events and how to receive them, in /docs (spec part 6). The samples are made by what makes the test deliveries.
+
+import { sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import { sampleObject } from "../../domain/samples.ts";
 import { AdjustableClock, iso } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import { DASHBOARD } from "../addresses.ts";

@@ -1,11 +1,11 @@
 // What a reader of a deployed app clicks, as user.interaction (spec part 6). The form says only which chart and which row; the
 // point itself is read from the data again, so nobody can report one that is not there.
 import { type Caller, sha256 } from "../../domain/access.ts";
+import { interact, interaction } from "../../domain/apps.ts";
 import { getDataSource, rowsPage } from "../../domain/data-sources.ts";
-import { interact, interaction } from "../../domain/interactions.ts";
+import type { Site } from "../../domain/deployments.ts";
 import type { AccountRecord, DataSourceRecord, EventRecord } from "../../domain/model.ts";
 import { notFound, Refusal } from "../../domain/refusal.ts";
-import type { Site } from "../../domain/sites.ts";
 import type { Reader } from "../../domain/store.ts";
 import type { Unit } from "../../domain/work.ts";
 import { checked } from "../form.ts";

@@ -2,10 +2,10 @@
 // What is not live any more, not public or not possible is said on a page of its own.
 import { standing } from "../../domain/access.ts";
 import { listDataSourcesOf } from "../../domain/data-sources.ts";
+import { type FormerSite, mayView, type Site, siteAt, siteOf } from "../../domain/deployments.ts";
 import type { RateLimiter } from "../../domain/limits.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { type FormerSite, mayView, type Site, siteAt, siteOf } from "../../domain/sites.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import { fieldsOf } from "../../kit/form.ts";

@@ -1,0 +1,95 @@
+// What programs call with (fields: contract, part 2): API keys, which open the whole account (spec part 5), and the OAuth
+// clients that may ask users for access. What is secret is shown in the answer that makes it and never again; only its
+// SHA-256 is kept.
+import { decide } from "../decisions.ts";
+import { isLoopbackHost } from "../kit/loopback.ts";
+import { flag, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
+import { type Caller, sha256 } from "./access.ts";
+import { owned } from "./lists.ts";
+import { type ApiKeyRecord, apiKeys, type OAuthClientRecord, oauthClients, SCOPES, scope } from "./model.ts";
+import type { Seeded, Unit, Work } from "./work.ts";
+
+const name = text({ min: 1, max: decide("8.field-lengths").name, notBlank: true });
+
+export const apiKeyDraft = object({ name });
+
+/** A key chosen by a person (flag or seed): only characters that need no quoting in a header, a URL or a shell. */
+export const pinnedKey = text({
+  min: 8,
+  max: 200,
+  pattern: /^[A-Za-z0-9._~-]+$/,
+  says: "made of letters, digits and - . _ ~",
+});
+
+export const { get: getApiKey, list: listApiKeys, remove: removeApiKey } = owned(apiKeys, "API key");
+
+type KeyDraft = Infer<typeof apiKeyDraft>;
+
+export const createApiKey = (unit: Unit, caller: Caller, draft: KeyDraft) =>
+  unit.transact((w) => addApiKey(w, caller.account.id, draft));
+
+/** Makes a key, or takes the one given. Its beginning lets people and secret scanners recognise it. */
+export async function addApiKey(
+  w: Work,
+  account_id: string,
+  { name, key = `ahs_${w.ids.secret()}` }: KeyDraft & { readonly key?: string | undefined },
+) {
+  const id = w.ids.next("key_");
+  const last_four = key.slice(-4);
+  const record: ApiKeyRecord = {
+    id,
+    name,
+    last_four,
+    created_at: w.at,
+    last_used_at: null,
+    account_id,
+    hash: sha256(key),
+  };
+  await w.tx.put(apiKeys, record);
+  return { record, key };
+}
+export type NewApiKey = Awaited<ReturnType<typeof addApiKey>>;
+
+export const redirectUri = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
+
+/** The characters of RFC 3986 behind the scheme. The text goes into Location as it stands, so nothing is repaired here. */
+const WRITTEN_AS_URI = /^https?:\/\/[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
+const UNSAFE = "must be https, or http to a loopback address";
+
+/** RFC 9700 2.1, 4.1: an exact URL; https, or http to this machine; never a fragment. */
+function unfitRedirect(uri: string): string | undefined {
+  if (!WRITTEN_AS_URI.test(uri) || !URL.canParse(uri)) return `${UNSAFE}: an absolute URL in ASCII, without spaces`;
+  const { protocol, hostname, username, password } = new URL(uri);
+  if (uri.includes("#")) return "must not have a fragment";
+  if (username !== "" || password !== "") return "must not carry a user name or password";
+  return protocol === "https:" || isLoopbackHost(hostname) ? undefined : UNSAFE;
+}
+
+export const oauthClientDraft = object({
+  name,
+  redirect_uris: list(redirectUri, { min: 1, max: 20, distinct: true }),
+  scopes: list(scope, { min: 1, max: SCOPES.length, distinct: true }),
+  public: withDefault(flag, false),
+});
+
+const own = owned(oauthClients, "OAuth client");
+export const { get: getOAuthClient, list: listOAuthClients, remove: removeOAuthClient } = own;
+
+type ClientDraft = Infer<typeof oauthClientDraft>;
+
+export const createOAuthClient = (unit: Unit, caller: Caller, draft: ClientDraft) =>
+  unit.transact((w) => addOAuthClient(w, caller.account.id, draft));
+
+/** Makes a client; a seed may bring its secret along. A public client has none. */
+export async function addOAuthClient(
+  w: Work,
+  account_id: string,
+  { id = w.ids.next("cli_"), client_secret, ...draft }: Seeded<ClientDraft> & { client_secret?: string | undefined },
+) {
+  const secret = draft.public ? null : (client_secret ?? w.ids.secret());
+  const secret_hash = secret === null ? null : sha256(secret);
+  const record: OAuthClientRecord = { id, ...draft, created_at: w.at, account_id, secret_hash };
+  await w.tx.put(oauthClients, record);
+  return { record, secret };
+}
+export type NewOAuthClient = Awaited<ReturnType<typeof addOAuthClient>>;
