@@ -3,14 +3,16 @@
 // for a webhook that is deleted or switched off is the outbox's to cancel, as sending is. Which URLs are allowed is the
 // delivery layer's to say and comes in as a function.
 import { decide } from "../decisions.ts";
-import { iso } from "../kit/clock.ts";
+import { type Instant, iso } from "../kit/clock.ts";
 import type { Infer, ObjectSchema } from "../kit/schema.ts";
 import { changesOf, flag, list, object, oneOf, optional, text, withDefault } from "../kit/schema.ts";
+import { serviceSignature, standardSignature } from "../kit/signature.ts";
+import { VERSION } from "../kit/version.ts";
 import type { Caller } from "./access.ts";
 import { askedAgain, leavingQueue, putDelivery, testDelivery } from "./deliveries.ts";
 import { recordSample } from "./events.ts";
 import { owned, pageOf, spanParameters } from "./lists.ts";
-import type { DeliveryRecord, DeliveryStatus, EventType, WebhookRecord } from "./model.ts";
+import type { DeliveryRecord, DeliveryStatus, EventRecord, EventType, WebhookRecord } from "./model.ts";
 import { DELIVERY_STATUSES, deliveries, EVENT_TYPES, eventType, webhooks } from "./model.ts";
 import { notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
@@ -62,10 +64,23 @@ async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {
   };
 }
 
-export function secretsOf(webhook: WebhookRecord, at: string): readonly string[] {
+/** What an attempt's request carries over the bytes of its event; the last three are for libraries of Standard Webhooks. */
+export function deliveryHeaders(webhook: WebhookRecord, event: EventRecord, id: string, number: number, at: Instant) {
   const { secret, old_secret, old_secret_until } = webhook;
-  const both = old_secret !== null && old_secret_until !== null && at < old_secret_until;
-  return both ? [secret, old_secret] : [secret];
+  const both = old_secret !== null && old_secret_until !== null && iso(at) < old_secret_until;
+  const timestamp_s = Math.floor(at / 1_000);
+  return {
+    "Content-Type": "application/json",
+    "Content-Length": String(Buffer.byteLength(event.body)),
+    "User-Agent": `AppHostingService/${VERSION}`,
+    "X-Service-Signature": serviceSignature(event.body, secret),
+    "X-Service-Event": event.type,
+    "X-Service-Delivery": id,
+    "X-Service-Attempt": String(number),
+    "webhook-id": event.id,
+    "webhook-timestamp": String(timestamp_s),
+    "webhook-signature": standardSignature(event.id, timestamp_s, event.body, both ? [secret, old_secret] : [secret]),
+  };
 }
 
 export const deliveryQuery = object({ ...spanParameters, status: optional(oneOf(DELIVERY_STATUSES)) });
