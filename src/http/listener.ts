@@ -44,6 +44,7 @@ export class Listener {
   readonly #sockets = new Set<Socket>();
   /** What comes between `listen` and `serve` waits for this. */
   readonly #serving: Promise<ListenerParts>;
+  #parts: ListenerParts | undefined;
   /** Starts answering. */
   serve: (parts: ListenerParts) => void = () => {};
   #stopping = false;
@@ -51,7 +52,10 @@ export class Listener {
   /** Other limits than the decided ones are for tests, which cannot wait for these. */
   constructor(tls?: Tls, limits: Limits = LIMITS) {
     this.#serving = new Promise((resolve) => {
-      this.serve = resolve;
+      this.serve = (parts) => {
+        this.#parts = parts;
+        resolve(parts);
+      };
     });
     const options = {
       maxHeaderSize: PARSER_BYTES,
@@ -115,7 +119,7 @@ export class Listener {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.#note(request.socket, response);
-    const parts = await this.#serving;
+    const parts = this.#parts ?? (await this.#serving);
     const started = realTime();
     const call = new Arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     const unfit = unfitRequest(request);

@@ -43,10 +43,10 @@ export async function operate(parts: OperateParts, row: Operation, request: Requ
   if (wrong.length > 0) return badInput(wrong);
   const body = row.body ? await readJson(call, row.bodyLimit) : NO_BODY;
   if (body instanceof Refusal) return body;
-  const read = { ...request, row, query, conditions, body };
+  const read = { call, who, params: request.params, row, query, conditions, body };
   return key === undefined
-    ? perform(parts, read, new Unit(parts.unit, call.id))
-    : once(parts, read, new Once(parts.unit, who, key, call, body.bytes));
+    ? await perform(parts, read, new Unit(parts.unit, call.id))
+    : await once(parts, read, new Once(parts.unit, who, key, call, body.bytes));
 }
 
 /** Replays what the key's first success was, or answers now and keeps a success. */
@@ -69,13 +69,11 @@ async function once(parts: OperateParts, read: Read, key: Once): Promise<Answer>
 async function perform({ services, presenter }: OperateParts, read: Read, unit: Unit): Promise<Answer> {
   const { call, who, row, params, query, conditions } = read;
   const { target } = row;
-  const base = { unit, caller: who, params, services };
-  const there = await target?.find(base);
+  const there = target && (await target.find({ unit, caller: who, params, services }));
   if (there instanceof Refusal) return there;
   const fields = readFields(row.bodyIn(services), read.body.value);
   if (fields instanceof Refusal) return fields;
   const expect = (record: object) => target && forbids(conditions, presenter.tagged(target.view, record).etag);
-  // Written out: a spread of the base here is felt in every request.
   const result = await row.run({ unit, caller: who, params, services, query, body: fields.value, expect });
   if (result instanceof Refusal) return result;
   const presented = row.answer.present(result, presenter, call);
