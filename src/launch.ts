@@ -159,7 +159,8 @@ function routerOf(ground: Ground, { oauth, access, services, faults, service }: 
     async later() {
       const { pageWays } = await import("./pages.ts");
       const announce = (line: string) => log.announce(line);
-      return pageWays({ unit, oauth, services, limiter, controls, retryWaits_ms: settings.retrySchedule, announce });
+      const { retrySchedule: retryWaits_ms } = settings;
+      return pageWays({ ...parts, oauth, limiter, controls, retryWaits_ms, announce });
     },
     async siteOf(host) {
       const site = await siteAt(unit.store, host);

@@ -11,10 +11,12 @@ import { openApi } from "./http/openapi.ts";
 import { ADVICE, explain, PROBLEMS } from "./http/problem.ts";
 import type { Operation, Services } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
+import type { Presenter } from "./http/view.ts";
 import type { Way } from "./http/way.ts";
 import { Dashboard } from "./web/dashboard/dashboard.ts";
 import { dashboardRows } from "./web/dashboard/rows.ts";
 import { docsRows } from "./web/docs/docs.ts";
+import { nowherePage } from "./web/page.ts";
 import { pageWay, signInRows } from "./web/routes.ts";
 import { Sites } from "./web/sites/sites.ts";
 import { Visits } from "./web/visit.ts";
@@ -23,6 +25,7 @@ export interface PagesParts {
   readonly unit: UnitParts;
   readonly oauth: Context;
   readonly services: Services;
+  readonly presenter: Presenter;
   readonly limiter: RateLimiter;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
@@ -32,7 +35,7 @@ export interface PagesParts {
   readonly announce: (line: string) => void;
 }
 
-export function pageWays(parts: PagesParts): readonly Way[] {
+export function pageWays(parts: PagesParts): { readonly rest: Way; readonly ways: readonly Way[] } {
   const { unit, controls } = parts;
   const { links } = parts.services;
   const visits = new Visits({ ...unit, authUrl: links.authUrl });
@@ -40,10 +43,9 @@ export function pageWays(parts: PagesParts): readonly Way[] {
   const description = jsonReply(200, openApi(routes, links, controls));
   const signIn = signInRows({ ...own, signInLink: (token) => links.signIn(token) });
   const docs = docsRows({ ...own, rows: routes, problems: PROBLEMS, advice: ADVICE });
-  return [
-    documentWay(links, [document(ADDRESSES.openapi, () => description)]),
-    pageWay(visits, explain, [...signIn, ...docs]),
-    new Dashboard(dashboardRows, { ...own, operations: routes }),
-    new Sites(own),
-  ];
+  const dashboard = new Dashboard(dashboardRows, { ...own, operations: routes });
+  return {
+    rest: documentWay(links, [document(ADDRESSES.openapi, () => description)], nowherePage),
+    ways: [pageWay(visits, explain, [...signIn, ...docs]), dashboard, new Sites(own)],
+  };
 }

@@ -1,6 +1,7 @@
 // Spec part 1: what a client can do with the service, as one walk through it. The parts after it hold the details.
 import assert from "node:assert/strict";
 import { choice, clause } from "./support/clauses.ts";
+import { assertPage } from "./support/dashboard.ts";
 import { freshHost } from "./support/fresh.ts";
 
 clause("1.apps", "apps can be created, listed and deleted", async ({ api }) => {
@@ -51,6 +52,15 @@ choice("1.dashboard.addresses", "/healthz answers without a credential", OWN, as
   const answer = await api.root.as(null).get("/healthz");
   assert.deepEqual([answer.status, answer.json.status], [200, "ok"]);
   assert.equal((await api.root.as(null).send("POST", "/healthz")).status, 405);
+});
+
+choice("1.dashboard.addresses", "where nothing is, a browser gets a page that leads on", OWN, async ({ api }) => {
+  const anyone = api.root.as(null);
+  const page = await anyone.get("/nowhere", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
+  assertPage(page, 404);
+  assert.match(page.text, /href="\/dashboard"[\s\S]*href="\/docs"/);
+  assert.match((await anyone.get("/nowhere")).header("content-type"), /problem\+json/, "a program does not");
+  assert.match((await anyone.get("/v2/apps", { accept: "text/html" })).text, /\/v1/);
 });
 
 choice("1.dashboard.addresses", "/ leads to the dashboard", OWN, async ({ api }) => {

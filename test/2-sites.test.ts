@@ -70,6 +70,34 @@ choice("2.data-reading.chart-points", "draws the first 200 rows and says so", OW
   assert.deepEqual(page.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
 });
 
+choice("2.data-reading.chart-points", "numbers that cannot be drawn are a table", OWN, async ({ api }) => {
+  const { app, path } = await deployed(api);
+  for (const [at, values] of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]].entries())
+    await give(
+      api,
+      app,
+      `N${at}`,
+      values.map((value, n) => ({ n, value })),
+    );
+  const page = await api.root.as(null).get(path);
+  assertPage(page);
+  assert.doesNotMatch(page.text, /NaN|Infinity|<svg/);
+  assert.match(textOf(page), /1\.7e\+308/);
+});
+
+choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", OWN, async ({ api }) => {
+  const { app, path } = await deployed(api);
+  const names = Array.from({ length: 31 }, (_, at) => `c${at}.`);
+  const id = await give(api, app, "Wide", [Object.fromEntries(names.map((name) => [name, "x".repeat(201)]))]);
+  const browser = (await person(api)).browser;
+  for (const page of [await browser.open(path), await browser.open(`/dashboard/data-sources/${id}`)]) {
+    assertPage(page);
+    assert.match(textOf(page), /c29\..*The first 30 of 31 columns/);
+    assert.doesNotMatch(textOf(page), /c30\.|x{200}/);
+    assert.match(textOf(page), /x{199}…/);
+  }
+});
+
 choice(
   "2.themes.drawn",
   "light and dark are drawn, any other name follows the reader's system",

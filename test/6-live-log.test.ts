@@ -1,7 +1,6 @@
 // The delivery log in the dashboard (spec part 6: status, response codes and retry attempts under Settings, Webhooks), and how
 // it comes up to date by itself.
 import assert from "node:assert/strict";
-import { type ClientRequest, get, type IncomingMessage } from "node:http";
 import { Browser } from "./support/browser.ts";
 import { choice } from "./support/clauses.ts";
 import { str } from "./support/client.ts";
@@ -33,20 +32,22 @@ choice(
     const failed = await until(
       browser,
       path,
-      /app\.created .* 1 attempt 503 pending Next attempt: 2026-01-01 00:00:0[456] UTC/,
+      /app\.created · Told of 2026-01-01 00:00:00 UTC · 1 attempt 503 · Next attempt: 2026-01-01 00:00:0[456] UTC pending/,
     );
-    assert.match(textOf(failed), /1 2026-01-01 00:00:00 UTC 0 ms 503 <down>/);
-    const again = /action="([^"]*\/redeliver)"/.exec(failed.text)?.[1] ?? "";
-    assert.match(textOf(await browser.submit(failed, again, {})), /Queued\./);
-    const sent = await until(browser, path, /2 attempts 200 succeeded/);
-    assert.match(textOf(sent), /2 by hand .* 200 thanks/);
-    assert.match(textOf(await browser.open(`${path}?status=failed`)), /No failed deliveries/);
+    const one = `${path}/deliveries/${/dlv_[0-9A-Za-z]{23}/.exec(failed.text)?.[0]}`;
+    const first = await browser.open(one);
+    assert.match(textOf(first), /Attempt 1 2026-01-01 00:00:00 UTC · 0 ms .* 503 <down>/);
+    assert.match(textOf(await browser.submit(first, `${one}/redeliver`, {})), /Queued\./);
+    const sent = await until(browser, path, /2 attempts 503, 200 succeeded/);
+    assert.match(textOf(await browser.open(one)), /Attempt 2 by hand .* 200 thanks/);
+    assert.match(textOf(await browser.open(`${path}?status=failed`)), /Nothing is failed/);
     assert.match(textOf(await browser.open(`${path}?status=succeeded`)), /app\.created/);
-    await browser.submit(sent, `${path}/test`, { type: "app.deleted" });
-    await until(browser, path, /app\.deleted test .* 1 attempt 200 succeeded/);
+    const tested = await browser.submit(sent, `${path}/test`, { type: "app.deleted" });
+    assert.match(textOf(tested), /Queued\. .* app\.deleted · Sales overview · test/, "it leads to what was queued");
+    await until(browser, path, /app\.deleted · Sales overview · test .* 1 attempt 200 succeeded/);
     const edit = await browser.open(`${path}/edit`);
     await browser.submit(edit, `${path}/edit`, { url: receiver.url, "events.app.deleted": "on" });
-    assert.match(textOf(await browser.open(path)), /State off Events app\.deleted/);
+    assert.match(textOf(await browser.open(path)), / off Edit .* events app\.deleted/);
     assertPage(await browser.submit(edit, `${path}/edit`, { url: "http://10.0.0.1/" }), 422);
     await browser.submit(await browser.open(path), `${path}/delete`, {});
     assert.equal((await browser.open(path)).status, 404);
@@ -60,64 +61,67 @@ const until = (browser: Browser, path: string, says: RegExp) =>
     return says.test(textOf(page)) ? page : undefined;
   });
 
-/** An open stream, and what it has said so far. */
-interface Stream {
-  readonly request: ClientRequest;
-  readonly response: IncomingMessage;
-  /** The next text that is not there yet. */
-  next(): Promise<string>;
-  readonly ended: Promise<void>;
-}
-
-function open(browser: Browser, path: string): Promise<Stream> {
-  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-  return new Promise((resolve, reject) => {
-    const request = get(browser.origin + path, { headers: { cookie } }, (response) => {
-      response.setEncoding("utf8");
-      const chunks = response[Symbol.asyncIterator]();
-      const ended = new Promise<void>((done) => response.once("close", done));
-      resolve({ request, response, ended, next: async () => str((await chunks.next()).value) });
-    });
-    request.on("error", reject);
-  });
-}
-
 const HOOK = { url: "http://127.0.0.1:9/", events: ["app.created"] };
 
-choice("1.dashboard.live-log", "tells when something is queued and when it was attempted", OWN, async ({ api }) => {
-  const hook = await api.create("/webhooks", HOOK);
-  const other = await api.create("/webhooks", { ...HOOK, events: ["app.deleted"] });
+choice("1.dashboard.live-log", "is sent again only when it has changed", OWN, async ({ api }) => {
+  const receiver = await httpReceiver();
+  const hook = await api.create("/webhooks", { ...HOOK, url: receiver.url });
   const browser = await owner(api);
-  const stream = await open(browser, `${HOOKS}/${hook.id}/live`);
-  const quiet = await open(browser, `${HOOKS}/${other.id}/live`);
-  assert.equal(stream.response.headers["content-type"], "text/event-stream");
-  assert.equal(stream.response.headers["cache-control"], "no-store");
-  assert.match(await stream.next(), /^: /);
-  assert.match(await quiet.next(), /^: /);
+  const path = `${HOOKS}/${hook.id}`;
+  const known = async (etag: string) => browser.request("GET", path, { "if-none-match": etag });
+  const etag = (await browser.open(path)).header("etag");
+  const same = await known(etag);
+  assert.deepEqual([same.status, same.text, same.header("etag")], [304, "", etag]);
+  assert.equal(same.header("cache-control"), "no-store");
+  assert.equal((await known('"another"')).status, 200);
   await api.create("/apps", { title: "Told of" });
-  let said = "";
-  while ((said.match(/event: changed\ndata:\n\n/g) ?? []).length < 2) said += await stream.next();
-  await api.post(`/webhooks/${other.id}/test`, { type: "app.deleted" });
-  assert.match(await quiet.next(), /^event: changed\ndata:\n\n$|^(event: changed\ndata:\n\n)+$/);
-  for (const { request } of [stream, quiet]) request.destroy();
+  const sent = await until(browser, path, /app\.created · Told of .* 1 attempt 200 succeeded/);
+  assert.notEqual(sent.header("etag"), etag);
+  assert.equal((await known(etag)).status, 200);
+  assert.equal((await known(sent.header("etag"))).status, 304);
 });
 
-choice(
-  "1.dashboard.live-log",
-  "is for those who may see the log, and ends when the server stops",
-  { ...OWN, options: {} },
-  async ({ api, service }) => {
-    const hook = await api.create("/webhooks", HOOK);
-    const path = `${HOOKS}/${hook.id}/live`;
-    assert.equal((await new Browser(api).request("GET", path)).status, 303);
-    assert.equal((await (await person(api, ["read:apps"])).browser.open(path)).status, 403);
-    const browser = await owner(api);
-    assert.equal((await browser.open(`${HOOKS}/wh_0/live`)).status, 404);
-    assert.equal((await browser.request("HEAD", path)).text, "", "a HEAD does not go on");
-    const stream = await open(browser, path);
-    stream.response.resume();
-    const began = performance.now();
-    await Promise.all([service.close(), stream.ended]);
-    assert.ok(performance.now() - began < 5_000, "it does not wait for the reader");
-  },
-);
+choice("1.dashboard.live-log", "is for those who may see the log, whatever they know of it", OWN, async ({ api }) => {
+  const hook = await api.create("/webhooks", HOOK);
+  const path = `${HOOKS}/${hook.id}`;
+  const etag = (await (await owner(api)).open(path)).header("etag");
+  const ask = (browser: Browser) => browser.request("GET", path, { "if-none-match": etag });
+  assert.equal((await ask(new Browser(api))).status, 303);
+  assert.equal((await ask((await person(api, ["read:apps"])).browser)).status, 403);
+  assert.equal((await ask(await owner(api))).status, 200, "another's page has another's forms");
+});
+
+choice("1.dashboard.live-log", "each delivery has a page with every request beside its response", OWN, async (it) => {
+  const { api, service } = it;
+  const receiver = await httpReceiver((count, response) => {
+    response.writeHead(count === 1 ? 500 : 200).end(count === 1 ? "<down>" : "thanks");
+    return undefined;
+  });
+  const hook = await api.create("/webhooks", { ...HOOK, url: receiver.url });
+  const browser = await owner(api);
+  const app = await api.create("/apps", { title: "Told of" });
+  const event = (await api.get("/events?type=app.created&limit=100")).items.at(-1);
+  await until(browser, `${HOOKS}/${hook.id}`, /1 attempt 500 · Next attempt: .* pending/);
+  const [delivery] = (await api.get(`/webhooks/${hook.id}/deliveries`)).items;
+  const path = `${HOOKS}/${hook.id}/deliveries/${str(delivery?.id)}`;
+  const failed = await browser.open(path);
+  assertPage(failed);
+  assert.match(textOf(failed), /app\.created · Told of pending .* Next attempt: 2026-01-01 00:00:0[456] UTC/);
+  assert.ok(failed.text.includes(`/dashboard/events/${str(event?.id)}`), "the event");
+  await service.clock.advance("10s");
+  const page = await browser.open(path);
+  const shown = textOf(page);
+  assert.match(shown, /Attempt 2 .* 200 thanks .*Attempt 1 .* 500 <down>/);
+  for (const { body, headers } of receiver.got)
+    for (const name of ["X-Service-Signature", "X-Service-Attempt", "webhook-signature", "webhook-timestamp"])
+      assert.ok(
+        shown.includes(`${name}: ${headers[name.toLowerCase()]}`) && shown.includes(body),
+        `${name} of ${shown}`,
+      );
+  assert.ok(shown.includes(`"id":"${app.id}"`), "the body");
+  const again = await browser.submit(page, `${path}/redeliver`, {});
+  assert.match(again.text, /role="status">Queued/);
+  assert.ok(again.text.includes(`action="${path}/redeliver"`), "it is said where it was done");
+  await api.patch(`/webhooks/${hook.id}`, { secret: "another" });
+  assert.match(textOf(await browser.open(path)), /shown is what it would send now/);
+});

@@ -32,8 +32,8 @@ test("house: what is read as code is neither comment, string nor regular express
   assert.equal(codeOf(text).split(now).length, 2, codeOf(text));
 });
 
-/** The one arrow from web to http: what a row is, and what leads to it. */
-const WEB_MAY_SEE = /^src\/http\/(route|call|way)\.ts$/;
+/** The one arrow from web to http: what a row is, what leads to it, and how it is asked and shown. */
+const WEB_MAY_SEE = /^src\/http\/(route|call|way|ask|view)\.ts$/;
 
 test("house: imports point one way", () => {
   const wrong: string[] = [];

@@ -3,17 +3,13 @@
 // answered here; writing it down is `recordAttempt`'s.
 import type { Made } from "../domain/deliveries.ts";
 import { dueAt, isWanted, succeeded } from "../domain/deliveries.ts";
-import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "../domain/model.ts";
+import { deliveryHeaders } from "../domain/delivery-request.ts";
+import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
 import { deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
-import { secretsOf } from "../domain/webhooks.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
-import { serviceSignature, standardSignature } from "../kit/signature.ts";
-import { VERSION } from "../kit/version.ts";
 import { type Failure, jitterOf, nextAttempt } from "./schedule.ts";
 import type { NotNow, Outcome, Sender } from "./sender.ts";
-
-const USER_AGENT = `AppHostingService/${VERSION}`;
 
 export interface AttemptParts {
   readonly store: Store;
@@ -38,12 +34,13 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   const event = await store.get(events, delivery.event_id);
   if (!webhook || !event || !isWanted(delivery, webhook)) return undefined;
   const { url } = webhook;
-  const post = { url, headers: headersOf(delivery, webhook, event, start), body: event.body };
-  const outcome = await sender.send(post, delivery);
+  const number = delivery.attempts.length + 1;
+  const headers = deliveryHeaders({ webhook, event, deliveryId, number, at: start });
+  const outcome = await sender.send({ url, headers, body: event.body }, delivery);
   if ("again" in outcome) return outcome;
   const now = clock.now();
   const attempt: Attempt = {
-    number: delivery.attempts.length + 1,
+    number,
     trigger: delivery.manual ? "manual" : "schedule",
     at: iso(start),
     duration_ms: now - start,
@@ -59,21 +56,4 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
 function failureOf({ id, attempts }: DeliveryRecord, { status, retryAfter }: Outcome, now: Instant): Failure {
   const attempt = attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
   return { attempt, now, fraction: jitterOf(id, attempt), status, retryAfter };
-}
-
-/** The last three are what libraries for Standard Webhooks verify. */
-function headersOf(delivery: DeliveryRecord, webhook: WebhookRecord, { id, type, body }: EventRecord, now: Instant) {
-  const timestamp_s = Math.floor(now / 1_000);
-  return {
-    "Content-Type": "application/json",
-    "Content-Length": String(Buffer.byteLength(body)),
-    "User-Agent": USER_AGENT,
-    "X-Service-Signature": serviceSignature(body, webhook.secret),
-    "X-Service-Event": type,
-    "X-Service-Delivery": delivery.id,
-    "X-Service-Attempt": String(delivery.attempts.length + 1),
-    "webhook-id": id,
-    "webhook-timestamp": String(timestamp_s),
-    "webhook-signature": standardSignature(id, timestamp_s, body, secretsOf(webhook, iso(now))),
-  };
 }

@@ -30,12 +30,7 @@ export interface Reply {
   /** Whoever makes a reply gives this away with it: what passes it on may add to it. */
   readonly headers: Record<string, string | string[]>;
   readonly body: string | Buffer;
-  /** Makes the answer go on after `body`, until the client leaves or the server stops. */
-  readonly live?: Live;
 }
-
-/** Called once the headers are out; what it answers is called when the connection is over. */
-export type Live = (send: (text: string) => void) => () => void;
 
 /** The path segment of the version (spec part 9). */
 export const VERSION_PREFIX = "/v1";

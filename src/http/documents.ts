@@ -1,6 +1,6 @@
 // Documents at one address each, for anybody: health, the way home, the description of the API (contract, part 1). Their way
 // is also that of all addresses which nobody knows.
-import { empty, jsonReply, type Reply } from "./call.ts";
+import { type Call, empty, jsonReply, type Reply } from "./call.ts";
 import { ADDRESSES } from "./links.ts";
 import { type ProblemLinks, problem } from "./problem.ts";
 import type { Row, Way } from "./way.ts";
@@ -9,12 +9,20 @@ interface Document extends Row {
   read(): Reply;
 }
 
-export const documentWay = (links: ProblemLinks, rows: readonly Document[]): Way<Document, null> => ({
+/** `nowhere`: what a person is shown where nothing is. */
+export const documentWay = (
+  links: ProblemLinks,
+  rows: readonly Document[],
+  nowhere: (call: Call) => Reply | undefined = () => undefined,
+): Way<Document, null> => ({
   under: "",
   rows,
   enter: async () => null,
   perform: async (row) => row.read(),
-  refused: (refusal, call) => problem(refusal, call.id, links),
+  refused(refusal, call) {
+    const shown = refusal.reason.code === "not_found" ? nowhere(call) : undefined;
+    return shown ?? problem(refusal, call.id, links);
+  },
 });
 
 export const document = (path: string, read: () => Reply): Document => ({ method: "GET", path, read });

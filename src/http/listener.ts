@@ -7,14 +7,12 @@ import { refuse } from "../domain/refusal.ts";
 import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
 import { Arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
-import type { Call, Handler, Live, Reply } from "./call.ts";
+import type { Call, Handler, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
 import { type ProblemLinks, problem } from "./problem.ts";
 
 /** How often Node looks for requests that are over their time. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** How much may wait for the reader of an answer that goes on. */
-const BEHIND_BYTES = 65_536;
 /** How long requests in flight may take when the server stops. */
 const STOP_MS = 10_000;
 
@@ -39,8 +37,6 @@ export class Listener {
   readonly #server: Server;
   /** The answers begun on each connection, in order; those that are finished go when the next begins. */
   readonly #begun = new WeakMap<Duplex, ServerResponse[]>();
-  /** The answers that go on until the server stops. */
-  readonly #live = new Set<ServerResponse>();
   readonly #sockets = new Set<Socket>();
   /** What comes between `listen` and `serve` waits for this. */
   readonly #serving: Promise<ListenerParts>;
@@ -103,7 +99,6 @@ export class Listener {
   async stop(): Promise<void> {
     this.#stopping = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const response of this.#live) response.end();
     this.#server.closeIdleConnections();
     void this.#endSilent();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), STOP_MS);
@@ -156,32 +151,12 @@ export class Listener {
     }
     const linger = wouldHang(request, response);
     if (this.#stopping || linger) headers.push("connection", "close");
-    if (reply.live && request.method !== "HEAD") {
-      this.#goOn(response, reply.status, headers, reply.live);
-      return;
-    }
     const { status } = reply;
     if (status !== 204 && status !== 304) headers.push("content-length", String(Buffer.byteLength(reply.body)));
     response.writeHead(status, headers);
     const body = request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body;
     if (linger) lingeringEnd(request, response, body);
     else response.end(body);
-  }
-
-  /** An answer without an end of its own. A reader that falls behind is let go; it may come again. */
-  #goOn(response: ServerResponse, status: number, headers: string[], live: Live): void {
-    response.writeHead(status, headers);
-    response.flushHeaders();
-    this.#live.add(response);
-    if (this.#stopping) response.end();
-    const end = live((text) => {
-      response.write(text);
-      if (response.writableLength > BEHIND_BYTES) response.destroy();
-    });
-    response.once("close", () => {
-      this.#live.delete(response);
-      end();
-    });
   }
 
   #note(socket: Duplex, response: ServerResponse): void {

@@ -3,11 +3,12 @@
 import { allows, type Caller } from "../domain/access.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
+import { ask } from "./ask.ts";
 import { empty, type Reply } from "./call.ts";
 import { type Conditions, conditionsOf, forbids, judge } from "./conditional.ts";
 import type { Faults } from "./faults.ts";
 import { idempotencyKey, Once } from "./idempotency.ts";
-import { type Body, badInput, readFields, readJson, readQuery } from "./input.ts";
+import { type Body, badInput, readJson, readQuery } from "./input.ts";
 import type { Operation, Presented, Services } from "./route.ts";
 import type { Presenter } from "./view.ts";
 import type { Answer, Request } from "./way.ts";
@@ -69,12 +70,8 @@ async function once(parts: OperateParts, read: Read, key: Once): Promise<Answer>
 async function perform({ services, presenter }: OperateParts, read: Read, unit: Unit): Promise<Answer> {
   const { call, who, row, params, query, conditions } = read;
   const { target } = row;
-  const there = target && (await target.find({ unit, caller: who, params, services }));
-  if (there instanceof Refusal) return there;
-  const fields = readFields(row.bodyIn(services), read.body.value);
-  if (fields instanceof Refusal) return fields;
   const expect = (record: object) => target && forbids(conditions, presenter.tagged(target.view, record).etag);
-  const result = await row.run({ unit, caller: who, params, services, query, body: fields.value, expect });
+  const result = await ask(row, { unit, caller: who, params, services }, query, read.body.value, expect);
   if (result instanceof Refusal) return result;
   const presented = row.answer.present(result, presenter, call);
   const { etag } = presented;

@@ -13,6 +13,7 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["/assets/style.css", { type: "text/css; charset=utf-8", text: STYLE }],
   ["/assets/script.js", { type: "text/javascript; charset=utf-8", text: SCRIPT }],
   ["/assets/icon.svg", { type: "image/svg+xml", text: ICON }],
+  ["/favicon.ico", { type: "image/svg+xml", text: ICON }],
 ]);
 
 const versioned = (path: string, text: string): string =>

@@ -8,7 +8,7 @@ import type { Reply } from "../http/call.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
-import { IN_WORDS } from "./scopes.ts";
+import { SCOPES_IN_WORDS } from "./parts.ts";
 import { signInFirst, whoIsIn } from "./sign-in.ts";
 import type { Visit, Visits } from "./visit.ts";
 
@@ -62,7 +62,7 @@ function consentPage(visit: Visit, { request, user, account, granted }: Consent,
     body: html`<h1>Allow <q>${client.name}</q> to use your account?</h1>
 <div class="card">
 <p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
-<ul>${granted.map((scope): Shown => html`<li>${IN_WORDS[scope]} <code class="soft">${scope}</code></li>`)}</ul>
+<ul>${granted.map((scope): Shown => html`<li>${SCOPES_IN_WORDS[scope]} <code class="soft">${scope}</code></li>`)}</ul>
 ${withheld && html`<p class="soft">It asked for more than you may do yourself; it gets only this.</p>`}
 <form method="post" action="${CONSENT_PATH}" class="row">
 ${visit.csrfField}<input type="hidden" name="request" value="${query}">

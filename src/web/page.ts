@@ -1,9 +1,12 @@
 // The frame of every page, and the headers that keep it to itself: nothing inline, nothing from elsewhere, never framed,
 // never cached (contract, part 5; issue of the pages).
-import type { Reply } from "../http/call.ts";
-import { DASHBOARD } from "./addresses.ts";
+import { decide } from "../decisions.ts";
+import type { Call, Reply } from "../http/call.ts";
 import { ICON_PATH, SCRIPT_PATH, STYLE_PATH } from "./assets.ts";
 import { type Html, html, type Shown } from "./html.ts";
+
+/** Where the dashboard is; every page below it starts its own address with this one. */
+export const DASHBOARD = decide("1.dashboard");
 
 export interface PageRules {
   /** Where forms may lead, redirects after them included; the own origin by default. */
@@ -71,6 +74,14 @@ export const pageHeaders = ({ formAction = "'self'", scripted = false }: PageRul
 /** A page with one message, for what cannot go on. */
 export const messagePage = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
   page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><p>${message}</p>` });
+
+/** To a person who went where nothing is; programs are told in their own way. */
+export function nowherePage(call: Call): Reply | undefined {
+  const person = call.method === "GET" && call.values("accept").some((types) => types.includes("text/html"));
+  if (!person || /^\/v\d/.test(call.path)) return undefined;
+  const ways = html`Go on to the <a href="${DASHBOARD}">dashboard</a> or the <a href="/docs">documentation</a>.`;
+  return messagePage(404, "There is no such page", ways);
+}
 
 /** 303: whatever the method was, the browser goes on with GET (RFC 9700 4.12). */
 export const redirect = (location: string, headers: Reply["headers"] = {}): Reply => ({

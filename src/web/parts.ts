@@ -1,5 +1,7 @@
 // The few pieces that pages are put together from. Each is plain HTML that works by itself; what the script adds hangs on
 // data attributes.
+import type { Row } from "../domain/columns.ts";
+import type { Column, Scope } from "../domain/model.ts";
 import { type Html, html, type Shown } from "./html.ts";
 
 export type Tone = "good" | "bad" | "warn" | "plain";
@@ -21,8 +23,42 @@ export const facts = (rows: readonly (readonly [name: string, value: Shown])[]):
 export const list = (rows: readonly Html[]): Html => html`<ul class="list card">${rows}</ul>`;
 
 /** A row of a list: what it is called and a line below, what stands at its right. */
-export const row = (main: Shown, below: Shown, right: Shown = null): Html =>
-  html`<li><div><div class="title">${main}</div><div class="soft">${below}</div></div>${right && html`<div class="right">${right}</div>`}</li>`;
+export const row = (title: Shown, below: Shown, right: Shown): Html =>
+  html`<li><div><div class="title">${title}</div><div class="soft">${below}</div></div><div class="right">${right}</div></li>`;
+
+/** Links of which one is where the reader is. */
+export const tabs = (links: Readonly<Record<string, string>>, current: string | undefined): readonly Html[] =>
+  Object.entries(links).map(
+    ([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`,
+  );
+
+/** More makes a page too long to read and to send (contract, part 8). */
+export const ROWS_MAX = 200;
+const COLUMNS_MAX = 30;
+const CELL_MAX = 200;
+
+/** Rows under their columns; `typed` where the head says what these hold. */
+export function table(columns: readonly Column[], rows: readonly Row[], typed = false): Html {
+  const shown = columns.slice(0, COLUMNS_MAX);
+  const right = (type: string) => type === "number" && html` class="number"`;
+  return html`<div class="scroll"><table><thead><tr>${shown.map(({ name, type }) => html`<th${right(type)}>${cut(name)}${typed && html` <span class="soft">${type}</span>`}</th>`)}</tr></thead>
+<tbody>${rows.map((cells) => html`<tr>${shown.map(({ name, type }) => html`<td${right(type)}>${cut(cells[name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
+${shown.length < columns.length && html`<p class="soft">The first ${shown.length} of ${columns.length} columns.</p>`}`;
+}
+
+export function cut(value: string | number | boolean, most = CELL_MAX): string {
+  const text = String(value);
+  return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
+}
+
+/** The scopes of the specification's part 5, as a user understands them. */
+export const SCOPES_IN_WORDS: { readonly [S in Scope]: string } = {
+  "read:apps": "See the apps and their deployments",
+  "write:apps": "Create, change and deploy apps",
+  "delete:apps": "Delete apps",
+  "read:data": "See data sources and the data in them",
+  admin: "Do everything in the account: apps, data, users, webhooks and keys",
+};
 
 /** Says that there is nothing yet, and what to do about it. */
 export const nothingYet = (title: string, advice: Shown, action: Shown = null): Html =>
@@ -42,9 +78,9 @@ export const copyButton = (of: string): Html =>
   html`<button type="button" class="quiet small" data-copy="${of}" hidden>Copy</button>`;
 
 /** Something that cannot be undone: one has to open it first, and read what follows from it. */
-export const danger = (summary: string, action: string, csrf: Html, consequence: Shown, button: string): Html =>
-  html`<details class="danger"><summary>${summary}</summary><p>${consequence}</p>
-<form method="post" action="${action}">${csrf}<button class="bad">${button}</button></form></details>`;
+export const danger = (summary: string, action: string, csrf: Html, follows: Shown): Html =>
+  html`<details class="danger"><summary>${summary}</summary><p>${follows}</p>
+<form method="post" action="${action}">${csrf}<button class="bad">Delete for good</button></form></details>`;
 
 export interface Span {
   readonly skip: number;

@@ -6,7 +6,7 @@ import type { Row, Way } from "../http/way.ts";
 import { assets } from "./assets.ts";
 import { AUTHORIZE_PATH, answerConsent, CONSENT_PATH, type ConsentParts, openConsent } from "./consent.ts";
 import { messagePage } from "./page.ts";
-import { askForLink, leave, openSignIn, SIGN_IN_PATH, SIGN_OUT_PATH, type SignInParts } from "./sign-in.ts";
+import { leave, openSignIn, SIGN_IN_PATH, SIGN_OUT_PATH, type SignInParts, signIn } from "./sign-in.ts";
 import type { Visit, Visits } from "./visit.ts";
 
 /** A page at an address of its own. */
@@ -43,7 +43,7 @@ export const allowed = ({ reason }: Refusal): Record<string, string> =>
 export const signInRows = (parts: SignInParts & ConsentParts): readonly PageRow[] => [
   { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => openConsent(parts, visit) },
   { method: "POST", path: CONSENT_PATH, answer: (visit) => answerConsent(parts, visit) },
-  { method: "GET", path: SIGN_IN_PATH, answer: (visit) => openSignIn(parts, visit) },
-  { method: "POST", path: SIGN_IN_PATH, answer: (visit) => askForLink(parts, visit) },
+  { method: "GET", path: SIGN_IN_PATH, answer: (visit) => openSignIn(visit) },
+  { method: "POST", path: SIGN_IN_PATH, answer: (visit) => signIn(parts, visit) },
   { method: "POST", path: SIGN_OUT_PATH, answer: (visit) => leave(parts, visit) },
 ];

@@ -1,6 +1,7 @@
-// The one script, as text, because nothing is built. No page needs it: it adds a copy button, a delivery log that follows
-// by itself, and charts in which the arrow keys move and a click is sent without loading the page again. It never makes
-// HTML of its own: what it puts into a page comes from the server, escaped there.
+// The one script, as text, because nothing is built. No page needs it: it adds copy buttons, times as the reader's own clock
+// and language have them, a delivery log that follows by itself, and charts in which the arrow keys move and a click is sent
+// without loading the page again. It never makes HTML of its own: what it puts into a page comes from the server, escaped
+// there.
 
 export const SCRIPT = `
 for (const button of document.querySelectorAll("[data-copy]")) {
@@ -17,53 +18,59 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const near = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+const UNITS = [["second", 1, 60], ["minute", 60, 3600], ["hour", 3600, 86400]];
+
+function tell() {
+  for (const time of document.querySelectorAll("time")) {
+    time.title ||= time.textContent;
+    const seconds = (Date.parse(time.dateTime) - Date.now()) / 1000;
+    const unit = UNITS.find(([, , most]) => Math.abs(seconds) < most);
+    time.textContent = unit ? near.format(Math.round(seconds / unit[1]), unit[0]) : full.format(Date.parse(time.dateTime));
+  }
+}
+tell();
+setInterval(tell, 15000);
+
 const live = document.querySelector("[data-live]");
 if (live) follow(live);
 
 function follow(sign) {
   const region = (page) => page.querySelector("[data-follow]");
-  let source, reading = false, again = false;
+  let etag = "", timer, asking = false;
 
-  async function read() {
-    again = reading;
-    if (reading) return;
-    reading = true;
+  async function ask() {
+    clearTimeout(timer);
+    if (document.hidden || asking) return;
+    asking = true;
     try {
-      const answer = await fetch(location.href, { credentials: "same-origin" });
-      if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      const answer = await fetch(sign.dataset.live + location.search, { headers: etag ? { "if-none-match": etag } : {} });
+      if (answer.ok && !answer.redirected) {
+        show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+        etag = answer.headers.get("etag");
+      }
+      sign.textContent = answer.redirected ? "Signed out" : answer.ok || answer.status === 304 ? "Live" : "Not connected";
     } catch {
       sign.textContent = "Not connected";
     }
-    reading = false;
-    if (again) read();
+    asking = false;
+    timer = setTimeout(ask, 2000);
   }
 
   function show(page) {
     const fresh = region(page);
     if (!fresh) return;
     const focused = document.activeElement?.id;
-    for (const row of fresh.querySelectorAll("li[id]")) {
-      const before = document.getElementById(row.id);
-      row.querySelector("details").open = before?.querySelector("details").open ?? false;
-    }
     region(document).replaceWith(fresh);
+    tell();
     if (focused) document.getElementById(focused)?.focus();
   }
 
-  function open() {
-    source ??= new EventSource(sign.dataset.live);
-    source.onopen = () => { sign.textContent = "Live"; read(); };
-    source.onerror = () => { sign.textContent = "Not connected"; };
-    source.addEventListener("changed", read);
-  }
-  function close() {
-    source?.close();
-    source = undefined;
-  }
-  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
-  addEventListener("pagehide", close);
-  addEventListener("pageshow", open);
-  open();
+  document.addEventListener("visibilitychange", ask);
+  addEventListener("pagehide", () => clearTimeout(timer));
+  addEventListener("pageshow", ask);
+  ask();
 }
 
 for (const chart of document.querySelectorAll("form[data-chart]")) {
@@ -89,7 +96,7 @@ for (const chart of document.querySelectorAll("form[data-chart]")) {
     event.preventDefault();
     for (const each of points) each.removeAttribute("aria-current");
     point.setAttribute("aria-current", "true");
-    said.textContent = point.title;
+    said.textContent = "Sent: " + point.title;
     try {
       const answer = await fetch(chart.action, { method: "POST", body: new URLSearchParams(new FormData(chart, point)), redirect: "manual" });
       if (answer.type !== "opaqueredirect") said.textContent = "This could not be sent. Load the page again and try once more.";

@@ -6,14 +6,13 @@ import { askForLinks, signInWith, signOut } from "../domain/users.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import type { Reply } from "../http/call.ts";
 import { fieldsOf } from "../kit/form.ts";
-import { DASHBOARD } from "./addresses.ts";
-import { html, type Shown } from "./html.ts";
-import { page, redirect } from "./page.ts";
+import { type Html, html, type Shown } from "./html.ts";
+import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
+import { notice } from "./parts.ts";
 import { ownPath, type Visit, type Visits } from "./visit.ts";
 
 export const SIGN_IN_PATH = `${DASHBOARD}/sign-in`;
 export const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
-const HOME = DASHBOARD;
 
 export interface SignInParts {
   readonly visits: Visits;
@@ -27,32 +26,45 @@ export interface SignInParts {
 /** Where to sign in first, and where to go on afterwards. */
 export const signInFirst = (next: string): Reply => redirect(`${SIGN_IN_PATH}?${new URLSearchParams({ next })}`);
 
-/** A link was followed, or the page is opened. HEAD uses no link up: programs that preview links send it. */
-export async function openSignIn(parts: SignInParts, visit: Visit): Promise<Reply> {
+/** A link was followed, or the page is opened. Opening a link uses nothing up: programs that preview links do it, too. */
+export async function openSignIn(visit: Visit): Promise<Reply> {
   const { values } = fieldsOf(visit.call.query);
   const token = values.get("token");
   const next = ownPath(values.get("next"));
-  if (token !== undefined && visit.call.method === "GET") return followLink(parts, visit, token, next);
-  return visit.signedIn ? redirect(next ?? HOME) : askPage(visit, next, null);
+  if (token !== undefined) return linkPage(visit, token, next);
+  return visit.signedIn ? redirect(next ?? DASHBOARD) : askPage(visit, next);
+}
+
+/** The form of a link was sent, or that which asks for one. */
+export async function signIn(parts: SignInParts, visit: Visit): Promise<Reply> {
+  const posted = await parts.visits.form(visit);
+  if ("refused" in posted) return posted.refused;
+  const { fields } = posted;
+  const token = fields.get("token");
+  const next = ownPath(fields.get("next"));
+  return token === undefined
+    ? askForLink(parts, visit, fields.get("email") ?? "", next)
+    : useLink(parts, visit, token, next);
 }
 
 /** The session gets a secret of its own: one that somebody planted in the browser before is worth nothing. */
-async function followLink(parts: SignInParts, visit: Visit, token: string, next: string | undefined): Promise<Reply> {
+async function useLink(parts: SignInParts, visit: Visit, token: string, next: string | undefined): Promise<Reply> {
   const secret = await signInWith(parts.unit, token, visit.secret);
-  if (secret !== undefined) return redirect(next ?? HOME, parts.visits.cookieOf(secret));
-  if (visit.signedIn) return redirect(next ?? HOME);
-  return askPage(visit, next, "This link has been used or is too old. Ask for a new one.", 400);
+  if (secret !== undefined) return redirect(next ?? DASHBOARD, parts.visits.cookieOf(secret));
+  if (visit.signedIn) return redirect(next ?? DASHBOARD);
+  return askPage(visit, next, "This link has been used or is too old. Ask for a new one.");
 }
 
-export async function askForLink(parts: SignInParts, visit: Visit): Promise<Reply> {
-  const posted = await parts.visits.form(visit);
-  if ("refused" in posted) return posted.refused;
-  const next = ownPath(posted.fields.get("next"));
-  const email = posted.fields.get("email") ?? "";
-  const made = await new Unit(parts.unit, visit.call.id).transact((w) => askForLinks(w, email.trim()));
+async function askForLink(
+  { unit, announce, signInLink }: SignInParts,
+  visit: Visit,
+  email: string,
+  next: string | undefined,
+): Promise<Reply> {
+  const made = await new Unit(unit, visit.call.id).transact((w) => askForLinks(w, email.trim()));
   for (const { user, account, token } of made instanceof Refusal ? [] : made) {
     const on = next === undefined ? "" : `&${new URLSearchParams({ next })}`;
-    parts.announce(`Sign-in link for ${user.email} (${account.name}): ${parts.signInLink(token)}${on}`);
+    announce(`Sign-in link for ${user.email} (${account.name}): ${signInLink(token)}${on}`);
   }
   return ASKED;
 }
@@ -69,35 +81,32 @@ export const whoIsIn = ({ signedIn, csrfField }: Visit): Shown =>
   signedIn &&
   html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
 
-function askPage(
-  { csrfField, setCookie }: Visit,
-  next: string | undefined,
-  problem: string | null,
-  status = 200,
-): Reply {
-  return page({
+/** What is said, and a form to this page that leads on to `next`. */
+const formPage = (visit: Visit, next: string | undefined, said: Html, inner: Html, status = 200): Reply =>
+  page({
     title: "Sign in",
     status,
-    headers: setCookie,
+    headers: visit.setCookie,
     narrow: true,
-    body: html`<h1>Sign in</h1>
-${problem !== null && html`<p class="card notice bad" role="alert">${problem}</p>`}
-<p>No password is needed: a link that works once signs you in.</p>
-<form class="card" method="post" action="${SIGN_IN_PATH}">
-${csrfField}${next !== undefined && html`<input type="hidden" name="next" value="${next}">`}
-<label for="email">E-mail address</label>
-<input id="email" name="email" type="email" autocomplete="email" required autofocus>
-<button>Ask for a link</button>
-</form>
-<p class="soft">This server sends no mail. The link appears on the console where it runs; the one printed at its start works too.</p>`,
+    body: html`<h1>Sign in</h1>${said}
+<form class="card" method="post" action="${SIGN_IN_PATH}">${visit.csrfField}${next !== undefined && html`<input type="hidden" name="next" value="${next}">`}
+${inner}</form>`,
   });
-}
 
-const ASKED = page({
-  title: "Look at the console",
-  narrow: true,
-  body: html`<h1>Look at the console</h1>
-<p class="card notice good" role="status">If a user has this address, a sign-in link is on the console of the server now.</p>
-<p>It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go.</p>
-<p><a href="${SIGN_IN_PATH}">Use another address</a></p>`,
-});
+const linkPage = (visit: Visit, token: string, next: string | undefined): Reply => {
+  const inner = html`<input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`;
+  return formPage(visit, next, html`<p>This link signs you in once, in this browser.</p>`, inner);
+};
+
+const askPage = (visit: Visit, next: string | undefined, fault?: string): Reply => {
+  const said = html`${fault !== undefined && notice("bad", fault)}<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>`;
+  const inner = html`<label for="email">E-mail address</label>
+<input id="email" name="email" type="email" autocomplete="email" required autofocus><button>Ask for a link</button>`;
+  return formPage(visit, next, said, inner, fault === undefined ? 200 : 400);
+};
+
+const ASKED = messagePage(
+  200,
+  "Look at the console",
+  html`If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go. <a href="${SIGN_IN_PATH}">Use another address</a>`,
+);

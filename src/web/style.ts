@@ -8,150 +8,114 @@ export const STYLE = `
   --ink: light-dark(#1c2430, #e4e8ee); --soft: light-dark(#566173, #a3adbb); --paper: light-dark(#f6f7f9, #12161c);
   --card: light-dark(#ffffff, #1a2029); --line: light-dark(#d9dee6, #313a47); --accent: light-dark(#1f5fbf, #7db0ff);
   --on-accent: light-dark(#ffffff, #0c1522); --bad: light-dark(#b3261e, #ff9a90); --good: light-dark(#1a7442, #7fd6a4);
-  --warn: light-dark(#8a5a00, #f0c36d); --space: 1rem; --round: 8px;
+  --warn: light-dark(#8a5a00, #f0c36d); --edge: 1px solid var(--line);
 }
 :root[data-theme=light] { color-scheme: light; }
 :root[data-theme=dark] { color-scheme: dark; }
 * { box-sizing: border-box; }
-html { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; scroll-padding-top: 1rem; }
+html { font: 16px/1.55 system-ui, sans-serif; scroll-padding-top: 1rem; }
 body { margin: 0; color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
-a { color: var(--accent); }
+a, .next { color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 3px; }
 [hidden] { display: none !important; }
 .skip { position: absolute; left: -100vw; padding: .5rem 1rem; background: var(--card); }
 .skip:focus { left: 0; top: 0; z-index: 1; }
-.top {
-  display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1.5rem;
-  padding: .75rem max(var(--space), calc((100vw - 64rem) / 2)) 0; background: var(--card); border-bottom: 1px solid var(--line);
-}
+.top, .row, .head, .right, .legend, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
+.top { padding: .75rem max(1rem, calc((100vw - 64rem) / 2)) 0; background: var(--card); border-bottom: var(--edge); }
 .top > * { padding-bottom: .5rem; }
 .brand { font-weight: 600; color: inherit; text-decoration: none; margin-right: auto; }
 .sections, .tabs { display: flex; gap: 1.25rem; overflow-x: auto; scrollbar-width: none; }
 .sections { flex-basis: 100%; padding-bottom: 0; }
-.tabs { border-bottom: 1px solid var(--line); margin: 0 0 1.5rem; }
-.sections a, .tabs a {
-  color: var(--soft); text-decoration: none; white-space: nowrap; padding: .5rem .125rem; border-bottom: 2px solid transparent;
-}
-.sections a:hover, .tabs a:hover { color: var(--ink); }
-.sections a:focus-visible, .tabs a:focus-visible { outline-offset: -3px; }
-[aria-current=page] { color: var(--ink) !important; border-bottom-color: var(--accent) !important; font-weight: 600; }
-main { max-width: 66rem; margin: 0 auto; padding: 1.5rem var(--space) 4rem; }
+.tabs { border-bottom: var(--edge); margin: 0 0 1.5rem; }
+:is(.sections, .tabs) a { color: var(--soft); text-decoration: none; white-space: nowrap; padding: .5rem .125rem; border-bottom: 2px solid transparent; }
+:is(.sections, .tabs) a:focus-visible { outline-offset: -3px; }
+:is(.sections, .tabs) :is(a:hover, [aria-current]) { color: var(--ink); }
+:is(.sections, .tabs) [aria-current] { border-bottom-color: var(--accent); font-weight: 600; }
+main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 main.narrow { max-width: 32rem; padding-top: clamp(1.5rem, 8vh, 5rem); }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; text-wrap: balance; }
 h2 { font-size: 1.125rem; line-height: 1.3; margin: 2rem 0 .75rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
-p, ul, ol, dl { margin: 0 0 1rem; }
-.card > :last-child, form > :last-child, li > :last-child, .notice :last-child { margin-bottom: 0; }
-small, .soft, .hint { color: var(--soft); font-size: .875rem; font-weight: 400; }
-.lead { color: var(--soft); max-width: 46rem; }
+p, ul, ol, dl, .card { margin: 0 0 1rem; }
+:is(.card, form, li, .notice) > :last-child { margin-bottom: 0; }
+.soft, .hint, .fault, .crumb, .next, .legend, dt, th { font-size: .875rem; }
+.soft, .hint, .lead, dt, th { color: var(--soft); font-weight: 400; }
+.lead { max-width: 46rem; }
 .prose { white-space: pre-line; }
-.crumb { margin: 0 0 .25rem; font-size: .875rem; }
-code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .875em; }
-pre { overflow-x: auto; padding: .75rem; background: var(--card); border: 1px solid var(--line); border-radius: var(--round); }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: var(--round); padding: 1.25rem; margin: 0 0 1rem; }
-.card pre { background: var(--paper); }
-.notice { border-left: 4px solid var(--accent); padding: .875rem 1.25rem; }
+.crumb { margin: 0 0 .25rem; }
+code, pre, .mono { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .875em; }
+pre, .card { background: var(--card); border: var(--edge); border-radius: 8px; }
+pre { overflow-x: auto; padding: .75rem; }
+.pair pre { white-space: pre-wrap; }
+.card { padding: 1.25rem; }
+.card pre, .secret { background: var(--paper); }
+.notice { border-left: 4px solid var(--good); padding: .875rem 1.25rem; }
 .notice.bad { border-left-color: var(--bad); }
-.notice.good { border-left-color: var(--good); }
 .notice p, .notice .row { margin: 0 0 .5rem; }
-.secret { font-size: 1rem; padding: .375rem .625rem; background: var(--paper); border: 1px solid var(--line); border-radius: 6px; }
+.secret { font-size: 1rem; padding: .375rem .625rem; border: var(--edge); border-radius: 6px; }
 .empty { text-align: center; padding: 2.5rem 1.25rem; border-style: dashed; background: transparent; }
-.empty p { margin: 0 auto .75rem; max-width: 32rem; }
-.title { font-weight: 600; }
-.head { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; margin: 0 0 1rem; }
-.head h1, .head h2 { margin: 0; min-width: 0; }
-h2 + .head, .head:has(h2) { margin-top: 2rem; }
+.title, summary { font-weight: 600; }
+.head { justify-content: space-between; margin: 0 0 1rem; }
+.head h1 { margin: 0; min-width: 0; }
 form { margin: 0; }
 .form { max-width: 40rem; }
-.inline { display: grid; grid-template-columns: 1fr auto; gap: 0 1rem; align-items: start; }
-.inline .notice { grid-column: 1 / -1; }
-.inline > button { margin-top: 1.75rem; }
-.inline .field { margin: 0; }
 .field, fieldset { margin: 0 0 1.125rem; }
 fieldset { border: 0; padding: 0; min-width: 0; }
 label, legend { display: block; font-weight: 600; margin: 0 0 .25rem; padding: 0; }
 .check { display: flex; gap: .5rem; font-weight: 400; margin: 0 0 .375rem; align-items: baseline; }
-fieldset + .check, .field + .check { margin-bottom: 1.125rem; }
+:is(fieldset, .field) + .check { margin-bottom: 1.125rem; }
 .hint, .fault { margin: .25rem 0 0; }
-.fault { color: var(--bad); font-size: .875rem; }
-input:not([type=checkbox], [type=radio], [type=hidden]), select, textarea {
+.fault, .danger > summary { color: var(--bad); }
+input:not([type=checkbox], [type=hidden]), select, textarea {
   width: 100%; font: inherit; color: inherit; background: var(--paper);
   border: 1px solid light-dark(#8a94a3, #5d6878); border-radius: 6px; padding: .5rem .625rem;
 }
 [aria-invalid] { border-color: var(--bad) !important; }
-main.narrow input:not([type=hidden]) { margin-bottom: 1rem; }
+main.narrow input { margin-bottom: 1rem; }
 button, .button {
   font: inherit; font-weight: 600; cursor: pointer; display: inline-block; text-decoration: none; white-space: nowrap;
   padding: .5rem 1rem; border-radius: 6px; border: 1px solid var(--accent); background: var(--accent); color: var(--on-accent);
 }
-button:hover, .button:hover { filter: brightness(1.08); }
-button.quiet, .button.quiet { background: transparent; color: var(--accent); border-color: var(--line); }
-button.quiet:hover, .button.quiet:hover { border-color: var(--accent); filter: none; }
-button.bad { background: transparent; border-color: var(--bad); color: var(--bad); }
-button.small, .button.small { padding: .25rem .625rem; font-size: .875rem; }
-.row { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
-.top .row button { padding: .25rem .625rem; font-size: .875rem; }
-.pager { margin: 0 0 1rem; }
-.list, .log { list-style: none; padding: 0; }
-.list > li, .log > li { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: flex-start; padding: .875rem 1.25rem; }
-.list > li + li, .log > li + li { border-top: 1px solid var(--line); }
+.quiet, button.bad { background: transparent; color: var(--accent); border-color: var(--line); }
+.quiet:hover { border-color: var(--accent); }
+button.bad { color: var(--bad); border-color: var(--bad); }
+button.small, .top button { padding: .25rem .625rem; font-size: .875rem; }
+.list { list-style: none; padding: 0; }
+.list > li { justify-content: space-between; align-items: flex-start; padding: .875rem 1.25rem; }
+.list > li + li { border-top: var(--edge); }
 .list > li > :first-child { flex: 1 1 16rem; min-width: 0; }
-.right { display: flex; flex-wrap: wrap; gap: .25rem .5rem; align-items: center; }
-.log > li > details { flex: 1 1 18rem; min-width: 0; }
-.log summary { display: flex; flex-wrap: wrap; gap: .125rem .75rem; align-items: baseline; }
-.log summary::before { content: "▸"; color: var(--soft); }
-.log [open] summary::before { content: "▾"; }
-.log summary .right { margin-left: auto; }
-.log [open] { padding-bottom: .5rem; }
-.log [open] summary { margin-bottom: .75rem; }
-.log li:target { background: light-dark(#eef4ff, #1d2939); }
-time { white-space: nowrap; }
-summary { cursor: pointer; }
+time, .badge { white-space: nowrap; }
+summary { cursor: pointer; color: var(--accent); }
 details.card { padding: .875rem 1.25rem; }
-.card > summary, .danger > summary { font-weight: 600; color: var(--accent); }
 .card[open] > summary { margin-bottom: 1rem; }
-.danger > summary { color: var(--bad); }
-.danger[open] { padding: .75rem 1rem; border: 1px solid var(--bad); border-radius: var(--round); max-width: 32rem; }
+.danger { margin-top: 2rem; }
+.danger[open] { padding: .75rem 1rem; border: 1px solid var(--bad); border-radius: 8px; max-width: 32rem; }
 .danger p { margin: .5rem 0 .75rem; }
-.list .danger > summary { font-weight: 400; font-size: .875rem; }
-.log td:not(:last-child) { white-space: nowrap; }
-.log td:last-child { min-width: 10rem; }
-.response { max-height: 8rem; margin: .375rem 0 0; white-space: pre-wrap; }
-.badge { font-size: .8125rem; line-height: 1.4; padding: .0625rem .5rem; border: 1px solid currentColor; border-radius: 99px; color: var(--soft); white-space: nowrap; }
+.badge { font-size: .8125rem; line-height: 1.4; padding: .0625rem .5rem; border: 1px solid currentColor; border-radius: 99px; color: var(--soft); }
 .badge.good { color: var(--good); }
 .badge.bad { color: var(--bad); }
 .badge.warn { color: var(--warn); }
-.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .75rem 1.5rem; }
-dt { font-size: .875rem; color: var(--soft); }
+.facts, .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .75rem 1.5rem; }
+.tiles { grid-template-columns: repeat(auto-fit, minmax(min(9.5rem, 45%), 1fr)); gap: .75rem; }
 dd { margin: 0; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(9.5rem, 45%), 1fr)); gap: .75rem; }
 .tile { display: grid; align-content: start; margin: 0; padding: 1rem 1.25rem; color: inherit; text-decoration: none; }
 .tile:hover { border-color: var(--accent); }
 .tile strong { font-size: 1.5rem; line-height: 1.3; }
-.tile .next { color: var(--accent); font-size: .875rem; }
-.chain { list-style: none; padding: 0; }
-.chain > li { border-left: 2px solid var(--line); padding: 0 0 1.5rem 1.25rem; position: relative; }
-.chain > li:last-child { padding-bottom: 0; }
-.chain > li::before { content: ""; position: absolute; left: -6px; top: .4rem; width: 10px; height: 10px; border-radius: 50%; background: var(--accent); }
-.chain h2 { margin: 0 0 .375rem; font-size: 1rem; }
-.entries > div { padding: .75rem 0; border-top: 1px solid var(--line); }
-.entries > div:first-child { border-top: 0; padding-top: 0; }
-.entries dt { color: inherit; margin-bottom: .125rem; }
+.entries > div { padding: .75rem 0; }
+.entries > div + div { border-top: var(--edge); }
+.entries dt { color: inherit; }
 .entries p { margin: 0; }
-.entries details pre { margin: .5rem 0 0; }
-.entries > :target, .entry:target { background: light-dark(#eef4ff, #1d2939); box-shadow: 0 0 0 .5rem light-dark(#eef4ff, #1d2939); border-radius: 1px; }
+.entries dt code { display: block; }
+:is(.entries > *, .entry):target { background: light-dark(#eef4ff, #1d2939); }
 .entry { margin: 0 0 .5rem; }
 .entry > summary { color: inherit; font-weight: 400; }
 .method { display: inline-block; min-width: 4rem; font-size: .8125rem; font-weight: 700; color: var(--accent); }
-table { width: 100%; border-collapse: collapse; }
+table { width: 100%; border-collapse: collapse; overflow-wrap: normal; }
 .scroll { overflow-x: auto; }
-.scroll table { overflow-wrap: normal; }
-th, td { text-align: left; vertical-align: top; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); }
+th, td { text-align: left; vertical-align: top; padding: .5rem 1rem .5rem 0; border-bottom: var(--edge); }
 tbody tr:last-child > * { border-bottom: 0; }
-th { font-size: .875rem; color: var(--soft); font-weight: 600; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 .chart h2 { margin: 0 0 .25rem; }
-.chart > .soft { margin: 0 0 .75rem; }
 .plot { display: flex; }
 .plot svg { flex: none; overflow: visible; }
 .plot .canvas { flex: 1; min-width: 0; width: auto; }
@@ -171,43 +135,26 @@ polyline { fill: none; stroke: var(--s); stroke-width: 2; }
 foreignObject { overflow: visible; }
 .dot { width: 24px; height: 24px; transform: translate(-12px, -12px); }
 .point { display: block; width: 100%; height: 100%; padding: 0; border: 0; background: none; position: static; }
-.dot .point { border-radius: 50%; background: radial-gradient(circle, var(--s) 4.5px, transparent 5.5px); }
-.line .dot .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
-.plot .dot .point:hover, .plot .dot .point[aria-current] { background: radial-gradient(circle, var(--s) 7px, transparent 8px); }
-.point:hover { filter: none; }
-rect:has(+ * > .point:hover), rect:has(+ * > .point[aria-current]) { stroke: var(--ink); stroke-width: 2; }
+.dot .point { border-radius: 50%; background: radial-gradient(circle, var(--s) 3.5px, transparent 4.5px); }
+.dot .point:is(:hover, [aria-current]) { background: radial-gradient(circle, var(--s) 7px, transparent 8px); }
+rect:has(+ * > .point:is(:hover, [aria-current])) { stroke: var(--ink); stroke-width: 2; }
 .point:focus-visible { outline-color: var(--ink); outline-offset: 0; }
-.said { margin: .25rem 0 .75rem; min-height: 1.5em; }
-.legend { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; font-size: .875rem; }
-.legend li::before { content: ""; display: inline-block; width: .75em; height: .75em; border-radius: 2px; background: var(--s); margin-right: .375rem; }
+.said { min-height: 1.5em; }
+.legend { list-style: none; padding: 0; }
+.legend li::before { content: "■ "; color: var(--s); }
 @media (min-width: 48rem) {
-  .entries > div { display: grid; grid-template-columns: 18rem 1fr; gap: 0 1.5rem; align-items: baseline; }
+  .pair, .entries > div { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.5rem; }
+  .pair > * { min-width: 0; }
+  .pair h3 { margin-top: 0; }
+  .entries > div { grid-template-columns: 18rem 1fr; align-items: baseline; }
 }
-.entries dt code { display: block; }
 @media (max-width: 30rem) {
-  .top { gap: .25rem .75rem; }
   .top .soft { display: none; }
   .brand { font-size: .9375rem; }
   .sections { font-size: .8125rem; gap: .25rem; justify-content: space-between; }
-  .log > li { position: relative; }
-  .log > li > form { position: absolute; right: 1rem; top: .75rem; }
-  .inline { grid-template-columns: 1fr; }
-  .inline > button { margin-top: .75rem; }
-  .card, .list > li, .log > li { padding-left: 1rem; padding-right: 1rem; }
-  .list.card, .log.card { padding: 0; }
-  .log summary .title { flex-basis: 100%; }
-  .log summary::before { float: left; }
-  .log summary { display: block; }
-  .log summary > * { display: block; margin-left: 1.25rem; }
-  .log summary > .soft { margin-top: .5rem; }
-  .log thead { display: none; }
-  .log tr, .log td:last-child { display: block; }
-  .log td { display: inline-block; border: 0; padding: 0 .75rem .25rem 0; }
-  .log td:first-child::before { content: "Attempt "; }
-  .log tr + tr { border-top: 1px solid var(--line); padding-top: .5rem; }
-  .log summary > .right { display: flex; margin-left: 1.25rem; }
+  .card, .list > li { padding-left: 1rem; padding-right: 1rem; }
 }
-.list.card, .log.card { padding: 0; }
+.list.card { padding: 0; }
 `.trimStart();
 
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#1f5fbf"/><path d="M4 11V8m4 3V5m4 6V7" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>`;

@@ -76,16 +76,16 @@ export class Visits {
     const origins = call.values("origin");
     // Browsers send an Origin; scripts that send none still need the cookie and the token made from it.
     const own = origins.every((origin) => this.#own(origin, call));
-    if (!own) return { refused: FOREIGN };
+    if (!own) return FOREIGN;
     const [type = ""] = call.values("content-type");
-    if (!FORM_TYPE.test(type)) return { refused: NO_FORM };
+    if (!FORM_TYPE.test(type)) return NO_FORM;
     const body = await call.body(limit_bytes);
-    if (body instanceof Refusal) return { refused: TOO_LARGE };
+    if (body instanceof Refusal) return TOO_LARGE;
     const fields = URL_ENCODED.test(type) ? fieldsOf(body.toString("utf8")) : multipartFields(body, type);
-    if (typeof fields === "string") return { refused: messagePage(400, "This form cannot be read", fields) };
+    if (typeof fields === "string") return no(400, "This form cannot be read", fields);
     const { values, repeated } = fields;
     const ours = repeated.size === 0 && sha256(values.get("csrf") ?? "") === sha256(csrfToken(secret));
-    return ours ? { fields: values } : { refused: STALE };
+    return ours ? { fields: values } : STALE;
   }
 
   /** A server may be reached under more names than its public one: the name in use is as good. */
@@ -98,18 +98,12 @@ export class Visits {
 const URL_ENCODED = /^application\/x-www-form-urlencoded *(;|$)/i;
 const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data) *(;|$)/i;
 
-const NO_FORM = messagePage(415, "That was no form", "This page takes what its own form sends.");
-const TOO_LARGE = messagePage(413, "That was too much", "The form is larger than this page takes.");
-const FOREIGN = messagePage(
-  403,
-  "This form came from another site",
-  "Nothing was changed. Open the page here and try again.",
-);
-const STALE = messagePage(
-  403,
-  "This form is out of date",
-  "Nothing was changed. Go back, load the page again and repeat it.",
-);
+/** Why a form is not taken. */
+const no = (status: number, title: string, why: string) => ({ refused: messagePage(status, title, why) });
+const NO_FORM = no(415, "That was no form", "This page takes what its own form sends.");
+const TOO_LARGE = no(413, "That was too much", "The form is larger than this page takes.");
+const FOREIGN = no(403, "This form came from another site", "Nothing was changed. Open the page here and try again.");
+const STALE = no(403, "This form is out of date", "Nothing was changed. Go back, load the page again and repeat it.");
 
 const csrfToken = (secret: string): string => sha256(`csrf ${secret}`);
 

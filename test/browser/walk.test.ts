@@ -28,6 +28,7 @@ inBrowser(
     const { api, context, page, go } = stage;
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("link", { name: "Generate new key" }).click();
     await page.getByLabel("Name of the new key").fill("Build server");
     await page.getByRole("button", { name: "Generate new key" }).click();
     await page.getByRole("button", { name: "Copy" }).click();
@@ -37,11 +38,11 @@ inBrowser(
 
     const receiver = await httpReceiver((count) => (count === 1 ? 500 : 204));
     await page.getByRole("link", { name: "Webhooks" }).click();
-    await page.getByRole("link", { name: "New webhook" }).click();
+    await page.getByRole("link", { name: "Register webhook" }).click();
     await page.getByLabel("URL").fill(receiver.url);
     await page.getByLabel("user.interaction").check();
-    await page.getByRole("button", { name: "Register" }).click();
-    await page.getByRole("link", { name: "To the webhook and its deliveries" }).click();
+    await page.getByRole("button", { name: "Register webhook" }).click();
+    await sees(page, "Its secret");
     await sees(page, "No deliveries yet");
     await sees(page, "Live");
 
@@ -57,11 +58,11 @@ inBrowser(
       .setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
     await site.getByRole("button", { name: "Upload" }).click();
     await sees(site, "ready");
-    await site.locator("dd a[href*='/apps/']").click();
+    await site.getByRole("link", { name: "To the app that draws it" }).click();
     await site.getByText("Deploy", { exact: true }).first().click();
     await site.getByLabel("Name").fill("Release 1");
     await site.getByRole("button", { name: "Deploy" }).click();
-    await site.getByRole("link", { name: "Release 1" }).click();
+    await site.getByRole("link", { name: "Open" }).click();
     await site.getByRole("button", { name: "2026-02, 30, North" }).click();
     await site.locator("output", { hasText: "2026-02, 30, North" }).waitFor();
 
@@ -70,10 +71,10 @@ inBrowser(
     const { data_point, interaction_type } = members(members(data).object);
     assert.deepEqual([interaction_type, data_point], ["chart_click", { x: "2026-02", y: 30, category: "North" }]);
     assert.equal(new URL(site.url()).search, "", "the page was not loaded again");
-    await page.locator(".log summary").click();
+    await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
+    await sees(page, "X-Service-Signature");
     await page.getByRole("button", { name: "Send again" }).click();
     await sees(page, "succeeded");
-    await page.locator(".log summary").click();
     await sees(page, "by hand");
     assert.equal(receiver.got.length, 2);
     assert.deepEqual((await clicks(stage)).length, 1);
@@ -81,23 +82,49 @@ inBrowser(
   { service: { clock: "manual" } },
 );
 
-inBrowser("browser: an open row stays open while the log follows", async ({ api, page, go }) => {
+inBrowser("browser: the focus stays where it is while the log follows", async ({ api, page, go }) => {
   const receiver = await httpReceiver();
   const { id } = await api.create("/webhooks", { url: receiver.url, events: ["app.created"] });
   await api.create("/apps", { title: "First" });
   await go(`/dashboard/settings/webhooks/${id}`);
-  await sees(page, "succeeded");
-  await page.locator(".log summary").click();
-  await page.locator(".log button").focus();
-  const focused = await page.evaluate("document.activeElement.id");
+  await page.locator(".list > li", { hasText: "succeeded" }).waitFor();
+  await page.getByRole("link", { name: "app.created · First" }).focus();
   await api.create("/apps", { title: "Second" });
-  await page.locator(".log > li").nth(1).waitFor();
-  await page.locator(".log > li", { hasText: "succeeded" }).nth(1).waitFor();
-  assert.deepEqual(await page.evaluate("[...document.querySelectorAll('.log details')].map((each) => each.open)"), [
-    false,
-    true,
-  ]);
-  assert.equal(await page.evaluate("document.activeElement.id"), focused);
+  await page.locator(".list > li", { hasText: "succeeded" }).nth(1).waitFor();
+  assert.equal(await page.evaluate("document.activeElement.textContent"), "app.created · First");
+});
+
+inBrowser("browser: the log is asked for every two seconds, and only while it is looked at", async (stage) => {
+  const { api, page, go } = stage;
+  const { id } = await api.create("/webhooks", { url: (await httpReceiver()).url, events: ["app.created"] });
+  await page.clock.install();
+  await go(`/dashboard/settings/webhooks/${id}`);
+  await sees(page, "Live");
+  const statuses: number[] = [];
+  page.on("response", (response) => void statuses.push(response.status()));
+  /** The next answer, however long the page takes to ask. */
+  const answered = async () => {
+    statuses.length = 0;
+    while (statuses.length === 0) await page.clock.runFor(1_000);
+    return statuses[0];
+  };
+  assert.equal(await answered(), 304, "nothing has changed");
+  await api.create("/apps", { title: "Told of" });
+  assert.equal(await answered(), 200);
+  await sees(page, "app.created · Told of");
+  let asked = 0;
+  page.on("request", () => {
+    asked += 1;
+  });
+  const look = (hidden: boolean) =>
+    page.evaluate(`Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));`);
+  await look(true);
+  await page.clock.runFor(60_000);
+  assert.equal(asked, 0, "nobody looks");
+  const answer = page.waitForResponse((response) => response.url().includes(id));
+  await look(false);
+  assert.ok((await answer).status() < 400, "at once when somebody looks again");
 });
 
 inBrowser("browser: by keyboard alone a point is found and sent", async (stage) => {
@@ -165,7 +192,7 @@ inBrowser(
     const { api, page, go } = stage;
     const receiver = await httpReceiver();
     const { id } = await api.create("/webhooks", { url: receiver.url, events: ["user.interaction"] });
-    await go("/dashboard/settings/api-keys");
+    await go("/dashboard/settings/api-keys/new");
     await page.getByLabel("Name of the new key").fill("Plain");
     await page.getByRole("button", { name: "Generate new key" }).click();
     assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
@@ -181,6 +208,7 @@ inBrowser(
     );
     await eventually(async () => receiver.got[0]);
     await go(`/dashboard/settings/webhooks/${id}`);
+    await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
     await page.getByRole("button", { name: "Send again" }).click();
     await sees(page, "Queued.");
     await eventually(async () => receiver.got[1]);

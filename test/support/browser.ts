@@ -47,6 +47,13 @@ export class Browser {
     return this.request("GET", url).then((answer) => this.#follow(answer));
   }
 
+  /** Follows a sign-in link and presses the button of the page that it opens; no redirect is followed. */
+  async signIn(link: string): Promise<Answer> {
+    const [form] = formsOf(await this.request("GET", link));
+    assert.ok(form, `no form at ${link}`);
+    return this.post(form.action, form.fields);
+  }
+
   /** Fills in the first form of the page that leads to `action`, and presses a button. */
   async submit(page: Answer, action: string, filled: Readonly<Record<string, string>>): Promise<Answer> {
     const form = formsOf(page).find((candidate) => candidate.action === action);

@@ -96,6 +96,8 @@ async function staged(
   const page = await context.newPage();
   const go = async (path: string, on = page) => void (await on.goto(service.authUrl + path));
   await page.goto(service.signInUrl);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${service.authUrl}/dashboard`);
   await run({ service, api, context, page, go, expected, hosts });
   assert.deepEqual(faults, []);
 }

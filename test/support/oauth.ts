@@ -36,7 +36,7 @@ export async function person(api: Client, permissions: readonly string[] = ["adm
   const email = `${fresh()}@example.com`;
   const { id, sign_in_url } = await api.create("/users", { email, permissions });
   const browser = new Browser(api);
-  const answer = await browser.request("GET", str(sign_in_url));
+  const answer = await browser.signIn(str(sign_in_url));
   assert.equal(answer.status, 303, answer.text);
   return { id, email, browser };
 }

@@ -65,6 +65,14 @@ test("chart: ticks are round and hold every value; bars and lines stand on zero"
   assert.deepEqual(roundBetween(5, 5), [5]);
 });
 
+test("chart: none where no scale holds the numbers or tells them apart", () => {
+  for (const values of [[5e-324, 0], [5e-324], [1.7e308, 1], [1.7e308, -1.7e308], [1e16, 1e16 + 2]]) {
+    assert.equal(chart("p:n q:n", ...values.map((value, at) => [at, value])), undefined, `y ${values}`);
+  }
+  assert.equal(chart("p:n q:n", [1.7e308, 1], [-1.7e308, 2]), undefined);
+  assert.ok(chart("p:n q:n", [1, 1e-300], [2, 2e-300]));
+});
+
 test("chart: every point lies within the drawing", () => {
   for (const made of [
     chart("a:s b:n", ["x", 1], ["y", 2], ["z", 3]),

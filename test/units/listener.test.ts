@@ -152,23 +152,6 @@ test("listener: a request that comes before the service is ready waits and is an
   await listener.stop();
 });
 
-test("one that fails after its headers ends with the connection, and the server goes on", async () => {
-  const told: unknown[] = [];
-  const live = () => {
-    throw new Error("nothing to go on with");
-  };
-  const parts = {
-    onError: (error: unknown) => told.push(error),
-    handle: async () => ({ ...empty(200, { "content-length": "1" }), live }),
-  };
-  const ask = async (address: string) => {
-    const connection = await RawConnection.open(address);
-    await connection.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n").untilClosed();
-  };
-  await listening(LIMITS, async (address) => ask(address).then(() => ask(address)), parts);
-  assert.equal(told.length, 2);
-});
-
 test("a CONNECT whose client is gone harms nobody", () =>
   listening(LIMITS, async (address) => {
     for (let made = 0; made < 50; made += 1) {

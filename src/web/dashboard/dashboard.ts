@@ -1,29 +1,19 @@
 // The way to the account dashboard (contract, part 1; the specification names it in parts 5 and 6): the same steps as for the
 // REST API in the order that suits a browser: signed in, the account's standing, the permission, the form.
-import { allows, type Caller, standing } from "../../domain/access.ts";
-import type { Scope } from "../../domain/model.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { Unit, type UnitParts } from "../../domain/work.ts";
+import { sha256, standing } from "../../domain/access.ts";
+import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Call, Reply } from "../../http/call.ts";
-import type { Operation, Services } from "../../http/route.ts";
 import type { Request, Way } from "../../http/way.ts";
-import { fieldsOf } from "../../kit/form.ts";
-import { DASHBOARD } from "../addresses.ts";
-import { html } from "../html.ts";
-import { messagePage } from "../page.ts";
-import { allowed, refusedAs } from "../routes.ts";
-import { signInFirst, whoIsIn } from "../sign-in.ts";
+import { DASHBOARD } from "../page.ts";
+import { refusedAs } from "../routes.ts";
+import { signInFirst } from "../sign-in.ts";
 import type { Visit, Visits } from "../visit.ts";
-import { framed, refusedPage } from "./frame.ts";
-import type { DashboardRow, Explained, View } from "./view.ts";
+import { refusedPage } from "./frame.ts";
+import { Answered } from "./once.ts";
+import { type DashboardRow, View, type ViewParts } from "./view.ts";
 
-export interface DashboardParts {
+export interface DashboardParts extends ViewParts {
   readonly visits: Visits;
-  readonly unit: UnitParts;
-  readonly services: Services;
-  /** The route table: what each operation takes. */
-  readonly operations: readonly Operation[];
-  readonly explain: (refusal: Refusal) => Explained;
 }
 
 /** What a form carries beside the data that an operation takes. */
@@ -33,9 +23,11 @@ export class Dashboard implements Way<DashboardRow, Visit> {
   readonly under = DASHBOARD;
   readonly rows: readonly DashboardRow[];
   readonly #parts: DashboardParts;
+  readonly #answered: Answered;
 
   constructor(rows: readonly DashboardRow[], parts: DashboardParts) {
     this.#parts = parts;
+    this.#answered = new Answered(parts.unit.clock);
     this.rows = rows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) }));
   }
 
@@ -50,71 +42,44 @@ export class Dashboard implements Way<DashboardRow, Visit> {
   /** The account's standing, the user's permission, the form. */
   async perform(row: DashboardRow, { call, who, params }: Request<Visit>): Promise<Reply> {
     const view = this.#view(who, params);
-    const unfit = standing(view.account, call.method);
-    if (unfit?.reason.code === "account_suspended") return suspendedPage(view);
-    if (unfit) return refusedPage(view, unfit);
-    const { scope, bodyLimit } = row.operation === null ? ANYBODY : this.#operation(row.operation);
-    if (scope !== null && !allows(view.caller.scopes, scope)) return forbiddenPage(view, scope);
-    if (row.method === "GET") return row.run(view);
-    const posted = await this.#parts.visits.form(who, bodyLimit + FRAME_BYTES);
-    return "refused" in posted ? posted.refused : row.run({ ...view, fields: posted.fields });
+    const { operation } = row;
+    const scope = operation === null || view.may(operation) ? null : view.row(operation).scope;
+    const forbidden = scope === null ? undefined : refuse({ code: "insufficient_scope", scope });
+    const unfit = standing(view.signedIn.account, call.method) ?? forbidden;
+    return unfit ? refusedPage(view, unfit) : this.#run(view, row);
   }
 
   refused(refusal: Refusal, _call: Call, visit?: Visit): Reply {
-    if (visit?.signedIn === undefined) return refusedAs(this.#parts.explain)(refusal);
-    const page = refusedPage(this.#view(visit, {}), refusal);
-    return { ...page, headers: { ...page.headers, ...allowed(refusal) } };
+    return visit?.signedIn ? refusedPage(this.#view(visit, {}), refusal) : refusedAs(this.#parts.explain)(refusal);
   }
 
-  #view(visit: Visit, params: Readonly<Record<string, string>>): View {
-    const { unit, services, explain } = this.#parts;
+  #view(visit: Visit, params: View["params"]): View {
     if (visit.signedIn === undefined) throw new Error("Nobody is signed in");
-    const { user, account } = visit.signedIn;
-    const { values } = fieldsOf(visit.call.query);
-    const caller: Caller = { account, scopes: new Set(user.permissions), credential: user.id };
-    return {
-      visit,
-      user,
-      account,
-      caller,
-      unit: new Unit(unit, visit.call.id),
-      services,
-      csrf: visit.csrfField,
-      fields: new Map(),
-      param: (name) => params[name] ?? "",
-      query: (name) => values.get(name),
-      may: (operation) => {
-        const { scope } = this.#operation(operation);
-        return scope === null || allows(caller.scopes, scope);
-      },
-      explain,
-    };
+    return new View(this.#parts, visit, visit.signedIn, params);
   }
 
-  #operation(name: string): Operation {
-    const row = this.#parts.operations.find((each) => each.operation === name);
-    if (row === undefined) throw new Error(`The route table has no operation ${name}`);
-    return row;
+  async #run(view: View, row: DashboardRow): Promise<Reply> {
+    const { visit } = view;
+    if (row.method === "GET") return unlessKnown(visit.call, await row.run(view));
+    const posted = await this.#parts.visits.form(
+      visit,
+      FRAME_BYTES + (row.operation === null ? 0 : view.row(row.operation).bodyLimit),
+    );
+    if ("refused" in posted) return posted.refused;
+    const { fields } = posted;
+    const once = fields.get("once");
+    const run = () => row.run(view.at(view.params, fields));
+    return once === undefined ? run() : this.#answered.once([visit.secret, row.path, ...[...fields].flat()], run);
   }
 }
 
-const ANYBODY = { scope: null, bodyLimit: 0 };
+/** A page that somebody looks at is asked for again and again: one that has not changed is not sent again. */
+function unlessKnown(call: Call, reply: Reply): Reply {
+  const etag = `"${sha256(reply.body.toString()).slice(0, ETAG_CHARACTERS)}"`;
+  const headers = { ...reply.headers, etag };
+  return call.values("if-none-match").includes(etag) ? { status: 304, headers, body: "" } : { ...reply, headers };
+}
+
+const ETAG_CHARACTERS = 20;
 
 const addressOf = ({ path, query }: Call): string => (query === "" ? path : `${path}?${query}`);
-
-const suspendedPage = ({ visit, account }: View): Reply =>
-  messagePage(
-    403,
-    "This account is suspended",
-    html`Nothing in <strong>${account.name}</strong> can be read or changed, here or through the API, until whoever runs this server lifts it.${whoIsIn(visit)}`,
-    visit.setCookie,
-  );
-
-const forbiddenPage = (view: View, scope: Scope): Reply =>
-  framed(view, {
-    title: "Not yours to see",
-    status: 403,
-    body: html`<h1>Not yours to see</h1>
-<p>This part of the dashboard takes the permission <code>${scope}</code>, which <strong>${view.user.email}</strong> does not have.</p>
-<p>Somebody in ${view.account.name} with the permission <code>admin</code> can give it to you, under Users.</p>`,
-  });

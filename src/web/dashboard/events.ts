@@ -1,77 +1,84 @@
 // Events (spec part 6), each with the chain that it stands in: the request that caused it, and what was sent because of it.
-import { deliveriesOf, getEvent, listEvents } from "../../domain/events.ts";
-import { LIMIT_MAX } from "../../domain/lists.ts";
-import { type DeliveryRecord, EVENT_TYPES, type EventRecord } from "../../domain/model.ts";
+import { deliveriesOf } from "../../domain/events.ts";
+import {
+  type AppRecord,
+  DELIVERY_STATUSES,
+  type DeliveryRecord,
+  type DeliveryStatus,
+  type EventRecord,
+  type WebhookRecord,
+} from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { Reply } from "../../http/call.ts";
-import { DASHBOARD } from "../addresses.ts";
-import { type Html, html } from "../html.ts";
-import { badge, head, list, nothingYet, pager, row, time } from "../parts.ts";
-import { TONES } from "./delivery-log.ts";
-import { framed, refusedPage } from "./frame.ts";
-import { type DashboardRow, newest, type View } from "./view.ts";
-import { webhookPath } from "./webhooks.ts";
+import { type Html, html, type Shown } from "../html.ts";
+import { badge, list, row, time } from "../parts.ts";
+import { PATHS } from "./frame.ts";
+import type { Resource } from "./resource.ts";
+import type { View } from "./view.ts";
 
-const PATH = `${DASHBOARD}/events`;
-const SECTION = { section: "Events" } as const;
+/** As many as a page shows. */
+const SHOWN = { offset: 0, limit: 100 };
 
-async function eventsPage(view: View): Promise<Reply> {
-  const type = EVENT_TYPES.find((each) => each === view.query("type"));
-  const events = await newest(view, (span) => listEvents(view.unit.store, view.caller, type, span));
-  if (events instanceof Refusal) return refusedPage(view, events, "Events");
-  const filter = [undefined, ...EVENT_TYPES].map(
-    (each) =>
-      html`<a href="${PATH}${each && html`?type=${each}`}"${each === type && html` aria-current="page"`}>${each ?? "all"}</a>`,
-  );
-  return framed(view, {
-    title: "Events",
-    ...SECTION,
-    body: html`${head("Events")}<nav class="tabs small" aria-label="Events by type">${filter}</nav>
-${events.total === 0 ? nothingYet(type === undefined ? "Nothing has happened yet" : `No ${type} yet`, "Events appear here when apps are made, changed, deployed or used, and when data are processed.") : list(events.items.map(eventRow))}
-${pager(events, type === undefined ? PATH : `${PATH}?type=${type}`)}`,
+export const events: Resource<EventRecord> = {
+  noun: "Event",
+  one: "event",
+  param: "event_id",
+  place: "Events",
+  filter: "type",
+  empty: [
+    "Nothing has happened yet",
+    "Events appear when apps are made, changed, deployed or used, and data processed.",
+  ],
+  name: (event, view) => nameOf(view, event),
+  below: ({ created }) => time(created),
+  right: (event, view) => sentOf(view, event),
+  more: chain,
+};
+
+/** What happened to what, by its name where it has one. */
+export async function nameOf(view: View, { type, body }: EventRecord): Promise<string> {
+  const { object }: { readonly object: Readonly<Record<string, string>> } = JSON.parse(body).data;
+  const { title, name, app_id, id } = object;
+  return `${type} · ${title ?? name ?? (await appName(view, app_id)) ?? id}`;
+}
+
+async function appName(view: View, app_id = ""): Promise<string | undefined> {
+  const app = await view.ask<AppRecord>("getApp", { params: { app_id } });
+  return app instanceof Refusal ? app_id : app.title;
+}
+
+const TONES = { pending: "warn", succeeded: "good", failed: "bad", cancelled: "plain" } as const;
+export const statusBadge = (status: DeliveryStatus, text: string = status): Html => badge(text, TONES[status]);
+
+/** What became of its deliveries. */
+async function sentOf(view: View, event: EventRecord): Promise<Shown> {
+  const { items } = await deliveriesOf(view.unit.store, event, SHOWN);
+  if (items.length === 0) return badge("sent to nobody");
+  return DELIVERY_STATUSES.map((status) => {
+    const count = items.filter((each) => each.status === status).length;
+    return count > 0 && statusBadge(status, items.length === 1 ? status : `${count} ${status}`);
   });
 }
 
-export const eventRow = (event: EventRecord): Html =>
-  row(
-    html`<a href="${PATH}/${event.id}">${event.type}</a>`,
-    html`<span class="mono">${event.id}</span>`,
-    html`<span class="soft">${time(event.created)}</span>`,
-  );
-
-async function eventPage(view: View): Promise<Reply> {
-  const { store } = view.unit;
-  const all = { offset: 0, limit: LIMIT_MAX };
-  const event = await getEvent(store, view.caller, view.param("event_id"));
-  if (event instanceof Refusal) return refusedPage(view, event, "Events");
-  const sent = await deliveriesOf(store, event, all);
-  return framed(view, {
-    title: event.type,
-    ...SECTION,
-    body: html`<p class="crumb"><a href="${PATH}">Events</a></p>${head(event.type)}
-<ol class="chain">
-<li><h2>Request</h2>${requestOf(event)}</li>
-<li><h2>Event</h2><p><code>${event.id}</code> <span class="soft">${time(event.created)}</span></p>
-<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre></li>
-<li><h2>Deliveries</h2>${sent.total === 0 ? html`<p class="soft">None: no active webhook named <code>${event.type}</code> when it happened.</p>` : list(sent.items.map(deliveryRow))}
-${sent.total > sent.items.length && html`<p class="soft">The first ${sent.items.length} of ${sent.total}.</p>`}</li>
-</ol>`,
-  });
+async function chain(view: View, event: EventRecord): Promise<Html> {
+  const { items, total } = await deliveriesOf(view.unit.store, event, SHOWN);
+  const rows = await Promise.all(items.map((each) => deliveryRow(view, each)));
+  const cause = event.request_id ?? "none: it came with the seed";
+  return html`<p>Caused by the request <code>${cause}</code></p><pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
+<h2>${total > items.length ? `The first ${items.length} of ${total} deliveries` : "Deliveries"}</h2>
+${total === 0 ? html`<p class="soft">None: no active webhook named <code>${event.type}</code> when it happened.</p>` : list(rows)}`;
 }
 
-function requestOf({ request_id }: EventRecord): Html {
-  if (request_id === null) return html`<p class="soft">None: it came with the data that the server started with.</p>`;
-  return html`<p><code>${request_id}</code></p>`;
+async function deliveryRow(view: View, delivery: DeliveryRecord): Promise<Html> {
+  const { id, webhook_id, status } = delivery;
+  const hook = await view.ask<WebhookRecord>("getWebhook", { params: { webhook_id } });
+  const url = hook instanceof Refusal ? webhook_id : hook.url;
+  const title = html`<a class="mono" href="${PATHS.Webhooks}/${webhook_id}/deliveries/${id}">${url}</a>`;
+  return row(title, progress(delivery), statusBadge(status));
 }
 
-const deliveryRow = ({ id, webhook_id, status, attempts, next_attempt_at }: DeliveryRecord): Html =>
-  row(
-    html`<a class="mono" href="${webhookPath(webhook_id)}#${id}">${id}</a>`,
-    html`to <span class="mono">${webhook_id}</span> · ${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"}${status === "pending" && next_attempt_at !== null && html` · next ${time(next_attempt_at)}`}`,
-    badge(status, TONES[status]),
-  );
-
-export const eventRows: readonly DashboardRow[] = [
-  { method: "GET", path: PATH, operation: "listEvents", run: eventsPage },
-  { method: "GET", path: `${PATH}/{event_id}`, operation: "getEvent", run: eventPage },
-];
+/** What was answered so far, and what comes next. */
+export function progress({ attempts, manual, status, next_attempt_at }: DeliveryRecord): Html {
+  const answers = attempts.map(({ response_status, error }) => response_status ?? error).join(", ");
+  const next = status === "pending" && next_attempt_at !== null && html` · Next attempt: ${time(next_attempt_at)}`;
+  return html`${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"} ${answers && html`<code>${answers}</code>`}${manual ? " · It is about to be sent." : next}`;
+}

@@ -2,81 +2,69 @@
 // (Settings, API Keys; Settings, Webhooks).
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import { DASHBOARD } from "../addresses.ts";
-import { type Html, html, type Shown } from "../html.ts";
-import { page } from "../page.ts";
-import { notice } from "../parts.ts";
+import { type Html, html } from "../html.ts";
+import { DASHBOARD, page } from "../page.ts";
+import { notice, tabs } from "../parts.ts";
 import { whoIsIn } from "../sign-in.ts";
 import type { View } from "./view.ts";
 
-export type Section = "Apps" | "Data sources" | "Users" | "Events" | "Settings";
+const SECTIONS = {
+  Apps: `${DASHBOARD}/apps`,
+  "Data sources": `${DASHBOARD}/data-sources`,
+  Users: `${DASHBOARD}/users`,
+  Events: `${DASHBOARD}/events`,
+  Settings: `${DASHBOARD}/settings`,
+} as const;
+const SETTINGS = {
+  "API Keys": `${DASHBOARD}/settings/api-keys`,
+  Webhooks: `${DASHBOARD}/settings/webhooks`,
+  "OAuth apps": `${DASHBOARD}/settings/oauth-apps`,
+} as const;
 
-const SECTIONS: readonly (readonly [Section, string])[] = [
-  ["Apps", `${DASHBOARD}/apps`],
-  ["Data sources", `${DASHBOARD}/data-sources`],
-  ["Users", `${DASHBOARD}/users`],
-  ["Events", `${DASHBOARD}/events`],
-  ["Settings", `${DASHBOARD}/settings`],
-];
-
-export type Setting = "API Keys" | "Webhooks" | "OAuth apps";
-
-const SETTINGS: readonly (readonly [Setting, string])[] = [
-  ["API Keys", `${DASHBOARD}/settings/api-keys`],
-  ["Webhooks", `${DASHBOARD}/settings/webhooks`],
-  ["OAuth apps", `${DASHBOARD}/settings/oauth-apps`],
-];
+/** Where in the navigation a page is: a section, or one of the settings. */
+export const PATHS = { ...SECTIONS, ...SETTINGS };
+export type Place = keyof typeof PATHS;
 
 export interface Framed {
   readonly title: string;
-  readonly section?: Section;
-  readonly setting?: Setting;
-  readonly status?: number;
-  readonly headers?: Reply["headers"];
+  readonly place?: Place | undefined;
+  readonly status?: number | undefined;
+  readonly headers?: Reply["headers"] | undefined;
   readonly body: Html;
 }
 
-export function framed(view: View, { title, section, setting, status = 200, headers, body }: Framed): Reply {
+export function framed(view: View, { title, place, status = 200, headers, body }: Framed): Reply {
+  const done = DONE.get(view.query("done") ?? "");
+  const setting = place !== undefined && place in SETTINGS;
   return page({
     title,
     status,
     scripted: true,
     headers: { ...view.visit.setCookie, ...headers },
-    header: html`${whoIsIn(view.visit)}<nav class="sections" aria-label="Dashboard">${SECTIONS.map((each) => link(each, section))}<a href="/docs">Docs</a></nav>`,
-    body: html`${banner(view)}${done(view)}${setting && html`<nav class="tabs" aria-label="Settings">${SETTINGS.map((each) => link(each, setting))}</nav>`}${body}`,
+    header: html`${whoIsIn(view.visit)}<nav class="sections" aria-label="Dashboard">${tabs(SECTIONS, setting ? "Settings" : place)}<a href="/docs">Docs</a></nav>`,
+    body: html`${view.signedIn.account.state === "limited" && LIMITED}${done !== undefined && notice("good", done)}${setting && html`<nav class="tabs" aria-label="Settings">${tabs(SETTINGS, place)}</nav>`}${body}`,
   });
 }
 
-const link = ([name, path]: readonly [string, string], current: string | undefined): Html =>
-  html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`;
-
-const banner = ({ account }: View): Shown =>
-  account.state === "limited" &&
-  notice("bad", html`<strong>This account is limited.</strong> Everything can be looked at, nothing can be changed.`);
+const LIMITED = notice(
+  "bad",
+  html`<strong>This account is limited.</strong> Everything can be looked at, nothing can be changed.`,
+);
 
 /** What the address may say was done: a word of this list and nothing that somebody else could put there. */
 const DONE: ReadonlyMap<string, string> = new Map([
   ["created", "Created."],
-  ["saved", "Saved."],
+  ["updated", "Saved."],
   ["deleted", "Deleted."],
-  ["revoked", "The key is revoked. Requests with it are refused from now on."],
   ["deployed", "Deployed. It is live now."],
-  ["uploaded", "Uploaded. It is being processed."],
-  ["queued", "Queued. What becomes of it stands in the delivery log below."],
+  ["queued", "Queued. What becomes of it stands here."],
 ]);
 
-const done = (view: View): Shown => {
-  const text = DONE.get(view.query("done") ?? "");
-  return text !== undefined && notice("good", text);
-};
-
 /** Why something cannot be done or seen, within the dashboard. */
-export function refusedPage(view: View, refusal: Refusal, section?: Section): Reply {
+export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {
   const { status, title, detail } = view.explain(refusal);
-  return framed(view, {
-    title,
-    status,
-    ...(section && { section }),
-    body: html`<div class="narrow"><h1>${title}</h1><p>${detail}</p><p><a href="${DASHBOARD}">To the dashboard</a></p></div>`,
-  });
+  const { reason } = refusal;
+  const headers = reason.code === "method_not_allowed" ? { allow: reason.allow.join(", ") } : {};
+  const body = html`<h1>${title}</h1><p>${detail}</p><p><a href="${DASHBOARD}">To the dashboard</a></p>`;
+  return framed(view, { title, status, headers, place, body });
 }

@@ -1,26 +1,23 @@
 // THE table of the dashboard's pages. The first row that fits a path is taken, so what is spelt out stands before what is
 // a parameter.
-import { apiKeyRows } from "./api-keys.ts";
-import { oneAppRows } from "./app.ts";
-import { appRows } from "./apps.ts";
-import { dataSourceRows } from "./data-sources.ts";
-import { deliveryLogRows } from "./delivery-log.ts";
-import { eventRows } from "./events.ts";
+import { apps, deployments } from "./apps.ts";
+import { dataSources } from "./data-sources.ts";
+import { events } from "./events.ts";
 import { homeRows } from "./home.ts";
-import { oauthAppRows } from "./oauth-apps.ts";
-import { userRows } from "./users.ts";
+import { apiKeys, oauthApps, users } from "./people.ts";
+import { pagesOf } from "./resource.ts";
 import type { DashboardRow } from "./view.ts";
-import { webhookRows } from "./webhooks.ts";
+import { deliveries, webhooks } from "./webhooks.ts";
 
 export const dashboardRows: readonly DashboardRow[] = [
   ...homeRows,
-  ...appRows,
-  ...oneAppRows,
-  ...dataSourceRows,
-  ...userRows,
-  ...eventRows,
-  ...apiKeyRows,
-  ...webhookRows,
-  ...deliveryLogRows,
-  ...oauthAppRows,
+  ...pagesOf(apps),
+  ...pagesOf(deployments),
+  ...pagesOf(dataSources),
+  ...pagesOf(users),
+  ...pagesOf(events),
+  ...pagesOf(apiKeys),
+  ...pagesOf(webhooks),
+  ...pagesOf(deliveries),
+  ...pagesOf(oauthApps),
 ];

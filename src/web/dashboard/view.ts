@@ -1,15 +1,17 @@
-// What one page of the dashboard works with: who is signed in, what they may do, and the same domain functions that the
-// REST API calls. A page never decides what is allowed: it names the operation of the route table that it stands for,
-// and what that operation takes, the page takes.
-import type { Caller } from "../../domain/access.ts";
+// What one page of the dashboard works with: who is signed in, what the address and the form say, and the operations of
+// the REST API: the route table's own rows. Scope, query, existence, fields and states are judged there; so a page can
+// never be allowed more, and says no in the same words. A form has no If-Match.
+import { allows, type Caller } from "../../domain/access.ts";
 import type { Page } from "../../domain/lists.ts";
-import type { AccountRecord, UserRecord } from "../../domain/model.ts";
-import { Refusal } from "../../domain/refusal.ts";
-import type { Span as StoreSpan } from "../../domain/store.ts";
-import type { Unit } from "../../domain/work.ts";
+import { Refusal, refuse } from "../../domain/refusal.ts";
+import type { SignedIn } from "../../domain/users.ts";
+import { Unit, type UnitParts } from "../../domain/work.ts";
+import { ask } from "../../http/ask.ts";
 import type { Reply } from "../../http/call.ts";
-import type { Services } from "../../http/route.ts";
-import type { Html } from "../html.ts";
+import type { Operation as Row, Services } from "../../http/route.ts";
+import type { Presenter } from "../../http/view.ts";
+import { fieldsOf } from "../../kit/form.ts";
+import { type JsonSchema, parse, trusted } from "../../kit/schema.ts";
 import type { Span } from "../parts.ts";
 import type { Visit } from "../visit.ts";
 
@@ -19,23 +21,14 @@ export interface Explained {
   readonly detail: string;
 }
 
-export interface View {
-  readonly visit: Visit;
-  readonly user: UserRecord;
-  readonly account: AccountRecord;
-  readonly caller: Caller;
-  readonly unit: Unit;
+/** What every page may use. */
+export interface ViewParts {
+  readonly unit: UnitParts;
   readonly services: Services;
-  readonly csrf: Html;
-  /** What was posted; empty where nothing was. */
-  readonly fields: ReadonlyMap<string, string>;
-  /** A value of the path. */
-  param(name: string): string;
-  /** A value of the query. */
-  query(name: string): string | undefined;
-  /** Whether the user may do what this operation of the REST API does. */
-  may(operation: string): boolean;
-  explain(refusal: Refusal): Explained;
+  readonly presenter: Presenter;
+  /** The route table: what each operation takes. */
+  readonly operations: readonly Row[];
+  readonly explain: (refusal: Refusal) => Explained;
 }
 
 /** One address of the dashboard. */
@@ -47,30 +40,109 @@ export interface DashboardRow {
   readonly run: (view: View) => Promise<Reply>;
 }
 
-const PAGE_LENGTH = 20;
+type Values = { readonly [name: string]: string };
 
-export interface Newest<R> extends Span {
-  readonly items: readonly R[];
+interface Asked {
+  /** The path's own where none are named. */
+  readonly params?: Values;
+  readonly query?: Values;
+  readonly body?: unknown;
 }
 
+export class View {
+  readonly visit: Visit;
+  readonly signedIn: SignedIn;
+  /** The values of the path. */
+  readonly params: Values;
+  /** What was posted; empty where nothing was. */
+  readonly fields: ReadonlyMap<string, string>;
+  readonly unit: Unit;
+  readonly #parts: ViewParts;
+  readonly #caller: Caller;
+
+  constructor(parts: ViewParts, visit: Visit, signedIn: SignedIn, params: Values, fields: View["fields"] = new Map()) {
+    const { user, account } = signedIn;
+    this.#parts = parts;
+    this.#caller = { account, scopes: new Set(user.permissions), credential: user.id };
+    this.visit = visit;
+    this.signedIn = signedIn;
+    this.params = params;
+    this.fields = fields;
+    this.unit = new Unit(parts.unit, visit.call.id);
+  }
+
+  get links(): Services["links"] {
+    return this.#parts.services.links;
+  }
+
+  /** The same person at another place. */
+  at(params: Values, fields = this.fields): View {
+    return new View(this.#parts, this.visit, this.signedIn, params, fields);
+  }
+
+  /** A value of the query. */
+  query = (name: string): string | undefined => fieldsOf(this.visit.call.query).values.get(name);
+
+  row(name: string): Row {
+    const row = this.#parts.operations.find(({ operation }) => operation === name);
+    if (row === undefined) throw new Error(`The route table has no operation ${name}`);
+    return row;
+  }
+
+  /** The body that the operation takes. */
+  body(name: string): JsonSchema {
+    return this.row(name).body?.json ?? {};
+  }
+
+  /** Whether the user may do what this operation does. */
+  may(name: string): boolean {
+    const { scope } = this.row(name);
+    return scope === null || allows(this.#caller.scopes, scope);
+  }
+
+  explain(refusal: Refusal): Explained {
+    return this.#parts.explain(refusal);
+  }
+
+  /** What the operation answers this user; the route table says of which kind that is. */
+  async ask<T>(name: string, { params = this.params, query = {}, body }: Asked = {}): Promise<T | Refusal> {
+    const row = this.row(name);
+    if (row.scope !== null && !this.may(name)) return refuse({ code: "insufficient_scope", scope: row.scope });
+    const read = parse(row.query, query);
+    if ("faults" in read) return refuse({ code: "invalid_parameter", detail: "The address is wrong." });
+    const { services } = this.#parts;
+    const base = { unit: this.unit, caller: this.#caller, params, services };
+    return trusted<T | Refusal>(await ask(row, base, read.value, body, () => undefined));
+  }
+
+  /** What the operation answered, as the API shows it; `once` is what it shows this once. */
+  shown(name: string, value: unknown): { readonly members: object; readonly id: string; readonly once: unknown } {
+    const { answer } = this.row(name);
+    const members = trusted<Values>(JSON.parse(answer.present(value, this.#parts.presenter, this.visit.call).text));
+    const [secret = ""] = answer.shape.kind === "one" ? answer.shape.shownOnce : [];
+    return { members, id: members.id ?? "", once: members[secret] };
+  }
+}
+
+const PAGE_LENGTH = 20;
+
 /**
- * A page of a list with the newest first, whereas the store lists in creation order. `skip` is in the query; one that
- * makes no sense is none.
+ * A page of a list with the newest first, whereas the API lists in creation order. `skip` is in the query; one that makes
+ * no sense is none.
  */
 export async function newest<R>(
   view: View,
-  read: (span: StoreSpan) => Promise<Page<R> | Refusal>,
+  name: string,
+  filter: Values = {},
   limit = PAGE_LENGTH,
-): Promise<Newest<R> | Refusal> {
+): Promise<(Span & { readonly items: readonly R[] }) | Refusal> {
+  const read = (offset: number, most: number) =>
+    view.ask<Page<R>>(name, { query: { ...filter, offset: String(offset), limit: String(most) } });
   const skip = Number(/^\d{1,9}$/.exec(view.query("skip") ?? "")?.[0] ?? 0);
-  const counted = await read({ offset: 0, limit: 1 });
+  const counted = await read(0, 1);
   if (counted instanceof Refusal) return counted;
   const end = Math.max(counted.total - skip, 0);
   const offset = Math.max(end - limit, 0);
-  const found = end === 0 ? counted : await read({ offset, limit: end - offset });
-  if (found instanceof Refusal) return found;
-  return { items: end === 0 ? [] : found.items.toReversed(), skip, limit, total: counted.total };
+  const found = end === 0 ? { items: [] } : await read(offset, end - offset);
+  return found instanceof Refusal ? found : { items: found.items.toReversed(), skip, limit, total: counted.total };
 }
-
-/** The precondition of the REST API's If-Match; a form has none. */
-export const whatever = (): undefined => undefined;

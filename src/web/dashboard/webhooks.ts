@@ -1,155 +1,112 @@
-// Settings, Webhooks (spec part 6 names the place): the list, and making, changing and removing one. What became of its
-// deliveries is shown by delivery-log.ts.
-import { EVENT_TYPES, type WebhookRecord } from "../../domain/model.ts";
+// Settings, Webhooks (spec part 6 names the place): who is told of what, and the delivery log of each: every delivery with
+// its status and response codes, and on its own page every attempt, request and response side by side, what comes next, and
+// the button that sends it again.
+import { deliveryHeaders } from "../../domain/delivery-request.ts";
+import * as model from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { changeWebhook, createWebhook, getWebhook, listWebhooks, removeWebhook } from "../../domain/webhooks.ts";
-import type { Reply } from "../../http/call.ts";
-import { DASHBOARD } from "../addresses.ts";
-import {
-  checkbox,
-  checkboxes,
-  checked,
-  type Form,
-  formFault,
-  formOf,
-  input,
-  refusedForm,
-  ticked,
-  ticks,
-} from "../form.ts";
-import { type Html, html } from "../html.ts";
-import { redirect } from "../page.ts";
-import { badge, head, list, nothingYet, pager, row, shownOnce, time } from "../parts.ts";
-import { framed, refusedPage } from "./frame.ts";
-import { type DashboardRow, newest, type View, whatever } from "./view.ts";
+import { instant } from "../../kit/clock.ts";
+import { type Html, html, type Shown } from "../html.ts";
+import { badge, time } from "../parts.ts";
+import { nameOf, progress, statusBadge } from "./events.ts";
+import { PATHS } from "./frame.ts";
+import { listing, type Resource } from "./resource.ts";
+import type { View } from "./view.ts";
 
-export const WEBHOOKS_PATH = `${DASHBOARD}/settings/webhooks`;
-export const webhookPath = (id: string): string => `${WEBHOOKS_PATH}/${id}`;
-const PLACE = { section: "Settings", setting: "Webhooks" } as const;
+export const webhooks: Resource<model.WebhookRecord> = {
+  noun: "Webhook",
+  one: "webhook",
+  param: "webhook_id",
+  place: "Webhooks",
+  make: "Register webhook",
+  edit: "Edit",
+  lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
+  live: true,
+  once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
+  actions: [
+    {
+      path: "/test",
+      operation: "testWebhook",
+      button: "Send test",
+      done: "queued",
+      makes: "/deliveries",
+      fields: { type: { label: "A sample event of the type", hint: "Sent once, also while the webhook is off." } },
+    },
+  ],
+  fields: {
+    url: { label: "URL", hint: "Where the events are sent, such as: https://hooks.example.com/apps" },
+    events: { label: "Events" },
+    secret: {
+      label: "Secret",
+      hint: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
+    },
+    active: { label: "Active: deliveries are sent" },
+  },
+  lead: html`This server sends a signed POST to each active webhook when something happens. <a href="/docs#receiver">How to receive it</a>.`,
+  empty: [
+    "No webhooks yet",
+    "Register the address that is to be told of events, instead of asking for them again and again.",
+  ],
+  name: ({ url }) => url,
+  below: ({ events, created_at }) => html`${events.join(", ")} · since ${time(created_at)}`,
+  right: (hook) => state(hook),
+  more: async (view, { id }) =>
+    html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view, `${PATHS.Webhooks}/${id}`)}`,
+};
 
-async function webhooksPage(view: View): Promise<Reply> {
-  const hooks = await newest(view, (span) => listWebhooks(view.unit.store, view.caller, span));
-  if (hooks instanceof Refusal) return refusedPage(view, hooks, "Settings");
-  const add = html`<a class="button" href="${WEBHOOKS_PATH}/new">New webhook</a>`;
-  return framed(view, {
-    title: "Webhooks",
-    ...PLACE,
-    body: html`${head("Webhooks", hooks.total > 0 && add)}
-<p class="lead">This server sends a signed POST to each active webhook when something happens. <a href="/docs#receiver">How to receive it</a>.</p>
-${hooks.total === 0 ? nothingYet("No webhooks yet", "Register the address that is to be told of events, instead of asking for them again and again.", add) : list(hooks.items.map(webhookRow))}
-${pager(hooks, WEBHOOKS_PATH)}`,
-  });
-}
-
-const webhookRow = (hook: WebhookRecord): Html =>
-  row(
-    html`<a class="mono" href="${webhookPath(hook.id)}">${hook.url}</a>`,
-    html`${hook.events.join(", ")} · since ${time(hook.created_at)}`,
-    webhookState(hook),
-  );
-
-export function webhookState({ active, disabled_reason, failing_since }: WebhookRecord): Html {
+function state({ active, disabled_reason, failing_since }: model.WebhookRecord): Html {
   if (disabled_reason === "gone") return badge("off: the endpoint said it is gone", "bad");
   if (disabled_reason === "failing") return badge("off: it kept failing", "bad");
   if (!active) return badge("off");
   return failing_since === null ? badge("active", "good") : badge("active, failing", "warn");
 }
 
-const hookFields = (form: Form, isNew: boolean): Html => html`${formFault(form)}
-${input(form, { name: "url", label: "URL", hint: "Where the events are sent, such as: https://hooks.example.com/apps", required: true })}
-${checkboxes(
-  form,
-  "events",
-  "Events",
-  EVENT_TYPES.map((type) => [type, type]),
-)}
-${input(form, { name: "secret", label: "Secret", hint: isNew ? "Signs each delivery. Leave it empty to have one made." : "Leave it empty to keep the present one." })}
-${checkbox(form, "active", "Active: deliveries are sent")}`;
-
-const formPage = (view: View, title: string, action: string, back: string, form: Form, isNew: boolean, status = 200) =>
-  framed(view, {
-    title,
-    ...PLACE,
-    status,
-    body: html`${head(title)}<form class="card form" method="post" action="${action}">${view.csrf}${hookFields(form, isNew)}
-<div class="row"><button>${isNew ? "Register" : "Save"}</button><a class="button quiet" href="${back}">Cancel</a></div></form>`,
-  });
-
-const newPage = (view: View, form: Form, status?: number): Reply =>
-  formPage(view, "New webhook", WEBHOOKS_PATH, WEBHOOKS_PATH, form, true, status);
-
-/** A secret that was left empty is not sent at all. */
-function values({ fields }: View): object {
-  const secret = fields.get("secret");
-  return {
-    url: fields.get("url") ?? "",
-    events: ticked(fields, "events", EVENT_TYPES),
-    active: fields.has("active"),
-    ...(secret !== undefined && { secret }),
-  };
-}
-
-async function create(view: View): Promise<Reply> {
-  const draft = checked(view.services.webhookDraft, values(view));
-  const hook = draft instanceof Refusal ? draft : await createWebhook(view.unit, view.caller, draft);
-  if (hook instanceof Refusal)
-    return newPage(view, refusedForm(view.fields, hook, view.explain), view.explain(hook).status);
-  const advice = "The receiver checks each delivery with it. Copy it now: it is never shown again.";
-  return framed(view, {
-    title: "The webhook is registered",
-    ...PLACE,
-    status: 201,
-    body: html`${head("The webhook is registered")}<p class="mono">${hook.url}</p>
-${shownOnce("Its secret", hook.secret, advice)}
-<p><a class="button" href="${webhookPath(hook.id)}">To the webhook and its deliveries</a></p>`,
-  });
-}
-
-/** The webhook of the path, handed to `show`; or why there is none. */
-export async function withWebhook(view: View, show: (hook: WebhookRecord) => Reply | Promise<Reply>): Promise<Reply> {
-  const hook = await getWebhook(view.unit.store, view.caller, view.param("webhook_id"));
-  return hook instanceof Refusal ? refusedPage(view, hook, "Settings") : show(hook);
-}
-
-const editPage = (view: View, { id }: WebhookRecord, form: Form, status?: number): Reply =>
-  formPage(view, "Edit webhook", `${webhookPath(id)}/edit`, webhookPath(id), form, false, status);
-
-const edit = (view: View): Promise<Reply> =>
-  withWebhook(view, (hook) =>
-    editPage(
-      view,
-      hook,
-      formOf({ url: hook.url, ...ticks("events", hook.events), ...(hook.active && { active: "on" }) }),
-    ),
-  );
-
-const save = (view: View): Promise<Reply> =>
-  withWebhook(view, async (hook) => {
-    const changes = checked(view.services.webhookChanges, values(view));
-    const saved =
-      changes instanceof Refusal ? changes : await changeWebhook(view.unit, view.caller, hook.id, changes, whatever);
-    if (saved instanceof Refusal)
-      return editPage(view, hook, refusedForm(view.fields, saved, view.explain), view.explain(saved).status);
-    return redirect(`${webhookPath(hook.id)}?done=saved`);
-  });
-
-async function remove(view: View): Promise<Reply> {
-  const gone = await removeWebhook(view.unit, view.caller, view.param("webhook_id"), whatever);
-  return gone instanceof Refusal ? refusedPage(view, gone, "Settings") : redirect(`${WEBHOOKS_PATH}?done=deleted`);
-}
-
-const FIRST: Form = formOf({ active: "on" });
-
-export const webhookRows: readonly DashboardRow[] = [
-  { method: "GET", path: WEBHOOKS_PATH, operation: "listWebhooks", run: webhooksPage },
-  {
-    method: "GET",
-    path: `${WEBHOOKS_PATH}/new`,
-    operation: "createWebhook",
-    run: async (view) => newPage(view, FIRST),
+export const deliveries: Resource<model.DeliveryRecord> = {
+  noun: "Delivery",
+  one: "delivery",
+  param: "delivery_id",
+  place: "Webhooks",
+  within: "/{webhook_id}/deliveries",
+  live: true,
+  actions: [{ path: "/redeliver", operation: "redeliver", button: "Send again", done: "queued" }],
+  filter: "status",
+  empty: ["No deliveries yet", "They appear here when one of its events happens. Send a test to see one now."],
+  name: async ({ event_id, event_type, test }, view) => {
+    const event = await view.unit.store.get(model.events, event_id);
+    return `${event ? await nameOf(view, event) : event_type}${test ? " · test" : ""}`;
   },
-  { method: "POST", path: WEBHOOKS_PATH, operation: "createWebhook", run: create },
-  { method: "GET", path: `${WEBHOOKS_PATH}/{webhook_id}/edit`, operation: "updateWebhook", run: edit },
-  { method: "POST", path: `${WEBHOOKS_PATH}/{webhook_id}/edit`, operation: "updateWebhook", run: save },
-  { method: "POST", path: `${WEBHOOKS_PATH}/{webhook_id}/delete`, operation: "deleteWebhook", run: remove },
-];
+  below: (delivery) => html`${time(delivery.created_at)} · ${progress(delivery)}`,
+  right: ({ status }) => statusBadge(status),
+  more: exchanges,
+};
+
+/** What was sent, and beside it what was answered, the last first. */
+async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Shown> {
+  const webhook = await view.ask<model.WebhookRecord>("getWebhook");
+  const event = await view.unit.store.get(model.events, delivery.event_id);
+  if (webhook instanceof Refusal || event === undefined) return null;
+  const changed = delivery.attempts.some(({ at }) => at < webhook.updated_at);
+  const each = ({ number, at, trigger, duration_ms, response_status, response_body, error }: model.Attempt) => {
+    const headers = deliveryHeaders({ webhook, event, deliveryId: delivery.id, number, at: instant(at) });
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    return html`<h2>Attempt ${number}${trigger === "manual" && " by hand"}</h2><p class="soft">${time(at)} · ${duration_ms} ms</p>
+<div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>
+<div><h3>Response</h3><p>${response_status !== null && html`<code>${response_status}</code> `}${error !== null && IN_WORDS[error]}</p>${response_body && html`<pre>${response_body}</pre>`}</div></div>`;
+  };
+  const of = delivery.test ? "a sample" : html`<a href="${PATHS.Events}/${event.id}">an event</a>`;
+  return html`<p>Of ${of}, to <span class="mono">${webhook.url}</span> · ${progress(delivery)}</p>
+${changed && html`<p class="soft">The webhook was changed since: shown is what it would send now.</p>`}
+${delivery.attempts.toReversed().map(each)}`;
+}
+
+/** What kept an attempt from an answer, in words. */
+const IN_WORDS: { readonly [E in model.AttemptError]: string } = {
+  dns: "The host name could not be resolved.",
+  refused: "The connection was refused.",
+  reset: "The connection was closed without an answer.",
+  tls: "The TLS handshake failed; is the certificate right?",
+  timeout: "No answer came in time.",
+  blocked_address: "The address is one that this server does not send to.",
+  aborted: "The attempt was broken off.",
+  dropped: "It was dropped on purpose, by a test.",
+  status: "",
+};

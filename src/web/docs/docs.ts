@@ -3,11 +3,10 @@
 import type { Code } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
-import { DASHBOARD } from "../addresses.ts";
 import { type Html, html } from "../html.ts";
-import { page } from "../page.ts";
+import { DASHBOARD, page } from "../page.ts";
+import { SCOPES_IN_WORDS, tabs } from "../parts.ts";
 import type { PageRow } from "../routes.ts";
-import { IN_WORDS } from "../scopes.ts";
 import { endpointsSection } from "./endpoints.ts";
 import { type Advice, errorsSection, type Problems } from "./errors.ts";
 import { eventsSection, receiverSection } from "./events.ts";
@@ -40,20 +39,20 @@ export function docsRows(parts: DocsParts): readonly PageRow[] {
   ];
 }
 
-const SECTIONS: readonly (readonly [name: string, anchor: string])[] = [
-  ["Start", "start"],
-  ["Authentication", "authentication"],
-  ["Endpoints", "endpoints"],
-  ["Errors", "errors"],
-  ["Events", "events-and-webhooks"],
-  ["Receiving", "receiver"],
-  ["Decisions", "decisions"],
-];
+const SECTIONS = {
+  Start: "#start",
+  Authentication: "#authentication",
+  Endpoints: "#endpoints",
+  Errors: "#errors",
+  Events: "#events-and-webhooks",
+  Receiving: "#receiver",
+  Decisions: "#decisions",
+};
 
 const docsPage = ({ rows, problems, advice, retryWaits_ms, links }: DocsParts): Reply =>
   page({
     title: "Docs",
-    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${SECTIONS.map(([name, anchor]) => html`<a href="#${anchor}">${name}</a>`)}</nav>`,
+    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${tabs(SECTIONS, undefined)}</nav>`,
     body: html`<h1 id="start">The Application Hosting Service</h1>
 <p class="lead">Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.</p>
 ${startSection(links.baseUrl)}
@@ -84,5 +83,5 @@ const authenticationSection = ({
 <li>Exchange the code within a minute: POST <code>${authUrl}/oauth/token</code> with <code>grant_type=authorization_code</code>, <code>code</code>, <code>redirect_uri</code> and the client’s credentials.</li>
 <li>Refresh with <code>grant_type=refresh_token</code>. The refresh token changes at each use; the old one must not be used again.</li>
 </ol>
-<dl class="card entries">${Object.entries(IN_WORDS).map(([scope, words]) => html`<div><dt><code>${scope}</code></dt><dd>${words}</dd></div>`)}</dl>
+<dl class="card entries">${Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => html`<div><dt><code>${scope}</code></dt><dd>${words}</dd></div>`)}</dl>
 <p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="/.well-known/oauth-protected-resource/v1">protected resource</a>.</p>`;

@@ -4,6 +4,7 @@ import type { Operation as Row } from "../../http/route.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { badge } from "../parts.ts";
+import { isSchema, membersOf, requiredOf } from "../schemas.ts";
 
 export function endpointsSection(rows: readonly Row[], baseUrl: string): Html {
   const groups = new Map<string, Row[]>();
@@ -34,30 +35,14 @@ function answered({ answer: { shape } }: Row): Shown {
 
 function answerFields({ answer: { shape } }: Row): Shown {
   if (shape.kind === "nothing" || shape.kind === "plain") return null;
-  const names = Object.keys(propertiesOf(shape.view.json));
+  const names = Object.keys(membersOf(shape.view.json));
   if (names.length === 0) return null;
   const once = shape.shownOnce.length > 0 && html`; only in this answer <code>${shape.shownOnce.join(", ")}</code>`;
   return html`<p class="soft">Fields: ${names.map((name, at) => html`${at > 0 && ", "}<code>${name}</code>`)}${once}.</p>`;
 }
 
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const propertiesOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> => {
-  if (Array.isArray(schema.oneOf)) return Object.assign({}, ...schema.oneOf.filter(isSchema).map(propertiesOf));
-  const { properties } = schema;
-  return isSchema(properties)
-    ? Object.fromEntries(Object.entries(properties).flatMap(([name, each]) => (isSchema(each) ? [[name, each]] : [])))
-    : {};
-};
-
-const requiredOf = (schema: JsonSchema): ReadonlySet<unknown> => {
-  const [first] = Array.isArray(schema.oneOf) ? schema.oneOf.filter(isSchema) : [schema];
-  return new Set(Array.isArray(first?.required) ? first.required : []);
-};
-
 function membersTable(caption: string, schema: JsonSchema): Shown {
-  const members = Object.entries(propertiesOf(schema));
+  const members = Object.entries(membersOf(schema));
   if (members.length === 0) return null;
   const required = requiredOf(schema);
   const rows = members.map(

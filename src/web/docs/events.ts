@@ -4,8 +4,8 @@ import { sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
 import { AdjustableClock, iso } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
-import { DASHBOARD } from "../addresses.ts";
 import { type Html, html } from "../html.ts";
+import { DASHBOARD } from "../page.ts";
 
 const MEANINGS: { readonly [T in EventType]: string } = {
   "app.created": "An app was created.",

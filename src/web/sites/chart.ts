@@ -22,25 +22,22 @@ export interface Chart {
   readonly points: readonly Point[];
 }
 
-/** Each point is a button that can be reached by keyboard; the page says how many rows there are. */
-export const POINTS_MAX = 200;
-
 const SERIES_MAX = 8;
 
 /** The first number is drawn over time, over names or over another number; data without a number are a table. */
-const ORDER = { y: ["number"], x: ["datetime", "string", "number"], category: ["string", "boolean"] } as const;
+const ACROSS = ["datetime", "string", "number"] as const;
 
 /**
  * The chart of these rows; undefined where none fits, so that they are shown as a table. Names that repeat say little
  * along an axis, so two numbers are drawn against each other instead where there are two.
  */
 export function chartOf(columns: readonly Column[], rows: readonly Row[]): Chart | undefined {
-  const y = first(columns, ORDER.y, []);
+  const y = columns.find(({ type }) => type === "number");
   if (y === undefined) return undefined;
-  const charts = ORDER.x.flatMap((type) => {
-    const x = first(columns, [type], [y]);
+  const charts = ACROSS.flatMap((type) => {
+    const x = columns.find((column) => column.type === type && column !== y);
     const drawn = x && (type === "number" ? chartWith(columns, rows, y, x) : chartWith(columns, rows, x, y));
-    return drawn && drawn.points.length > 0 ? [drawn] : [];
+    return drawn && drawn.points.length > 0 && isDrawable(drawn) ? [drawn] : [];
   });
   return charts.find(({ kind }) => kind !== "points") ?? charts.find(({ x }) => x.type === "number") ?? charts[0];
 }
@@ -52,17 +49,9 @@ function chartWith(columns: readonly Column[], rows: readonly Row[], x: Column, 
   return { kind: kindOf(x, points), x, y, category, series, points };
 }
 
-function first(columns: readonly Column[], types: readonly string[], taken: readonly Column[]): Column | undefined {
-  for (const type of types) {
-    const found = columns.find((column) => column.type === type && !taken.includes(column));
-    if (found) return found;
-  }
-  return undefined;
-}
-
 /** Few enough values that each has a colour of its own, and more than one. */
 function fitsCategory({ name, type }: Column, rows: readonly Row[]): boolean {
-  if (!ORDER.category.some((each) => each === type)) return false;
+  if (type !== "string" && type !== "boolean") return false;
   const values = new Set(rows.map((cells) => cells[name]));
   return values.size > 1 && values.size <= SERIES_MAX;
 }
@@ -105,6 +94,14 @@ export const namesOf = (points: readonly Point[]): readonly (string | number)[] 
 ];
 
 export const position = (value: string | number): number => (typeof value === "number" ? value : instant(value));
+
+/** Numbers so near each other or so far apart that no scale holds them are read in the table. */
+function isDrawable(chart: Chart): boolean {
+  const ticks = ticksOf(chart);
+  const across = chart.points.map(({ x }) => horizontal(chart)(x));
+  const rises = ticks.length > 1 && ticks.every((tick, at) => at === 0 || tick > (ticks[at - 1] ?? tick));
+  return rises && [...ticks, ...across].every(Number.isFinite);
+}
 
 const TICKS = 4;
 

@@ -1,22 +1,26 @@
-// Deployed apps (contract, part 1): at /sites/{dep_id}/, and at / under their custom domain, which the Host header names.
-// What is not live any more, not public or not possible is said on a page of its own.
-import { standing } from "../../domain/access.ts";
-import { listDataSourcesOf } from "../../domain/data-sources.ts";
+// Deployed apps (contract, part 1): at /sites/{dep_id}/, and at / under their custom domain, which the Host header names:
+// title, description, and what each data source that is ready shows. A click on a point becomes user.interaction (spec part
+// 6). What is not live any more, not public or not possible is said on a page of its own.
+import { type Caller, sha256, standing } from "../../domain/access.ts";
+import { interact, interaction } from "../../domain/apps.ts";
+import { getDataSource, listDataSourcesOf } from "../../domain/data-sources.ts";
 import { type FormerSite, mayView, type Site, siteOf } from "../../domain/deployments.ts";
 import type { RateLimiter } from "../../domain/limits.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
+import type { AccountRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import type { Request, Row, Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
+import { parse } from "../../kit/schema.ts";
 import { html, type Shown } from "../html.ts";
 import { page, redirect } from "../page.ts";
+import { nothingYet } from "../parts.ts";
 import { allowed, type Explain } from "../routes.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
 import type { Visit, Visits } from "../visit.ts";
-import { callerOf, reportClick, shelfOf } from "./click.ts";
-import { sitePage } from "./site-page.ts";
+import { figure, shelfOf } from "./shelf.ts";
 
 export interface SitesParts {
   readonly visits: Visits;
@@ -65,26 +69,38 @@ export class Sites implements Way<SiteRow, Visit> {
     return messageOf(status, title, detail, allowed(refusal));
   }
 
-  /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
+  /** A retired or deleted deployment (RFC 9110 15.5.11); whoever may see what took its place is told where that is. */
   #former({ successor }: FormerSite): Reply {
-    const next = successor?.app.public
-      ? html`<p><a href="${this.#parts.links.site(successor.deployment.id)}">To the one that took its place</a></p>`
-      : "";
+    const next =
+      successor?.app.public &&
+      html` <a href="${this.#parts.links.site(successor.deployment.id)}">To the one that took its place</a>`;
     return messageOf(
-      GONE,
+      410,
       "This deployment is over",
-      html`<p>It was replaced by a newer one, or its app was deleted.</p>${next}`,
+      html`It was replaced by a newer one, or its app was deleted.${next}`,
     );
   }
 
   async #show(visit: Visit, { app, account }: Site): Promise<Reply> {
     const { store } = this.#parts.unit;
     const { items } = await listDataSourcesOf(store, app.id, { offset: 0, limit: LIMIT_MAX });
-    const ready = items.filter(({ status }) => status === "ready");
-    const shelves = await Promise.all(ready.map((source) => shelfOf(store, callerOf(account), source)));
     const { values } = fieldsOf(visit.call.query);
-    const row = Number(/^\d{1,9}$/.exec(values.get("point") ?? "")?.[0] ?? -1);
-    return sitePage(visit, app, shelves, { source: values.get("chart") ?? "", row });
+    const figures = items
+      .filter(({ status }) => status === "ready")
+      .map(async (source) => {
+        const row = values.get("chart") === source.id ? rowIn(values) : NO_ROW;
+        return figure(source, await shelfOf(store, callerOf(account), source), visit.csrfField, row);
+      });
+    const { theme } = app;
+    return page({
+      title: app.title,
+      site: { theme: theme === "light" || theme === "dark" ? theme : null },
+      scripted: true,
+      headers: visit.setCookie,
+      body: html`<h1>${app.title}</h1>
+${app.description !== "" && html`<p class="lead prose">${app.description}</p>`}
+${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has no data. As soon as it is given a data source, its chart stands here.") : await Promise.all(figures)}`,
+    });
   }
 
   async #interact(visit: Visit, site: Site): Promise<Reply> {
@@ -95,33 +111,63 @@ export class Sites implements Way<SiteRow, Visit> {
     if (limiter.count(`deployment ${site.deployment.id}`)?.exceeded)
       return messageOf(403, "Too much at once", "This app is used a great deal at the moment. Try again in a minute.");
     const chart = posted.fields.get("chart") ?? "";
-    const row = Number(/^\d{1,9}$/.exec(posted.fields.get("point") ?? "")?.[0] ?? -1);
+    const row = rowIn(posted.fields);
+    if (await this.#report(visit, site, chart, row))
+      return redirect(`./?${new URLSearchParams({ chart, point: String(row) })}#${chart}`);
+    return messageOf(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
+  }
+
+  /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
+  async #report(visit: Visit, { app, account }: Site, chart_id: string, row: number): Promise<boolean> {
     const unit = new Unit(this.#parts.unit, visit.call.id);
-    const done = await reportClick(unit, visit, site, { chart, row });
-    if (done instanceof Refusal)
-      return messageOf(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
-    return redirect(`./?${new URLSearchParams({ chart, point: String(row) })}#${chart}`);
+    const caller = callerOf(account);
+    const source = await getDataSource(unit.store, caller, chart_id);
+    if (source instanceof Refusal || source.app_id !== app.id) return false;
+    const { chart } = await shelfOf(unit.store, caller, source);
+    const point = chart?.points.find((each) => each.row === row);
+    if (point === undefined) return false;
+    const { x, y, category } = point;
+    const user_id = visitorOf(visit, account);
+    const done = parse(interaction, {
+      user_id,
+      interaction_type: "chart_click",
+      chart_id,
+      data_point: { x, y, category },
+    });
+    return "value" in done && !((await interact(unit, caller, app.id, done.value)) instanceof Refusal);
   }
 }
 
-/** A deployment that is no longer live, or whose app was deleted (RFC 9110 15.5.11): it was here, and will not be again. */
-const GONE = 410;
+const NO_ROW = -1;
+const rowIn = (fields: ReadonlyMap<string, string>): number =>
+  Number(/^\d{1,9}$/.exec(fields.get("point") ?? "")?.[0] ?? NO_ROW);
+
+/** A deployed app acts for its own account. */
+const callerOf = (account: AccountRecord): Caller => ({ account, scopes: new Set(), credential: "site" });
+
+/** Made from the browser's cookie by a one-way hash: the same person stays the same, and nobody is named. */
+const VISITOR = { prefix: "visitor_", length: 20 };
+
+/** The user where one is signed in to the app's account; otherwise a name that stays the same for this browser. */
+const visitorOf = ({ signedIn, secret }: Visit, account: AccountRecord): string =>
+  signedIn?.account.id === account.id
+    ? signedIn.user.id
+    : VISITOR.prefix + sha256(`visitor ${secret}`).slice(0, VISITOR.length);
 
 function refusedView(site: Site, visit: Visit): Reply | undefined {
+  const said = (status: number, title: string, why: string) =>
+    messageOf(status, title, html`${why}${whoIsIn(visit)}`, visit.setCookie);
   switch (mayView(site, visit.signedIn)) {
     case "yes":
       return undefined;
     case "sign in":
       return signInFirst(visit.call.method === "GET" ? visit.call.path : `/sites/${site.deployment.id}/`);
     case "not yours":
-      return notForYou(visit, 404, "There is no app here", "Not for you, at least: it may belong to another account.");
+      return said(404, "There is no app here", "Not for you, at least: it may belong to another account.");
     case "no":
-      return notForYou(visit, 403, "This app is private", "Seeing it takes the permission read:apps.");
+      return said(403, "This app is private", "Seeing it takes the permission read:apps.");
   }
 }
-
-const notForYou = (visit: Visit, status: number, title: string, why: string): Reply =>
-  messageOf(status, title, html`${why}${whoIsIn(visit)}`, visit.setCookie);
 
 /** One thing said, without our own name above it. */
 const messageOf = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
