@@ -7,7 +7,7 @@ import { ask } from "./ask.ts";
 import { empty, type Reply } from "./call.ts";
 import { type Conditions, conditionsOf, forbids, judge } from "./conditional.ts";
 import type { Faults } from "./faults.ts";
-import { idempotencyKey, Once } from "./idempotency.ts";
+import { idempotencyKey, once } from "./idempotency.ts";
 import { type Body, badInput, readJson, readQuery } from "./input.ts";
 import type { Operation, Presented, Services } from "./route.ts";
 import type { Presenter } from "./view.ts";
@@ -45,25 +45,14 @@ export async function operate(parts: OperateParts, row: Operation, request: Requ
   const body = row.body ? await readJson(call, row.bodyLimit) : NO_BODY;
   if (body instanceof Refusal) return body;
   const read = { call, who, params: request.params, row, query, conditions, body };
-  return key === undefined
-    ? await perform(parts, read, new Unit(parts.unit, call.id))
-    : await once(parts, read, new Once(parts.unit, who, key, call, body.bytes));
-}
-
-/** Replays what the key's first success was, or answers now and keeps a success. */
-async function once(parts: OperateParts, read: Read, key: Once): Promise<Answer> {
-  const before = await key.begin();
-  if (before) return before;
-  const { row, call } = read;
-  const unit = new Unit(parts.unit, call.id, (w, value) => {
-    const presented = row.answer.present(value, parts.presenter, call);
-    return key.write(w.tx, { ...replyOf(row, presented), body: presented.kept ?? presented.text });
+  if (key === undefined) return await perform(parts, read, new Unit(parts.unit, call.id));
+  return await once(parts.unit, { caller: who, key, call, body: body.bytes }, (keep) => {
+    const unit = new Unit(parts.unit, call.id, (w, value) => {
+      const presented = row.answer.present(value, parts.presenter, call);
+      return keep(w.tx, { ...replyOf(row, presented), body: presented.kept ?? presented.text });
+    });
+    return perform(parts, read, unit);
   });
-  try {
-    return await perform(parts, read, unit);
-  } finally {
-    await key.end();
-  }
 }
 
 /** The resource, the fields, the operation, and what the conditions say to its answer. */
