@@ -170,19 +170,19 @@ function routerOf(ground: Ground, { oauth, access, services, faults, service }: 
   });
 }
 
-function serve({ listener, unit, journals, watched, onError, log }: Ground, router: Router, links: ServiceLinks): void {
+function serve(ground: Ground, router: Router, links: ServiceLinks): void {
+  const { settings, listener, ids, journals, watched, onError, log } = ground;
+  const onAnswer = (call: Call, status: number, duration_ms: number) => {
+    if (watched) journals.answered(call, status);
+    log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms });
+  };
   listener.serve({
-    ids: unit.ids,
-    links,
-    onError,
+    ...{ ids, links, onError },
     handle(call) {
       if (watched) journals.arrived(call);
       return router.handle(call);
     },
-    onAnswer(call, status, duration_ms) {
-      if (watched) journals.answered(call, status);
-      log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms });
-    },
+    ...((watched || settings.log !== "off") && { onAnswer }),
   });
 }
 

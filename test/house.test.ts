@@ -46,6 +46,16 @@ test("house: imports point one way", () => {
   assert.deepEqual(wrong, []);
 });
 
+test("house: no file imports what imports it, at whatever distance", () => {
+  const left = new Map(src.map(({ path, imports }) => [path, imports]));
+  // What imports nothing of what is left goes, until nothing goes any more.
+  for (let before = 0; before !== left.size; ) {
+    before = left.size;
+    for (const [path, imports] of left) if (!imports.some((name) => left.has(name))) left.delete(path);
+  }
+  assert.deepEqual([...left.keys()], []);
+});
+
 test("house: what is loaded later counts as imported", () => {
   const of = (name: string) => src.find(({ path }) => path === name);
   assert.ok(of("src/launch.ts")?.loads.includes("src/pages.ts"));

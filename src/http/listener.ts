@@ -115,7 +115,7 @@ export class Listener {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.#note(request.socket, response);
     const parts = this.#parts ?? (await this.#serving);
-    const started = realTime();
+    const started = parts.onAnswer ? realTime() : 0;
     const call = new Arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     const unfit = unfitRequest(request);
     const reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
