@@ -13,10 +13,12 @@ import type { Operation, Services } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
 import type { Presenter } from "./http/view.ts";
 import type { Way } from "./http/way.ts";
+
+export { nowherePage } from "./web/page.ts";
+
 import { Dashboard } from "./web/dashboard/dashboard.ts";
 import { dashboardRows } from "./web/dashboard/rows.ts";
 import { docsRows } from "./web/docs/docs.ts";
-import { nowherePage } from "./web/page.ts";
 import { pageWay, signInRows } from "./web/routes.ts";
 import { Sites } from "./web/sites/sites.ts";
 import { Visits } from "./web/visit.ts";
@@ -35,7 +37,7 @@ export interface PagesParts {
   readonly announce: (line: string) => void;
 }
 
-export function pageWays(parts: PagesParts): { readonly rest: Way; readonly ways: readonly Way[] } {
+export function pageWays(parts: PagesParts): readonly Way[] {
   const { unit, controls } = parts;
   const { links } = parts.services;
   const visits = new Visits({ ...unit, authUrl: links.authUrl });
@@ -43,9 +45,10 @@ export function pageWays(parts: PagesParts): { readonly rest: Way; readonly ways
   const description = jsonReply(200, openApi(routes, links, controls));
   const signIn = signInRows({ ...own, signInLink: (token) => links.signIn(token) });
   const docs = docsRows({ ...own, rows: routes, problems: PROBLEMS, advice: ADVICE });
-  const dashboard = new Dashboard(dashboardRows, { ...own, operations: routes });
-  return {
-    rest: documentWay(links, [document(ADDRESSES.openapi, () => description)], nowherePage),
-    ways: [pageWay(visits, explain, [...signIn, ...docs]), dashboard, new Sites(own)],
-  };
+  return [
+    documentWay(links, [document(ADDRESSES.openapi, () => description)]),
+    pageWay(visits, explain, [...signIn, ...docs]),
+    new Dashboard(dashboardRows, { ...own, operations: routes }),
+    new Sites(own),
+  ];
 }

@@ -22,11 +22,11 @@ const newNode = (): Node => ({ literal: new Map(), parameter: undefined, way: un
 
 export class RouteTree {
   readonly #root = newNode();
-  /** Has all that lies below no other. */
-  rest: Way;
+  readonly #rest: Way;
 
+  /** `rest` has all that lies below no other. */
   constructor(rest: Way) {
-    this.rest = rest;
+    this.#rest = rest;
     this.add(rest);
   }
 
@@ -44,7 +44,7 @@ export class RouteTree {
 
   find(path: string): Found {
     const values: string[] = [];
-    let way = this.rest;
+    let way = this.#rest;
     let node = path.startsWith("/") ? this.#root : undefined;
     for (let at = 1, end = 0; at <= path.length && node; at = end + 1) {
       end = path.indexOf("/", at);

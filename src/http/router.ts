@@ -14,7 +14,7 @@ export interface RouterParts {
   readonly rest: Way;
   readonly ways: readonly Way[];
   /** The ways that are loaded when somebody asks for more: a start need not wait for them. */
-  readonly later: () => Promise<{ readonly rest: Way; readonly ways: readonly Way[] }>;
+  readonly later: () => Promise<readonly Way[]>;
   /** The path under which the site of a host is found; undefined where the host is the server itself. */
   readonly siteOf: (host: string) => Promise<string | undefined>;
   readonly onError: (error: unknown, requestId: string) => void;
@@ -53,7 +53,7 @@ export class Router {
 
   /** The addresses of the server answer on every host; whatever else a host has is its site's. */
   #isNamed({ way, rows }: Found, { path }: Call): boolean {
-    return path !== "/" && (way !== this.#tree.rest || rows.size > 0);
+    return path !== "/" && (way !== this.#parts.rest || rows.size > 0);
   }
 
   async #further(call: Call): Promise<Found> {
@@ -66,9 +66,7 @@ export class Router {
   }
 
   async #load(): Promise<void> {
-    const { rest, ways } = await this.#parts.later();
-    this.#tree.rest = rest;
-    for (const way of [rest, ...ways]) this.#tree.add(way);
+    for (const way of await this.#parts.later()) this.#tree.add(way);
   }
 }
 

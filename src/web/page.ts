@@ -75,7 +75,7 @@ export const pageHeaders = ({ formAction = "'self'", scripted = false }: PageRul
 export const messagePage = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
   page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><p>${message}</p>` });
 
-/** To a person who went where nothing is; programs are told in their own way. */
+/** For a person who went where nothing is; undefined for a program. */
 export function nowherePage(call: Call): Reply | undefined {
   const person = call.method === "GET" && call.values("accept").some((types) => types.includes("text/html"));
   if (!person || /^\/v\d/.test(call.path)) return undefined;

@@ -39,37 +39,26 @@ export class Dashboard implements Way<DashboardRow, Visit> {
     return signedIn ? undefined : signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD);
   }
 
-  /** The account's standing, the user's permission, the form. */
+  /** The account's standing, the user's permission, the form; one that makes something is answered once. */
   async perform(row: DashboardRow, { call, who, params }: Request<Visit>): Promise<Reply> {
-    const view = this.#view(who, params);
-    const { operation } = row;
-    const scope = operation === null || view.may(operation) ? null : view.row(operation).scope;
+    const view = new View(this.#parts, who, params);
+    const operation = row.operation === null ? undefined : view.row(row.operation);
+    const scope = operation && !view.may(operation.operation) ? operation.scope : null;
     const forbidden = scope === null ? undefined : refuse({ code: "insufficient_scope", scope });
-    const unfit = standing(view.signedIn.account, call.method) ?? forbidden;
-    return unfit ? refusedPage(view, unfit) : this.#run(view, row);
+    const unfit = standing(view.account, call.method) ?? forbidden;
+    if (unfit) return refusedPage(view, unfit);
+    if (row.method === "GET") return unlessKnown(call, await row.run(view));
+    const posted = await this.#parts.visits.form(who, FRAME_BYTES + (operation?.bodyLimit ?? 0));
+    if ("refused" in posted) return posted.refused;
+    const { fields } = posted;
+    const run = () => row.run(view.at(params, fields));
+    return fields.has("once") ? this.#answered.once([who.secret, call.path, ...[...fields].flat()], run) : run();
   }
 
   refused(refusal: Refusal, _call: Call, visit?: Visit): Reply {
-    return visit?.signedIn ? refusedPage(this.#view(visit, {}), refusal) : refusedAs(this.#parts.explain)(refusal);
-  }
-
-  #view(visit: Visit, params: View["params"]): View {
-    if (visit.signedIn === undefined) throw new Error("Nobody is signed in");
-    return new View(this.#parts, visit, visit.signedIn, params);
-  }
-
-  async #run(view: View, row: DashboardRow): Promise<Reply> {
-    const { visit } = view;
-    if (row.method === "GET") return unlessKnown(visit.call, await row.run(view));
-    const posted = await this.#parts.visits.form(
-      visit,
-      FRAME_BYTES + (row.operation === null ? 0 : view.row(row.operation).bodyLimit),
-    );
-    if ("refused" in posted) return posted.refused;
-    const { fields } = posted;
-    const once = fields.get("once");
-    const run = () => row.run(view.at(view.params, fields));
-    return once === undefined ? run() : this.#answered.once([visit.secret, row.path, ...[...fields].flat()], run);
+    return visit?.signedIn
+      ? refusedPage(new View(this.#parts, visit, {}), refusal)
+      : refusedAs(this.#parts.explain)(refusal);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Reply } from "../../http/call.ts";
 import { type Html, html } from "../html.ts";
 import { DASHBOARD, page } from "../page.ts";
 import { notice, tabs } from "../parts.ts";
+import { allowed } from "../routes.ts";
 import { whoIsIn } from "../sign-in.ts";
 import type { View } from "./view.ts";
 
@@ -42,7 +43,7 @@ export function framed(view: View, { title, place, status = 200, headers, body }
     scripted: true,
     headers: { ...view.visit.setCookie, ...headers },
     header: html`${whoIsIn(view.visit)}<nav class="sections" aria-label="Dashboard">${tabs(SECTIONS, setting ? "Settings" : place)}<a href="/docs">Docs</a></nav>`,
-    body: html`${view.signedIn.account.state === "limited" && LIMITED}${done !== undefined && notice("good", done)}${setting && html`<nav class="tabs" aria-label="Settings">${tabs(SETTINGS, place)}</nav>`}${body}`,
+    body: html`${view.account.state === "limited" && LIMITED}${done !== undefined && notice("good", done)}${setting && html`<nav class="tabs" aria-label="Settings">${tabs(SETTINGS, place)}</nav>`}${body}`,
   });
 }
 
@@ -63,8 +64,6 @@ const DONE: ReadonlyMap<string, string> = new Map([
 /** Why something cannot be done or seen, within the dashboard. */
 export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {
   const { status, title, detail } = view.explain(refusal);
-  const { reason } = refusal;
-  const headers = reason.code === "method_not_allowed" ? { allow: reason.allow.join(", ") } : {};
   const body = html`<h1>${title}</h1><p>${detail}</p><p><a href="${DASHBOARD}">To the dashboard</a></p>`;
-  return framed(view, { title, status, headers, place, body });
+  return framed(view, { title, status, headers: allowed(refusal), place, body });
 }

@@ -20,7 +20,7 @@ const RECENT = 5;
 const TILES = [apiKeys, apps, dataSources, webhooks, users];
 
 async function homePage(view: View): Promise<Reply> {
-  const { user, account } = view.signedIn;
+  const { user, account } = view;
   const tiles = await Promise.all(TILES.map((of) => tile(view, of)));
   const recent = await newest<EventRecord>(view, operation(events, "list"), {}, RECENT);
   return framed(view, {

@@ -3,23 +3,19 @@
 // never be allowed more, and says no in the same words. A form has no If-Match.
 import { allows, type Caller } from "../../domain/access.ts";
 import type { Page } from "../../domain/lists.ts";
+import type { AccountRecord, UserRecord } from "../../domain/model.ts";
 import { Refusal, refuse } from "../../domain/refusal.ts";
-import type { SignedIn } from "../../domain/users.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import { ask } from "../../http/ask.ts";
 import type { Reply } from "../../http/call.ts";
-import type { Operation as Row, Services } from "../../http/route.ts";
+import type { Operation, Services } from "../../http/route.ts";
 import type { Presenter } from "../../http/view.ts";
+import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { type JsonSchema, parse, trusted } from "../../kit/schema.ts";
 import type { Span } from "../parts.ts";
+import type { Explain } from "../routes.ts";
 import type { Visit } from "../visit.ts";
-
-export interface Explained {
-  readonly status: number;
-  readonly title: string;
-  readonly detail: string;
-}
 
 /** What every page may use. */
 export interface ViewParts {
@@ -27,14 +23,12 @@ export interface ViewParts {
   readonly services: Services;
   readonly presenter: Presenter;
   /** The route table: what each operation takes. */
-  readonly operations: readonly Row[];
-  readonly explain: (refusal: Refusal) => Explained;
+  readonly operations: readonly Operation[];
+  readonly explain: Explain;
 }
 
 /** One address of the dashboard. */
-export interface DashboardRow {
-  readonly method: "GET" | "POST";
-  readonly path: string;
+export interface DashboardRow extends Row {
   /** The operation of the REST API that it stands for; null where any user may. */
   readonly operation: string | null;
   readonly run: (view: View) => Promise<Reply>;
@@ -51,7 +45,8 @@ interface Asked {
 
 export class View {
   readonly visit: Visit;
-  readonly signedIn: SignedIn;
+  readonly user: UserRecord;
+  readonly account: AccountRecord;
   /** The values of the path. */
   readonly params: Values;
   /** What was posted; empty where nothing was. */
@@ -60,12 +55,14 @@ export class View {
   readonly #parts: ViewParts;
   readonly #caller: Caller;
 
-  constructor(parts: ViewParts, visit: Visit, signedIn: SignedIn, params: Values, fields: View["fields"] = new Map()) {
-    const { user, account } = signedIn;
+  constructor(parts: ViewParts, visit: Visit, params: Values, fields: View["fields"] = new Map()) {
+    if (visit.signedIn === undefined) throw new Error("Nobody is signed in");
+    const { user, account } = visit.signedIn;
     this.#parts = parts;
     this.#caller = { account, scopes: new Set(user.permissions), credential: user.id };
     this.visit = visit;
-    this.signedIn = signedIn;
+    this.user = user;
+    this.account = account;
     this.params = params;
     this.fields = fields;
     this.unit = new Unit(parts.unit, visit.call.id);
@@ -77,13 +74,13 @@ export class View {
 
   /** The same person at another place. */
   at(params: Values, fields = this.fields): View {
-    return new View(this.#parts, this.visit, this.signedIn, params, fields);
+    return new View(this.#parts, this.visit, params, fields);
   }
 
   /** A value of the query. */
   query = (name: string): string | undefined => fieldsOf(this.visit.call.query).values.get(name);
 
-  row(name: string): Row {
+  row(name: string): Operation {
     const row = this.#parts.operations.find(({ operation }) => operation === name);
     if (row === undefined) throw new Error(`The route table has no operation ${name}`);
     return row;
@@ -100,7 +97,7 @@ export class View {
     return scope === null || allows(this.#caller.scopes, scope);
   }
 
-  explain(refusal: Refusal): Explained {
+  explain(refusal: Refusal): ReturnType<Explain> {
     return this.#parts.explain(refusal);
   }
 
@@ -108,11 +105,10 @@ export class View {
   async ask<T>(name: string, { params = this.params, query = {}, body }: Asked = {}): Promise<T | Refusal> {
     const row = this.row(name);
     if (row.scope !== null && !this.may(name)) return refuse({ code: "insufficient_scope", scope: row.scope });
-    const read = parse(row.query, query);
-    if ("faults" in read) return refuse({ code: "invalid_parameter", detail: "The address is wrong." });
-    const { services } = this.#parts;
-    const base = { unit: this.unit, caller: this.#caller, params, services };
-    return trusted<T | Refusal>(await ask(row, base, read.value, body, () => undefined));
+    const asked = parse(row.query, query);
+    if ("faults" in asked) return refuse({ code: "invalid_parameter", detail: "The address is wrong." });
+    const base = { unit: this.unit, caller: this.#caller, params, services: this.#parts.services };
+    return trusted<T | Refusal>(await ask(row, base, asked.value, body, () => undefined));
   }
 
   /** What the operation answered, as the API shows it; `once` is what it shows this once. */

@@ -69,15 +69,15 @@ export class Sites implements Way<SiteRow, Visit> {
     return messageOf(status, title, detail, allowed(refusal));
   }
 
-  /** A retired or deleted deployment (RFC 9110 15.5.11); whoever may see what took its place is told where that is. */
+  /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
   #former({ successor }: FormerSite): Reply {
-    const next =
-      successor?.app.public &&
-      html` <a href="${this.#parts.links.site(successor.deployment.id)}">To the one that took its place</a>`;
+    const next = successor?.app.public
+      ? html`<p><a href="${this.#parts.links.site(successor.deployment.id)}">To the one that took its place</a></p>`
+      : "";
     return messageOf(
       410,
       "This deployment is over",
-      html`It was replaced by a newer one, or its app was deleted.${next}`,
+      html`<p>It was replaced by a newer one, or its app was deleted.</p>${next}`,
     );
   }
 
