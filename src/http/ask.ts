@@ -15,5 +15,5 @@ export async function ask(
   if (there instanceof Refusal) return there;
   const fields = readFields(row.bodyIn(services), sent);
   if (fields instanceof Refusal) return fields;
-  return row.run({ unit, caller, params, services, query, body: fields.value, expect });
+  return await row.run({ unit, caller, params, services, query, body: fields.value, expect });
 }
