@@ -161,7 +161,8 @@ function routerOf(ground: Ground, { oauth, access, services, faults, service }: 
       const { nowherePage, pageWays } = await import("./pages.ts");
       nowhere = nowherePage;
       const announce = (line: string) => log.announce(line);
-      return pageWays({ unit, oauth, services, limiter, controls, retryWaits_ms: settings.retrySchedule, announce });
+      const { retrySchedule: retryWaits_ms } = settings;
+      return pageWays({ ...parts, oauth, limiter, controls, retryWaits_ms, announce });
     },
     async siteOf(host) {
       const site = await siteAt(unit.store, host);
@@ -171,19 +172,19 @@ function routerOf(ground: Ground, { oauth, access, services, faults, service }: 
   });
 }
 
-function serve({ listener, unit, journals, watched, onError, log }: Ground, router: Router, links: ServiceLinks): void {
+function serve(ground: Ground, router: Router, links: ServiceLinks): void {
+  const { settings, listener, ids, journals, watched, onError, log } = ground;
+  const onAnswer = (call: Call, status: number, duration_ms: number) => {
+    if (watched) journals.answered(call, status);
+    log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms });
+  };
   listener.serve({
-    ids: unit.ids,
-    links,
-    onError,
+    ...{ ids, links, onError },
     handle(call) {
       if (watched) journals.arrived(call);
       return router.handle(call);
     },
-    onAnswer(call, status, duration_ms) {
-      if (watched) journals.answered(call, status);
-      log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms });
-    },
+    ...((watched || settings.log !== "off") && { onAnswer }),
   });
 }
 

@@ -11,7 +11,7 @@ import { openApi } from "./http/openapi.ts";
 import { ADVICE, explain, PROBLEMS } from "./http/problem.ts";
 import type { Operation, Services } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
-import { Presenter } from "./http/view.ts";
+import type { Presenter } from "./http/view.ts";
 import type { Way } from "./http/way.ts";
 
 export { nowherePage } from "./web/page.ts";
@@ -27,6 +27,7 @@ export interface PagesParts {
   readonly unit: UnitParts;
   readonly oauth: Context;
   readonly services: Services;
+  readonly presenter: Presenter;
   readonly limiter: RateLimiter;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
@@ -47,7 +48,7 @@ export function pageWays(parts: PagesParts): readonly Way[] {
   return [
     documentWay(links, [document(ADDRESSES.openapi, () => description)]),
     pageWay(visits, explain, [...signIn, ...docs]),
-    new Dashboard(dashboardRows, { ...own, operations: routes, presenter: new Presenter(links) }),
+    new Dashboard(dashboardRows, { ...own, operations: routes }),
     new Sites(own),
   ];
 }

@@ -32,8 +32,8 @@ test("house: what is read as code is neither comment, string nor regular express
   assert.equal(codeOf(text).split(now).length, 2, codeOf(text));
 });
 
-/** The one arrow from web to http: what a row is, and what leads to it. */
-const WEB_MAY_SEE = /^src\/http\/(route|call|way)\.ts$/;
+/** The one arrow from web to http: what a row is, what leads to it, and how it is asked and shown. */
+const WEB_MAY_SEE = /^src\/http\/(route|call|way|ask|view)\.ts$/;
 
 test("house: imports point one way", () => {
   const wrong: string[] = [];
@@ -44,6 +44,16 @@ test("house: imports point one way", () => {
       if (!allowed) wrong.push(`${path} imports ${target}`);
     }
   assert.deepEqual(wrong, []);
+});
+
+test("house: no file imports what imports it, at whatever distance", () => {
+  const left = new Map(src.map(({ path, imports }) => [path, imports]));
+  // What imports nothing of what is left goes, until nothing goes any more.
+  for (let before = 0; before !== left.size; ) {
+    before = left.size;
+    for (const [path, imports] of left) if (!imports.some((name) => left.has(name))) left.delete(path);
+  }
+  assert.deepEqual([...left.keys()], []);
 });
 
 test("house: what is loaded later counts as imported", () => {

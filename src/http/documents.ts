@@ -9,7 +9,7 @@ interface Document extends Row {
   read(): Reply;
 }
 
-/** `nowhere` is what a person is shown where nothing is; programs are told in their own way. */
+/** `nowhere`: what a person is shown where nothing is. */
 export const documentWay = (
   links: ProblemLinks,
   rows: readonly Document[],
@@ -19,8 +19,10 @@ export const documentWay = (
   rows,
   enter: async () => null,
   perform: async (row) => row.read(),
-  refused: (refusal, call) =>
-    (refusal.reason.code === "not_found" ? nowhere(call) : undefined) ?? problem(refusal, call.id, links),
+  refused(refusal, call) {
+    const shown = refusal.reason.code === "not_found" ? nowhere(call) : undefined;
+    return shown ?? problem(refusal, call.id, links);
+  },
 });
 
 export const document = (path: string, read: () => Reply): Document => ({ method: "GET", path, read });

@@ -5,10 +5,12 @@ import { createHash } from "node:crypto";
 import { decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import { idempotency } from "../domain/model.ts";
-import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
-import type { Lease, Store, Tx } from "../domain/store.ts";
-import { type Clock, instant, iso } from "../kit/clock.ts";
+import { type FieldError, refuse } from "../domain/refusal.ts";
+import type { Tx } from "../domain/store.ts";
+import type { UnitParts } from "../domain/work.ts";
+import { instant, iso } from "../kit/clock.ts";
 import type { Call, Reply } from "./call.ts";
+import type { Answer } from "./way.ts";
 
 const { keep_h, key_max } = decide("4.idempotency");
 const KEEP_MS = keep_h * 3_600_000;
@@ -30,49 +32,36 @@ export function idempotencyKey(call: Call, faults: FieldError[]): string | undef
   return key;
 }
 
-/** One use of a key: what was answered before, or the right to be the first. */
-export class Once {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #id: string;
-  readonly #fingerprint: string;
-  #lease: Lease | undefined;
+/** Keeps the answer, in the transaction of the change. */
+export type Keep = (tx: Tx, reply: Reply) => Promise<void>;
 
-  constructor(parts: { store: Store; clock: Clock }, caller: Caller, key: string, call: Call, body: Buffer) {
-    this.#store = parts.store;
-    this.#clock = parts.clock;
-    this.#id = hash([caller.credential, key]);
-    this.#fingerprint = hash([call.method, `${call.path}?${call.query}`, body]);
-  }
-
-  /** The kept answer or a refusal; undefined where this request is the first, which then holds the key's lease. */
-  async begin(): Promise<Reply | Refusal | undefined> {
-    this.#lease = await this.#store.lease(`idempotency ${this.#id}`, LEASE_MS);
-    if (this.#lease === undefined) return refuse({ code: "idempotency_in_progress" });
-    const now = this.#clock.now();
-    const kept = await this.#store.get(idempotency, this.#id);
-    if (kept === undefined || instant(kept.expires_at) <= now) return undefined;
-    await this.end();
-    if (kept.fingerprint !== this.#fingerprint) return refuse({ code: "idempotency_key_reused", errors: REUSED });
+/**
+ * What was answered before, or what is answered now by whoever is the first with the key, and holds its lease meanwhile.
+ * `use`: the holder of the key, the key and the request that it came with.
+ */
+export async function once(
+  { store, clock }: Pick<UnitParts, "store" | "clock">,
+  use: { readonly caller: Caller; readonly key: string; readonly call: Call; readonly body: Buffer },
+  answer: (keep: Keep) => Promise<Answer>,
+): Promise<Answer> {
+  const { caller, key, call } = use;
+  const id = hash([caller.credential, key]);
+  const fingerprint = hash([call.method, `${call.path}?${call.query}`, use.body]);
+  const lease = await store.lease(`idempotency ${id}`, LEASE_MS);
+  if (lease === undefined) return refuse({ code: "idempotency_in_progress" });
+  try {
+    const kept = await store.get(idempotency, id);
+    if (kept === undefined || instant(kept.expires_at) <= clock.now())
+      return await answer((tx, { status, headers, body }) => {
+        const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+        const expires_at = iso(clock.now() + KEEP_MS);
+        const kept = { id, fingerprint, status, headers: texts, body: body.toString(), expires_at };
+        return tx.put(idempotency, { ...kept, all: "idempotency" });
+      });
+    if (kept.fingerprint !== fingerprint) return refuse({ code: "idempotency_key_reused", errors: REUSED });
     return { status: kept.status, headers: { ...kept.headers, "idempotency-replayed": "true" }, body: kept.body };
-  }
-
-  async end(): Promise<void> {
-    await this.#lease?.release();
-  }
-
-  /** Keeps the answer; within the transaction of the change, so that both are kept or neither. */
-  write(tx: Tx, reply: Reply): Promise<void> {
-    const headers = Object.entries(reply.headers).map(([name, value]) => [name, String(value)]);
-    return tx.put(idempotency, {
-      id: this.#id,
-      fingerprint: this.#fingerprint,
-      status: reply.status,
-      headers: Object.fromEntries(headers),
-      body: reply.body.toString(),
-      expires_at: iso(this.#clock.now() + KEEP_MS),
-      all: "idempotency",
-    });
+  } finally {
+    await lease.release();
   }
 }
 

@@ -37,10 +37,10 @@ export class Listener {
   readonly #server: Server;
   /** The answers begun on each connection, in order; those that are finished go when the next begins. */
   readonly #begun = new WeakMap<Duplex, ServerResponse[]>();
-  /** The answers that go on until the server stops. */
   readonly #sockets = new Set<Socket>();
   /** What comes between `listen` and `serve` waits for this. */
   readonly #serving: Promise<ListenerParts>;
+  #parts: ListenerParts | undefined;
   /** Starts answering. */
   serve: (parts: ListenerParts) => void = () => {};
   #stopping = false;
@@ -48,7 +48,10 @@ export class Listener {
   /** Other limits than the decided ones are for tests, which cannot wait for these. */
   constructor(tls?: Tls, limits: Limits = LIMITS) {
     this.#serving = new Promise((resolve) => {
-      this.serve = resolve;
+      this.serve = (parts) => {
+        this.#parts = parts;
+        resolve(parts);
+      };
     });
     const options = {
       maxHeaderSize: PARSER_BYTES,
@@ -111,8 +114,8 @@ export class Listener {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.#note(request.socket, response);
-    const parts = await this.#serving;
-    const started = realTime();
+    const parts = this.#parts ?? (await this.#serving);
+    const started = parts.onAnswer ? realTime() : 0;
     const call = new Arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     const unfit = unfitRequest(request);
     const reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);

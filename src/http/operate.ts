@@ -3,11 +3,12 @@
 import { allows, type Caller } from "../domain/access.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
+import { ask } from "./ask.ts";
 import { empty, type Reply } from "./call.ts";
 import { type Conditions, conditionsOf, forbids, judge } from "./conditional.ts";
 import type { Faults } from "./faults.ts";
-import { idempotencyKey, Once } from "./idempotency.ts";
-import { type Body, badInput, readFields, readJson, readQuery } from "./input.ts";
+import { idempotencyKey, once } from "./idempotency.ts";
+import { type Body, badInput, readJson, readQuery } from "./input.ts";
 import type { Operation, Presented, Services } from "./route.ts";
 import type { Presenter } from "./view.ts";
 import type { Answer, Request } from "./way.ts";
@@ -43,40 +44,23 @@ export async function operate(parts: OperateParts, row: Operation, request: Requ
   if (wrong.length > 0) return badInput(wrong);
   const body = row.body ? await readJson(call, row.bodyLimit) : NO_BODY;
   if (body instanceof Refusal) return body;
-  const read = { ...request, row, query, conditions, body };
-  return key === undefined
-    ? perform(parts, read, new Unit(parts.unit, call.id))
-    : once(parts, read, new Once(parts.unit, who, key, call, body.bytes));
-}
-
-/** Replays what the key's first success was, or answers now and keeps a success. */
-async function once(parts: OperateParts, read: Read, key: Once): Promise<Answer> {
-  const before = await key.begin();
-  if (before) return before;
-  const { row, call } = read;
-  const unit = new Unit(parts.unit, call.id, (w, value) => {
-    const presented = row.answer.present(value, parts.presenter, call);
-    return key.write(w.tx, { ...replyOf(row, presented), body: presented.kept ?? presented.text });
+  const read = { call, who, params: request.params, row, query, conditions, body };
+  if (key === undefined) return await perform(parts, read, new Unit(parts.unit, call.id));
+  return await once(parts.unit, { caller: who, key, call, body: body.bytes }, (keep) => {
+    const unit = new Unit(parts.unit, call.id, (w, value) => {
+      const presented = row.answer.present(value, parts.presenter, call);
+      return keep(w.tx, { ...replyOf(row, presented), body: presented.kept ?? presented.text });
+    });
+    return perform(parts, read, unit);
   });
-  try {
-    return await perform(parts, read, unit);
-  } finally {
-    await key.end();
-  }
 }
 
 /** The resource, the fields, the operation, and what the conditions say to its answer. */
 async function perform({ services, presenter }: OperateParts, read: Read, unit: Unit): Promise<Answer> {
   const { call, who, row, params, query, conditions } = read;
   const { target } = row;
-  const base = { unit, caller: who, params, services };
-  const there = await target?.find(base);
-  if (there instanceof Refusal) return there;
-  const fields = readFields(row.bodyIn(services), read.body.value);
-  if (fields instanceof Refusal) return fields;
   const expect = (record: object) => target && forbids(conditions, presenter.tagged(target.view, record).etag);
-  // Written out: a spread of the base here is felt in every request.
-  const result = await row.run({ unit, caller: who, params, services, query, body: fields.value, expect });
+  const result = await ask(row, { unit, caller: who, params, services }, query, read.body.value, expect);
   if (result instanceof Refusal) return result;
   const presented = row.answer.present(result, presenter, call);
   const { etag } = presented;

@@ -25,15 +25,17 @@ export const SCOPE = {
   any: null,
 } as const;
 
-/** The id that a path ends with. */
-const idIn = ({ params }: Base): string => Object.values(params).at(-1) ?? "";
+/** The id that the path ends with. */
+function idAt(path: string): (base: Base) => string {
+  const name = path.slice(path.lastIndexOf("{") + 1, -1);
+  return ({ params }) => params[name] ?? "";
+}
 
 /** The resource at a path, for whatever is to be done with it. */
-export const target = <T extends object>(path: string, view: View<T>, get: Get<T>): Target<T> => ({
-  path,
-  view,
-  find: (base) => get(base.unit.store, base.caller, idIn(base)),
-});
+export function target<T extends object>(path: string, view: View<T>, get: Get<T>): Target<T> {
+  const id = idAt(path);
+  return { path, view, id, find: (base) => get(base.unit.store, base.caller, id(base)) };
+}
 
 export const listing = <T extends object>(path: string, heading: Heading, view: View<T>, list: List<T>): Operation =>
   route(`GET ${path}`, ...heading, {
@@ -55,6 +57,6 @@ export const removing = <T extends object>(
   route(`DELETE ${of.path}`, ...heading, {
     ...more,
     target: of,
-    run: (context) => remove(context.unit, context.caller, idIn(context), context.expect),
+    run: (context) => remove(context.unit, context.caller, of.id(context), context.expect),
     answer: nothing,
   });

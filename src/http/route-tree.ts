@@ -56,9 +56,7 @@ export class RouteTree {
       way = node?.way ?? way;
     }
     const params: Record<string, string> = {};
-    node?.names.forEach((name, at) => {
-      params[name] = values[at] ?? "";
-    });
+    for (let at = 0; node && at < values.length; at += 1) params[node.names[at] ?? ""] = values[at] ?? "";
     return { way, rows: node?.rows ?? NO_ROWS, params };
   }
 

@@ -53,6 +53,7 @@ export interface Context<P extends string, Q, B, T> extends Base<P> {
 export interface Target<T extends object> {
   readonly path: string;
   readonly view: View<T>;
+  id(base: Base): string;
   find(base: Base): Promise<T | Refusal>;
 }
 

@@ -38,7 +38,12 @@ export class Router {
       const first = this.#tree.find(call.path);
       const found = this.#isNamed(first, call) ? first : await this.#further(call);
       way = found.way;
-      return await steps(found, call);
+      const who = await way.enter(call);
+      if (who instanceof Refusal) return way.refused(who, call);
+      const answer = way.admit?.(who, call) ?? (await answered(found, call, who));
+      const reply = answer instanceof Refusal ? way.refused(answer, call, who) : answer;
+      way.leave?.(reply, who);
+      return reply;
     } catch (error) {
       this.#parts.onError(error, call.id);
       const isFull = isStoreError(error, "StorageUnavailable");
@@ -48,7 +53,7 @@ export class Router {
 
   /** The addresses of the server answer on every host; whatever else a host has is its site's. */
   #isNamed({ way, rows }: Found, { path }: Call): boolean {
-    return way !== this.#parts.rest || (rows.size > 0 && path !== "/");
+    return path !== "/" && (way !== this.#parts.rest || rows.size > 0);
   }
 
   async #further(call: Call): Promise<Found> {
@@ -67,16 +72,6 @@ export class Router {
 
 /** In lower case, without its port and the dot that a full name ends with. */
 const hostOf = (call: Call): string => (header(call, "host") ?? "").toLowerCase().replace(/\.?(:\d*)?$/, "");
-
-async function steps(found: Found, call: Call): Promise<Reply> {
-  const { way } = found;
-  const who = await way.enter(call);
-  if (who instanceof Refusal) return way.refused(who, call);
-  const answer = way.admit?.(who, call) ?? (await answered(found, call, who));
-  const reply = answer instanceof Refusal ? way.refused(answer, call, who) : answer;
-  way.leave?.(reply, who);
-  return reply;
-}
 
 function answered({ way, rows, params }: Found, call: Call, who: unknown): Answer | Promise<Answer> {
   if (rows.size === 0) return refuse({ code: "not_found", detail: unknownPath(call.path) });

@@ -4,13 +4,15 @@
 import { allows, type Caller } from "../../domain/access.ts";
 import type { Page } from "../../domain/lists.ts";
 import type { AccountRecord, UserRecord } from "../../domain/model.ts";
-import { type FieldError, Refusal, refuse } from "../../domain/refusal.ts";
+import { Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
+import { ask } from "../../http/ask.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Operation, Services } from "../../http/route.ts";
+import type { Presenter } from "../../http/view.ts";
 import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
-import { type Fault, type JsonSchema, parse, pointer, trusted } from "../../kit/schema.ts";
+import { type JsonSchema, parse, trusted } from "../../kit/schema.ts";
 import type { Span } from "../parts.ts";
 import type { Explain } from "../routes.ts";
 import type { Visit } from "../visit.ts";
@@ -19,7 +21,7 @@ import type { Visit } from "../visit.ts";
 export interface ViewParts {
   readonly unit: UnitParts;
   readonly services: Services;
-  readonly presenter: Parameters<Operation["answer"]["present"]>[1];
+  readonly presenter: Presenter;
   /** The route table: what each operation takes. */
   readonly operations: readonly Operation[];
   readonly explain: Explain;
@@ -102,18 +104,11 @@ export class View {
   /** What the operation answers this user; the route table says of which kind that is. */
   async ask<T>(name: string, { params = this.params, query = {}, body }: Asked = {}): Promise<T | Refusal> {
     const row = this.row(name);
-    const { unit, services } = { unit: this.unit, services: this.#parts.services };
     if (row.scope !== null && !this.may(name)) return refuse({ code: "insufficient_scope", scope: row.scope });
     const asked = parse(row.query, query);
     if ("faults" in asked) return refuse({ code: "invalid_parameter", detail: "The address is wrong." });
-    const own = Object.entries(params).filter(([parameter]) => row.path.includes(`{${parameter}}`));
-    const base = { unit, caller: this.#caller, params: Object.fromEntries(own), services };
-    const there = await row.target?.find(base);
-    if (there instanceof Refusal) return there;
-    const schema = row.bodyIn(services);
-    const sent = schema ? parse(schema, body) : { value: undefined };
-    if ("faults" in sent) return refuse({ code: "validation_failed", errors: sent.faults.map(errorOf) });
-    return trusted(await row.run({ ...base, query: asked.value, body: sent.value, expect: () => undefined }));
+    const base = { unit: this.unit, caller: this.#caller, params, services: this.#parts.services };
+    return trusted<T | Refusal>(await ask(row, base, asked.value, body, () => undefined));
   }
 
   /** What the operation answered, as the API shows it; `once` is what it shows this once. */
@@ -124,8 +119,6 @@ export class View {
     return { members, id: members.id ?? "", once: members[secret] };
   }
 }
-
-const errorOf = ({ path, detail }: Fault): FieldError => ({ pointer: pointer(path), detail });
 
 const PAGE_LENGTH = 20;
 
