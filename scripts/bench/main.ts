@@ -1,5 +1,6 @@
 // npm run bench, bench:store and bench:delivery [-- part …]: measures this server against what people would use instead, and
-// prints one table. Ends with status 1 where a goal was missed. Not a test: figures depend on the machine, which the table names.
+// prints one table. Ends with status 1 where a goal was missed. Not a test: figures depend on the machine, which the table
+// names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything out, and then the figures mean nothing.
 import { chosen } from "../arguments.ts";
 import { cancel } from "./cancel.ts";
 import { pending, silence, throughput } from "./deliveries.ts";
