@@ -45,6 +45,26 @@ choice("7.error-body", "names every fault of a body, query or header once, in it
   for (const [entry] of [field, parameter, header]) assert.equal(Object.keys(members(entry)).length, 2);
 });
 
+choice("7.error-body", "lists 20 faults at most and says how many there are besides", async ({ api }) => {
+  const body = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`member_${at}`, at]));
+  const send = async (count: number) =>
+    problem(await api.post("/apps", { title: "T", ...body(count) }), 422, "validation_failed");
+  const [twenty, more] = [await send(20), await send(21)];
+  assert.deepEqual([errorsOf(twenty).length, errorsOf(more).length], [20, 20]);
+  assert.match(String(twenty.detail), /^#\/member_0 is not a known member \(and 19 more\)\.$/);
+  assert.match(String(more.detail), /\(and 20 more, 1 of them not listed\)\.$/);
+});
+
+choice("7.error-body", "is never larger than 16 KiB, however long a name is that was sent", async ({ api }) => {
+  const names = Array.from({ length: 30 }, (_, at) => String(at).padStart(2, "0") + "ä".repeat(10_000));
+  const long = await api.post("/apps", Object.fromEntries(names.map((name) => [name, 1])));
+  assert.equal(long.status, 422);
+  assert.ok(long.text.length < 16_384, `${long.text.length} bytes`);
+  const query = await api.get(`/apps?${"q".repeat(7_000)}=1`);
+  assert.equal(query.status, 400);
+  assert.ok(query.text.length < 2_048, query.text);
+});
+
 choice("7.error-body.request-id", "is on every answer, and never the same twice", async ({ api }) => {
   const app = await api.create("/apps", { title: "T" });
   const tag = (await api.get(`/apps/${app.id}`)).header("etag");

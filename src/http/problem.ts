@@ -78,7 +78,7 @@ export const ADVICE: { readonly [C in Code]: string } = {
 export const explain = ({ reason }: Refusal) => ({ ...PROBLEMS[reason.code], detail: detailOf(reason) });
 
 function detailOf(reason: Reason): string {
-  if ("detail" in reason && reason.detail !== undefined) return reason.detail;
+  if ("detail" in reason && reason.detail !== undefined) return cut(reason.detail, DETAIL_MAX);
   switch (reason.code) {
     case "insufficient_scope":
       return `This needs the scope ${reason.scope}.`;
@@ -102,10 +102,23 @@ function detailOf(reason: Reason): string {
 }
 
 function summary(errors: readonly FieldError[]): string {
-  const [first] = errors;
+  const [first] = errors.slice(0, 1).map(short);
   const where = first?.pointer ?? first?.parameter ?? first?.header ?? "";
-  const rest = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  const others = errors.length - ERRORS_MAX;
+  const unlisted = others > 0 ? `, ${others} of them not listed` : "";
+  const rest = errors.length > 1 ? ` (and ${errors.length - 1} more${unlisted})` : "";
   return `${where} ${first?.detail ?? "is wrong"}${rest}.`;
+}
+
+/** What was sent stands in a refusal, and no refusal is larger than 16 KiB. */
+const ERRORS_MAX = 20;
+const DETAIL_MAX = 1_000;
+const NAME_MAX = 200;
+const cut = (text: string, max = NAME_MAX): string =>
+  text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
+
+function short({ pointer, parameter, ...error }: FieldError): FieldError {
+  return { ...(pointer && { pointer: cut(pointer) }), ...(parameter && { parameter: cut(parameter) }), ...error };
 }
 
 /** Headers that the cause itself asks for: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */
@@ -147,7 +160,7 @@ export function problem(refusal: Refusal, requestId: string, links: ProblemLinks
   const body = {
     ...{ type: links.problemType(reason.code), title, status, detail: detailOf(reason), instance: requestId },
     [CODE_MEMBER]: reason.code,
-    ...("errors" in reason && reason.errors && { errors: reason.errors }),
+    ...("errors" in reason && reason.errors && { errors: reason.errors.slice(0, ERRORS_MAX).map(short) }),
   };
   return {
     status,
