@@ -29,7 +29,7 @@ import { Presenter } from "./http/view.ts";
 import type { AdjustableClock } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
-import { OptionError, readSettings, type Settings } from "./options.ts";
+import { OptionError, readSettings, type Settings, staysHere } from "./options.ts";
 import { Service } from "./service.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
@@ -63,6 +63,9 @@ export async function run(
   const log = settings.log === "off" && !watched ? { ...asked, announce: terminal.out } : asked;
   const store = given ?? storeOf(settings, log);
   const ground = groundOf(settings, clock, store, log, watched); // refuses wrong files
+  const open = [settings.control && "--control", settings.webhookPolicy === "local" && "--webhook-policy local"];
+  for (const flag of staysHere(settings) ? [] : open)
+    if (flag) log.warn(`${flag} is meant for a server that only this machine reaches; others reach this one.`);
   await store.open(collections);
   try {
     return await stand(ground, seed ?? settings.seed);

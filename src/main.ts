@@ -5,7 +5,7 @@ import { isStoreError } from "./domain/store.ts";
 import { AdjustableClock } from "./kit/clock.ts";
 import { VERSION } from "./kit/version.ts";
 import { run, terminal } from "./launch.ts";
-import { environmentName, OPTIONS, OptionError, readSettings } from "./options.ts";
+import { environmentName, meant, OPTIONS, OptionError, readSettings, VARIABLE_PREFIX } from "./options.ts";
 import { ready } from "./ready.ts";
 import type { Service } from "./service.ts";
 
@@ -39,7 +39,10 @@ function flags(args: readonly string[]): Given {
     const { help, version } = values;
     return { ...settingsIn((flag) => values[flag]), help, version };
   } catch (error) {
-    throw new OptionError(error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error));
+    const [said = ""] = error instanceof Error ? error.message.split(". ") : [];
+    const [, unknown = ""] = /^Unknown option '([^']*)'/.exec(said) ?? [];
+    const known = Object.keys(options).map((flag) => `--${flag}`);
+    throw new OptionError(said + (unknown && meant(unknown, known)));
   }
 }
 
@@ -49,8 +52,12 @@ function settingsIn(given: (flag: string) => unknown): Given {
   return Object.fromEntries(named.filter(([, value]) => value !== undefined));
 }
 
-/** APPHOST_… for each flag, and PORT; a flag on the command line wins. An empty variable counts as not set. */
+/** APPHOST_… for each flag and no other, and PORT; a flag on the command line wins. An empty variable counts as not set. */
 function environment(env: NodeJS.ProcessEnv): Given {
+  const known = Object.values(OPTIONS).map(({ flag }) => environmentName(flag));
+  for (const name of Object.keys(env))
+    if (name.startsWith(VARIABLE_PREFIX) && !known.includes(name))
+      throw new OptionError(`There is no variable ${name}${meant(name, known)}`);
   return settingsIn((flag) => env[variableOf(env, flag)] || undefined);
 }
 
@@ -89,9 +96,10 @@ function fail(error: unknown): void {
 function lineOf(error: unknown, code: unknown, wrongHost: boolean): string {
   if (error instanceof OptionError) return `${error.message}. See --help.`;
   if (isStoreError(error, "StoreRefusal")) return error.message;
+  const port = Object(error).port;
   if (wrongHost) return `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`;
-  if (code === "EADDRINUSE") return "The port is in use; choose another with --port, or --port 0 for any free one.";
-  if (code === "EACCES") return "The port may not be used (EACCES); choose another with --port.";
+  if (code === "EADDRINUSE") return `Port ${port} is in use; choose another with --port, or --port 0 for any free one.`;
+  if (code === "EACCES") return `Port ${port} may not be used (EACCES); choose another with --port.`;
   return `Cannot start: ${error instanceof Error ? error.message : String(error)}`;
 }
 

@@ -131,16 +131,40 @@ export function readSettings(
 }
 
 function assertTogether(settings: Settings, called: (name: string, flag: string) => string): void {
-  const { tlsCert, tlsKey, randomSeed, host } = settings;
+  const { tlsCert, tlsKey, randomSeed } = settings;
   if ((tlsCert === null) !== (tlsKey === null))
     throw new OptionError(`${called("tlsCert", "tls-cert")} and ${called("tlsKey", "tls-key")} must be given together`);
-  if (randomSeed !== null && !isLoopbackHost(host))
+  if (randomSeed !== null && !staysHere(settings))
     throw new OptionError(
-      `${called("randomSeed", "random-seed")} makes keys that anybody can repeat; use it with a loopback host only`,
+      `${called("randomSeed", "random-seed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
     );
 }
 
+/** Whether only this machine reaches the server. */
+export const staysHere = ({ host, publicUrl }: Settings): boolean =>
+  isLoopbackHost(host) && (publicUrl === null || isLoopbackHost(new URL(publicUrl).hostname));
+
+/** The known name that was probably meant: at most two letters are another, missing or too many. */
+export function meant(name: string, known: readonly string[]): string {
+  const near = known.find((each) => distance(name, each) <= 2);
+  return near === undefined ? "" : `; did you mean ${near}?`;
+}
+
+/** How many letters must be changed, put in or taken out (Levenshtein): of the beginnings of both, one letter after the other. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [n, letter] of [...one].entries()) {
+    const next = [n + 1];
+    for (const [at, its] of [...other].entries()) {
+      const [changed = 0, more = 0, less = 0] = [row[at], row[at + 1], next[at]];
+      next.push(Math.min(changed + Number(letter !== its), more + 1, less + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
 /** Keeps our variables apart from others'. */
-const VARIABLE_PREFIX = "APPHOST_";
+export const VARIABLE_PREFIX = "APPHOST_";
 
 export const environmentName = (flag: string): string => `${VARIABLE_PREFIX}${flag.replaceAll("-", "_").toUpperCase()}`;

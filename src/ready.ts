@@ -3,8 +3,8 @@ import { styleText } from "node:util";
 import type { Settings } from "./options.ts";
 import type { Service } from "./service.ts";
 
-export function ready(service: Service, { log, tlsCert }: Settings): string {
-  const { baseUrl, authUrl, apiKey, signInUrl } = service;
+export function ready(service: Service, { log, tlsCert, data }: Settings): string {
+  const { baseUrl, authUrl, apiKey, signInUrl, signsIn } = service;
   if (log === "json")
     return JSON.stringify({
       event: "ready",
@@ -19,8 +19,9 @@ export function ready(service: Service, { log, tlsCert }: Settings): string {
     styleText("bold", "App Hosting Service is ready."),
     row("Base URL", baseUrl),
     row("Auth URL", authUrl),
-    row("Sign in", signInUrl),
+    row("Sign in", `${signInUrl}  (${signsIn})`),
     row("API key", apiKey ?? "unchanged (only its hash is kept; pin one with --api-key)"),
+    row("Data", data ?? "in memory; --data FILE keeps them"),
     "",
     `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '{"title":"My first app"}'`,
     "",

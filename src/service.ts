@@ -77,6 +77,11 @@ export class Service implements AsyncDisposable {
     return this.#standing.account;
   }
 
+  /** The e-mail address of whom `signInUrl` is for. */
+  get signsIn(): string {
+    return this.#standing.signsIn;
+  }
+
   get signInUrl(): string {
     return this.#parts.links.signIn(this.#standing.signInToken);
   }

@@ -80,13 +80,17 @@ function faultOf({ reason }: Refusal): string {
   return first ? `${first.pointer} ${first.detail}` : reason.code;
 }
 
-/** The token of a new sign-in link for the account's first admin; its first user where a seed names no admin. */
-export async function ownersSignIn(unit: Unit, account: AccountRecord): Promise<string> {
-  const token = await unit.transact<string>(async (w) => {
+/** A new sign-in link for the account's first admin; its first user where a seed names no admin. */
+export const ownersSignIn = (unit: Unit, account: AccountRecord): Promise<SignInLink> =>
+  unit.transact(async (w) => {
     const first = { offset: 0, limit: 1 };
     const [admin] = await w.tx.page(users, "account_admin", [account.id, true], first);
     const [user] = admin ? [admin] : await w.tx.page(users, "account", [account.id], first);
-    return user ? newSignIn(w, user.id) : "";
+    return { signInToken: user ? await newSignIn(w, user.id) : "", signsIn: user?.email ?? "" };
   });
-  return typeof token === "string" ? token : "";
+
+/** `signsIn` is the e-mail address of whom the link is for. */
+export interface SignInLink {
+  readonly signInToken: string;
+  readonly signsIn: string;
 }

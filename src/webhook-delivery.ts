@@ -9,8 +9,7 @@ import type { UnitParts } from "./domain/work.ts";
 import type { Chaos } from "./embedding/chaos.ts";
 import type { Background } from "./kit/background.ts";
 import type { Log } from "./kit/log.ts";
-import { isLoopbackHost } from "./kit/loopback.ts";
-import { OptionError, type Settings } from "./options.ts";
+import { OptionError, type Settings, staysHere } from "./options.ts";
 
 /** How much longer a row stays claimed than an attempt can take. */
 const LEASE_SPARE_MS = 10_000;
@@ -18,8 +17,8 @@ const LEASE_SPARE_MS = 10_000;
 const ON_LOOPBACK = decide("6.webhook-policy");
 
 /** A server that only this machine reaches may deliver to this machine. */
-export const policyOf = ({ webhookPolicy, host }: Settings): WebhookPolicy =>
-  webhookPolicy ?? (isLoopbackHost(host) ? ON_LOOPBACK : "strict");
+export const policyOf = (settings: Settings): WebhookPolicy =>
+  settings.webhookPolicy ?? (staysHere(settings) ? ON_LOOPBACK : "strict");
 
 /** What makes an outbox. A file without certificates is refused at once. */
 export function webhookOutbox(

@@ -111,7 +111,8 @@ choice(
     const { stdout } = server;
     const [, base] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
     const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
-    assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+/);
+    assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+ {2}\(owner@example\.com\)\n/);
+    assert.match(stdout, /Data +in memory; --data FILE keeps them\n/);
     const [, url, authorization, type, body] =
       /curl (\S+) -H "Authorization: ([^"]+)" -H "Content-Type: ([^"]+)" -d '([^']+)'/.exec(stdout) ?? [];
     assert.equal(url, `${base}/apps`);
@@ -200,7 +201,7 @@ choice("1.test-controls.exit-codes.port-in-use", "is one line that names --port,
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   const address = other.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  refused(await runToEnd(["--port", String(port)]), 1, /--port/);
+  refused(await runToEnd(["--port", String(port)]), 1, new RegExp(`Port ${port} .*--port`));
   const data = join(folder, "in-use.json");
   refused(await runToEnd(["--port", String(port), "--data", data]), 1, /--port/);
   other.close();
@@ -212,7 +213,8 @@ choice("1.test-controls.exit-codes.port-in-use", "is one line that names --port,
 
 /** As processes only what the command line itself has to find; the values are held below, without a process each. */
 const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
-  [["--prot", "1"], /--prot/],
+  [["--prot", "1"], /--prot'; did you mean --port\?/],
+  [["--pretty"], /--pretty'\. See/],
   [["--port"], /--port/],
   [["stray"], /stray/],
   [["--api-key", "short"], /^--api-key (?!.*"short")/],
@@ -258,6 +260,7 @@ choice("1.test-controls.flags.bounds", "each value has its bounds, and the optio
   ])
     await startRefused({ publicUrl }, /publicUrl/);
   await startRefused({ randomSeed: "x", host: "0.0.0.0" }, /randomSeed/);
+  await startRefused({ randomSeed: "x", publicUrl: "https://apps.example.com" }, /randomSeed/);
   await startRefused({ tlsCert: "x.pem" }, /tlsKey/);
 });
 
@@ -272,6 +275,7 @@ choice("1.test-controls.environment", "each flag is also a variable, PORT too, a
   const variables = { APPHOST_RATE_LIMIT: "never" };
   refused(await runToEnd(["--port", "0"], variables), 2, /^APPHOST_RATE_LIMIT /);
   refused(await runToEnd([], { PORT: "http" }), 2, /^PORT /);
+  refused(await runToEnd([], { APPHOST_PROT: "1" }), 2, /APPHOST_PROT; did you mean APPHOST_PORT\?/);
   const server = new ServerProcess(["--log", "json"], {
     PORT: "0",
     APPHOST_API_KEY: "from-environment",
@@ -362,3 +366,25 @@ choice("1.test-controls.seed", "one that is wrong is refused by the member's nam
   for (const [seed, names] of wrong) await startRefused({ seed }, names);
   await startRefused({ seed: seedFile("broken.json", "{ not json") }, /broken\.json/);
 });
+
+choice(
+  "1.test-controls.in-the-open",
+  "what only a test should reach is warned of where others reach it",
+  OWN,
+  async () => {
+    const open = new ServerProcess([
+      "--port",
+      "0",
+      "--log",
+      "json",
+      "--control",
+      "--public-url",
+      "https://apps.example.com",
+    ]);
+    await open.prints("\n");
+    const warnings = (await stopped(open)).stderr.trim().split("\n");
+    assert.deepEqual([warnings.length, /--control/.test(warnings[0] ?? "")], [1, true]);
+    const { server } = await started("--control");
+    assert.equal((await stopped(server)).stderr, "");
+  },
+);

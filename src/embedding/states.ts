@@ -13,7 +13,7 @@ import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts"
 import { type IdMark, seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
 import { trusted } from "../kit/schema.ts";
 import { OptionError } from "../options.ts";
-import { begin, ensureKey, ownersSignIn, plantSeed, type Start, type StartRules } from "../start.ts";
+import { begin, ensureKey, ownersSignIn, plantSeed, type SignInLink, type Start, type StartRules } from "../start.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Workers } from "../workers.ts";
 
@@ -33,9 +33,7 @@ export interface StateParts {
 }
 
 /** What the service is known by once it stands. */
-export interface Standing extends Start {
-  readonly signInToken: string;
-}
+export type Standing = Start & SignInLink;
 
 export class States {
   readonly #parts: StateParts;
@@ -59,7 +57,7 @@ export class States {
   async begin(start: Start): Promise<Standing> {
     const { ids, randomSeed, unit } = this.#parts;
     if (randomSeed !== null && this.#mark) ids.restart(this.#mark, seededRandom(`${randomSeed}, after the start`));
-    return { ...start, signInToken: await ownersSignIn(new Unit(unit), start.account) };
+    return { ...start, ...(await ownersSignIn(new Unit(unit), start.account)) };
   }
 
   async snapshot(): Promise<StoreData> {
@@ -80,7 +78,7 @@ export class States {
   }
 
   /** To a snapshot and its time. Where the start-up key is not in it, it is added: it always opens the service. */
-  restore(snapshot: unknown, { signInToken, apiKey }: Standing): Promise<Standing> {
+  restore(snapshot: unknown, { signInToken, signsIn, apiKey }: Standing): Promise<Standing> {
     const data = checkedSnapshot(snapshot);
     return this.#betweenWork(async () => {
       const { unit, clock } = this.#parts;
@@ -88,7 +86,7 @@ export class States {
       const [record] = trusted<readonly { readonly at?: unknown }[]>(data.collections[clockRecords.name] ?? []);
       const at = String(record?.at);
       if (isDateTime(at)) clock.set(instant(at));
-      return { ...(await known(new Unit(unit), apiKey)), signInToken };
+      return { ...(await known(new Unit(unit), apiKey)), signInToken, signsIn };
     });
   }
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judgeAddress, judgeUrl, type WebhookPolicy } from "../../src/delivery/address-policy.ts";
+import { readSettings } from "../../src/options.ts";
+import { policyOf } from "../../src/webhook-delivery.ts";
 
 const refusedBy = (policy: WebhookPolicy, urls: Record<string, RegExp>) => {
   for (const [url, rule] of Object.entries(urls)) assert.match(judgeUrl(url, policy) ?? "(allowed)", rule, url);
@@ -135,4 +137,13 @@ test("an address is judged with the scheme, and scoped addresses without their z
   assert.equal(judgeAddress("93.184.216.34", "strict", true), undefined);
   assert.match(judgeAddress("fe80::1%eth0", "local", true) ?? "", /link-local/);
   assert.match(judgeAddress("not an address", "local", true) ?? "", /unreadable/);
+});
+
+test("6.webhook-policy: it is local where only this machine reaches the server, by its host and by its public URL", () => {
+  const policy = (given: object) => policyOf(readSettings({ ...given }, (name) => name));
+  assert.equal(policy({}), "local");
+  assert.equal(policy({ publicUrl: "http://localhost:8080" }), "local");
+  assert.equal(policy({ publicUrl: "https://apps.example.com" }), "strict");
+  assert.equal(policy({ host: "0.0.0.0" }), "strict");
+  assert.equal(policy({ host: "0.0.0.0", webhookPolicy: "local" }), "local");
 });
