@@ -1,5 +1,6 @@
 // What a start finds or makes: a fresh store is planted with the seed, an existing one is left as it is, except that a
 // pinned key that it does not know is added. A sign-in link is always made anew.
+import { readFileSync } from "node:fs";
 import { keyOf } from "./domain/access.ts";
 import { addApiKey } from "./domain/credentials.ts";
 import { type AccountRecord, accounts, users } from "./domain/model.ts";
@@ -35,7 +36,7 @@ export async function begin(parts: UnitParts, rules: StartRules): Promise<Start 
 }
 
 export async function plantSeed(parts: UnitParts, { seed, apiKey, webhookDraft }: StartRules): Promise<Start> {
-  const planned = checked(seed === null ? DEFAULT_SEED : await seedValue(seed), webhookDraft);
+  const planned = checked(seed === null ? DEFAULT_SEED : seedValue(seed), webhookDraft);
   const planted = await plant(new Unit(parts), planned, apiKey ?? undefined);
   if (planted instanceof Refusal) throw new OptionError(`The seed is wrong: ${faultOf(planted)}`);
   return { account: planted.account, apiKey: planted.key };
@@ -56,11 +57,10 @@ export async function ensureKey(unit: Unit, account: AccountRecord, apiKey: stri
   return added.key;
 }
 
-async function seedValue(seed: object | string): Promise<unknown> {
+function seedValue(seed: object | string): unknown {
   if (typeof seed !== "string") return seed;
   try {
-    const { readFile } = await import("node:fs/promises");
-    return JSON.parse(await readFile(seed, "utf8"));
+    return JSON.parse(readFileSync(seed, "utf8"));
   } catch (error) {
     throw new OptionError(`The seed ${seed} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
