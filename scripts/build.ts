@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
@@ -16,30 +16,11 @@ const common = {
   minifyWhitespace: true,
 } as const;
 
-/**
- * What is loaded later shares parts of what is loaded at once, and esbuild would cut those out as files of their own: seven,
- * where each costs a start half a millisecond. Who imports all of it shares it as one.
- */
-const wholeCore: Plugin = {
-  name: "whole core",
-  setup({ onLoad }) {
-    onLoad(
-      {
-        filter: /src\/pages\.ts$/,
-      },
-      ({ path }) => ({
-        contents: `import "${join(root, "src/launch.ts")}";\n${readFileSync(path, "utf8")}`,
-        loader: "ts",
-      }),
-    );
-  },
-};
-
 /** White space goes, names stay: the package is small and a stack still tells something. */
 async function code(): Promise<void> {
   const entryPoints = [join(root, "src/bin.ts"), join(root, "src/index.ts")];
   const split = { bundle: true, splitting: true, format: "esm", chunkNames: "[name]-[hash]" } as const;
-  await build({ ...common, ...split, entryPoints, plugins: [wholeCore] });
+  await build({ ...common, ...split, entryPoints });
   const refusing = [{ in: join(root, "src/require.cts"), out: "require" }];
   await build({ ...common, entryPoints: refusing, format: "cjs", outExtension: { ".js": ".cjs" } });
   chmodSync(join(dist, "bin.js"), 0o755);

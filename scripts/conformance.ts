@@ -1,57 +1,69 @@
 // Holds any implementation of the specification to the black-box tests of this repository:
 //   npm run conformance -- --base-url https://host/v1 --api-key KEY [--choices] [--only 6.signature]
-// The report goes clause by clause; exit code 0 where nothing failed, 1 where something did, 2 for wrong use.
-import { readdirSync } from "node:fs";
+// and this server to one of them: npm run clause 6.signature
+// The report has a line for each clause - shown, chosen, skipped with its reason, or failed with what was wrong - and the
+// sums; exit code 0 where nothing failed, 1 where something did, 2 for wrong use.
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { run } from "node:test";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { report } from "./conformance/report.ts";
+import { styleText } from "node:util";
+import { given, wrongUse } from "./arguments.ts";
 
 const USE = `Usage: npm run conformance -- --base-url URL --api-key KEY
   --base-url URL   the REST API of the implementation, which ends in /v1
   --api-key KEY    a key of an account that tests may use
   --choices        hold it to the choices of this server, too, where the specification is silent
-  --only ID        only clauses whose id starts so, such as 6.signature`;
+  --only ID        only clauses whose id starts so, such as 6.signature
+  --own            in place of URL and key: this server, with its choices`;
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const [string, flag] = [{ type: "string" }, { type: "boolean" }] as const;
+const options = { "base-url": string, "api-key": string, only: string, choices: flag, own: flag } as const;
+const { "base-url": baseUrl = "", "api-key": apiKey, choices, own, only = "" } = given(options, USE);
+if (!own && !URL.canParse(baseUrl)) wrongUse("--base-url must be a URL.", USE);
+if (!own && apiKey === undefined) wrongUse("--api-key is missing.", USE);
+if (!/^(\d[\w.-]*)?$/.test(only)) wrongUse("--only must be the beginning of a clause's id.", USE);
 
-function wrongUse(why: string): never {
-  process.stderr.write(`${why}\n${USE}\n`);
-  process.exit(2);
+const NAME = /^(?<id>\d[\w.-]*)(?<ours> \(our choice\))?: (?<requirement>.*)$/s;
+const VERDICTS = { shown: "green", chosen: "green", skipped: "dim", failed: "red" } as const;
+const LINES_MAX = 6;
+const sums = { shown: 0, chosen: 0, skipped: 0, failed: 0 };
+
+interface Outcome {
+  readonly name: string;
+  readonly skip?: string | boolean | undefined;
 }
 
-function given() {
-  const options = {
-    "base-url": { type: "string" },
-    "api-key": { type: "string" },
-    choices: { type: "boolean" },
-    only: { type: "string" },
-  } as const;
-  try {
-    return parseArgs({ options }).values;
-  } catch (error) {
-    return wrongUse(error instanceof Error ? error.message : String(error));
-  }
+/** What became of a clause, or of a file that could not even be read; nothing is said of what was not asked for. */
+function tell({ name, skip = false }: Outcome, error?: Error): void {
+  const passed = error === undefined;
+  const { id = name, ours, requirement } = NAME.exec(name)?.groups ?? {};
+  if (String(skip).includes("pattern") || (passed && requirement === undefined)) return;
+  const verdict = !passed ? "failed" : skip !== false ? "skipped" : ours ? "chosen" : "shown";
+  sums[verdict] += 1;
+  const why = skip === false ? "" : ` (${String(skip)})`;
+  console.log(`${styleText(VERDICTS[verdict], verdict.padEnd(7))} ${id.padEnd(34)} ${requirement ?? ""}${why}`);
+  if (passed) return;
+  const { message } = error.cause instanceof Error ? error.cause : error;
+  const lines = message.split("\n").filter((line) => line.trim() !== "");
+  // Every line carries the id, so that one of them alone can be understood.
+  for (const line of lines.slice(0, LINES_MAX)) console.log(`        ${id}: ${line}`);
 }
 
-const { "base-url": baseUrl, "api-key": apiKey, choices, only = "" } = given();
-if (baseUrl === undefined || !URL.canParse(baseUrl)) wrongUse("--base-url must be a URL.");
-if (apiKey === undefined) wrongUse("--api-key is missing.");
-if (!/^(\d[\w.-]*)?$/.test(only)) wrongUse("--only must be the beginning of a clause's id.");
-
-const beginning = only === "" ? "\\d" : only.replaceAll(".", "\\.");
-process.chdir(root);
-process.env.CONFORMANCE_BASE_URL = baseUrl;
-process.env.CONFORMANCE_API_KEY = apiKey;
+if (!own) Object.assign(process.env, { CONFORMANCE_BASE_URL: baseUrl, CONFORMANCE_API_KEY: apiKey });
 if (choices) process.env.CONFORMANCE_CHOICES = "1";
-
+const beginning = only === "" ? "\\d" : only.replaceAll(".", "\\.");
 const events = run({
   files: readdirSync("test")
-    .filter((name) => /^[1-9]-.*\.test\.ts$/.test(name) && name.startsWith(only.slice(0, 1)))
-    .map((name) => `test/${name}`),
+    .filter((name) => /^[1-9]-.*\.test\.ts$/.test(name))
+    .map((name) => `test/${name}`)
+    .filter((path) => readFileSync(path, "utf8").includes(`"${only}`)),
   // One file after the other: the tests of one account would get in each other's way.
   concurrency: 1,
   testNamePatterns: [new RegExp(`^${beginning}[\\w.-]*( \\(our choice\\))?: `)],
 });
-const failed = await report(events, (line) => process.stdout.write(`${line}\n`));
-process.exitCode = failed > 0 ? 1 : 0;
+events.on("test:pass", (outcome) => tell(outcome)).on("test:fail", (outcome) => tell(outcome, outcome.details.error));
+await once(events.resume(), "end");
+const said = Object.entries(sums).map(([verdict, sum]) => `${sum} ${verdict}`);
+console.log(`\n${said.join(", ")}`);
+if (Object.values(sums).every((sum) => sum === 0)) wrongUse(`No clause begins with ${only}.`, USE);
+process.exitCode = sums.failed > 0 ? 1 : 0;

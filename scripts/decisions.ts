@@ -4,6 +4,7 @@
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { DECISIONS, type Decision } from "../src/decisions.ts";
+import { pool } from "./pool.ts";
 
 const AT_ONCE = 2;
 const PATIENCE_MS = 180_000;
@@ -54,15 +55,11 @@ async function noticedBy(choice: string): Promise<string | undefined> {
 
 const asked = process.argv.slice(2);
 const rows = Object.entries<Decision>(DECISIONS).filter(([id]) => asked.length === 0 || asked.includes(id));
-const waiting = rows.flatMap(switched);
 const unnoticed: string[] = [];
-async function take(): Promise<void> {
-  for (let choice = waiting.shift(); choice !== undefined; choice = waiting.shift()) {
-    const name = await noticedBy(choice);
-    if (name === undefined) unnoticed.push(choice);
-    process.stdout.write(`${choice}: ${name ?? "NOTHING FAILS"}\n`);
-  }
-}
-await Promise.all(Array.from({ length: AT_ONCE }, take));
-process.stdout.write(unnoticed.length === 0 ? "Each choice is held.\n" : `Held by nothing: ${unnoticed.join(", ")}.\n`);
+await pool(AT_ONCE, rows.flatMap(switched), async (choice) => {
+  const name = await noticedBy(choice);
+  if (name === undefined) unnoticed.push(choice);
+  console.log(`${choice}: ${name ?? "NOTHING FAILS"}`);
+});
+console.log(unnoticed.length === 0 ? "Each choice is held." : `Held by nothing: ${unnoticed.join(", ")}.`);
 process.exitCode = unnoticed.length === 0 ? 0 : 1;

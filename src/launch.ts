@@ -1,10 +1,10 @@
 // Puts the service together: a start, from options to a service that stands, is read here from top to bottom. What fails on
 // the way leaves nothing behind - no port, no lock of a file.
 import { judgeUrl } from "./delivery/address-policy.ts";
-import { Access, type Caller } from "./domain/access.ts";
+import { type Access, accessTo, type Caller } from "./domain/access.ts";
 import { collections } from "./domain/collections.ts";
 import { siteAt } from "./domain/deployments.ts";
-import { RateLimiter } from "./domain/limits.ts";
+import { rateLimiter } from "./domain/limits.ts";
 import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import type { Store } from "./domain/store.ts";
@@ -91,7 +91,7 @@ function groundOf(settings: Settings, clock: AdjustableClock, store: Store, log:
   });
   if (watched) journals.hear(store, (error) => onError(error, "noting what was committed"));
   const workers = new Workers(unit, webhookOutbox(unit, settings, log, watched ? chaos : undefined), onError);
-  const limiter = new RateLimiter(clock, settings.rateLimit);
+  const limiter = rateLimiter(clock, settings.rateLimit);
   const listener = listenerOf(settings);
   /** Each ends something that was begun, the last first. */
   const ends = [() => store.close(), async () => clock.close(), () => workers.stop()];
@@ -110,7 +110,7 @@ async function stand(ground: Ground, seed: object | string | null): Promise<Serv
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
   const keys = signingKeysIn(unit.store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const access = new Access({
+  const access = accessTo({
     ...unit,
     checkToken: (token) => check(oauth, token),
     onError: (error) => onError(error, "noting the use of an API key"),

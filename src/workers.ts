@@ -4,7 +4,7 @@
 import type { Outbox } from "./delivery/outbox.ts";
 import { processDataSource, unprocessed } from "./domain/data-sources.ts";
 import { dueDeliveries } from "./domain/deliveries.ts";
-import { Forgetting } from "./domain/forgetting.ts";
+import { type Forgetting, forgetting } from "./domain/forgetting.ts";
 import { type DeliveryRecord, TOPIC } from "./domain/model.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";
 import { Background } from "./kit/background.ts";
@@ -105,6 +105,6 @@ export class Workers {
 
   #newForgetting(): Forgetting {
     const { store, clock } = this.#unit;
-    return new Forgetting({ store, clock, background: this.#background, onError: this.#onError });
+    return forgetting({ store, clock, background: this.#background, onError: this.#onError });
   }
 }

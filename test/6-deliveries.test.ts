@@ -149,6 +149,8 @@ choice(
     assert.equal(headers["x-service-delivery"], delivery.id);
     assert.equal(headers["x-service-attempt"], "1");
     assert.equal(headers["webhook-id"], id);
+    const sent_s = Date.parse(str(members(attemptsOf(delivery)[0]).at)) / 1_000;
+    assert.equal(headers["webhook-timestamp"], String(Math.floor(sent_s)));
     const signed = `${id}.${headers["webhook-timestamp"]}.${rawBody}`;
     const expected = createHmac("sha256", Buffer.from(SECRET)).update(signed).digest("base64");
     assert.equal(headers["webhook-signature"], `v1,${expected}`);
@@ -358,6 +360,8 @@ choice(
     await context.service.settled();
     const [delivery] = await logOf(api, webhook);
     assert.deepEqual([delivery?.status, delivery?.next_attempt_at], ["cancelled", null]);
+    await newApp(api);
+    assert.equal((await logOf(api, webhook)).length, 1);
     await advance(360_000_000);
     assert.equal(received[0]?.attempts.length, 1);
   },

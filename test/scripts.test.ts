@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import { test } from "node:test";
+import { compare, isMissed, markdown, plain, ratio } from "../scripts/bench/figures.ts";
 import { Guide } from "../scripts/demo/guide.ts";
 import { changesOf } from "../scripts/mutate/changes.ts";
 import { startService } from "../src/index.ts";
@@ -30,12 +31,12 @@ test("demo: it walks through all nine parts, each step as it must be, in under 1
 
 test("demo: an answer that is not as it must be ends the walk", async () => {
   await using service = await startService();
-  const guide = new Guide(service.baseUrl, service.authUrl, service.apiKey ?? "");
-  const step = { shows: "8 the default", request: "GET /apps", status: 200 };
-  await guide.step({ ...step, answer: { limit: 20 } });
-  await assert.rejects(guide.step({ ...step, answer: { limit: 21 } }), /8 the default: limit/);
-  await assert.rejects(guide.step({ ...step, status: 201 }), /8 the default: GET \/apps answered/);
+  const guide = new Guide(service.baseUrl, service.apiKey);
+  await guide.step("8 the default", "GET /apps", 200, { limit: 20 });
+  await assert.rejects(guide.step("8 the default", "GET /apps", 200, { limit: 21 }), /8 the default: limit/);
+  await assert.rejects(guide.step("8 the default", "GET /apps", 201), /8 the default: GET \/apps answered/);
   assert.throws(() => guide.seen("6 signed", "nothing", false), /6 signed/);
+  guide.close();
 });
 
 const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", "a-key-for-tests"];
@@ -70,6 +71,15 @@ test("conformance: one that does not is told which clause it breaks, on every li
   for (const line of failing) assert.match(line, /9\.path-segment/);
 });
 
+test("clause: this server is held to the one clause that is named, and one that does not exist is told", async () => {
+  const { code, out } = await ran("conformance.ts", "--own", "--only", "9.path-segment");
+  assert.equal(code, 0, out);
+  assert.match(out, /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 skipped, 0 failed\n$/);
+  const none = await ran("conformance.ts", "--own", "--only", "9.nothing");
+  assert.equal(none.code, 2);
+  assert.match(none.err, /^No clause begins with 9\.nothing\.$/m);
+});
+
 test("conformance: wrong use is exit code 2, and says how it is used", async () => {
   for (const args of [
     [],
@@ -81,6 +91,39 @@ test("conformance: wrong use is exit code 2, and says how it is used", async () 
     assert.equal(code, 2, args.join(" "));
     assert.match(err, /Usage: npm run conformance/);
   }
+});
+
+test("bench: sides are measured in turning rounds, and a ratio is the median of the rounds'", async () => {
+  const order: string[] = [];
+  const side = (name: string, values: number[]) => ({
+    name,
+    measure: async () => {
+      order.push(name);
+      return { ms: values.shift() ?? Number.NaN };
+    },
+  });
+  const [own, base] = await compare([side("own", [9, 2, 6, 4]), side("base", [9, 1, 2, 1])], 1, 3);
+  assert.equal(order.join(" "), "own base own base base own own base");
+  const line = ratio("Work", own, base, "ms", "<= 2.50");
+  assert.deepEqual(line.values, [2, 3, 4]);
+  assert.match(
+    markdown([line]),
+    /\n\| Work \| base \| ratio, ms \| \*\*3\.00\*\* \(2\.00–4\.00\) \| <= 2\.50 \*\*missed\*\* \| 4\.00 against 1\.00 ms \|$/,
+  );
+});
+
+test("bench: a goal is missed by what is beyond it, and by what could not be measured", () => {
+  const missed = (goal: string) => [1, 2, 3, Number.NaN].filter((value) => isMissed(plain("", "", value, goal)));
+  assert.deepEqual(missed("<= 2"), [3, Number.NaN]);
+  assert.deepEqual(missed(">= 2"), [1, Number.NaN]);
+  assert.deepEqual(missed("= 2"), [1, 3, Number.NaN]);
+  assert.deepEqual(missed(""), []);
+});
+
+test("bench: an unknown part is exit code 2, and the parts are named", async () => {
+  const { code, err } = await ran("bench/main.ts", "bench:delivery", "calm");
+  assert.equal(code, 2);
+  assert.match(err, /^There is no part calm\. Choose from: storm, replay, /);
 });
 
 const changed = (code: string) =>

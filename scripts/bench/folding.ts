@@ -1,139 +1,76 @@
-// How long the API takes to answer while FILE is written anew, against while it is not: the whole service on --data, with
-// a fixed number of requests a second, each timed from the moment it is due. The service starts on a FILE of many records
-// and a journal that is nearly as large, so that a few large creates bring the folding about.
-import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { Agent, request } from "node:http";
+// How long the API takes to answer while FILE is written anew, against while it is not: the whole service on --data with
+// many records, and a fixed number of requests a second, each timed from the moment it is due. Large changes of one app
+// fill the journal until it is folded.
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { spread } from "./compare.ts";
-import { draft } from "./load.ts";
-import { KEY, pause, pinLoad, startService } from "./machine.ts";
-import type { Line } from "./table.ts";
+import { startService as embed } from "../../src/index.ts";
+import { type Line, percentile, ROUNDS, scaled, whole } from "./figures.ts";
+import { create, draft, get, type Load, load, patch, post, run } from "./load.ts";
+import { KEY, startService, withFolder, withServers } from "./machine.ts";
 
-const RECORDS = Number(process.env.BENCH_RECORDS ?? 300_000);
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
-const PER_SECOND = 500;
-const WARM_MS = 3_000;
-const QUIET_MS = 3_000;
-const SIDE = fileURLToPath(new URL("store-side.ts", import.meta.url));
+const RECORDS = scaled(300_000);
+/** Creates and reads a second, each. */
+const PER_SECOND = 250;
+const REQUESTS = 3 * PER_SECOND;
+const ENDLESS = Number.POSITIVE_INFINITY;
+const LARGE = "x".repeat(5_000);
 
-type What = "create" | "GET";
-type Times = Readonly<Record<What, number[]>>;
-type Round = Readonly<Record<"folding" | "quiet", Times>>;
+type Times = Readonly<Record<"create" | "GET", readonly number[]>>;
 
-export async function folding(): Promise<Line[]> {
-  pinLoad();
-  // Beside the sources and not in the temporary folder, which is often no disk at all.
-  const folder = mkdtempSync(join(process.cwd(), "bench-data-"));
-  try {
-    const made = join(folder, "made");
-    execFileSync(process.execPath, ["--import", "tsx", SIDE, "nearly", `${RECORDS}`, made, KEY]);
-    const rounds: Round[] = [];
-    for (let n = 0; n < ROUNDS; n += 1) rounds.push(await round(made, join(folder, `${n}`)));
-    return [lineOf("create", rounds), lineOf("GET", rounds)];
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
+export const folding = (): Promise<Line[]> =>
+  withFolder(async (folder) => {
+    const file = join(folder, "data.json");
+    await fill(file);
+    return withServers([startService("folding", ["--data", file])], ([{ port }]) => measure(file, port));
+  });
 
-function lineOf(what: What, rounds: readonly Round[]): Line {
-  const p99s = rounds.map(({ folding, quiet }) => ({ folding: p99(folding[what]), quiet: p99(quiet[what]) }));
-  const each = p99s.map(({ folding, quiet }) => `${folding.toFixed(2)} against ${quiet.toFixed(2)}`).join(", ");
-  const least = Math.min(...rounds.map(({ folding }) => folding[what].length));
-  return {
-    what: `API while FILE is written anew, ${RECORDS.toLocaleString("en")} apps: ${what}`,
-    against: "the same while it is not",
-    figure: "p99",
-    spread: spread(p99s.map(({ folding, quiet }) => folding / quiet)),
-    goal: "<= 2",
-    beside: `${each} ms; ${least} requests a folding or more`,
-  };
-}
-
-const p99 = (times: readonly number[]): number =>
-  [...times].sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN;
-
-const noTimes = (): Times => ({ create: [], GET: [] });
-
-async function round(from: string, folder: string): Promise<Round> {
-  cpSync(from, folder, { recursive: true });
-  // Else the disk is still busy with the copy while the service is measured.
-  execFileSync("sync");
-  const file = join(folder, "data.json");
+async function measure(file: string, port: number): Promise<Line[]> {
   const isFolding = () => existsSync(`${file}.new`) || existsSync(`${file}.journal.new`);
-  const server = await startService(["--data", file]);
-  const api = new Api(server.port);
-  try {
-    await api.create("");
-    await api.visit(noTimes(), after(WARM_MS));
-    const quiet = noTimes();
-    await api.visit(quiet, after(QUIET_MS));
-    while (!isFolding()) await api.create("x".repeat(5_000));
-    const folding = noTimes();
-    await api.visit(folding, () => !isFolding());
-    await api.visit(quiet, after(QUIET_MS));
-    return { folding, quiet };
-  } finally {
-    api.close();
-    await server.stop();
-    rmSync(folder, { recursive: true });
+  const [id] = await create(port, 1);
+  const visit = async (requests: number, isOver = () => false): Promise<Times> => {
+    const over: Partial<Load> = { requests, isOver, perSecond: PER_SECOND, connections: 64 };
+    const [creates, reads] = await Promise.all([
+      run(
+        port,
+        load((n) => post("/v1/apps", draft(n)), 201, over),
+      ),
+      run(
+        port,
+        load(() => get(`/v1/apps/${id}`), 200, over),
+      ),
+    ]);
+    return { create: creates.latencies, GET: reads.latencies };
+  };
+  const change = (n: number) => patch(`/v1/apps/${id}`, { description: `${n}${LARGE.slice(10)}` });
+  const rounds: { folding: Times; quiet: Times }[] = [];
+  await visit(REQUESTS);
+  for (let n = 0; n < ROUNDS; n += 1) {
+    const quiet = await visit(REQUESTS);
+    await run(port, load(change, 200, { requests: ENDLESS, isOver: isFolding }));
+    rounds.push({ quiet, folding: await visit(ENDLESS, () => !isFolding()) });
   }
+  return (["create", "GET"] as const).map((kind) => {
+    const p99s = rounds.map(({ folding, quiet }) => [percentile(folding[kind], 0.99), percentile(quiet[kind], 0.99)]);
+    const each = p99s.map((pair) => pair.map((ms) => ms.toFixed(2)).join(" against "));
+    const least = Math.min(...rounds.map(({ folding }) => folding[kind].length));
+    return {
+      what: `API while FILE is written anew, ${whole(RECORDS)} apps: ${kind}`,
+      against: "the same while it is not",
+      figure: "ratio, ms at the 99th",
+      values: p99s.map(([folding = Number.NaN, quiet = Number.NaN]) => folding / quiet),
+      goal: "<= 2",
+      beside: `${each.join(", ")} ms; ${least} requests a folding or more`,
+    };
+  });
 }
 
-function after(ms: number): () => boolean {
-  const end = performance.now() + ms;
-  return () => performance.now() >= end;
-}
-
-class Api {
-  readonly #port: number;
-  readonly #agent = new Agent({ keepAlive: true });
-  #created = "";
-
-  constructor(port: number) {
-    this.#port = port;
-  }
-
-  /** Creates and reads in turn, one at each moment that one is due, whether or not those before are answered. */
-  async visit(times: Times, isOver: () => boolean): Promise<void> {
-    const start = performance.now();
-    const answers: Promise<void>[] = [];
-    for (let n = 0; !isOver(); n += 1) {
-      const due = start + (n * 1000) / PER_SECOND;
-      while (performance.now() < due) await pause(1);
-      const what = n % 2 === 0 ? "create" : "GET";
-      const answer = what === "create" ? this.create(draft(n).description) : this.#get();
-      answers.push(answer.then(() => void times[what].push(performance.now() - due)));
-    }
-    await Promise.all(answers);
-  }
-
-  async create(description: string): Promise<void> {
-    const { id }: { id: string } = JSON.parse(await this.#ask("POST", "/v1/apps", { ...draft(0), description }));
-    this.#created = id;
-  }
-
-  async #get(): Promise<void> {
-    await this.#ask("GET", `/v1/apps/${this.#created}`);
-  }
-
-  #ask(method: string, path: string, body?: object): Promise<string> {
-    const headers = { Authorization: `Bearer ${KEY}`, ...(body && { "Content-Type": "application/json" }) };
-    return new Promise((resolve, reject) => {
-      const asked = request({ port: this.#port, method, path, headers, agent: this.#agent }, (answer) => {
-        let text = "";
-        answer.setEncoding("utf8").on("data", (part: string) => {
-          text += part;
-        });
-        const isRight = answer.statusCode === (body ? 201 : 200);
-        answer.on("end", () => (isRight ? resolve(text) : reject(new Error(text))));
-      });
-      asked.on("error", reject).end(body && JSON.stringify(body));
-    });
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
+/** Leaves a FILE with so many apps of the account whose key this is. */
+async function fill(file: string): Promise<void> {
+  await using service = await embed({ data: file, apiKey: KEY });
+  const { collections, ...rest } = await service.snapshot();
+  const [at, account_id] = [service.clock.now(), service.account.id];
+  const apps = Array.from({ length: RECORDS }, (_, n) => ({
+    ...{ id: `app_${String(n).padStart(23, "0")}`, ...draft(n), created_at: at, updated_at: at, account_id },
+  }));
+  await service.restore({ ...rest, collections: { ...collections, apps } });
 }

@@ -1,96 +1,83 @@
-// The REST API with everything on, against servers that do the least (issue figures: CPU per request).
-import { fileURLToPath } from "node:url";
-import { compare, type Result, type Side } from "./compare.ts";
-import { createApps, draft, get, type Load, post } from "./load.ts";
-import { ours, Server, startService } from "./machine.ts";
-import { bare, installedPeers } from "./peers.ts";
-import { cpuLine, type Line } from "./table.ts";
+// The REST API with everything on, against servers that do the least, as CPU time per request.
+import { Client } from "../../test/support/client.ts";
+import { person, register, tokensFor } from "../../test/support/oauth.ts";
+import { compare, type Line, ratio } from "./figures.ts";
+import { type Case, contest, create, draft, get, load, loadOn, patch, post } from "./load.ts";
+import { KEY, type Server, startServer, startService, withServers } from "./machine.ts";
+import { bare, frameworks } from "./peers.ts";
 
-const CONNECTIONS = 16;
-const REQUESTS = 6_000;
-const APPS = 100;
-/** Runs before the first that counts: what is compared is the steady state, when V8 has compiled what is used. */
-const WARM_UP = 5;
+/** How many are there before a measurement; those are read, listed and changed. */
+const STORED = 100;
+/** Rounds before the first that counts: what is compared is the steady state, when V8 has compiled what is used. */
+const WARM = 5;
 
-interface Case {
-  readonly what: string;
-  readonly goal: string;
-  readonly load: (ids: readonly string[]) => Omit<Load, "port">;
+/** Apps, or what is most like them elsewhere. */
+export interface Resource {
+  readonly path: string;
+  /** The query of a page of 20. */
+  readonly page: string;
+  readonly draft: (n: number) => object;
+  /** The status of a create. */
+  readonly created: number;
+  readonly key: (n: number) => string;
 }
 
-const cases: readonly Case[] = [
-  {
-    what: "GET one app",
-    goal: "<= 1.20",
-    load: (ids) => load((n) => get(`/v1/apps/${ids[n % ids.length]}`)),
-  },
-  { what: "List of 20 apps", goal: "<= 0.80", load: () => load(() => get("/v1/apps")) },
-  {
-    what: "Create an app, here with its event",
-    goal: "<= 1.35",
-    load: () => load((n) => post("/v1/apps", draft(n)), 201),
-  },
-];
-
-const load = (request: (n: number) => string, status = 200): Omit<Load, "port"> => ({
-  requests: REQUESTS,
-  connections: CONNECTIONS,
-  request,
-  status,
-});
-
-export async function http(): Promise<Line[]> {
-  const peers = process.env.BENCH_PEERS === "0" ? [] : installedPeers();
-  const servers = [await startService(), await Server.start(bare)];
-  for (const peer of peers) servers.push(await Server.start(peer));
-  try {
-    const ids = new Map<Server, string[]>();
-    for (const server of servers) ids.set(server, await createApps(server.port, APPS));
-    const lines: Line[] = [];
-    for (const { what, goal, load } of cases) {
-      const sides = servers.map((server): Side => ({ name: server.name, server, load: load(ids.get(server) ?? []) }));
-      lines.push(...against(what, goal, await compare(sides, WARM_UP)));
-    }
-    return [...lines, await withToken()];
-  } finally {
-    await Promise.all(servers.map((server) => server.stop()));
-  }
+interface Filled extends Resource {
+  readonly server: Server;
+  /** The path of the n-th. */
+  readonly nth: (n: number) => string;
+  /** The first one's ETag; those that send none know `*`. */
+  readonly tag: string;
 }
 
-/** The same server with an access token and with a key. */
-async function withToken(): Promise<Line> {
-  const [module = "", ...loader] = ours("index").toReversed();
-  const embedded = fileURLToPath(new URL("servers/embedded.mjs", import.meta.url));
-  const server = await Server.start({ name: "an API key", args: [...loader.toReversed(), embedded, module] });
-  try {
-    const ids = await createApps(server.port, APPS);
-    const token = await server.token();
-    const [key, jwt] = await compare([
-      { name: "an API key", server, load: load((n) => get(`/v1/apps/${ids[n % APPS]}`)) },
-      { name: "a token", server, load: load((n) => get(`/v1/apps/${ids[n % APPS]}`, token)) },
-    ]);
-    if (key === undefined || jwt === undefined) throw new Error("nothing was measured");
-    return cpuLine("GET one app with an access token (ES256)", jwt, key, "<= 1.05");
-  } finally {
-    await server.stop();
-  }
+export const apps: Resource = { path: "/v1/apps", page: "", draft, created: 201, key: () => KEY };
+
+export const COMMON: Readonly<Record<string, Case<Filled>>> = {
+  "GET one": ["<= 1.20", ({ nth, key }) => load((n) => get(nth(n), key(n)))],
+  "List of 20": ["<= 1.00", ({ path, page, key }) => load((n) => get(path + page, key(n)))],
+  "Create one, here with its event": ["<= 1.80", (resource) => load(making(resource), resource.created)],
+};
+
+/** The one with the tag goes before those that change apps. */
+const CASES: typeof COMMON = {
+  "GET not modified: 304": [
+    "<= 1.50",
+    ({ nth, tag }) => load(() => get(nth(0), KEY, `If-None-Match: ${tag}\r\n\r\n`), 304),
+  ],
+  ...COMMON,
+  "Patch one, here with its event": ["<= 2.00", ({ nth }) => load((n) => patch(nth(n), { title: `Sales ${n}` }))],
+  "Create refused: 422": ["<= 1.60", () => load((n) => post("/v1/apps", { ...draft(n), title: "" }), 422)],
+};
+
+const making =
+  ({ path, draft, key }: Resource) =>
+  (n: number): string =>
+    post(path, draft(n), key(n));
+
+export const http = (): Promise<Line[]> =>
+  withServers([startService(), ...[bare, ...frameworks()].map((program) => startServer(program))], async (servers) => [
+    ...(await cases(servers)),
+    ...(await Promise.all(servers.slice(0, 1).map(withToken))),
+  ]);
+
+/** Without a `goal` each case has its own. */
+export function cases(servers: readonly Server[], goal?: string): Promise<Line[]> {
+  const all = Object.entries(CASES).map(([what, [usual, make]]) => [what, [goal ?? usual, make]] as const);
+  return contest(servers, (server) => filled(server), Object.fromEntries(all), WARM);
 }
 
-/** This server is the first side; a line for bare, Fastify and Express each, with the ratio turned round. */
-function against(what: string, goal: string, [own, ...others]: readonly Result[]): Line[] {
-  if (own === undefined) return [];
-  return others.map((other, at) => cpuLine(what, inverted(own, other), other, [goal, "<= 1.00", "<= 0.20"][at] ?? ""));
+export async function filled(server: Server, resource = apps): Promise<Filled> {
+  const ids = await create(server.port, STORED, making(resource), resource.created);
+  const nth = (n: number) => `${resource.path}/${ids[n % STORED]}`;
+  const answer = await fetch(server.url + nth(0), { headers: { authorization: `Bearer ${resource.key(0)}` } });
+  return { ...resource, server, nth, tag: answer.headers.get("etag") ?? "*" };
 }
 
-const inverted = (own: Result, other: Result): Result => ({
-  ...own,
-  cpu: inverse(other.cpu),
-  throughput: inverse(other.throughput),
-  p99: inverse(other.p99),
-});
-
-const inverse = ({ median, min, max }: Result["cpu"]): Result["cpu"] => ({
-  median: 1 / median,
-  min: 1 / max,
-  max: 1 / min,
-});
+async function withToken(server: Server): Promise<Line> {
+  const api = new Client({ baseUrl: `http://localhost:${server.port}/v1`, key: KEY });
+  const { access } = await tokensFor(api, await person(api), await register(api));
+  api.close();
+  const { nth } = await filled(server);
+  const [token, key] = await compare([access, KEY].map((key) => loadOn(server, () => load((n) => get(nth(n), key)))));
+  return { ...ratio("GET one with an access token", token, key, "µs of CPU", "<= 1.05"), against: "an API key" };
+}

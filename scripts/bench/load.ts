@@ -1,144 +1,106 @@
-// The load: a bounded number of requests over a fixed number of connections, each sending its next request when the
-// answer has come. It speaks just enough HTTP/1.1 over bare sockets that its own cost stays far below a server's.
-import { connect, type Socket } from "node:net";
-import { KEY } from "./machine.ts";
+// The load: requests over a fixed number of connections, each sending its next when the answer has come, or, at a rate,
+// each timed from the moment it is due. It speaks just enough HTTP/1.1 over bare sockets that its own cost stays far
+// below a server's.
+import { connect } from "node:net";
+import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
+import { pool } from "../pool.ts";
+import { compare, type Line, median, percentile, ratio, type Side, scaled } from "./figures.ts";
+import { KEY, type Server } from "./machine.ts";
 
 export interface Load {
-  readonly port: number;
-  readonly requests: number;
-  readonly connections: number;
   /** The bytes of the n-th request. */
   readonly request: (n: number) => string;
   /** The status that every answer must have. */
   readonly status: number;
-  /** Called with each answer's body, where somebody wants it. */
+  readonly requests: number;
+  readonly connections: number;
+  readonly perSecond?: number;
+  /** Ends the load before all requests are sent. */
+  readonly isOver?: () => boolean;
   readonly onBody?: (body: string) => void;
 }
 
-export interface Measured {
-  readonly seconds: number;
-  /** Milliseconds, sorted. */
-  readonly latencies: Float64Array;
-}
-
-const RUN_MS_MAX = 300_000;
+const PATIENCE_MS = 120_000;
+/** Timers come late by this much at most; what is left until a request is due is spent awake. */
+const SPIN_MS = 2;
 const NOTHING = Buffer.alloc(0);
 
-export async function run(load: Load): Promise<Measured> {
-  const latencies = new Float64Array(load.requests);
+export const load = (request: Load["request"], status = 200, over: Partial<Load> = {}): Load => ({
+  ...{ request, status, requests: scaled(6_000), connections: 16, ...over },
+});
+
+/** The latencies are milliseconds from the sending, or from when it was due. */
+export async function run(port: number, given: Load) {
+  const { request, status, requests, connections, perSecond, isOver = () => false, onBody } = given;
+  const latencies: number[] = [];
+  const began = performance.now();
   let sent = 0;
-  let answered = 0;
-  const next = () => (sent < load.requests ? load.request(sent++) : undefined);
-  const note = (ms: number) => {
-    latencies[answered++] = ms;
+  const connection = (): Promise<void> => {
+    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+    let received: Buffer = NOTHING;
+    let since = 0;
+    const send = async () => {
+      if (sent >= requests || isOver()) return void socket.end();
+      const n = sent++;
+      since = perSecond === undefined ? performance.now() : began + (n * 1_000) / perSecond;
+      if (performance.now() + SPIN_MS < since) await pause(since - performance.now() - SPIN_MS);
+      while (performance.now() < since) await turn();
+      socket.write(request(n));
+    };
+    const read = (chunk: Buffer) => {
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+      const answer = answerIn(received);
+      if (answer === undefined) return;
+      if (answer.status !== status) return void socket.destroy(new Error(received.toString()));
+      latencies.push(performance.now() - since);
+      onBody?.(received.toString("utf8", answer.from));
+      received = NOTHING;
+      void send();
+    };
+    return new Promise((resolve, reject) => {
+      socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error("no answer came")));
+      socket.on("connect", send).on("data", read).on("error", reject).on("close", resolve);
+    });
   };
-  const stay = stayAwake();
-  const started = performance.now();
-  await Promise.all(Array.from({ length: load.connections }, () => new Line(load, next, note).done));
-  const seconds = (performance.now() - started) / 1_000;
-  stay.end();
-  return { seconds, latencies: latencies.sort() };
+  const open = Promise.all(Array.from({ length: connections }, connection));
+  await Promise.all([open, perSecond === undefined && awake(open)]);
+  return { seconds: (performance.now() - began) / 1_000, latencies };
 }
 
 /**
- * Keeps this process from sleeping between answers. Waking a sleeper is billed to the one that writes: a server that is
- * slower than the load would pay for it with every answer (writev took 15 us a request against 8 in the profiles), a
- * faster one never.
+ * Without a rate this process never sleeps between answers. Waking a sleeper is billed to the one that writes: a server that is slower
+ * than the load would pay for it with every answer (15 us a request against 8 in the profiles), a faster one never.
  */
-function stayAwake(): { end: () => void } {
+async function awake(until: Promise<unknown>): Promise<void> {
   let going = true;
-  const turn = () => void (going && setImmediate(turn));
-  turn();
-  return {
-    end() {
-      going = false;
-    },
+  const end = () => {
+    going = false;
   };
+  until.then(end, end);
+  while (going) await turn();
 }
 
-export const percentile = ({ latencies }: Measured, p: number): number =>
-  latencies[Math.min(Math.floor(latencies.length * p), latencies.length - 1)] ?? 0;
-
-/** One connection. */
-class Line {
-  readonly done: Promise<void>;
-  readonly #load: Load;
-  readonly #next: () => string | undefined;
-  readonly #note: (ms: number) => void;
-  readonly #socket: Socket;
-  #received: Buffer = NOTHING;
-  #sentAt = 0;
-
-  constructor(load: Load, next: () => string | undefined, note: (ms: number) => void) {
-    this.#load = load;
-    this.#next = next;
-    this.#note = note;
-    this.#socket = connect({ port: load.port, host: "127.0.0.1", noDelay: true });
-    this.done = new Promise((resolve, reject) => {
-      const late = setTimeout(() => this.#socket.destroy(new Error("the load takes too long")), RUN_MS_MAX);
-      this.#socket.on("connect", () => this.#send());
-      this.#socket.on("data", (chunk) => {
-        try {
-          this.#read(chunk);
-        } catch (error) {
-          this.#socket.destroy();
-          reject(error);
-        }
-      });
-      this.#socket.on("error", reject);
-      this.#socket.on("close", () => {
-        clearTimeout(late);
-        resolve();
-      });
-    });
-  }
-
-  #send(): void {
-    const bytes = this.#next();
-    if (bytes === undefined) {
-      this.#socket.end();
-      return;
-    }
-    this.#sentAt = performance.now();
-    this.#socket.write(bytes);
-  }
-
-  #read(chunk: Buffer): void {
-    const all = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
-    const headEnd = all.indexOf("\r\n\r\n");
-    if (headEnd < 0) {
-      this.#received = all;
-      return;
-    }
-    const head = all.toString("latin1", 0, headEnd);
-    const status = Number(head.slice(9, 12));
-    const length = status === 204 ? 0 : Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]);
-    if (all.length < headEnd + 4 + length) {
-      this.#received = all;
-      return;
-    }
-    if (status !== this.#load.status) throw new Error(`${head}\n${all.toString("utf8", headEnd + 4)}`);
-    this.#received = NOTHING;
-    this.#note(performance.now() - this.#sentAt);
-    this.#load.onBody?.(all.toString("utf8", headEnd + 4, headEnd + 4 + length));
-    this.#send();
-  }
+function answerIn(bytes: Buffer): { readonly status: number; readonly from: number } | undefined {
+  const end = bytes.indexOf("\r\n\r\n");
+  if (end < 0) return undefined;
+  const head = bytes.toString("latin1", 0, end);
+  const status = Number(head.slice(9, 12));
+  const length = status === 204 || status === 304 ? 0 : Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]);
+  return bytes.length < end + 4 + length ? undefined : { status, from: end + 4 };
 }
 
-const HEAD = (credential: string) =>
-  `HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${credential}\r\nAccept: application/json\r\n`;
-
-export const get = (path: string, credential = KEY): string => `GET ${path} ${HEAD(credential)}\r\n`;
-export const del = (path: string): string => `DELETE ${path} ${HEAD(KEY)}\r\n`;
-const withBody =
-  (method: string) =>
-  (path: string, value: unknown): string => {
-    const body = JSON.stringify(value);
-    const length = Buffer.byteLength(body);
-    return `${method} ${path} ${HEAD(KEY)}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`;
-  };
-export const post = withBody("POST");
-export const patch = withBody("PATCH");
+/** `more`: header lines, and what follows them. */
+const asking = (method: string, path: string, key = KEY, more = "\r\n"): string =>
+  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nAccept: application/json\r\n${more}`;
+function sending(method: string, path: string, value: unknown, key?: string): string {
+  const body = JSON.stringify(value);
+  const length = Buffer.byteLength(body);
+  return asking(method, path, key, `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`);
+}
+export const get = asking.bind(null, "GET");
+export const del = asking.bind(null, "DELETE");
+export const post = sending.bind(null, "POST");
+export const patch = sending.bind(null, "PATCH");
 
 /** An app as clients make them. */
 export const draft = (n: number) => ({
@@ -148,22 +110,53 @@ export const draft = (n: number) => ({
   public: n % 2 === 0,
 });
 
-/** Makes `count` apps; answers their ids in creation order. */
-export async function createApps(port: number, count: number): Promise<string[]> {
+const one = (n: number): string => post("/v1/apps", draft(n));
+
+/** Makes `count` apps, or what else is given; answers their ids in creation order. */
+export async function create(port: number, count: number, request = one, status = 201): Promise<string[]> {
   const ids: string[] = [];
-  const keep = (body: string) => ids.push(idIn(body));
-  await run({
-    port,
-    requests: count,
-    connections: 8,
-    request: (n) => post("/v1/apps", draft(n)),
-    status: 201,
-    onBody: keep,
-  });
+  const onBody = (body: string) => ids.push(idIn(body));
+  await run(port, load(request, status, { requests: count, connections: 8, onBody }));
   return ids;
 }
 
 export function idIn(body: string): string {
   const { id }: { id: string } = JSON.parse(body);
   return id;
+}
+
+/** `make` is called before each measurement. */
+export const loadOn = (server: Server, make: () => Load | Promise<Load>): Side => ({
+  name: server.name,
+  measure: async () => {
+    const given = await make();
+    const before = await server.ask("usage");
+    const { seconds, latencies } = await run(server.port, given);
+    const { cpu_us } = await server.ask("usage");
+    return {
+      "µs of CPU": (cpu_us - before.cpu_us) / latencies.length,
+      "a second": latencies.length / seconds,
+      "ms at the median": median(latencies),
+      "ms at the 99th": percentile(latencies, 0.99),
+    };
+  },
+});
+
+/** The goal, and the load that is made before each measurement. */
+export type Case<S> = readonly [goal: string, make: (side: S) => Load | Promise<Load>];
+
+/** The CPU time of a request on the first side against that on each of the others; the goal is about the second. */
+export async function contest<S extends { readonly server: Server }>(
+  servers: readonly Server[],
+  fill: (server: Server, at: number) => Promise<S>,
+  cases: Readonly<Record<string, Case<S>>>,
+  warm?: number,
+): Promise<Line[]> {
+  const sides = await pool(1, servers.entries(), ([at, server]) => fill(server, at));
+  const found = await pool(1, Object.entries(cases), async ([what, [goal, make]]) => {
+    const loads = sides.map((side) => loadOn(side.server, () => make(side)));
+    const [own, ...others] = await compare(loads, warm);
+    return others.map((other, at) => ratio(what, own, other, "µs of CPU", at === 0 ? goal : ""));
+  });
+  return found.flat();
 }

@@ -1,18 +1,22 @@
-// The machine and its processes: the servers run on one core, this process with the load on another, so that neither
-// takes the other's time. What a server has used is asked of it over IPC (servers/meter.cjs) and is exact to the
+// The machine and the processes on it: what is measured runs on one core, the load and the receivers on another, so that
+// neither takes the other's time. What a process has used is asked of it over IPC (servers/meter.cjs) and is exact to the
 // microsecond, where a file under /proc counts in hundredths of a second.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { get } from "node:http";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { closedPort } from "../../test/support/receivers.ts";
+import type { Figures, Side } from "./figures.ts";
 
-const SERVER_CORE = "0";
-const LOAD_CORE = "1";
+type Core = "0" | "1";
+const MEASURED = "0";
+const LOAD = "1";
 const START_MS = 30_000;
-const METER = fileURLToPath(new URL("servers/meter.cjs", import.meta.url));
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export const KEY = "ahs_bench-0123456789abcdefghijklmnopqrstuvwxyz";
 /** Counted and reported like any other limit, and never reached. */
@@ -20,116 +24,122 @@ const RATE_LIMIT = "999999999";
 
 const canPin = cpus().length > 1 && spawnSync("taskset", ["--version"]).status === 0;
 
-/** Leaves the servers' core to them. */
+/** Leaves the core of what is measured to it. */
 export function pinLoad(): void {
-  if (canPin) spawnSync("taskset", ["-a", "-c", "-p", LOAD_CORE, String(process.pid)]);
+  if (canPin) spawnSync("taskset", ["-a", "-c", "-p", LOAD, String(process.pid)]);
 }
 
-export const describeMachine = (): string => {
+export function describeMachine(): string {
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);
   const pinned = canPin ? "server and load on a core each" : "not pinned";
   return `${cpus().length} cores (${cpu?.model ?? "unknown"}), ${memory} GB, Node ${process.versions.node}, ${pinned}`;
-};
+}
 
-export interface Usage {
-  readonly cpu_us: number;
-  readonly rss: number;
-  readonly heap: number;
+/** Runs node; the other processes of a bench all come from here. */
+export function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv = {}, core: Core = MEASURED): ChildProcess {
+  const [command = "", ...rest] = [...(canPin ? ["taskset", "-c", core] : []), process.execPath, ...args];
+  const all = { ...process.env, NODE_ENV: "production", ...env };
+  return spawn(command, rest, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: all });
 }
 
 export interface Program {
   readonly name: string;
   /** What follows `node` on the command line. */
   readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly core?: Core;
 }
 
-export class Server {
-  readonly name: string;
-  readonly port: number;
-  readonly #child: ChildProcess;
+/** Ours, a peer's or a receiver. */
+export type Server = Awaited<ReturnType<typeof startServer>>;
 
-  private constructor(name: string, port: number, child: ChildProcess) {
-    this.name = name;
-    this.port = port;
-    this.#child = child;
+/** Starts the program with BENCH_PORT and BENCH_KEY, and waits until it answers. */
+export async function startServer({ name, args, env, core }: Program, given?: number) {
+  const port = given ?? (await closedPort());
+  const url = `http://127.0.0.1:${port}`;
+  const meter = ["--expose-gc", "--require", here("servers/meter.cjs")];
+  const child = spawnNode([...meter, ...args], { ...env, BENCH_PORT: String(port), BENCH_KEY: KEY }, core);
+  const until = performance.now() + START_MS;
+  while (!(await answers(port))) {
+    if (child.exitCode !== null || performance.now() > until) throw new Error(`${name} does not start`);
+    await pause(1);
   }
+  return {
+    ...{ name, port, url },
+    /** What the process answers over IPC: its "usage", its "heap" without what nobody needs, a receiver's "report". */
+    async ask(question: string) {
+      child.send(question);
+      const [answer] = await once(child, "message");
+      return answer;
+    },
+    /** A request of the API that is not measured; answers the body. */
+    async call(method: string, path: string, body?: object) {
+      const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
+      const answer = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status} ${text}`);
+      return text === "" ? {} : JSON.parse(text);
+    },
+    /** As a crash would. */
+    stop: () => killed(child),
+  };
+}
 
-  /** Starts the program with BENCH_PORT and BENCH_KEY, and waits until it listens. */
-  static async start({ name, args, env = {} }: Program, given?: number): Promise<Server> {
-    const port = given ?? (await freePort());
-    const child = spawnPinned(["--require", METER, ...args], {
-      ...env,
-      BENCH_PORT: String(port),
-      BENCH_KEY: KEY,
-    });
-    const server = new Server(name, port, child);
-    await server.#listening();
-    return server;
-  }
+export async function killed(child: ChildProcess): Promise<void> {
+  const gone = once(child, "exit");
+  if (child.kill("SIGKILL")) await gone;
+}
 
-  async usage(): Promise<Usage> {
-    const usage: Usage = await this.#ask("usage");
-    return usage;
-  }
-
-  /** The bytes that are still needed, after a collection of the rest. */
-  async heap(): Promise<number> {
-    const { heap }: Usage = await this.#ask("heap");
-    return heap;
-  }
-
-  /** An access token, where the server is `servers/embedded.mjs`. */
-  async token(): Promise<string> {
-    const token: string = await this.#ask("token");
-    return token;
-  }
-
-  async #ask(question: string) {
-    this.#child.send(question);
-    const [answer] = await once(this.#child, "message");
-    return answer;
-  }
-
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const gone = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
-    await gone;
-  }
-
-  async #listening(): Promise<void> {
-    const until = performance.now() + START_MS;
-    while (!(await accepts(this.port))) {
-      if (this.#child.exitCode !== null) throw new Error(`${this.name} ended with ${this.#child.exitCode}`);
-      if (performance.now() > until) throw new Error(`${this.name} does not listen`);
-      await pause(5);
-    }
+/** Starts them, and stops them whatever `use` does. */
+export async function withServers<S extends readonly Promise<Server>[] | [], T>(
+  starting: S,
+  use: (servers: { -readonly [At in keyof S]: Awaited<S[At]> }) => Promise<T>,
+): Promise<T> {
+  try {
+    return await use(await Promise.all(starting));
+  } finally {
+    for (const started of await Promise.allSettled([...starting]))
+      if (started.status === "fulfilled") await started.value.stop();
   }
 }
 
-export function spawnPinned(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
-  const [command, ...before] = canPin ? ["taskset", "-c", SERVER_CORE, process.execPath] : [process.execPath];
-  return spawn(command ?? process.execPath, [...before, ...args], {
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-    env: { ...process.env, NODE_ENV: "production", ...env },
-  });
+/** The folder lies beside the sources and not in the temporary one, which is often no disk at all. */
+export async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(process.cwd(), "bench-data-"));
+  try {
+    return await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** This service, with everything on. */
-export async function startService(
-  flags: readonly string[] = [],
-  name = "this server",
-  program = ours("bin"),
-): Promise<Server> {
-  const port = await freePort();
+export async function startService(name = "this server", flags: readonly string[] = [], program = ours("bin")) {
+  const port = await closedPort();
   const common = ["--port", String(port), "--api-key", KEY, "--log", "off", "--rate-limit", RATE_LIMIT];
-  return Server.start({ name, args: [...program, ...common, ...flags] }, port);
+  return startServer({ name, args: [...program, ...common, ...flags] }, port);
+}
+
+/** A receiver of deliveries; `kind` as in servers/receiver.mjs. */
+export const startReceiver = (kind: string, core: Core = LOAD): Promise<Server> =>
+  startServer({ name: kind, args: [here("servers/receiver.mjs"), kind], core });
+
+/** One measurement in a process of its own, so that none finds the heap of another warm (side.ts). */
+export const side = (name: string, ...args: string[]): Side => ({ name, measure: () => inSide(...args) });
+
+export async function inSide(...args: string[]): Promise<Figures> {
+  const flags = ["--max-old-space-size=8192", "--expose-gc", "--import", "tsx"];
+  const child = spawnNode([...flags, here("side.ts"), ...args]);
+  const ended = once(child, "exit").then(([code]) => {
+    throw new Error(`${args.join(" ")} ended with ${code}`);
+  });
+  const [figures] = await Promise.race([once(child, "message"), ended]);
+  return figures;
 }
 
 /** What `npm run build` makes, as a user runs it; without it the sources, through tsx. */
-const DIST = process.env.BENCH_DIST ?? fileURLToPath(new URL("../../dist", import.meta.url));
+const DIST = process.env.BENCH_DIST ?? here("../../dist");
 export const isBuilt = existsSync(join(DIST, "bin.js"));
 
 /** The arguments of node that run a module of this package. */
@@ -137,30 +147,13 @@ export const ours = (module: "bin" | "index", dist = DIST): readonly string[] =>
   isBuilt ? [join(dist, `${module}.js`)] : sources(module);
 
 /** The same as `npm start` does it. */
-export const sources = (module: "bin" | "index"): readonly string[] => [
-  "--import",
-  "tsx",
-  fileURLToPath(new URL(`../../src/${module}.ts`, import.meta.url)),
-];
+export const sources = (module: "bin" | "index") => ["--import", "tsx", here(`../../src/${module}.ts`)];
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== "object" || address === null) throw new Error("no free port");
-  return address.port;
-}
-
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
+/** Whether somebody answers there, on a connection of its own. */
+export const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${KEY}` };
+    get({ port, host: "127.0.0.1", path: "/v1/apps", agent: false, headers }, (response) => {
+      response.resume().on("end", () => resolve(Number(response.statusCode) < 500));
+    }).on("error", () => resolve(false));
   });
-}

@@ -1,67 +1,60 @@
 // How much memory 100,000 apps take, and whether a mixed load makes it grow. The short form of the load takes half a
 // minute; BENCH_MINUTES=10 is the long one.
-import { spread } from "./compare.ts";
-import { createApps, del, draft, get, post, run } from "./load.ts";
-import { type Server, startService } from "./machine.ts";
-import type { Line } from "./table.ts";
+import { type Line, plain, scaled, whole } from "./figures.ts";
+import { create, del, draft, get, load, post, run } from "./load.ts";
+import { type Server, startService, withServers } from "./machine.ts";
 
-const APPS = 100_000;
-const SLICE = 1_000;
+const APPS = scaled(100_000);
+const SLICE = scaled(1_000);
 /** Two events an app: enough for the 10,000 that are kept. */
 const FILLING_SLICES = 6;
 const MINUTES = Number(process.env.BENCH_MINUTES ?? 0.5);
 
 const mb = (bytes: number): number => bytes / 1e6;
 
-export async function memory(): Promise<Line[]> {
-  return [await withMany(), await overTime()];
-}
-
-async function withMany(): Promise<Line> {
-  const server = await startService();
-  try {
-    await createApps(server.port, APPS);
-    const rss = mb((await server.usage()).rss);
-    const beside = `${rss.toFixed(0)} MB RSS, of which ${mb(await server.heap()).toFixed(0)} MB are in use`;
-    return line("Memory with 100,000 apps", "150 MB", [rss / 150], "<= 1.00", beside);
-  } finally {
-    await server.stop();
-  }
-}
+export const memory = (): Promise<Line[]> =>
+  withServers([startService(), startService()], async ([many, mixed]) => {
+    await create(many.port, APPS);
+    const { rss } = await many.ask("usage");
+    const { heap } = await many.ask("heap");
+    const used = `${mb(heap).toFixed(0)} MB are in use`;
+    return [plain(`Memory with ${whole(APPS)} apps`, "MB RSS", mb(rss), "<= 180", used), await overTime(mixed)];
+  });
 
 /** What is in use after each tenth of the time, against the first; the lists that have a bound are full before it. */
-async function overTime(): Promise<Line> {
-  const server = await startService();
-  try {
-    for (let slice = 0; slice < FILLING_SLICES; slice += 1) await mixed(server.port);
-    const sizes: number[] = [];
-    for (let tenth = 0; tenth < 10; tenth += 1) sizes.push(await after(server, MINUTES * 6_000));
-    const [first = Number.NaN, ...later] = sizes;
-    const ratios = later.map((size) => size / first);
-    const beside = `${sizes.map((size) => size.toFixed(0)).join(", ")} MB, ${MINUTES} min`;
-    return line("Memory in use under a mixed load", "its first tenth", ratios, "<= 1.05", beside);
-  } finally {
-    await server.stop();
+async function overTime(server: Server): Promise<Line> {
+  for (let slice = 0; slice < FILLING_SLICES; slice += 1) await mix(server.port);
+  const sizes: number[] = [];
+  while (sizes.length < 10) {
+    const until = performance.now() + MINUTES * 6_000;
+    do await mix(server.port);
+    while (performance.now() < until);
+    sizes.push(mb((await server.ask("heap")).heap));
   }
+  const [first = Number.NaN, ...later] = sizes;
+  const [what, against] = ["Memory in use under a mixed load", "its first tenth"];
+  const beside = `${sizes.map((size) => size.toFixed(0)).join(", ")} MB, ${MINUTES} min`;
+  return { what, against, figure: "ratio, MB", values: later.map((size) => size / first), goal: "<= 1.05", beside };
 }
 
-async function after(server: Server, ms: number): Promise<number> {
-  const until = performance.now() + ms;
-  do await mixed(server.port);
-  while (performance.now() < until);
-  return mb(await server.heap());
-}
-
-/** Apps made, read, listed and removed again. */
-async function mixed(port: number): Promise<void> {
-  const ids = await createApps(port, SLICE);
-  const common = { port, requests: SLICE, connections: 16, status: 200 };
-  await run({ ...common, request: (n) => get(`/v1/apps/${ids[n]}`) });
-  await run({ ...common, request: (n) => get(`/v1/apps?offset=${n % 100}`) });
-  await run({ ...common, status: 422, request: (n) => post("/v1/apps", { ...draft(n), title: "" }) });
-  await run({ ...common, status: 204, request: (n) => del(`/v1/apps/${ids[n]}`) });
-}
-
-function line(what: string, against: string, ratios: readonly number[], goal: string, beside: string): Line {
-  return { what, against, figure: "memory", spread: spread(ratios), goal, beside };
+/** Apps made, read, listed, refused and removed again. */
+async function mix(port: number): Promise<void> {
+  const ids = await create(port, SLICE);
+  const all = { requests: SLICE };
+  await run(
+    port,
+    load((n) => get(`/v1/apps/${ids[n]}`), 200, all),
+  );
+  await run(
+    port,
+    load((n) => get(`/v1/apps?offset=${n % 100}`), 200, all),
+  );
+  await run(
+    port,
+    load((n) => post("/v1/apps", { ...draft(n), title: "" }), 422, all),
+  );
+  await run(
+    port,
+    load((n) => del(`/v1/apps/${ids[n]}`), 204, all),
+  );
 }

@@ -2,37 +2,16 @@
 // and holds the answer against what it must be.
 import assert from "node:assert/strict";
 import { styleText } from "node:util";
-import { trusted } from "../../src/kit/schema.ts";
+import { Client, type Members } from "../../test/support/client.ts";
 
 const WIDTH = 400;
 
-export interface Step {
-  /** The part of the specification, and what it shows. */
-  readonly shows: string;
-  readonly request: string;
-  readonly body?: object;
-  readonly key?: string | null;
-  readonly status: number;
-  /** Members that the answer must have. */
-  readonly answer?: object;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: { readonly [member: string]: unknown };
-}
-
 export class Guide {
-  readonly #base: string;
-  readonly #auth: string;
-  readonly #key: string;
+  readonly #api: Client;
   steps = 0;
 
-  constructor(base: string, auth: string, key: string) {
-    this.#base = base;
-    this.#auth = auth;
-    this.#key = key;
+  constructor(baseUrl: string, key: string | null) {
+    this.#api = new Client({ baseUrl, key });
   }
 
   chapter(title: string): void {
@@ -46,23 +25,25 @@ export class Guide {
     assert.ok(holds, `${shows}: ${what}`);
   }
 
-  async step({ shows, request, body, key = this.#key, status, answer = {} }: Step): Promise<Answer> {
+  /** Answers the answer's body, which must have these members; `key` is the credential, where it is another. */
+  async step(shows: string, request: string, status: number, must: Members = {}, body?: object, key = this.#api.key) {
     this.steps += 1;
     const [method = "GET", path = "/"] = request.split(" ");
-    const root = path.startsWith("/oauth") || path.startsWith("/v2") ? this.#auth : this.#base;
-    const headers = {
-      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-      ...(body && { "content-type": "application/json" }),
-    };
-    const sent = await fetch(root + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-    const text = await sent.text();
-    const read = text === "" ? {} : trusted<Answer["body"]>(JSON.parse(text));
+    const api = /^\/(oauth|v2)/.test(path) ? this.#api.root : this.#api;
+    const sent = body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    const answer = await api.as(key).send(method, path, sent);
+    const { text } = answer;
     print(`  ${styleText("cyan", shows)}`);
-    print(`    ${styleText("bold", request)}${body ? ` ${shortened(JSON.stringify(body))}` : ""}`);
-    print(`    ${styleText(sent.ok ? "green" : "yellow", String(sent.status))} ${shortened(text)}`);
-    assert.equal(sent.status, status, `${shows}: ${request} answered ${text}`);
-    for (const [name, value] of Object.entries(answer)) assert.deepEqual(read[name], value, `${shows}: ${name}`);
-    return { status: sent.status, headers: sent.headers, body: read };
+    print(`    ${styleText("bold", request)}${sent ? ` ${shortened(sent.body)}` : ""}`);
+    print(`    ${styleText(status < 300 ? "green" : "yellow", String(answer.status))} ${shortened(text)}`);
+    assert.equal(answer.status, status, `${shows}: ${request} answered ${text}`);
+    const found = text === "" ? {} : answer.json;
+    for (const [name, value] of Object.entries(must)) assert.deepEqual(found[name], value, `${shows}: ${name}`);
+    return { body: found, headers: answer.headers };
+  }
+
+  close(): void {
+    this.#api.close();
   }
 }
 

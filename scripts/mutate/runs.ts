@@ -1,51 +1,85 @@
-// Runs of one test file in a copy: whether it passes, how long it takes and which places of the scripts it comes to. What
-// it starts ends with it.
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+// Runs of one test file: whether it passes, how long it takes and which places of the sources it comes to. A hook hands out
+// JavaScript in place of the sources, so that nothing is transpiled twice and a changed line touches no file of the work
+// tree; it is in NODE_OPTIONS, for what a test starts, too. What a run starts ends with it.
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { SourceMap } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { scratch } from "./copies.ts";
+import { transformSync } from "esbuild";
+
+export interface Script {
+  /** From the root, with slashes: src/kit/ids.ts. */
+  readonly path: string;
+  readonly code: string;
+  /** The line of the source, from 1, that a line of the code, from 0, was made of. */
+  readonly sourceLine: (line: number) => number;
+}
 
 export interface Run {
   readonly passed: boolean;
   readonly took_ms: number;
 }
 
-/** A mutant may ask for memory without end. */
-const HEAP = "--max-old-space-size=2048";
+/** Everything that is written on the way, and gone at the end. */
+const scratch = mkdtempSync(join(tmpdir(), "mutate-"));
 const TMPDIR = join(scratch, "tmp");
 mkdirSync(TMPDIR);
 
-/** What runs; each leads a process group. */
+const LOAD = `import { existsSync, readFileSync } from "node:fs";
+const { MUTANT, MUTANT_CODE } = process.env;
+export function load(url, context, next) {
+  const path = url.replace(${JSON.stringify(`${pathToFileURL(process.cwd())}/`)}, "");
+  const file = path === MUTANT ? MUTANT_CODE : ${JSON.stringify(`${scratch}/`)} + path;
+  if (!path.startsWith("src/") || !existsSync(file)) return next(url, context);
+  return { format: "module", source: readFileSync(file), shortCircuit: true };
+}`;
+/** The hook that is registered last is asked first. */
+const HOOK = `import ${JSON.stringify(import.meta.resolve("tsx"))};
+import { register } from "node:module";
+register("data:text/javascript," + ${JSON.stringify(encodeURIComponent(LOAD))});`;
+writeFileSync(join(scratch, "hook.mjs"), HOOK);
+/** A mutant may ask for memory without end. */
+const NODE_OPTIONS = `--import ${pathToFileURL(join(scratch, "hook.mjs"))} --max-old-space-size=2048`;
+
+/** Without templates every expression of the code stands in the open. */
+export function transpiled(path: string): Script {
+  const options = { loader: "ts", format: "esm", target: "node20", sourcemap: "external" } as const;
+  const supported = { "template-literal": false };
+  const { code, map } = transformSync(readFileSync(path, "utf8"), { ...options, supported });
+  mkdirSync(dirname(join(scratch, path)), { recursive: true });
+  writeFileSync(join(scratch, path), code);
+  const lines = code.split("\n");
+  const origins = new SourceMap(JSON.parse(map));
+  const sourceLine = (line: number) => {
+    const origin = origins.findEntry(line, lines[line]?.search(/\S/) ?? 0);
+    return "originalLine" in origin ? origin.originalLine + 1 : 0;
+  };
+  return { path, code, sourceLine };
+}
+
+/** Each leads a process group; a group that has ended needs no end. */
 const running = new Set<ChildProcess>();
+const end = ({ pid }: ChildProcess) => spawnSync("kill", ["-KILL", "--", `-${pid}`]);
 process.on("exit", () => {
   for (const child of running) end(child);
+  rmSync(scratch, { recursive: true, force: true });
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
-/** Ends the process and whatever it has started. */
-function end({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    // Those that have ended need no end.
-    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
-  }
-}
-
-/** Without `coverage`, a folder to write it to, the run ends with the first test that fails. */
-export function run(copy: string, test: string, limit_ms: number, coverage?: string): Promise<Run> {
+/** The run ends with the first test that fails. */
+function run(test: string, limit_ms: number, more: NodeJS.ProcessEnv): Promise<Run> {
   const began = performance.now();
-  const env = { ...process.env, TMPDIR, ...(coverage === undefined ? {} : { NODE_V8_COVERAGE: coverage }) };
-  const args = [HEAP, "--import", "tsx", "--test-reporter=tap", test];
-  const child = spawn(process.execPath, args, { cwd: copy, env, detached: true, stdio: ["ignore", "pipe", "ignore"] });
+  const env = { ...process.env, TMPDIR, NODE_OPTIONS, ...more };
+  const args = ["--test-reporter=tap", test];
+  const child = spawn(process.execPath, args, { env, detached: true, stdio: ["ignore", "pipe", "ignore"] });
   running.add(child);
-  return new Promise((resolve, reject) => {
-    const limit = setTimeout(() => end(child), limit_ms);
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      if (coverage === undefined && /^ *not ok (?!.*# TODO)/m.test(text)) end(child);
-    });
-    child.on("error", reject);
+  const limit = setTimeout(end, limit_ms, child);
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    if (/^ *not ok (?!.*# TODO)/m.test(text)) end(child);
+  });
+  return new Promise((resolve) => {
     child.on("exit", () => end(child));
     child.on("close", (code) => {
       clearTimeout(limit);
@@ -55,6 +89,12 @@ export function run(copy: string, test: string, limit_ms: number, coverage?: str
   });
 }
 
+export function runChanged(test: string, limit_ms: number, path: string, code: string): Promise<Run> {
+  const MUTANT_CODE = join(mkdtempSync(join(scratch, "changed-")), "code.js");
+  writeFileSync(MUTANT_CODE, code);
+  return run(test, limit_ms, { MUTANT: path, MUTANT_CODE });
+}
+
 interface Range {
   readonly startOffset: number;
   readonly endOffset: number;
@@ -62,37 +102,35 @@ interface Range {
 }
 
 interface Report {
-  readonly result: readonly {
-    readonly url: string;
-    readonly functions: readonly { readonly ranges: readonly Range[] }[];
-  }[];
+  readonly url: string;
+  readonly functions: readonly { readonly ranges: readonly Range[] }[];
 }
 
+const SOURCES = pathToFileURL("src/").href;
+
 /** A run, and with it whether one of its processes came to a place in a script. */
-export async function measure(copy: string, test: string, limit_ms: number) {
+export async function measure(test: string, limit_ms: number) {
   const folder = mkdtempSync(join(scratch, "coverage-"));
-  const made = await run(copy, test, limit_ms, folder);
-  const scripts = readdirSync(folder).flatMap((name) => reportIn(join(folder, name)).result);
+  const made = await run(test, limit_ms, { NODE_V8_COVERAGE: folder });
+  const reports = readdirSync(folder).flatMap((name) => reportsIn(join(folder, name)));
   rmSync(folder, { recursive: true });
-  const ours = new Map<string, (readonly Range[])[]>();
-  for (const { url, functions } of scripts)
-    if (url.startsWith("file:")) ours.set(url, [...(ours.get(url) ?? []), functions.flatMap(({ ranges }) => ranges)]);
   const comesTo = (path: string, offset: number) =>
-    ours.get(pathToFileURL(join(copy, path)).href)?.some((ranges) => wasRun(ranges, offset)) === true;
+    reports.some((report) => report.url === pathToFileURL(path).href && wasRun(report, offset));
   return { ...made, comesTo };
 }
 
-function reportIn(file: string): Report {
+function reportsIn(file: string): readonly Report[] {
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
+    const { result }: { readonly result: readonly Report[] } = JSON.parse(readFileSync(file, "utf8"));
+    return result.filter(({ url }) => url.startsWith(SOURCES));
   } catch {
-    // Its process was killed in the middle of the report: as if it had been killed before.
-    return { result: [] };
+    return []; // its process was killed in the middle of the report: as if it had been killed before
   }
 }
 
 /** Ranges lie within each other, and the innermost knows. */
-function wasRun(ranges: readonly Range[], offset: number): boolean {
+function wasRun({ functions }: Report, offset: number): boolean {
+  const ranges = functions.flatMap(({ ranges }) => ranges);
   const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset);
   const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;
   return (around.sort((a, b) => size(a) - size(b))[0]?.count ?? 0) > 0;

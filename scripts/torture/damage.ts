@@ -2,47 +2,44 @@
 // FILE.journal. Each is refused by file and line, or has no effect, or - for the last line of the journal, which cannot
 // be told from a torn one - is set aside with a warning. Never other data without a word.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { StoreRefusal } from "../../src/domain/store.ts";
-import { jsonFileStore } from "../../src/store/json-file.ts";
 import type { Finding, Lab } from "./lab.ts";
-import { advance, collections } from "./model.ts";
+import { advance, examine, opened } from "./model.ts";
 
-interface Files {
-  readonly snapshot: Buffer;
-  readonly journal: Buffer;
-}
+const COMMITS = [30, 12];
+const ALL = 42;
 
 export async function damage(lab: Lab, flips: number): Promise<Finding> {
-  const files = await sample(lab);
-  const path = lab.file();
-  const last = lastLineOf(files.journal);
-  const whole = (await dataIn(path, files)).data;
-  const short = (await dataIn(path, { ...files, journal: files.journal.subarray(0, last) })).data;
+  const file = lab.file();
+  const { snapshot, journal } = await sample(file);
+  const last = journal.lastIndexOf("\n", journal.length - 2) + 1;
   const told = new Map<string, number>();
   const wrong: string[] = [];
-  const judge = async (what: string, damaged: Files) => {
-    const end = await endOf(path, damaged, whole, short, damaged.journal.length === last);
+  const judge = async (what: string, damaged: Buffer) => {
+    writeFileSync(file, damaged.subarray(0, snapshot.length));
+    writeFileSync(`${file}.journal`, damaged.subarray(snapshot.length));
+    // The last line missing as a whole nobody can tell from one that never came.
+    const end = await endOf(file, damaged.length === snapshot.length + last);
     if (end.startsWith("WRONG")) wrong.push(`${what}: ${end}`);
-    else told.set(end, (told.get(end) ?? 0) + 1);
+    told.set(end, (told.get(end) ?? 0) + 1);
   };
-  for (let cut = last; cut < files.journal.length; cut += 1)
-    await judge(`cut at ${cut}`, { ...files, journal: files.journal.subarray(0, cut) });
-  const bits = 8 * (files.snapshot.length + files.journal.length);
+  const whole = Buffer.concat([snapshot, journal]);
+  for (let at = last; at < journal.length; at += 1)
+    await judge(`cut at ${at}`, whole.subarray(0, snapshot.length + at));
   for (let flip = 0; flip < flips; flip += 1) {
-    const bit = Math.floor(Math.random() * bits);
-    await judge(`bit ${bit}`, turned(files, bit));
+    const bit = Math.floor(Math.random() * 8 * whole.length);
+    const turned = Buffer.from(whole);
+    turned.writeUInt8(turned.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+    await judge(`bit ${bit}`, turned);
   }
   const ends = [...told].map(([what, count]) => `${count} ${what}`).join(", ");
-  const cuts = files.journal.length - last;
-  return { tried: `damage: ${cuts} cuts of the last line, ${flips} of ${bits} bits turned: ${ends}`, wrong };
+  const tried = `${journal.length - last} cuts of the last line, ${flips} of ${8 * whole.length} bits turned`;
+  return { tried: `damage: ${tried}: ${ends}`, wrong };
 }
 
 /** A FILE with some records and a journal of some lines, as a crash leaves them. */
-async function sample(lab: Lab): Promise<Files> {
-  const file = lab.file();
-  for (const commits of [30, 12]) {
-    const store = jsonFileStore(file);
-    await store.open(collections);
+async function sample(file: string): Promise<{ readonly snapshot: Buffer; readonly journal: Buffer }> {
+  for (const commits of COMMITS) {
+    const store = await opened(file);
     for (let commit = 0; commit < commits; commit += 1) await advance(store);
     for (const end of ["", ".journal"]) copyFileSync(`${file}${end}`, `${file}-copy${end}`);
     await store.close();
@@ -50,42 +47,15 @@ async function sample(lab: Lab): Promise<Files> {
   return { snapshot: readFileSync(`${file}-copy`), journal: readFileSync(`${file}-copy.journal`) };
 }
 
-const lastLineOf = (journal: Buffer): number => journal.lastIndexOf("\n", journal.length - 2) + 1;
-
 /** What a start makes of the files. */
-async function dataIn(
-  path: string,
-  { snapshot, journal }: Files,
-): Promise<{ data: string; warnings: readonly string[] }> {
-  const warnings: string[] = [];
-  writeFileSync(path, snapshot);
-  writeFileSync(`${path}.journal`, journal);
-  const store = jsonFileStore(path, { warn: (line) => warnings.push(line) });
-  await store.open(collections);
-  const data = JSON.stringify(await store.snapshot());
-  await store.close();
-  for (const warning of warnings) rmSync(warning.split(" ").at(-1) ?? "");
-  return { data, warnings };
-}
-
-/** `isCutAtLine`: the last line is missing as a whole, which nobody can tell from one that never came. */
-async function endOf(path: string, files: Files, whole: string, short: string, isCutAtLine: boolean): Promise<string> {
-  try {
-    const { data, warnings } = await dataIn(path, files);
-    if (data === whole && warnings.length === 0) return "without effect";
-    if (data === short && warnings.length === 1) return "set aside with a warning";
-    if (data === short && isCutAtLine) return "as if never written";
-    return "WRONG: other data without a word";
-  } catch (error) {
-    if (!(error instanceof StoreRefusal)) return `WRONG: ${error}`;
-    const namesPlace = error.message.includes(path) && /lines? \d+/.test(error.message);
-    return namesPlace ? "refused by file and line" : `WRONG: no place in "${error.message}"`;
-  }
-}
-
-function turned({ snapshot, journal }: Files, bit: number): Files {
-  const bytes = Buffer.concat([snapshot, journal]);
-  const at = bit >> 3;
-  bytes[at] = (bytes[at] ?? 0) ^ (1 << (bit & 7));
-  return { snapshot: bytes.subarray(0, snapshot.length), journal: bytes.subarray(snapshot.length) };
+async function endOf(file: string, isCutAtLine: boolean): Promise<string> {
+  const { total, torn, wrong, refused } = await examine(file, 0);
+  for (const warning of torn) rmSync(warning.split(" ").at(-1) ?? "");
+  const [fault] = wrong;
+  if (refused !== undefined)
+    return refused.includes(file) && /lines? \d+/.test(refused) ? "refused by file and line" : `WRONG: ${refused}`;
+  if (fault !== undefined) return `WRONG: ${fault}`;
+  if (total === ALL && torn.length === 0) return "without effect";
+  if (total === ALL - 1 && torn.length === 1) return "set aside with a warning";
+  return total === ALL - 1 && isCutAtLine ? "as if never written" : "WRONG: other data without a word";
 }

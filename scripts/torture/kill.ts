@@ -11,38 +11,32 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
   const wrong: string[] = [];
   let torn = 0;
   let acknowledged = 0;
-  let files: string[] = [];
-  let reached: number[] = [];
+  let stores: { readonly file: string; reached: number }[] = [];
   for (let run = 0; run < runs; run += STORES) {
     // Most kills hit stores that were killed before; now and then it starts afresh.
-    if (run % (STORES * 8) === 0) {
-      files = Array.from({ length: STORES }, () => lab.file());
-      reached = files.map(() => 0);
-    }
-    const child = new Child(lab.command("write", files));
+    if (run % (STORES * 8) === 0) stores = Array.from({ length: STORES }, () => ({ file: lab.file(), reached: 0 }));
+    const child = new Child(
+      lab.command(
+        "write",
+        stores.map(({ file }) => file),
+      ),
+    );
     await child.firstLine();
     await sleep(Math.random() * KILL_WITHIN_MS);
     await child.kill();
-    const before = reached.reduce((sum, n) => sum + n, 0);
+    acknowledged += child.lines.length;
     for (const line of child.lines) {
-      const [name, n] = line.split(" ").map(Number);
-      if (name !== undefined && n !== undefined) reached[name] = Math.max(reached[name] ?? 0, n);
+      const [name = 0, n = 0] = line.split(" ").map(Number);
+      const store = stores[name];
+      if (store !== undefined) store.reached = Math.max(store.reached, n);
     }
-    acknowledged += reached.reduce((sum, n) => sum + n, 0) - before;
-    const findings = await Promise.all(files.map(examine));
-    for (const [at, found] of findings.entries()) {
-      const file = files[at];
-      if (typeof found === "string") wrong.push(`${file}: ${found}`);
-      else if (found.total < (reached[at] ?? 0))
-        wrong.push(`${file}: ${reached[at]} acknowledged, ${found.total} kept`);
-      else {
-        torn += found.warnings.length;
-        reached[at] = found.total;
-      }
+    for (const store of stores) {
+      const found = await examine(store.file, store.reached);
+      wrong.push(...found.wrong);
+      torn += found.torn.length;
+      store.reached = found.total;
     }
   }
-  return {
-    tried: `kill -9: ${runs} stores killed, ${acknowledged} commits acknowledged, ${torn} torn lines set aside`,
-    wrong,
-  };
+  const tried = `kill -9: ${runs} stores killed, ${acknowledged} commits acknowledged, ${torn} torn lines set aside`;
+  return { tried, wrong };
 }

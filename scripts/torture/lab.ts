@@ -1,10 +1,12 @@
 // What the tortures share: a folder, the tortured program compiled once (so that a start costs what node costs), and
 // how a finding is told.
-import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 
 /** What a torture tried and what it found wrong; nothing found is what is promised. */
 export interface Finding {
@@ -12,27 +14,15 @@ export interface Finding {
   readonly wrong: readonly string[];
 }
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
-
 export class Lab {
   /** In memory where there is such a place: what is killed is a process, never the kernel. */
   readonly folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "torture-"));
-  readonly #program: string;
+  readonly #program = join(this.folder, "child.mjs");
   #files = 0;
 
   constructor() {
-    const config = join(this.folder, "tsconfig.json");
-    const compilerOptions = {
-      noEmit: false,
-      rootDir: root,
-      outDir: join(this.folder, "compiled"),
-      typeRoots: [join(root, "node_modules/@types")],
-    };
-    const include = [join(root, "scripts/torture/child.ts")];
-    writeFileSync(config, JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, include }));
-    execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", config]);
-    writeFileSync(join(this.folder, "package.json"), '{"type":"module"}');
-    this.#program = join(this.folder, "compiled/scripts/torture/child.js");
+    const entryPoints = [fileURLToPath(new URL("child.ts", import.meta.url))];
+    buildSync({ entryPoints, outfile: this.#program, bundle: true, platform: "node", format: "esm", target: "node20" });
   }
 
   /** The path of a file that is not there yet. */
@@ -41,9 +31,9 @@ export class Lab {
     return join(this.folder, `${this.#files}.json`);
   }
 
-  /** The command line of the tortured program. */
-  command(role: "write" | "session" | "fold" | "hold", files: readonly string[]): string[] {
-    return [process.execPath, this.#program, role, ...files];
+  /** The command line of the tortured program; `flags` of node. */
+  command(role: "write" | "session" | "hold", files: readonly string[], flags: readonly string[] = []): string[] {
+    return [process.execPath, ...flags, this.#program, role, ...files];
   }
 
   remove(): void {
@@ -54,23 +44,16 @@ export class Lab {
 /** A process whose lines are gathered. */
 export class Child {
   readonly process: ChildProcessWithoutNullStreams;
-  readonly ended: Promise<number | null>;
+  readonly ended: Promise<unknown>;
   #output = "";
-  #waiting: (() => void)[] = [];
 
   constructor([program = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = {}) {
     this.process = spawn(program, args, { env: { ...process.env, ...env } });
     this.process.stdout.setEncoding("utf8").on("data", (text: string) => {
       this.#output += text;
-      for (const wake of this.#waiting.splice(0)) wake();
     });
     this.process.stderr.pipe(process.stderr);
-    this.ended = new Promise((resolve) => {
-      this.process.on("close", (code) => {
-        resolve(code);
-        for (const wake of this.#waiting.splice(0)) wake();
-      });
-    });
+    this.ended = once(this.process, "close");
   }
 
   get lines(): readonly string[] {
@@ -80,7 +63,7 @@ export class Child {
   /** Waits for the first line, or the end. */
   async firstLine(): Promise<string | undefined> {
     while (this.lines.length === 0 && this.process.exitCode === null && this.process.signalCode === null)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      await Promise.race([once(this.process.stdout, "data"), this.ended]);
     return this.lines[0];
   }
 

@@ -1,15 +1,15 @@
 // `npm run torture [name…]`: the long form of what a slice of runs in `npm test`. One line each says what was tried; what
 // was lost or wrong is listed, and makes it fail.
+import { chosen } from "../arguments.ts";
 import { damage } from "./damage.ts";
-import { faults, shortWrites } from "./faults.ts";
-import { fold } from "./fold.ts";
+import { faults, fold, shortWrites } from "./faults.ts";
 import { fullDisk } from "./full-disk.ts";
 import { kill } from "./kill.ts";
 import { type Finding, Lab } from "./lab.ts";
 import { restarts } from "./restarts.ts";
 import { twoProcesses } from "./two-processes.ts";
 
-const tortures: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
+const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   kill: (lab) => kill(lab, 5000),
   faults: (lab) => faults(lab, 1),
   "short-writes": (lab) => shortWrites(lab, 200),
@@ -22,14 +22,7 @@ const tortures: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
 
 const SHOWN_MAX = 20;
 
-const asked = process.argv.slice(2);
-const unknown = asked.find((name) => !Object.hasOwn(tortures, name));
-if (unknown !== undefined) {
-  console.error(`There is no torture "${unknown}". Choose from: ${Object.keys(tortures).join(", ")}.`);
-  process.exit(2);
-}
-for (const [name, torture] of Object.entries(tortures)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
+for (const [, torture] of chosen("torture", TORTURES, process.argv.slice(2))) {
   const lab = new Lab();
   try {
     const { tried, wrong } = await torture(lab);

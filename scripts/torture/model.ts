@@ -11,10 +11,8 @@ interface Counter {
   readonly n: number;
 }
 
-interface Record {
-  readonly id: string;
+interface Record extends Counter {
   readonly list: "all";
-  readonly n: number;
   readonly text: string;
 }
 
@@ -25,6 +23,12 @@ export const collections = [counters, records, partners];
 
 const idOf = (n: number) => `record ${n}`;
 const make = (n: number): Record => ({ id: idOf(n), list: "all", n, text: "é\u2028".repeat(n % 30) });
+
+export async function opened(file: string, options: Parameters<typeof jsonFileStore>[1] = {}): Promise<Store> {
+  const store = jsonFileStore(file, options);
+  await store.open(collections);
+  return store;
+}
 
 /** One commit: the next number. */
 export const advance = (store: Store): Promise<number> =>
@@ -43,27 +47,30 @@ export const total = async (store: Store): Promise<number> => (await store.get(c
 
 export interface Found {
   readonly total: number;
-  readonly warnings: readonly string[];
+  /** The warnings of torn lines that were set aside. */
+  readonly torn: readonly string[];
+  readonly wrong: readonly string[];
+  /** Why it does not open. */
+  readonly refused?: string;
 }
 
-/** Opens the file as a start after the crash would. Answers how far it had come, or what is wrong with the data. */
-export async function examine(file: string): Promise<Found | string> {
-  const warnings: string[] = [];
-  const store = jsonFileStore(file, { warn: (line) => warnings.push(line) });
-  try {
-    await store.open(collections);
-  } catch (error) {
-    return `does not open: ${error instanceof StoreRefusal ? error.message : error}`;
+/** Opens the file as a start after the crash would: it must hold what was acknowledged, and of commits no half one. */
+export async function examine(file: string, least: number, most = Number.POSITIVE_INFINITY): Promise<Found> {
+  const torn: string[] = [];
+  const store = await opened(file, { warn: (line) => torn.push(line) }).catch((error: Error) => error);
+  if (store instanceof Error) {
+    const wrong = [`${file} does not open: ${store}`];
+    return { total: 0, torn, wrong, ...(store instanceof StoreRefusal && { refused: store.message }) };
   }
-  const reached = await total(store);
-  const expected = Array.from({ length: Math.min(reached, KEPT) }, (_, at) =>
-    make(Math.max(0, reached - KEPT) + at + 1),
-  );
   const wrong: string[] = [];
+  const reached = await total(store);
+  const first = Math.max(0, reached - KEPT) + 1;
+  const expected = JSON.stringify(Array.from({ length: reached + 1 - first }, (_, at) => make(first + at)));
   for (const from of [records, partners]) {
     const found = await store.page(from, "all", ["all"], { offset: 0, limit: 10 * KEPT });
-    if (JSON.stringify(found) !== JSON.stringify(expected)) wrong.push(`half a commit in ${from.name} at ${reached}`);
+    if (JSON.stringify(found) !== expected) wrong.push(`${file}: half a commit in ${from.name} at ${reached}`);
   }
   await store.close();
-  return wrong.length > 0 ? wrong.join("; ") : { total: reached, warnings };
+  if (reached < least || reached > most) wrong.push(`${file}: ${least} acknowledged, ${reached} kept`);
+  return { total: reached, torn, wrong };
 }

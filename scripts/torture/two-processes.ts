@@ -1,11 +1,10 @@
 // Two processes on one file: the second is refused in under a second and writes nothing. The lock of a process that
 // was killed is taken over; of several that find it at once, one gets it.
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { StoreRefusal } from "../../src/domain/store.ts";
-import { jsonFileStore } from "../../src/store/json-file.ts";
 import { Child, type Finding, type Lab } from "./lab.ts";
-import { collections, examine } from "./model.ts";
+import { examine, opened } from "./model.ts";
 
 const REFUSED_WITHIN_MS = 1000;
 const CONTENDERS = 5;
@@ -19,42 +18,36 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
   let slowest_ms = 0;
   for (const file of files) {
     const start = performance.now();
-    const refusal = await jsonFileStore(file)
-      .open(collections)
-      .catch((error) => error);
+    const refusal = await opened(file).catch((error) => error);
     slowest_ms = Math.max(slowest_ms, performance.now() - start);
-    if (!(refusal instanceof StoreRefusal)) wrong.push(`${file}: not refused`);
-    else if (!refusal.message.includes(`in use by process ${holder.process.pid}`)) wrong.push(refusal.message);
+    const isRefused = refusal instanceof StoreRefusal;
+    if (!isRefused || !refusal.message.includes(`in use by process ${holder.process.pid}`))
+      wrong.push(`${file}: ${isRefused ? refusal.message : "not refused"}`);
   }
   if (slowest_ms > REFUSED_WITHIN_MS) wrong.push(`a refusal took ${slowest_ms} ms`);
   if (contents(lab) !== before) wrong.push("a second process has written");
   await holder.kill();
-  for (const file of files) {
-    const found = await examine(file);
-    if (typeof found === "string") wrong.push(`stale lock: ${file}: ${found}`);
-    else if (found.total !== 1) wrong.push(`stale lock: ${file}: ${found.total} commits`);
-  }
+  for (const file of files) wrong.push(...(await examine(file, 1, 1)).wrong.map((what) => `stale lock: ${what}`));
   for (let race = 0; race < races; race += 1) wrong.push(...(await contend(lab)));
-  const tried = `two processes: ${times} refused in ${slowest_ms.toFixed(1)} ms at most, ${times} stale locks, ${races} races`;
-  return { tried, wrong };
+  const slowest = `${times} refused in ${slowest_ms.toFixed(1)} ms at most`;
+  return { tried: `two processes: ${slowest}, ${times} stale locks, ${races} races`, wrong };
 }
 
 async function contend(lab: Lab): Promise<string[]> {
-  const file = lab.file();
-  const first = new Child(lab.command("hold", [file]));
+  const command = lab.command("hold", [lab.file()]);
+  const first = new Child(command);
   await first.firstLine();
   await first.kill();
-  const contenders = Array.from({ length: CONTENDERS }, () => new Child(lab.command("hold", [file])));
+  const contenders = Array.from({ length: CONTENDERS }, () => new Child(command));
   const answers = await Promise.all(contenders.map((child) => child.firstLine()));
   await Promise.all(contenders.map((child) => child.kill()));
   const winners = answers.filter((answer) => answer === "open").length;
   const refusals = answers.filter((answer) => answer?.startsWith("refused: ")).length;
-  if (winners === 1 && refusals === CONTENDERS - 1) return [];
-  return [`race for a stale lock: ${answers.join(", ")}`];
+  return winners === 1 && refusals === CONTENDERS - 1 ? [] : [`race for a stale lock: ${answers.join(", ")}`];
 }
 
 /** Every file of the lab with its content. */
-function contents(lab: Lab): string {
-  const names = readdirSync(lab.folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-  return names.map(({ name }) => `${name} ${readFileSync(join(dirname(lab.file()), name), "latin1")}`).join("\n");
+function contents({ folder }: Lab): string {
+  const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  return names.map(({ name }) => `${name} ${readFileSync(join(folder, name), "latin1")}`).join("\n");
 }

@@ -3,10 +3,10 @@
 // answered here; writing it down is `recordAttempt`'s.
 import type { Made } from "../domain/deliveries.ts";
 import { dueAt, isWanted, succeeded } from "../domain/deliveries.ts";
-import { deliveryHeaders } from "../domain/delivery-request.ts";
 import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
 import { deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
+import { deliveryHeaders } from "../domain/webhooks.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
 import { type Failure, jitterOf, nextAttempt } from "./schedule.ts";
 import type { NotNow, Outcome, Sender } from "./sender.ts";
@@ -35,7 +35,7 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   if (!webhook || !event || !isWanted(delivery, webhook)) return undefined;
   const { url } = webhook;
   const number = delivery.attempts.length + 1;
-  const headers = deliveryHeaders({ webhook, event, deliveryId, number, at: start });
+  const headers = deliveryHeaders(webhook, event, deliveryId, number, start);
   const outcome = await sender.send({ url, headers, body: event.body }, delivery);
   if ("again" in outcome) return outcome;
   const now = clock.now();

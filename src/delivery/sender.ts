@@ -49,7 +49,6 @@ export interface SenderOptions {
 const READ_BYTES_MAX = 16 * 1024;
 /** What the delivery log keeps of an answer: enough for an error message. */
 const KEPT_BYTES_MAX = 1024;
-const HEADER_BYTES_MAX = 16 * 1024;
 /** A status line of 000 is none (RFC 9110 15). */
 const STATUS_MIN = 100;
 /** Shorter than receivers keep an idle connection, so that one is not closed just as it is used again. */
@@ -79,7 +78,7 @@ export class HttpSender implements Sender {
     const agent = secure ? this.#tlsAgent() : this.#http;
     // As a list they are written as they stand, without a look-up for each.
     const listed = ["Host", target.host, ...Object.entries(headers).flat()];
-    const request = httpRequest(target, { agent, method: "POST", headers: listed, maxHeaderSize: HEADER_BYTES_MAX });
+    const request = httpRequest(target, { agent, method: "POST", headers: listed });
     return exchange(request, body, timeout_ms, this.#judge(secure));
   }
 

@@ -3,19 +3,12 @@
 // domain/oauth, handed in as `TokenCheck`.
 import { hash as digest } from "node:crypto";
 import { decide } from "../decisions.ts";
-import { type Clock, instant, iso } from "../kit/clock.ts";
-import {
-  type AccountRecord,
-  type AccountState,
-  type ApiKeyRecord,
-  accounts,
-  apiKeys,
-  SCOPES,
-  type Scope,
-} from "./model.ts";
+import { instant, iso } from "../kit/clock.ts";
+import type { AccountRecord, AccountState, ApiKeyRecord, Scope } from "./model.ts";
+import { accounts, apiKeys, SCOPES } from "./model.ts";
 import { notFound, Refusal, refuse } from "./refusal.ts";
-import type { Reader, Store } from "./store.ts";
-import type { Unit } from "./work.ts";
+import type { Reader } from "./store.ts";
+import type { Unit, UnitParts } from "./work.ts";
 
 export interface Caller {
   readonly account: AccountRecord;
@@ -24,7 +17,6 @@ export interface Caller {
   readonly credential: string;
 }
 
-/** Verifies an access token, or says why not. */
 export type TokenCheck = (token: string) => Promise<Caller | Refusal>;
 
 const KEY_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
@@ -69,59 +61,20 @@ const REMEMBERED_MAX = 1_000;
 
 const UNKNOWN_KEY = refuse({ code: "invalid_credential", detail: "The API key is not known or was deleted." });
 
-interface AccessParts {
-  readonly store: Store;
-  readonly clock: Clock;
+interface AccessParts extends Pick<UnitParts, "store" | "clock"> {
   readonly checkToken: TokenCheck;
   readonly onError: (error: unknown) => void;
 }
 
-export class Access {
-  readonly #parts: AccessParts;
+export type Access = ReturnType<typeof accessTo>;
+
+export function accessTo({ store, clock, checkToken, onError }: AccessParts) {
   /** By header, the hash of the key in it: to read and hash one at every use took a quarter of the time until the answer. */
-  readonly #hashes = new Map<string, string>();
-  #touches: Promise<void> = Promise.resolve();
-
-  constructor(parts: AccessParts) {
-    this.#parts = parts;
-  }
-
-  /** Who sends these Authorization headers. The store is asked at every use: a deleted key is refused at the next call. */
-  async authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
-    const [header = ""] = headers;
-    const known = headers.length === 1 ? this.#hashes.get(header) : undefined;
-    if (known !== undefined) return this.#holder(known);
-    const token = bearerToken(headers);
-    if (token instanceof Refusal) return token;
-    const byToken = JWT.test(token) ? await this.#parts.checkToken(token) : UNKNOWN_KEY;
-    if (!(byToken instanceof Refusal)) return byToken;
-    // What looks like a signed token and is none of ours may still be a pinned key.
-    const hash = sha256(token);
-    const byKey = await this.#holder(hash);
-    if (byKey instanceof Refusal) return byToken;
-    if (this.#hashes.size >= REMEMBERED_MAX) this.#hashes.clear();
-    this.#hashes.set(header, hash);
-    return byKey;
-  }
-
-  /** Resolves when every use noted so far is stored. */
-  settled(): Promise<void> {
-    return this.#touches;
-  }
-
-  /** Who holds the key with this hash. */
-  async #holder(hash: string): Promise<Caller | Refusal> {
-    const { store } = this.#parts;
-    const key = await store.find(apiKeys, "hash", [hash]);
-    const account = key && (await store.get(accounts, key.account_id));
-    if (!key || !account) return UNKNOWN_KEY;
-    this.#note(key);
-    return { account, scopes: KEY_SCOPES, credential: key.id };
-  }
+  const hashes = new Map<string, string>();
+  let touches: Promise<void> = Promise.resolve();
 
   /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
-  #note({ id, last_used_at }: ApiKeyRecord): void {
-    const { clock, store, onError } = this.#parts;
+  function note({ id, last_used_at }: ApiKeyRecord): void {
     const now = clock.now();
     if (last_used_at !== null && now < instant(last_used_at) + NOTED_MS) return;
     const minute = iso(Math.floor(now / NOTED_MS) * NOTED_MS);
@@ -130,11 +83,41 @@ export class Access {
         const key = await tx.get(apiKeys, id);
         if (key && (key.last_used_at ?? "") < minute) await tx.put(apiKeys, { ...key, last_used_at: minute });
       });
-    this.#touches = this.#touches.then(touch).catch(onError);
+    touches = touches.then(touch).catch(onError);
   }
+
+  async function holder(hash: string): Promise<Caller | Refusal> {
+    const key = await store.find(apiKeys, "hash", [hash]);
+    const account = key && (await store.get(accounts, key.account_id));
+    if (!key || !account) return UNKNOWN_KEY;
+    note(key);
+    return { account, scopes: KEY_SCOPES, credential: key.id };
+  }
+
+  return {
+    /** Who sends these Authorization headers. The store is asked at every use: a deleted key is refused at the next call. */
+    async authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
+      const [header = ""] = headers;
+      const known = headers.length === 1 ? hashes.get(header) : undefined;
+      if (known !== undefined) return holder(known);
+      const token = bearerToken(headers);
+      if (token instanceof Refusal) return token;
+      const byToken = JWT.test(token) ? await checkToken(token) : UNKNOWN_KEY;
+      if (!(byToken instanceof Refusal)) return byToken;
+      // What looks like a signed token and is none of ours may still be a pinned key.
+      const hash = sha256(token);
+      const byKey = await holder(hash);
+      if (byKey instanceof Refusal) return byToken;
+      if (hashes.size >= REMEMBERED_MAX) hashes.clear();
+      hashes.set(header, hash);
+      return byKey;
+    },
+
+    /** Resolves when every use noted so far is stored. */
+    settled: () => touches,
+  };
 }
 
-/** The record of a key in clear. */
 export const keyOf = (reader: Reader, key: string): Promise<ApiKeyRecord | undefined> =>
   reader.find(apiKeys, "hash", [sha256(key)]);
 
@@ -146,9 +129,6 @@ export function standing(account: AccountRecord, method: string): Refusal | unde
   if (account.state === "limited" && !WHILE_LIMITED.has(method)) return refuse({ code: "account_limited" });
   return undefined;
 }
-
-export const getAccount = async (reader: Reader, caller: Caller): Promise<AccountRecord | Refusal> =>
-  (await reader.get(accounts, caller.account.id)) ?? notFound("account");
 
 export const setAccountState = (unit: Unit, accountId: string, state: AccountState) =>
   unit.transact(async (w) => {

@@ -1,17 +1,8 @@
 // Apps and what users do in them (spec parts 2, 4 and 6). A change, its event and the deliveries of that event are one
 // transaction.
 import { decide } from "../decisions.ts";
-import {
-  changesOf,
-  flag,
-  type Infer,
-  nullable,
-  object,
-  orNumber,
-  type Schema,
-  text,
-  withDefault,
-} from "../kit/schema.ts";
+import type { Infer, Schema } from "../kit/schema.ts";
+import { changesOf, flag, nullable, object, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { everyPage, owned, pageOf, shownFields } from "./lists.ts";
@@ -35,23 +26,23 @@ export const appChanges = changesOf(appDraft);
 
 type AppDraft = Seeded<Infer<typeof appDraft>>;
 
-export const createApp = (unit: Unit, caller: Caller, draft: AppDraft) =>
-  unit.transact(async (w) => {
-    const app = await addApp(w, caller.account.id, draft);
-    await recordEvent(w, caller.account, "app.created", shownFields(app));
-    return app;
-  });
-
 export async function addApp(w: Work, account_id: string, { id = w.ids.next("app_"), ...draft }: AppDraft) {
   const app: AppRecord = { id, ...draft, created_at: w.at, updated_at: w.at, account_id };
   await w.tx.put(apps, app);
   return app;
 }
 
-export const { get: getApp, change: changeApp, remove: removeApp } = owned(apps, "app", { changing, removing });
+const own = owned(apps, "app", { adding, changing, removing });
+export const { create: createApp, get: getApp, change: changeApp, remove: removeApp } = own;
 
 export const listApps = (reader: Reader, caller: Caller, shared: boolean | undefined, span: Span) =>
   pageOf(reader, apps, shared === undefined ? "account" : "account_public", [caller.account.id, shared], span);
+
+async function adding(w: Work, account_id: string, draft: AppDraft, { account }: Caller) {
+  const app = await addApp(w, account_id, draft);
+  await recordEvent(w, account, "app.created", shownFields(app));
+  return app;
+}
 
 async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: Caller): Promise<AppRecord> {
   const app = { ...after, updated_at: w.at };
@@ -59,7 +50,6 @@ async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: C
   return app;
 }
 
-/** What app.deleted holds of the app. */
 const LEFT_OF_IT = decide("6.event-objects");
 
 /** With the app go its deployments; its data sources, which may be shared and costly to load, stay without an app. */

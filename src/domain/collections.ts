@@ -7,6 +7,4 @@ import type { AnyCollection } from "./store.ts";
 const isCollection = (value: unknown): value is AnyCollection =>
   typeof value === "object" && value !== null && "indexes" in value;
 
-export const collections: readonly AnyCollection[] = Object.values<unknown>({ ...model, ...grants, ...keys }).filter(
-  isCollection,
-);
+export const collections = Object.values<unknown>({ ...model, ...grants, ...keys }).filter(isCollection);

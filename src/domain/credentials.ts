@@ -4,10 +4,10 @@
 import { decide } from "../decisions.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";
 import { flag, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
-import { type Caller, sha256 } from "./access.ts";
+import { sha256 } from "./access.ts";
 import { owned } from "./lists.ts";
-import { type ApiKeyRecord, apiKeys, type OAuthClientRecord, oauthClients, SCOPES, scope } from "./model.ts";
-import type { Seeded, Unit, Work } from "./work.ts";
+import { apiKeys, oauthClients, SCOPES, scope } from "./model.ts";
+import type { Seeded, Work } from "./work.ts";
 
 const name = text({ min: 1, max: decide("8.field-lengths").name, notBlank: true });
 
@@ -21,34 +21,20 @@ export const pinnedKey = text({
   says: "made of letters, digits and - . _ ~",
 });
 
-export const { get: getApiKey, list: listApiKeys, remove: removeApiKey } = owned(apiKeys, "API key");
-
-type KeyDraft = Infer<typeof apiKeyDraft>;
-
-export const createApiKey = (unit: Unit, caller: Caller, draft: KeyDraft) =>
-  unit.transact((w) => addApiKey(w, caller.account.id, draft));
+type KeyDraft = Infer<typeof apiKeyDraft> & { readonly key?: string | undefined };
 
 /** Makes a key, or takes the one given. Its beginning lets people and secret scanners recognise it. */
-export async function addApiKey(
-  w: Work,
-  account_id: string,
-  { name, key = `ahs_${w.ids.secret()}` }: KeyDraft & { readonly key?: string | undefined },
-) {
+export async function addApiKey(w: Work, account_id: string, { name, key = `ahs_${w.ids.secret()}` }: KeyDraft) {
   const id = w.ids.next("key_");
   const last_four = key.slice(-4);
-  const record: ApiKeyRecord = {
-    id,
-    name,
-    last_four,
-    created_at: w.at,
-    last_used_at: null,
-    account_id,
-    hash: sha256(key),
-  };
+  const record = { id, name, last_four, created_at: w.at, last_used_at: null, account_id, hash: sha256(key) };
   await w.tx.put(apiKeys, record);
   return { record, key };
 }
 export type NewApiKey = Awaited<ReturnType<typeof addApiKey>>;
+
+const keys = owned(apiKeys, "API key", { adding: addApiKey });
+export const { create: createApiKey, get: getApiKey, list: listApiKeys, remove: removeApiKey } = keys;
 
 export const redirectUri = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
 
@@ -72,24 +58,18 @@ export const oauthClientDraft = object({
   public: withDefault(flag, false),
 });
 
-const own = owned(oauthClients, "OAuth client");
-export const { get: getOAuthClient, list: listOAuthClients, remove: removeOAuthClient } = own;
-
-type ClientDraft = Infer<typeof oauthClientDraft>;
-
-export const createOAuthClient = (unit: Unit, caller: Caller, draft: ClientDraft) =>
-  unit.transact((w) => addOAuthClient(w, caller.account.id, draft));
+type ClientDraft = Seeded<Infer<typeof oauthClientDraft>> & { readonly client_secret?: string | undefined };
 
 /** Makes a client; a seed may bring its secret along. A public client has none. */
-export async function addOAuthClient(
-  w: Work,
-  account_id: string,
-  { id = w.ids.next("cli_"), client_secret, ...draft }: Seeded<ClientDraft> & { client_secret?: string | undefined },
-) {
+export async function addOAuthClient(w: Work, account_id: string, { id, client_secret, ...draft }: ClientDraft) {
   const secret = draft.public ? null : (client_secret ?? w.ids.secret());
   const secret_hash = secret === null ? null : sha256(secret);
-  const record: OAuthClientRecord = { id, ...draft, created_at: w.at, account_id, secret_hash };
+  const record = { id: id ?? w.ids.next("cli_"), ...draft, created_at: w.at, account_id, secret_hash };
   await w.tx.put(oauthClients, record);
   return { record, secret };
 }
 export type NewOAuthClient = Awaited<ReturnType<typeof addOAuthClient>>;
+
+const clients = owned(oauthClients, "OAuth client", { adding: addOAuthClient });
+export const { create: createOAuthClient, get: getOAuthClient } = clients;
+export const { list: listOAuthClients, remove: removeOAuthClient } = clients;

@@ -4,35 +4,14 @@
 // the data source tells, not an error of the server. Who has them processed, and when, is the service's business.
 import { decide } from "../decisions.ts";
 import { CsvFault, parseCsv } from "../kit/csv.ts";
-import {
-  type Fault,
-  type Infer,
-  type JsonSchema,
-  nullable,
-  type ObjectSchema,
-  object,
-  oneOf,
-  type Schema,
-  text,
-  trusted,
-  unfitText,
-  withDefault,
-} from "../kit/schema.ts";
+import type { Fault, Infer, JsonSchema, ObjectSchema, Schema } from "../kit/schema.ts";
+import { nullable, object, oneOf, text, trusted, unfitText, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { COLUMNS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
 import { everyPage, owned, pageOf, shownFields } from "./lists.ts";
-import {
-  accounts,
-  apps,
-  type Cell,
-  type Column,
-  type DataRecord,
-  type DataSourceRecord,
-  dataContents,
-  dataSources,
-  TOPIC,
-} from "./model.ts";
+import type { Cell, Column, DataRecord, DataSourceRecord } from "./model.ts";
+import { accounts, apps, dataContents, dataSources, TOPIC } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
@@ -112,19 +91,15 @@ export const dataSourceDraft = judged(draft);
 export const dataSourceSeed = (id: Schema<string | undefined>) => judged(object({ id, ...draft.members }));
 
 const [WAITING, READY, FAILED] = decide("3.data-processing");
-/** The outcomes that are told of. */
 const ANNOUNCED: ReadonlySet<string> = new Set(decide("6.emitted-by"));
 
 /** With it go its rows, or what is still to be processed. */
-const own = owned(dataSources, "data source", { removing: ({ tx }, { id }) => tx.remove(dataContents, id) });
-export const { get: getDataSource, list: listDataSources, remove: removeDataSource } = own;
+const removing = ({ tx }: Work, { id }: DataSourceRecord) => tx.remove(dataContents, id);
+const own = owned(dataSources, "data source", { adding: addDataSource, removing });
+export const { create: createDataSource, get: getDataSource, list: listDataSources, remove: removeDataSource } = own;
 
-/** Those that an app shows. */
 export const listDataSourcesOf = (reader: Reader, appId: string, span: Span) =>
   pageOf(reader, dataSources, "app", [appId], span);
-
-export const createDataSource = (unit: Unit, caller: Caller, draft: DataSourceDraft) =>
-  unit.transact((w) => addDataSource(w, caller.account.id, draft));
 
 export async function addDataSource(w: Work, account_id: string, { data, ...given }: Seeded<DataSourceDraft>) {
   const { id = w.ids.next("ds_"), ...draft } = given;
@@ -173,7 +148,6 @@ function tableOf(raw: DataRecord["raw"]): Table | string {
   return read instanceof CsvFault ? `Line ${read.line}: ${read.detail}.` : tableOfCsv(read);
 }
 
-/** The rows as objects, in the order in which they were sent. */
 export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span) {
   const source = await own.get(reader, caller, id);
   if (source instanceof Refusal) return source;

@@ -162,7 +162,6 @@ function judge(webhook: WebhookRecord, attempt: Attempt, now: Instant): WebhookR
 /** So few that nobody waits long for the transaction to end. */
 const CANCELLED_AT_ONCE = 50;
 
-/** Cancels what nobody wants any more of the first in the queue. */
 export async function cancelUnwanted(tx: Tx, queue: string): Promise<void> {
   const rows = await tx.page(deliveries, "queue", [queue], { offset: 0, limit: CANCELLED_AT_ONCE });
   const webhook = rows[0] && (await tx.get(webhooks, rows[0].webhook_id));

@@ -18,7 +18,7 @@ const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(decide("6.events-without
 
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
 export async function recordEvent(w: Work, account: Owner, type: EventType, object: object) {
-  const event = await putEvent(w, account, type, object, { listed_in: account.id, sample_of: null });
+  const event = await putEvent(w, account, type, object, false);
   for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span)))
     if (webhook.active && webhook.events.includes(type)) await putDelivery(w.tx, newDelivery(w, webhook, event));
   return event;
@@ -26,19 +26,15 @@ export async function recordEvent(w: Work, account: Owner, type: EventType, obje
 
 /** The event of a test delivery: real in form, listed nowhere. */
 export const recordSample = (w: Work, account: Owner, type: EventType, object = sampleObject(w, type)) =>
-  putEvent(w, account, type, object, { listed_in: null, sample_of: account.id });
+  putEvent(w, account, type, object, true);
 
-async function putEvent(
-  w: Work,
-  { id: account_id, name }: Owner,
-  type: EventType,
-  object: object,
-  shown: Pick<EventRecord, "listed_in" | "sample_of">,
-) {
+async function putEvent(w: Work, owner: Owner, type: EventType, object: object, isSample: boolean) {
   const id = w.ids.next("evt_");
-  const account = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name };
+  const account_id = owner.id;
+  const account = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name: owner.name };
   const body = JSON.stringify({ id, type, created: w.at, data: { object }, account });
-  const event: EventRecord = { id, type, created: w.at, body, account_id, ...shown, request_id: w.cause };
+  const [listed_in, sample_of] = isSample ? [null, account_id] : [account_id, null];
+  const event: EventRecord = { id, type, created: w.at, body, account_id, listed_in, sample_of, request_id: w.cause };
   await w.tx.put(events, event);
   w.tx.tell(TOPIC.event, id);
   w.tx.tell(TOPIC.events, account_id);
@@ -55,7 +51,6 @@ export async function getEvent(reader: Reader, caller: Caller, id: string) {
   return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
 }
 
-/** What was sent of an event, or is to be. */
 export const deliveriesOf = (reader: Reader, event: EventRecord, span: Span) =>
   pageOf(reader, deliveries, "event", [event.id], span);
 

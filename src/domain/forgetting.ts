@@ -3,20 +3,13 @@
 // expired is judged at each use.
 import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
-import { type Clock, type Instant, instant, type Scheduled } from "../kit/clock.ts";
+import { type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { dropIfOver } from "./deliveries.ts";
-import {
-  EVENT_TYPES,
-  type EventType,
-  events,
-  goneDeployments,
-  idempotency,
-  type Passing,
-  sessions,
-  signIns,
-} from "./model.ts";
+import type { EventType, Passing } from "./model.ts";
+import { EVENT_TYPES, events, goneDeployments, idempotency, sessions, signIns } from "./model.ts";
 import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
-import type { Collection, Reader, Scalar, Store, Stored, Tx } from "./store.ts";
+import type { Collection, Store, Stored, Tx, Values } from "./store.ts";
+import type { UnitParts } from "./work.ts";
 
 const KEPT = decide("8.bounds").events;
 
@@ -25,7 +18,6 @@ const STEP = 100;
 const GATHERED_TURNS = 50;
 /** How often it is looked for what expires, where nothing is known to. */
 const LOOK_AGAIN_MS = 3_600_000;
-const OLD_EVENTS = "forgetting old events";
 
 /** The records of `from` may go so long after they have expired. */
 const expiring = <R extends Passing<string>>(what: string, from: Collection<R, "expiry">, after_ms = 0) => ({
@@ -48,31 +40,25 @@ const EXPIRING = [
   expiring("refresh tokens", refreshTokens, REFRESH_REMEMBERED_MS),
 ];
 
-interface Parts {
-  readonly store: Store;
-  readonly clock: Clock;
+interface Parts extends Pick<UnitParts, "store" | "clock"> {
   readonly background: Background;
   readonly onError: (error: unknown, during: string) => void;
 }
 
-export class Forgetting {
-  readonly #parts: Parts;
-  readonly #told = new Set<string>();
-  #timer: Scheduled | undefined;
-  #stopped = false;
+export type Forgetting = ReturnType<typeof forgetting>;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
+export function forgetting({ store, clock, background, onError }: Parts) {
+  const told = new Set<string>();
+  let timer: Scheduled | undefined;
+  let stopped = false;
 
-  /** Looks at once, by the clock, and from then on. */
-  start(): void {
-    this.#arm(this.#parts.clock.now(), null);
+  function arm(at: Instant, what: string | null): void {
+    timer?.cancel();
+    if (!stopped) timer = clock.schedule(at, what, look);
   }
 
   /** Forgets what has expired and finds out what goes next. Called also before the clock is moved by hand. */
-  async look(): Promise<void> {
-    const { store, clock, onError } = this.#parts;
+  async function look(): Promise<void> {
     const now = clock.now();
     const later: [Instant, string | null] = [now + LOOK_AGAIN_MS, null];
     let next = later;
@@ -87,29 +73,30 @@ export class Forgetting {
       onError(error, "forgetting what has expired");
       next = later;
     }
-    this.#arm(...next);
+    arm(...next);
   }
 
-  /** The account has new events. What is told within some turns of the event loop is one sweep. */
-  notify(accountId: string): void {
-    if (this.#told.has(accountId)) return;
-    this.#told.add(accountId);
-    this.#parts.background.run(OLD_EVENTS, async () => {
-      for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
-      this.#told.delete(accountId);
-      await sweep(this.#parts.store, accountId);
-    });
-  }
+  return {
+    look,
+    /** Looks at once, by the clock, and from then on. */
+    start: () => arm(clock.now(), null),
 
-  stop(): void {
-    this.#stopped = true;
-    this.#timer?.cancel();
-  }
+    /** The account has new events. What is told within some turns of the event loop is one sweep. */
+    notify(accountId: string): void {
+      if (told.has(accountId)) return;
+      told.add(accountId);
+      background.run("forgetting old events", async () => {
+        for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
+        told.delete(accountId);
+        await sweep(store, accountId);
+      });
+    },
 
-  #arm(at: Instant, what: string | null): void {
-    this.#timer?.cancel();
-    if (!this.#stopped) this.#timer = this.#parts.clock.schedule(at, what, () => this.look());
-  }
+    stop(): void {
+      stopped = true;
+      timer?.cancel();
+    },
+  };
 }
 
 /** Removes what the account has past the number kept. */
@@ -147,17 +134,12 @@ async function drop(tx: Tx, accountId: string): Promise<number> {
 }
 
 /** Of several lists taken as one, the oldest past the number kept; ids compare as text in creation order. */
-async function oldestOf<R extends Stored, I extends string>(
-  reader: Reader,
-  from: Collection<R, I>,
-  index: I,
-  lists: readonly (readonly Scalar[])[],
-): Promise<R[]> {
+async function oldestOf<R extends Stored, I extends string>(tx: Tx, from: Collection<R, I>, index: I, lists: Values[]) {
   let past = -KEPT;
-  for (const values of lists) past += await reader.count(from, index, values);
+  for (const values of lists) past += await tx.count(from, index, values);
   if (past <= 0) return [];
   const span = { offset: 0, limit: Math.min(past, STEP) };
-  const oldest = await Promise.all(lists.map((values) => reader.page(from, index, values, span)));
+  const oldest = await Promise.all(lists.map((values) => tx.page(from, index, values, span)));
   const inOrder = oldest.flat().sort((a, b) => (a.id < b.id ? -1 : 1));
   return inOrder.slice(0, span.limit);
 }

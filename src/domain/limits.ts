@@ -5,40 +5,30 @@ import type { Clock } from "../kit/clock.ts";
 
 export const { requests: RATE_LIMIT, window_s: RATE_WINDOW_S } = decide("8.rate-limit");
 
-export interface Rate {
-  readonly remaining: number;
-  /** Seconds until the window ends, rounded up. */
-  readonly reset_s: number;
-  readonly exceeded: boolean;
-}
+export type RateLimiter = ReturnType<typeof rateLimiter>;
+export type Rate = NonNullable<ReturnType<RateLimiter["count"]>>;
 
-export class RateLimiter {
-  readonly #clock: Clock;
-  /** Requests per window; null for no limit. */
-  readonly limit: number | null;
-  readonly #windows = new Map<string, { readonly ends: number; count: number }>();
+/** `limit` requests per window; null for no limit. */
+export function rateLimiter(clock: Clock, limit: number | null) {
+  const windows = new Map<string, { readonly ends: number; count: number }>();
+  return {
+    limit,
 
-  constructor(clock: Clock, limit: number | null) {
-    this.#clock = clock;
-    this.limit = limit;
-  }
+    /** Counts a request, or only looks where it costs nothing. Undefined where there is no limit. */
+    count(accountId: string, cost: 0 | 1 = 1) {
+      if (limit === null) return undefined;
+      const now = clock.now();
+      let window = windows.get(accountId);
+      if (window === undefined || now >= window.ends) {
+        window = { ends: now + RATE_WINDOW_S * 1_000, count: 0 };
+        windows.set(accountId, window);
+      }
+      window.count += cost;
+      const { ends, count } = window;
+      const remaining = Math.max(limit - count, 0);
+      return { remaining, reset_s: Math.ceil((ends - now) / 1_000), exceeded: count > limit };
+    },
 
-  /** Counts a request, or only looks where it costs nothing. Undefined where there is no limit. */
-  count(accountId: string, cost: 0 | 1 = 1): Rate | undefined {
-    if (this.limit === null) return undefined;
-    const now = this.#clock.now();
-    let window = this.#windows.get(accountId);
-    if (window === undefined || now >= window.ends) {
-      window = { ends: now + RATE_WINDOW_S * 1_000, count: 0 };
-      this.#windows.set(accountId, window);
-    }
-    window.count += cost;
-    const { ends, count } = window;
-    const remaining = Math.max(this.limit - count, 0);
-    return { remaining, reset_s: Math.ceil((ends - now) / 1_000), exceeded: count > this.limit };
-  }
-
-  reset(): void {
-    this.#windows.clear();
-  }
+    reset: () => windows.clear(),
+  };
 }

@@ -1,4 +1,4 @@
-// What an account owns is listed, read, changed and removed in one way (spec part 4, query parameters of GET /apps;
+// What an account owns is made, listed, read, changed and removed in one way (spec part 4, query parameters of GET /apps;
 // contract, part 4): another account's record does not exist, a change that changes nothing does nothing, and the
 // caller's precondition (If-Match) is asked last, inside the transaction that it is about.
 import { isDeepStrictEqual } from "node:util";
@@ -39,7 +39,6 @@ export async function pageOf<R extends Stored, I extends string>(
 
 const CHUNK = 500;
 
-/** All items of a list, a chunk at a time. */
 export async function everyPage<R>(read: (span: Span) => Promise<readonly R[]>): Promise<readonly R[]> {
   let all: readonly R[] = [];
   for (let offset = 0; ; offset += CHUNK) {
@@ -49,19 +48,23 @@ export async function everyPage<R>(read: (span: Span) => Promise<readonly R[]>):
   }
 }
 
-/** What a change or a removal brings with it, in the same transaction; a refusal undoes all of it. */
-interface Consequences<R> {
+/** What is made, and what a change or a removal brings with it, in the same transaction; a refusal undoes all of it. */
+interface Consequences<R, D, A> {
+  readonly adding: (w: Work, account_id: string, draft: D, caller: Caller) => Promise<A>;
   /** Answers what is kept. */
   readonly changing?: (w: Work, after: R, before: R, caller: Caller) => Promise<R | Refusal>;
   readonly removing?: (w: Work, record: R, caller: Caller) => Promise<unknown>;
 }
 
 /** `name` is what people call one of them. */
-export function owned<R extends Stored & { readonly account_id: string }>(
+export function owned<R extends Stored & { readonly account_id: string }, D, A>(
   from: Collection<R, "account">,
   name: string,
-  { changing, removing }: Consequences<R> = {},
+  { adding, changing, removing }: Consequences<R, D, A>,
 ) {
+  const create = (unit: Unit, caller: Caller, draft: D) =>
+    unit.transact((w) => adding(w, caller.account.id, draft, caller));
+
   const get = async (reader: Reader, caller: Caller, id: string): Promise<R | Refusal> => {
     const record = await reader.get(from, id);
     return record?.account_id === caller.account.id ? record : notFound(name);
@@ -102,7 +105,7 @@ export function owned<R extends Stored & { readonly account_id: string }>(
       return null;
     });
 
-  return { get, list, change, remove };
+  return { create, get, list, change, remove };
 }
 
 /** A record as it stands in an answer and in an event: without whose it is. */

@@ -1,18 +1,8 @@
 // What a fresh server starts with (contract, part 1): one account with its owner and one key, or what a seed says. A
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
 
-import {
-  type Fault,
-  type Infer,
-  list,
-  object,
-  oneOf,
-  optional,
-  pointer,
-  type Schema,
-  text,
-  withDefault,
-} from "../kit/schema.ts";
+import type { Fault, Infer, Schema } from "../kit/schema.ts";
+import { list, object, oneOf, optional, pointer, text, withDefault } from "../kit/schema.ts";
 import { addApp, appDraft } from "./apps.ts";
 import { addApiKey, addOAuthClient, apiKeyDraft, oauthClientDraft, pinnedKey } from "./credentials.ts";
 import { addDataSource, dataSourceSeed } from "./data-sources.ts";
@@ -52,9 +42,7 @@ const accountSeed = (webhook: ReturnType<typeof webhookDraft>) =>
   });
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
-export interface Seed {
-  readonly accounts: readonly AccountSeed[];
-}
+export type Seed = { readonly accounts: readonly AccountSeed[] };
 
 /** The seed's schema; a webhook's URL is judged by the policy in force. */
 export const seedSchema = (webhook: ReturnType<typeof webhookDraft>): Schema<Seed> => {

@@ -11,6 +11,7 @@
 // Errors are told by their `name`, since a store may come from another copy of this package.
 
 export type Scalar = string | number | boolean | null;
+export type Values = readonly Scalar[];
 
 export interface Stored {
   readonly id: string;
@@ -27,8 +28,7 @@ export interface Collection<R extends Stored, I extends string = string, U exten
   readonly indexes: Readonly<Record<I, IndexRule<R>>>;
   readonly unique: Readonly<Record<U, readonly (keyof R & string)[]>>;
 }
-
-export interface IndexRule<R> {
+interface IndexRule<R> {
   readonly by: readonly (keyof R & string)[];
   readonly order?: keyof R & string;
 }
@@ -43,11 +43,7 @@ export const collection =
   ): Collection<R, I, U> => ({ name, indexes, unique });
 
 /** A collection of any record type, as a store sees it. */
-export interface AnyCollection {
-  readonly name: string;
-  readonly indexes: Readonly<Record<string, { readonly by: readonly string[]; readonly order?: string }>>;
-  readonly unique: Readonly<Record<string, readonly string[]>>;
-}
+export type AnyCollection = Collection<never>;
 
 export interface Span {
   readonly offset: number;
@@ -61,19 +57,15 @@ export interface Reader {
   find<R extends Stored, U extends string>(
     from: Collection<R, string, U>,
     unique: U,
-    values: readonly Scalar[],
+    values: Values,
   ): Promise<R | undefined>;
   page<R extends Stored, I extends string>(
     from: Collection<R, I>,
     index: I,
-    values: readonly Scalar[],
+    values: Values,
     span: Span,
   ): Promise<readonly R[]>;
-  count<R extends Stored, I extends string>(
-    from: Collection<R, I>,
-    index: I,
-    values: readonly Scalar[],
-  ): Promise<number>;
+  count<R extends Stored, I extends string>(from: Collection<R, I>, index: I, values: Values): Promise<number>;
 }
 
 export interface Tx extends Reader {
@@ -141,8 +133,8 @@ export class UniqueViolation extends Error {
   override readonly name = "UniqueViolation";
 }
 
+type StoreError = StoreRefusal | StorageUnavailable | UniqueViolation;
+
 /** Whether an error is of this kind, whichever copy of the package its class came from. */
-export const isStoreError = (
-  error: unknown,
-  name: "StoreRefusal" | "StorageUnavailable" | "UniqueViolation",
-): error is Error => error instanceof Error && error.name === name;
+export const isStoreError = (error: unknown, name: StoreError["name"]): error is Error =>
+  error instanceof Error && error.name === name;

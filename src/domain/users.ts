@@ -5,7 +5,7 @@
 import { decide } from "../decisions.ts";
 import { instant, iso } from "../kit/clock.ts";
 import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
-import { type Caller, sha256 } from "./access.ts";
+import { sha256 } from "./access.ts";
 import { owned } from "./lists.ts";
 import { accounts, SCOPES, scope, sessions, signIns, type UserRecord, users } from "./model.ts";
 import { Refusal, refuse } from "./refusal.ts";
@@ -33,14 +33,12 @@ export const userChanges = changesOf(userDraft);
 type UserDraft = Seeded<Infer<typeof userDraft>>;
 
 /** Makes a user and the token of a sign-in link for them. */
-export const createUser = (unit: Unit, caller: Caller, draft: UserDraft) =>
-  unit.transact(async (w) => {
-    const record = await addUser(w, caller.account.id, draft);
-    return record instanceof Refusal ? record : { record, signInToken: await newSignIn(w, record.id) };
-  });
-export type NewUser = Exclude<Awaited<ReturnType<typeof createUser>>, Refusal>;
+async function adding(w: Work, account_id: string, draft: UserDraft) {
+  const record = await addUser(w, account_id, draft);
+  return record instanceof Refusal ? record : { record, signInToken: await newSignIn(w, record.id) };
+}
+export type NewUser = Exclude<Awaited<ReturnType<typeof adding>>, Refusal>;
 
-/** What lists and unique keys need. */
 const derived = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
   email_key: email.toLowerCase(),
   is_admin: permissions.includes("admin"),
@@ -54,8 +52,8 @@ export async function addUser(w: Work, account_id: string, { id = w.ids.next("us
   return record;
 }
 
-const own = owned(users, "user", { changing, removing: ({ tx }, user) => lastAdmin(tx, user) });
-export const { get: getUser, list: listUsers, change: changeUser, remove: removeUser } = own;
+const own = owned(users, "user", { adding, changing, removing: ({ tx }, user) => lastAdmin(tx, user) });
+export const { create: createUser, get: getUser, list: listUsers, change: changeUser, remove: removeUser } = own;
 
 async function changing(w: Work, after: UserRecord, before: UserRecord) {
   const changed = { ...after, ...derived(after), updated_at: w.at };
@@ -90,7 +88,6 @@ export async function userIn(reader: Reader, userId: string) {
 }
 export type SignedIn = NonNullable<Awaited<ReturnType<typeof userIn>>>;
 
-/** Who is signed in with this secret; undefined where nobody is. */
 export async function sessionOf(reader: Reader, secret: string, now: number) {
   const session = await reader.get(sessions, sha256(secret));
   return session && now < instant(session.expires_at) ? userIn(reader, session.user_id) : undefined;

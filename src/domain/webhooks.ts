@@ -3,34 +3,17 @@
 // for a webhook that is deleted or switched off is the outbox's to cancel, as sending is. Which URLs are allowed is the
 // delivery layer's to say and comes in as a function.
 import { decide } from "../decisions.ts";
-import { iso } from "../kit/clock.ts";
-import {
-  changesOf,
-  flag,
-  type Infer,
-  list,
-  type ObjectSchema,
-  object,
-  oneOf,
-  optional,
-  text,
-  withDefault,
-} from "../kit/schema.ts";
+import { type Instant, iso } from "../kit/clock.ts";
+import type { Infer, ObjectSchema } from "../kit/schema.ts";
+import { changesOf, flag, list, object, oneOf, optional, text, withDefault } from "../kit/schema.ts";
+import { serviceSignature, standardSignature } from "../kit/signature.ts";
+import { VERSION } from "../kit/version.ts";
 import type { Caller } from "./access.ts";
 import { askedAgain, leavingQueue, putDelivery, testDelivery } from "./deliveries.ts";
 import { recordSample } from "./events.ts";
 import { owned, pageOf, spanParameters } from "./lists.ts";
-import {
-  DELIVERY_STATUSES,
-  type DeliveryRecord,
-  type DeliveryStatus,
-  deliveries,
-  EVENT_TYPES,
-  type EventType,
-  eventType,
-  type WebhookRecord,
-  webhooks,
-} from "./model.ts";
+import type { DeliveryRecord, DeliveryStatus, EventRecord, EventType, WebhookRecord } from "./model.ts";
+import { DELIVERY_STATUSES, deliveries, EVENT_TYPES, eventType, webhooks } from "./model.ts";
 import { notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
@@ -53,9 +36,6 @@ export type WebhookChanges = Infer<ReturnType<typeof webhookChanges>>;
 
 export const testRequest = object({ type: eventType });
 
-export const createWebhook = (unit: Unit, caller: Caller, draft: WebhookDraft) =>
-  unit.transact((w) => addWebhook(w, caller.account.id, draft));
-
 export async function addWebhook(w: Work, account_id: string, { id, secret, ...draft }: Seeded<WebhookDraft>) {
   const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
   const own = { id: id ?? w.ids.next("wh_"), ...draft, ...untried, secret: secret ?? w.ids.secret() };
@@ -64,8 +44,10 @@ export async function addWebhook(w: Work, account_id: string, { id, secret, ...d
   return webhook;
 }
 
-const own = owned(webhooks, "webhook", { changing, removing: async (w, webhook) => leavingQueue(w.tx, webhook) });
-export const { get: getWebhook, list: listWebhooks, change: changeWebhook, remove: removeWebhook } = own;
+const removing = async ({ tx }: Work, webhook: WebhookRecord) => leavingQueue(tx, webhook);
+const own = owned(webhooks, "webhook", { adding: addWebhook, changing, removing });
+export const { create: createWebhook, get: getWebhook, list: listWebhooks } = own;
+export const { change: changeWebhook, remove: removeWebhook } = own;
 
 /** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
 async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {
@@ -82,11 +64,23 @@ async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {
   };
 }
 
-/** The secrets in force, the newest first. */
-export function secretsOf(webhook: WebhookRecord, at: string): readonly string[] {
+/** What an attempt's request carries over the bytes of its event; the last three are for libraries of Standard Webhooks. */
+export function deliveryHeaders(webhook: WebhookRecord, event: EventRecord, id: string, number: number, at: Instant) {
   const { secret, old_secret, old_secret_until } = webhook;
-  const both = old_secret !== null && old_secret_until !== null && at < old_secret_until;
-  return both ? [secret, old_secret] : [secret];
+  const both = old_secret !== null && old_secret_until !== null && iso(at) < old_secret_until;
+  const timestamp_s = Math.floor(at / 1_000);
+  return {
+    "Content-Type": "application/json",
+    "Content-Length": String(Buffer.byteLength(event.body)),
+    "User-Agent": `AppHostingService/${VERSION}`,
+    "X-Service-Signature": serviceSignature(event.body, secret),
+    "X-Service-Event": event.type,
+    "X-Service-Delivery": id,
+    "X-Service-Attempt": String(number),
+    "webhook-id": event.id,
+    "webhook-timestamp": String(timestamp_s),
+    "webhook-signature": standardSignature(event.id, timestamp_s, event.body, both ? [secret, old_secret] : [secret]),
+  };
 }
 
 export const deliveryQuery = object({ ...spanParameters, status: optional(oneOf(DELIVERY_STATUSES)) });
@@ -120,18 +114,14 @@ export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: str
     return delivery instanceof Refusal ? delivery : askedAgain(delivery, webhook, w.at);
   });
 
-/** Queues a sample event of the type for this webhook alone. */
 export const sendTest = (unit: Unit, caller: Caller, webhookId: string, type: EventType) =>
   queued(unit, caller, webhookId, async (w, webhook) =>
     testDelivery(w, webhook, await recordSample(w, caller.account, type)),
   );
 
-const queued = (
-  unit: Unit,
-  caller: Caller,
-  webhookId: string,
-  made: (w: Work, webhook: WebhookRecord) => Promise<DeliveryRecord | Refusal>,
-) =>
+type Making = (w: Work, webhook: WebhookRecord) => Promise<DeliveryRecord | Refusal>;
+
+const queued = (unit: Unit, caller: Caller, webhookId: string, made: Making) =>
   unit.transact(async (w) => {
     const webhook = await getWebhook(w.tx, caller, webhookId);
     const delivery = webhook instanceof Refusal ? webhook : await made(w, webhook);

@@ -7,7 +7,6 @@ import { trusted } from "../kit/schema.ts";
 import { Refusal } from "./refusal.ts";
 import type { Store, Tx } from "./store.ts";
 
-/** What the work of one transaction may use. */
 export interface Work {
   readonly tx: Tx;
   readonly now: Instant;

@@ -124,7 +124,7 @@ async function token(context: Context, request: OAuthRequest): Promise<object | 
       const code = fields.get("code");
       if (client instanceof OAuthError) return client;
       if (code === undefined) return invalidRequest("The code is missing.");
-      return tokens.exchange(context, client, code, fields.get("redirect_uri"), fields.get("code_verifier"));
+      return tokens.exchange(context, client, code, fields);
     }
     case "refresh_token": {
       const client = await identified(context.store, credentials);

@@ -1,6 +1,5 @@
 // The rows for what an account manages: users, API keys, OAuth clients, its events, itself.
 import { decide } from "../decisions.ts";
-import * as account from "../domain/access.ts";
 import * as credentials from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
 import * as users from "../domain/users.ts";
@@ -79,7 +78,7 @@ const others = chosen("1.dashboard", [
   }),
   reading(target("/events/{event_id}", eventView, events.getEvent), SCOPE.manage, "getEvent", "Read an event"),
   route("GET /account", SCOPE.any, "getAccount", "Read the account that the credential belongs to", {
-    run: ({ unit, caller }) => account.getAccount(unit.store, caller),
+    run: async ({ caller }) => caller.account,
     answer: one(accountView),
   }),
 ]);

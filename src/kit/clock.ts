@@ -6,10 +6,7 @@
 /** Milliseconds since 1970, UTC. */
 export type Instant = number;
 
-export interface Ran {
-  readonly at: string;
-  readonly what: string;
-}
+export type Ran = { readonly at: string; readonly what: string };
 
 /** The clock as everything sees it that does not move it. */
 export type Clock = Pick<AdjustableClock, "now" | "schedule">;

@@ -7,10 +7,7 @@
  * `fields` holds the records one behind the other, each as long as the header: millions of short records would cost ten
  * times the memory as arrays of their own.
  */
-export interface CsvTable {
-  readonly header: readonly string[];
-  readonly fields: readonly string[];
-}
+export type CsvTable = { readonly [part in "header" | "fields"]: readonly string[] };
 
 /** Why a text is no table. Lines count from 1, as an editor shows them; those inside quoted fields count too. */
 export class CsvFault {

@@ -10,10 +10,7 @@ export type LogForm = (typeof LOG_FORMS)[number];
 export type Log = ReturnType<typeof logTo>;
 
 /** Where lines go: what happens to `out`, what somebody should look at to `err`. */
-export interface Console {
-  readonly out: (line: string) => void;
-  readonly err: (line: string) => void;
-}
+export type Console = { readonly [stream in "out" | "err"]: (line: string) => void };
 
 type Members<T extends string, N extends string> = Readonly<Record<T, string> & Record<N, number>>;
 

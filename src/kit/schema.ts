@@ -164,9 +164,7 @@ export const optional = <T>(schema: Schema<T>): Schema<T | undefined> => ({ ...s
 type Members = { readonly [name: string]: Schema<unknown> };
 type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
 
-export interface ObjectSchema<T, M extends Members = Members> extends Schema<T> {
-  readonly members: M;
-}
+export type ObjectSchema<T, M extends Members = Members> = Schema<T> & { readonly members: M };
 
 /** The fault of a member that the schema does not have: by name, so that a misspelt one never passes in silence. */
 export const UNKNOWN_MEMBER = "is not a known member";

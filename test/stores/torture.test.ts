@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
 import { damage } from "../../scripts/torture/damage.ts";
-import { faults, shortWrites } from "../../scripts/torture/faults.ts";
-import { fold } from "../../scripts/torture/fold.ts";
+import { faults, fold, shortWrites } from "../../scripts/torture/faults.ts";
 import { fullDisk } from "../../scripts/torture/full-disk.ts";
 import { kill } from "../../scripts/torture/kill.ts";
 import { type Finding, Lab } from "../../scripts/torture/lab.ts";

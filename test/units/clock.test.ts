@@ -2,7 +2,7 @@
 // earliest entry, whatever came before or is taken back.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { RateLimiter } from "../../src/domain/limits.ts";
+import { rateLimiter } from "../../src/domain/limits.ts";
 import { AdjustableClock, isDateTime } from "../../src/kit/clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -72,7 +72,7 @@ test("clock: what is due in two seconds comes in two seconds, though the system'
 
 test("clock: with the system's clock set back by an hour a rate window ends when it would have", (t) => {
   const { clock, time, pass } = running(t);
-  const limiter = new RateLimiter(clock, 1);
+  const limiter = rateLimiter(clock, 1);
   limiter.count("acc_1");
   time.system -= HOUR_MS;
   assert.deepEqual(limiter.count("acc_1"), { remaining: 0, reset_s: 60, exceeded: true });

@@ -1,4 +1,4 @@
-// domain/data-input: which bodies of POST /data-sources are refused before anything is kept, and how the faults are told.
+// domain/data-sources: which bodies of POST /data-sources are refused before anything is kept, and how the faults are told.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dataSourceDraft } from "../../src/domain/data-sources.ts";

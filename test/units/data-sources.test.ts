@@ -190,14 +190,6 @@ test("6.emitted-by.data-processed: data that cannot be read fails, says why and 
   assert.equal((await load({ type: "csv", data: "" })).error, "Line 1: the text is empty, there is no header line.");
 });
 
-test("8.bounds.columns: a hundred columns are ready, one more has failed", async () => {
-  const { load } = await setUp();
-  const header = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`).join(",");
-  assert.equal((await load({ type: "csv", data: header(100) })).status, "ready");
-  const failed = await load({ type: "csv", data: header(101) });
-  assert.deepEqual([failed.status, failed.error], ["failed", "There are 101 columns; 100 are allowed."]);
-});
-
 test("2.data-reading.byte-order-mark: one at the start of the text is no part of the first name", async () => {
   const { load } = await setUp();
   const names = async (data: string) => (await load({ type: "csv", data })).columns?.map(({ name }) => name);
@@ -230,19 +222,6 @@ test("what waits is listed oldest first", async () => {
   await load({ type: "csv", data: "a" });
   const last = await load({ type: "csv", data: "a" }, false);
   assert.deepEqual(await unprocessed(store), [first.id, last.id]);
-});
-
-test("rows come by offset and limit, with their total", async () => {
-  const { load, ours, store } = await setUp();
-  const { id } = await load({ type: "csv", data: "n\n1\n2\n3\n" });
-  const page = async (offset: number, limit: number) => {
-    const { items, total } = ok(await rowsPage(store, ours, id, { offset, limit }));
-    return [items.map(({ n }) => n), total];
-  };
-  assert.deepEqual(await page(0, 2), [[1, 2], 3]);
-  assert.deepEqual(await page(2, 2), [[3], 3]);
-  assert.deepEqual(await page(3, 2), [[], 3]);
-  assert.deepEqual(await page(Number.MAX_SAFE_INTEGER, 100), [[], 3]);
 });
 
 test("removing takes the data along, also before it is processed, and asks the precondition", async () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections } from "../../src/domain/collections.ts";
-import { Forgetting } from "../../src/domain/forgetting.ts";
+import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import { idempotency, signIns } from "../../src/domain/model.ts";
 import { Background } from "../../src/kit/background.ts";
 import { AdjustableClock, iso } from "../../src/kit/clock.ts";
@@ -29,7 +29,7 @@ async function world(t: { after(run: () => void): void }, expiries_ms: readonly 
   for (const [at, after_ms] of expiries_ms.entries()) await add(`id-${at}`, after_ms);
   const errors: unknown[] = [];
   const onError = (error: unknown) => errors.push(error);
-  const forgetting = new Forgetting({ store, clock, background: new Background(onError), onError });
+  const forgetting = forgettingIn({ store, clock, background: new Background(onError), onError });
   t.after(() => {
     forgetting.stop();
     clock.close();

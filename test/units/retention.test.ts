@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { getEvent, listEvents, recordEvent, recordSample } from "../../src/domain/events.ts";
-import { Forgetting, sweep } from "../../src/domain/forgetting.ts";
+import { forgetting as forgettingIn, sweep } from "../../src/domain/forgetting.ts";
 import { deliveries, type EventType, events, goneDeployments } from "../../src/domain/model.ts";
 import { Background } from "../../src/kit/background.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
@@ -118,7 +118,7 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
     store.transact = transact;
     return Promise.reject(new Error("full"));
   };
-  const forgetting = new Forgetting({ store, clock, background, onError });
+  const forgetting = forgettingIn({ store, clock, background, onError });
   t.after(() => forgetting.stop());
   for (const id of ["acc_0", "acc_1"]) forgetting.notify(id);
   assert.equal(await total(world), KEPT + 1, "not at once");

@@ -1,22 +1,15 @@
 // The yardstick: node:http that checks the bearer, parses, validates and answers the same resource.
 import { createServer } from "node:http";
-import { AUTHORIZATION, create, fault, find, PORT, page, wholeNumber } from "./apps.mjs";
+import { AUTHORIZATION, change, create, list, PORT, read } from "./apps.mjs";
 
-function send(response, status, value) {
+function send(response, [status, value]) {
+  if (value === undefined) return response.writeHead(status).end();
   const body = JSON.stringify(value);
   response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
   response.end(body);
 }
 
-function list(response, query) {
-  const parameters = new URLSearchParams(query);
-  const limit = wholeNumber(parameters.get("limit"), 20, 100);
-  const offset = wholeNumber(parameters.get("offset"), 0, Number.MAX_SAFE_INTEGER);
-  if (limit === undefined || offset === undefined) send(response, 400, { error: "limit or offset" });
-  else send(response, 200, page(limit, offset));
-}
-
-function post(request, response) {
+function withBody(request, response, answer) {
   const chunks = [];
   request.on("data", (chunk) => chunks.push(chunk));
   request.on("end", () => {
@@ -24,17 +17,19 @@ function post(request, response) {
     try {
       draft = JSON.parse(Buffer.concat(chunks).toString());
     } catch {
-      return send(response, 400, { error: "JSON" });
+      return send(response, [400, { error: "JSON" }]);
     }
-    const wrong = fault(draft);
-    return wrong ? send(response, 422, { error: wrong }) : send(response, 201, create(draft));
+    send(response, answer(draft));
   });
 }
 
 createServer((request, response) => {
-  if (request.headers.authorization !== AUTHORIZATION) return send(response, 401, { error: "credential" });
+  const { method, headers } = request;
+  if (headers.authorization !== AUTHORIZATION) return send(response, [401, { error: "credential" }]);
   const [path, query = ""] = request.url.split("?");
-  if (path === "/v1/apps") return request.method === "POST" ? post(request, response) : list(response, query);
-  const app = path.startsWith("/v1/apps/") ? find(path.slice("/v1/apps/".length)) : undefined;
-  return app ? send(response, 200, app) : send(response, 404, { error: "not found" });
+  const id = path.slice("/v1/apps/".length);
+  if (!path.startsWith("/v1/apps")) send(response, [404, { error: "not found" }]);
+  else if (method === "POST") withBody(request, response, create);
+  else if (method === "PATCH") withBody(request, response, (draft) => change(id, draft));
+  else send(response, id === "" ? list(Object.fromEntries(new URLSearchParams(query))) : read(id, headers));
 }).listen(PORT, "127.0.0.1");

@@ -1,6 +1,6 @@
-// Express as its guide has it: the JSON middleware, a middleware for the credential, three handlers.
+// Express as its guide has it: the JSON middleware, a middleware for the credential, the handlers.
 import express from "express";
-import { AUTHORIZATION, create, fault, find, PORT, page, wholeNumber } from "./apps.mjs";
+import { AUTHORIZATION, change, create, list, PORT, read } from "./apps.mjs";
 
 const server = express();
 server.use((request, response, next) => {
@@ -8,20 +8,24 @@ server.use((request, response, next) => {
   else response.status(401).json({ error: "credential" });
 });
 server.use(express.json());
-server.get("/v1/apps/:id", (request, response) => {
-  const app = find(request.params.id);
-  if (app) response.json(app);
-  else response.status(404).json({ error: "not found" });
-});
-server.get("/v1/apps", (request, response) => {
-  const limit = wholeNumber(request.query.limit, 20, 100);
-  const offset = wholeNumber(request.query.offset, 0, Number.MAX_SAFE_INTEGER);
-  if (limit === undefined || offset === undefined) response.status(400).json({ error: "limit or offset" });
-  else response.json(page(limit, offset));
-});
-server.post("/v1/apps", (request, response) => {
-  const wrong = fault(request.body);
-  if (wrong) response.status(422).json({ error: wrong });
-  else response.status(201).json(create(request.body));
-});
+const by = (answer) => (request, response) => {
+  const [status, value] = answer(request);
+  response.status(status).json(value);
+};
+server.get(
+  "/v1/apps/:id",
+  by(({ params, headers }) => read(params.id, headers)),
+);
+server.get(
+  "/v1/apps",
+  by(({ query }) => list(query)),
+);
+server.post(
+  "/v1/apps",
+  by(({ body }) => create(body)),
+);
+server.patch(
+  "/v1/apps/:id",
+  by(({ params, body }) => change(params.id, body)),
+);
 server.listen(PORT, "127.0.0.1");

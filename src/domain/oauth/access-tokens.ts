@@ -60,22 +60,21 @@ async function use(context: Context, token: string) {
   return { ...standing, facts, scopes: cut(facts.scopes, standing.user.permissions) };
 }
 
-/** What a token of ours says, if it has not expired. */
+/**
+ * What a token of ours says, if it has not expired. Only tokens that this server signed are remembered, so strangers cannot
+ * fill the memory.
+ */
 async function factsOf(context: Context, token: string): Promise<TokenFacts | Refusal> {
-  const facts = context.verified.get(token) ?? (await verified(context, token));
-  return "exp" in facts && context.clock.now() >= facts.exp * 1_000 ? UNUSABLE.expired : facts;
-}
-
-/** Checks the signature. Only tokens that this server signed are remembered, so strangers cannot fill the memory. */
-async function verified(context: Context, token: string): Promise<TokenFacts | Refusal> {
-  const { clock, keys, issuer, audience } = context;
-  const expected = { typ: TYP, iss: issuer, aud: audience, now: clock.now() };
-  const verdict = verifyJwt(token, await keys.checking(), expected);
+  const { keys, issuer, audience, verified } = context;
+  const now = context.clock.now();
+  const known = verified.get(token);
+  if (known !== undefined) return now < known.exp * 1_000 ? known : UNUSABLE.expired;
+  const verdict = verifyJwt(token, await keys.checking(), { typ: TYP, iss: issuer, aud: audience, now });
   if ("fault" in verdict) return UNUSABLE[verdict.fault];
   const facts = claimed(verdict.kid, verdict.claims);
   if (facts === undefined) return UNUSABLE.foreign;
-  if (context.verified.size >= REMEMBERED_MAX) context.verified.clear();
-  context.verified.set(token, facts);
+  if (verified.size >= REMEMBERED_MAX) verified.clear();
+  verified.set(token, facts);
   return facts;
 }
 

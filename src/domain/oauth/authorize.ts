@@ -52,7 +52,6 @@ export function consent(context: Context, request: AuthorizationRequest, { user,
     : back(context, request, accessDenied("The user holds none of the permissions that were asked for."));
 }
 
-/** What a user would be asked to allow. */
 export type Consent = Exclude<ReturnType<typeof consent>, Ended>;
 
 /** The user said yes: a grant in the user's own account, and its code on the way to the client. */

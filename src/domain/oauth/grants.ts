@@ -85,13 +85,8 @@ export async function openGrantWithCode(w: Work, terms: NewGrant, bound: Bound) 
 export async function addRefreshToken(w: Work, grant: GrantRecord) {
   const token = `ahr_${w.ids.secret()}`;
   const times = { issued_at: w.at, expires_at: iso(w.now + REFRESH_MS) };
-  await w.tx.put(refreshTokens, {
-    id: sha256(token),
-    grant_id: grant.id,
-    ...times,
-    used: false,
-    all: "refresh_tokens",
-  });
+  const unused = { grant_id: grant.id, used: false, all: "refresh_tokens" } as const;
+  await w.tx.put(refreshTokens, { id: sha256(token), ...unused, ...times });
   await w.tx.put(grants, { ...grant, expires_at: times.expires_at });
   return token;
 }

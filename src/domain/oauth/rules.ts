@@ -36,14 +36,11 @@ export const accessDenied = refusing("access_denied");
 
 /** The scopes in a space-separated list, each once; a text is the first name that is no scope. */
 export function scopesIn(list: string): readonly Scope[] | string {
-  const scopes = new Set<Scope>();
-  for (const name of list.split(" ").filter((part) => part !== "")) {
-    const scope = SCOPES.find((each) => each === name);
-    if (scope === undefined) return name;
-    scopes.add(scope);
-  }
-  return [...scopes];
+  const names = [...new Set(list.split(" ").filter((part) => part !== ""))];
+  return names.every(isScope) ? names : (names.find((name) => !isScope(name)) ?? "");
 }
+
+const isScope = (name: string): name is Scope => SCOPES.some((scope) => scope === name);
 
 /** What is left of the scopes asked for where only these are held, in the order of asking; `admin` contains the rest. */
 export function cut(asked: readonly Scope[], held: readonly Scope[]): readonly Scope[] {
@@ -51,7 +48,6 @@ export function cut(asked: readonly Scope[], held: readonly Scope[]): readonly S
   return asked.includes("admin") ? held : asked.filter((scope) => held.includes(scope));
 }
 
-/** Whether every scope asked for is held. */
 export const within = (asked: readonly Scope[], held: readonly Scope[]): boolean =>
   held.includes("admin") || asked.every((scope) => held.includes(scope));
 
@@ -59,7 +55,6 @@ export const CHALLENGE_METHOD = decide("5.pkce");
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
-/** What is wrong with the challenge of an authorization request. */
 export function unfitChallenge(challenge: string | null, method: string | undefined): string | undefined {
   if (challenge === null)
     return method === undefined ? undefined : "There is a code_challenge_method without a code_challenge.";
@@ -67,7 +62,6 @@ export function unfitChallenge(challenge: string | null, method: string | undefi
   return CHALLENGE.test(challenge) ? undefined : "The code_challenge must be 43 characters of base64url.";
 }
 
-/** What is wrong with the verifier of an exchange. */
 export function unfitVerifier(challenge: string | null, verifier: string | undefined): string | undefined {
   if (challenge === null)
     return verifier === undefined ? undefined : "A code_verifier was sent, but the code was asked for without PKCE.";

@@ -4,6 +4,7 @@
 
 import { decide } from "../../decisions.ts";
 import { instant } from "../../kit/clock.ts";
+import type { Fields } from "../../kit/form.ts";
 import { sha256 } from "../access.ts";
 import type { OAuthClientRecord, Scope, UserRecord } from "../model.ts";
 import type { Tx } from "../store.ts";
@@ -22,7 +23,6 @@ export interface TokenAnswer {
   readonly scope: string;
 }
 
-/** What may be handed out. */
 interface Granted {
   readonly grant: GrantRecord;
   readonly scopes: readonly Scope[];
@@ -33,21 +33,16 @@ interface Granted {
  * stranger who has seen a code must not be able to spoil it, and a client may correct its mistake. A second use is judged
  * before expiry and binding (RFC 6749 4.1.3, RFC 7636 4.6), so that it is noticed however the code comes back.
  */
-export const exchange = (
-  context: Context,
-  client: OAuthClientRecord,
-  sent: string,
-  redirectUri: string | undefined,
-  verifier: string | undefined,
-) =>
+export const exchange = (context: Context, client: OAuthClientRecord, secret: string, sent: Fields["values"]) =>
   handOut(context, async ({ tx, now }) => {
-    const { id = "", client_id, code } = (await tx.find(grants, "code", [sha256(sent)])) ?? {};
+    const { id = "", client_id, code } = (await tx.find(grants, "code", [sha256(secret)])) ?? {};
     if (!code) return "The code is not known, or its access has been revoked.";
     if (client_id !== client.id) return "The code was issued to another client.";
     if (code.used) return endedBySecondUse(tx, id, "code");
     if (now >= instant(code.expires_at)) return "The code has expired.";
-    if (redirectUri !== code.redirect_uri) return "The redirect_uri is not the one of the authorization request.";
-    const unfit = unfitVerifier(code.challenge, verifier);
+    if (sent.get("redirect_uri") !== code.redirect_uri)
+      return "The redirect_uri is not the one of the authorization request.";
+    const unfit = unfitVerifier(code.challenge, sent.get("code_verifier"));
     if (unfit !== undefined) return unfit;
     const granted = await grantedNow(tx, id);
     return typeof granted === "string"
@@ -79,12 +74,9 @@ export const refresh = (context: Context, client: OAuthClientRecord | null, toke
   });
 
 /** Tokens without a browser, for tests (contract, part 10). The grant belongs to no client. */
-export const handOver = (
-  context: Context,
-  { id: user_id, account_id, permissions }: UserRecord,
-  asked: readonly Scope[],
-) =>
+export const handOver = (context: Context, user: UserRecord, asked: readonly Scope[]) =>
   handOut(context, async (w) => {
+    const { id: user_id, account_id, permissions } = user;
     const scopes = cut(asked, permissions);
     if (scopes.length === 0) return invalidScope("The user holds none of these scopes.");
     return { grant: await openGrant(w, { account_id, user_id, client_id: null, scopes }), scopes };
@@ -94,10 +86,7 @@ export const handOver = (
  * Runs the work in one transaction and signs afterwards, since signing cannot be undone or run twice. Of parallel uses
  * exactly one finds its code or token unused. A text says why nothing can be handed out: `invalid_grant`.
  */
-async function handOut(
-  context: Context,
-  work: (w: Work) => Promise<Granted | OAuthError | string>,
-): Promise<TokenAnswer | OAuthError> {
+async function handOut(context: Context, work: (w: Work) => Promise<Granted | OAuthError | string>) {
   await context.keys.signing(); // before anything is used up: a key that cannot be stored must not cost a code
   const settled = await new Unit(context).transact(async (w) => {
     const granted = await work(w);
@@ -108,7 +97,8 @@ async function handOut(
   if (settled instanceof OAuthError) return settled;
   const { grant, scopes, refresh_token } = settled;
   const access_token = await issue(context, grant, scopes);
-  return { access_token, token_type: TOKEN_TYPE, expires_in: ACCESS_S, refresh_token, scope: scopes.join(" ") };
+  const answer = { access_token, token_type: TOKEN_TYPE, expires_in: ACCESS_S, refresh_token, scope: scopes.join(" ") };
+  return answer satisfies TokenAnswer;
 }
 
 /**

@@ -1,9 +1,10 @@
 // Settings, Webhooks (spec part 6 names the place): who is told of what, and the delivery log of each: every delivery with
 // its status and response codes, and on its own page every attempt, request and response side by side, what comes next, and
 // the button that sends it again.
-import { deliveryHeaders } from "../../domain/delivery-request.ts";
+
 import * as model from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
+import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { badge, time } from "../parts.ts";
@@ -86,7 +87,7 @@ async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Sh
   if (webhook instanceof Refusal || event === undefined) return null;
   const changed = delivery.attempts.some(({ at }) => at < webhook.updated_at);
   const each = ({ number, at, trigger, duration_ms, response_status, response_body, error }: model.Attempt) => {
-    const headers = deliveryHeaders({ webhook, event, deliveryId: delivery.id, number, at: instant(at) });
+    const headers = deliveryHeaders(webhook, event, delivery.id, number, instant(at));
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     return html`<h2>Attempt ${number}${trigger === "manual" && " by hand"}</h2><p class="soft">${time(at)} · ${duration_ms} ms</p>
 <div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>

@@ -1,0 +1,31 @@
+// What the scripts read on the command line. Wrong use is told on stderr with what is right, on one line where that is one,
+// and ends with 2.
+import { type ParseArgsConfig, parseArgs } from "node:util";
+
+export function wrongUse(why: string, use: string): never {
+  process.stderr.write(`${why}${use.includes("\n") ? "\n" : " "}${use}\n`);
+  return process.exit(2);
+}
+
+/** The values of the options; an unknown one is wrong use. */
+export function given<O extends NonNullable<ParseArgsConfig["options"]>>(options: O, use: string) {
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return wrongUse(`${error instanceof Error ? error.message : String(error)}.`, use);
+  }
+}
+
+/** The parts of those names; all but the `special` ones where none is named. */
+export function chosen<T>(
+  what: string,
+  parts: Readonly<Record<string, T>>,
+  names: readonly string[],
+  special: string[] = [],
+) {
+  const all = Object.entries(parts);
+  const unknown = names.filter((name) => !all.some(([known]) => known === name));
+  if (unknown.length > 0)
+    wrongUse(`There is no ${what} ${unknown.join(", ")}.`, `Choose from: ${Object.keys(parts).join(", ")}`);
+  return all.filter(([name]) => (names.length > 0 ? names.includes(name) : !special.includes(name)));
+}

@@ -1,0 +1,42 @@
+// npm run bench, bench:store and bench:delivery [-- part …]: measures this server against what people would use instead, and
+// prints one table. Ends with status 1 where a goal was missed. Not a test: figures depend on the machine, which the table names.
+import { chosen } from "../arguments.ts";
+import { cancel } from "./cancel.ts";
+import { pending, silence, throughput } from "./deliveries.ts";
+import { emulators } from "./emulators.ts";
+import { isMissed, type Line, markdown } from "./figures.ts";
+import { before, file } from "./file.ts";
+import { folding } from "./folding.ts";
+import { growth } from "./growth.ts";
+import { hostile } from "./hostile.ts";
+import { http } from "./http.ts";
+import { describeMachine, pinLoad } from "./machine.ts";
+import { memory } from "./memory.ts";
+import { start } from "./start.ts";
+import { loads, records, writes } from "./store.ts";
+import { replay, storm } from "./storm.ts";
+
+type Parts = Readonly<Record<string, () => Promise<Line[]>>>;
+
+const GROUPS: Readonly<Record<string, Parts>> = {
+  bench: { http, emulators, growth, start, memory, file, before },
+  "bench:store": { writes, loads, growth: records, folding },
+  "bench:delivery": { storm, replay, hostile, throughput, silence, pending, cancel },
+};
+/** Only when asked for. */
+const SPECIAL = ["before"];
+
+const [group = "", ...asked] = process.argv.slice(2);
+const parts = chosen("part", GROUPS[group] ?? {}, asked, SPECIAL);
+pinLoad();
+const lines: Line[] = [];
+for (const [name, part] of parts) {
+  process.stderr.write(`${name} …\n`);
+  const found = await part();
+  process.stderr.write(`${markdown(found)}\n`);
+  lines.push(...found);
+}
+const command = [`npm run ${group}`, ...(asked.length > 0 ? ["--", ...asked] : [])].join(" ");
+const date = new Date().toISOString().slice(0, 10);
+process.stdout.write(`${markdown(lines)}\n\n\`${command}\` on ${describeMachine()}, ${date}.\n`);
+process.exitCode = lines.some(isMissed) ? 1 : 0;

@@ -1,0 +1,212 @@
+// One measurement in a process of its own, told to its parent over IPC as figures by unit; the arguments say which (MODES).
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { Agent, createServer, request } from "node:http";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
+import { apps } from "../../src/domain/model.ts";
+import type { Store } from "../../src/domain/store.ts";
+import { jsonFileStore, memoryStore } from "../../src/index.ts";
+import { outboxWorld } from "../../test/support/outbox-world.ts";
+import { listen } from "../../test/support/receivers.ts";
+import { pool } from "../pool.ts";
+import { type Figures, median, scaled } from "./figures.ts";
+import { draft } from "./load.ts";
+import { answers, KEY, ours } from "./machine.ts";
+
+const WRITE_MS = 1_500;
+const STEP = scaled(20_000);
+const WARM_STEPS = 4;
+const STEPS = 10;
+const LIVES = scaled(200);
+const WARM_LIVES = 20;
+const POSTS = scaled(20_000);
+const WARM_POSTS = scaled(2_000);
+const WAKE_UPS = scaled(3_000);
+const IDLE_MS = 3_000;
+
+const record = (n: number) => ({
+  id: `app_${String(n).padStart(23, "0")}`,
+  ...draft(n),
+  created_at: "2026-01-01T00:00:00.000Z",
+  updated_at: "2026-01-01T00:00:00.000Z",
+  account_id: `acc_${String(n % 10).padStart(23, "0")}`,
+});
+const put = (store: Store, n: number) => store.transact((tx) => tx.put(apps, record(n)));
+
+async function opened(store: Store, records = 0): Promise<Store> {
+  await store.open([apps]);
+  const made = Array.from({ length: records }, (_, n) => record(n));
+  if (records > 0) await store.restore({ format: 1, collections: { apps: made } });
+  return store;
+}
+
+function* numbers(first: number, count: number): Generator<number> {
+  for (let n = first; n < first + count; n += 1) yield n;
+}
+
+const cpu_us = (since?: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(since);
+  return user + system;
+};
+
+async function timed(work: () => unknown): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+async function sqlite(folder: string): Promise<(n: number) => void> {
+  // The package is not among this repository's own, which therefore has no types of it.
+  const { default: Database } = await import(process.env.BENCH_SQLITE ?? "");
+  const database = new Database(join(folder, "data.sqlite"));
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    CREATE TABLE apps (seq INTEGER PRIMARY KEY, id TEXT UNIQUE, account TEXT, public INTEGER, body TEXT);
+    CREATE INDEX account ON apps (account, seq); CREATE INDEX account_public ON apps (account, public, seq)`);
+  const insert = database.prepare("INSERT INTO apps (id, account, public, body) VALUES (?, ?, ?, ?)");
+  return (n) => {
+    const app = record(n);
+    insert.run(app.id, app.account_id, app.public ? 1 : 0, JSON.stringify(app));
+  };
+}
+
+/** Creates with fsync: `write own|sqlite WRITERS FOLDER`. */
+async function write(kind: string, writers: string, folder: string): Promise<Figures> {
+  const store = kind === "own" ? await opened(jsonFileStore(join(folder, "data.json"))) : undefined;
+  const work = store === undefined ? await sqlite(folder) : (n: number) => put(store, n);
+  let n = 0;
+  const until = performance.now() + WRITE_MS;
+  const inTime = function* () {
+    while (performance.now() < until) yield n++;
+  };
+  const ms = await timed(() => pool(Number(writers), inTime(), work));
+  return { "a second": (n / ms) * 1_000 };
+}
+
+/**
+ * CPU of a create with so many records there (`grow memory|file RECORDS FOLDER`); as many of the oldest are removed between
+ * two measurements. The first steps do not count: in them V8 clears away what making the records has left behind.
+ */
+async function grow(kind: string, count: string, folder: string): Promise<Figures> {
+  const records = Number(count);
+  const store = await opened(kind === "memory" ? memoryStore() : jsonFileStore(join(folder, "data.json")), records);
+  globalThis.gc?.();
+  let used = 0;
+  for (let step = 0; step < WARM_STEPS + STEPS; step += 1) {
+    const before = process.cpuUsage();
+    await pool(64, numbers(records + step * STEP, STEP), (n) => put(store, n));
+    if (step >= WARM_STEPS) used += cpu_us(before);
+    await pool(64, numbers(step * STEP, STEP), (n) => store.transact((tx) => tx.remove(apps, record(n).id)));
+  }
+  return { "µs of CPU": used / STEPS / STEP };
+}
+
+/** `make RECORDS FILE`. */
+async function make(records: string, file: string): Promise<Figures> {
+  await (await opened(jsonFileStore(file), Number(records))).close();
+  return {};
+}
+
+/** `load FILE`. It is closed again, else the next one would have the lock of a dead process to take over. */
+async function load(file: string): Promise<Figures> {
+  const store = jsonFileStore(file);
+  const ms = await timed(() => opened(store));
+  await store.close();
+  return { ms };
+}
+
+/** Start, first request and close in a test: `life own|bare`. */
+async function life(kind: string): Promise<Figures> {
+  const { startService }: typeof import("../../src/index.ts") = await import(ours("index").at(-1) ?? "");
+  const own = async () => {
+    const service = await startService({ apiKey: KEY });
+    assert.ok(await answers(Number(new URL(service.baseUrl).port)));
+    await service.close();
+  };
+  const bare = async () => {
+    const server = createServer((_, response) => response.end("[]"));
+    assert.ok(await answers(await listen(server)));
+    await new Promise((resolve) => server.close(resolve));
+  };
+  const ms: number[] = [];
+  let before = process.cpuUsage();
+  for (let n = -WARM_LIVES; n < LIVES; n += 1) {
+    if (n === 0) before = process.cpuUsage();
+    ms.push(await timed(kind === "own" ? own : bare));
+  }
+  return { ms: median(ms.slice(WARM_LIVES)), "µs of CPU": cpu_us(before) / LIVES };
+}
+
+/** A bare node:http agent with keep-alive that posts what a delivery holds: `post URL AT_ONCE`. */
+async function post(url: string, atOnce: string): Promise<Figures> {
+  const agent = new Agent({ keepAlive: true, maxSockets: Number(atOnce) });
+  const body = JSON.stringify({ filler: "x".repeat(380) });
+  const headers = { "Content-Type": "application/json", "Content-Length": String(body.length) };
+  const work = async () => {
+    const sent = request(url, { agent, method: "POST", headers }).end(body);
+    const [response] = await once(sent, "response");
+    await once(response.resume(), "end");
+  };
+  await pool(Number(atOnce), numbers(0, WARM_POSTS), work);
+  return { "a second": POSTS / ((await timed(() => pool(Number(atOnce), numbers(0, POSTS), work))) / 1_000) };
+}
+
+/** The outbox alone, one attempt at a time for each webhook; all rows are there before the first is sent: `send URL WEBHOOKS`. */
+async function send(url: string, webhooks: string): Promise<Figures> {
+  const real = new HttpSender({ policy: "local", timeout_ms: 30_000 });
+  let gate = Promise.resolve();
+  const sender: Sender = { send: (one) => gate.then(() => real.send(one)), close: () => real.close() };
+  const world = await outboxWorld({ sender });
+  for (let n = 0; n < Number(webhooks); n += 1) await world.webhook(url);
+  const sent = async (posts: number) => {
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    for (let n = 0; n < posts / Number(webhooks); n += 1) await world.emit({ filler: "x".repeat(220) });
+    open();
+    return posts / ((await timed(() => world.idle())) / 1_000);
+  };
+  await sent(WARM_POSTS);
+  return { "a second": await sent(POSTS) };
+}
+
+/** So many retries are due in an hour: what the outbox takes meanwhile, and what a delivery to one more webhook takes. */
+async function wait(rows: string): Promise<Figures> {
+  const webhooks = Math.ceil(Math.sqrt(Number(rows)));
+  const answer = { body: "", error: null, retryAfter: null };
+  const sender: Sender = {
+    send: async ({ url }) => ({ ...answer, status: url.endsWith("quick") ? 200 : 500 }),
+    close() {},
+  };
+  const { clock, webhook, emit, ...world } = await outboxWorld({ sender, retryWaits_ms: [3_600_000], concurrency: 1 });
+  clock.resume();
+  for (let n = 0; n < webhooks; n += 1) await webhook("http://127.0.0.1/", { events: ["app.deleted"] });
+  await webhook("http://127.0.0.1/quick");
+  for (let n = 0; n < webhooks; n += 1) await emit({}, undefined, "app.deleted");
+  await world.idle();
+  await pause(1_000);
+  const before = process.cpuUsage();
+  await pause(IDLE_MS);
+  const idle = cpu_us(before) / 10 / IDLE_MS;
+  const round = async () => {
+    for (let n = 0; n < WAKE_UPS; n += 1) {
+      await emit();
+      await world.idle();
+    }
+  };
+  await round();
+  return { µs: ((await timed(round)) / WAKE_UPS) * 1_000, "% of CPU": idle };
+}
+
+const MODES: Readonly<Record<string, (...args: [string, string, string]) => Promise<Figures>>> = {
+  ...{ write, grow, make, load, life, post, send, wait },
+  parse: async (file) => ({ ms: await timed(() => JSON.parse(readFileSync(file, "utf8"))) }),
+};
+const [mode = "", first = "", second = "", third = ""] = process.argv.slice(2);
+const figures = await MODES[mode]?.(first, second, third);
+process.send?.(figures);
+process.disconnect();
+setImmediate(() => process.exit(0));
