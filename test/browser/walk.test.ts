@@ -1,6 +1,7 @@
 // What a user does, in a real browser against a real server: with the script, without it, and by keyboard alone.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
 import { inBrowser, type Stage, sees } from "../support/chromium.ts";
 import { members, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
@@ -126,6 +127,44 @@ inBrowser("browser: the log is asked for every two seconds, and only while it is
   await look(false);
   assert.ok((await answer).status() < 400, "at once when somebody looks again");
 });
+
+/** The README's picture of it, kept beside this file; made anew where APPHOST_PICTURES=1 asks for it. */
+const PICTURE = fileURLToPath(new URL("delivery-log.png", import.meta.url));
+
+inBrowser(
+  "browser: the delivery log tells what was sent, what came back and what comes next",
+  async ({ api, page, go, service }) => {
+    const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
+    const { id } = await api.create("/webhooks", { url: receiver.url, events: ["app.created", "app.deployed"] });
+    const app = await api.create("/apps", { title: "Harbour sales" });
+    await service.settled();
+    await api.create(`/apps/${app.id}/deploy`, { name: "Release 1" });
+    await service.settled();
+    await page.setViewportSize({ width: 960, height: 620 });
+    await page.clock.setFixedTime(service.clock.now());
+    await go(`/dashboard/settings/webhooks/${id}`);
+    const rows = (await page.locator(".list > li").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
+    assert.match(rows[0] ?? "", /^app\.deployed · Harbour sales .* · 1 attempt 200 succeeded$/);
+    assert.match(rows[1] ?? "", /^app\.created · Harbour sales .* · 1 attempt 500 · Next attempt: .* pending$/);
+    if (process.env.APPHOST_PICTURES === "1") await page.screenshot({ path: PICTURE });
+  },
+  { service: { clock: "manual" } },
+);
+
+inBrowser(
+  "browser: times are the reader's own, relative where recent, exact in UTC on hover",
+  async ({ service, api, page, go }) => {
+    const old = await api.create("/apps", { title: "Old" });
+    const shown = (id: string) => page.locator(`li:has(#${id}) time`);
+    await go("/dashboard/apps");
+    assert.match(String(await shown(old.id).textContent()), /^1 Jan 2026, 09:00:00$/);
+    assert.equal(await shown(old.id).getAttribute("title"), "2026-01-01 00:00:00 UTC");
+    await page.clock.setFixedTime(service.clock.now() + 90_000);
+    await page.reload();
+    assert.match(String(await shown(old.id).textContent()), /^[12] min\.? ago$/);
+  },
+  { service: { clock: "manual" }, browser: { timezoneId: "Asia/Tokyo", locale: "en-GB" } },
+);
 
 inBrowser("browser: by keyboard alone a point is found and sent", async (stage) => {
   const { page, go } = stage;

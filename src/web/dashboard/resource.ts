@@ -185,7 +185,7 @@ async function onePage<R extends Named>(
     body: html`<p class="crumb"><a href="${of.within === undefined ? all : all.replace(/\/[^/]*$/, "")}">${place}</a>${live && html` <span class="soft" data-live="${at}"></span>`}</p>
 ${typeof once === "string" && of.once && shownOnce(of.once[0], once, of.once[1])}
 <div data-follow>${head(name, html`${await of.right(record, view)}${change}`)}
-${factsOf(view, operation(of, "get"), record)}${await of.more?.(view, record)}</div>
+${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view, operation(of, "get"), record)}</div>
 ${actions.map((each) => view.may(each.operation) && actionForm(view, at, each, refused))}
 ${lost && view.may(operation(of, "delete")) && danger(`Delete this ${of.one}`, `${at}/delete`, view.visit.csrfField, lost)}`,
   });

@@ -3,6 +3,7 @@
 // keyboard reaches it and a click works without a script.
 import { iso } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
+import { cut } from "../parts.ts";
 import { type Chart, horizontal, namesOf, type Point, position, roundBetween, ticksOf } from "./chart.ts";
 
 const TOP = 12;
@@ -87,14 +88,11 @@ type Label = readonly [value: string | number, text: string];
 
 function named({ points }: Chart): readonly Label[] {
   const names = namesOf(points);
-  const texts = names.map((name) => cut(String(name)));
+  const texts = names.map((name) => cut(name, LABEL_MAX));
   const room = Math.max(Math.floor(LABELS_CHARACTERS / (Math.max(...texts.map((text) => text.length)) + 1)), 1);
   const every = Math.ceil(names.length / room);
   return names.flatMap((name, at): Label[] => (at % every === 0 ? [[name, texts[at] ?? ""]] : []));
 }
-
-const cut = (text: string): string =>
-  text.length > LABEL_MAX ? `${text.slice(0, LABEL_MAX - 1).toWellFormed()}…` : text;
 
 /** A few values along a scale: round numbers, or times near its start, its middle, its end. */
 function spread({ x, points }: Chart): readonly Label[] {
