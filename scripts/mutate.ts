@@ -90,9 +90,13 @@ async function measured(path: string): Promise<TestFile> {
   const first = await measure(path, LIMIT_MS);
   // On a busy machine a test may fail once.
   const { comesTo, ...made } = first.passed ? first : await measure(path, LIMIT_MS);
-  const runs = new Set(mutants.filter(({ script, change }) => comesTo(script.path, change.from)));
+  const runs = new Set(mutants.filter(({ script, change }) => comesTo(script.path, startOf(script.code, change))));
   return { path, text: readFileSync(path, "utf8"), ...made, runs };
 }
+
+/** Where its line starts: what stands behind an operator may never be come to, and what is before it is. */
+const startOf = (code: string, { from }: Change): number =>
+  from - code.slice(code.lastIndexOf("\n", from - 1) + 1, from).trimStart().length;
 
 const able = (mutant: Mutant): readonly TestFile[] => tests.filter(({ passed, runs }) => passed && runs.has(mutant));
 
