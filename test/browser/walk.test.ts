@@ -128,7 +128,7 @@ inBrowser("browser: the log is asked for every two seconds, and only while it is
   assert.ok((await answer).status() < 400, "at once when somebody looks again");
 });
 
-/** The README's picture of it, kept beside this file; made anew where APPHOST_PICTURES=1 asks for it. */
+/** The README's picture of it, kept beside this file; made anew where TEST_PICTURES=1 asks for it. */
 const PICTURE = fileURLToPath(new URL("delivery-log.png", import.meta.url));
 
 inBrowser(
@@ -146,7 +146,7 @@ inBrowser(
     const rows = (await page.locator(".list > li").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
     assert.match(rows[0] ?? "", /^app\.deployed · Harbour sales .* · 1 attempt 200 succeeded$/);
     assert.match(rows[1] ?? "", /^app\.created · Harbour sales .* · 1 attempt 500 · Next attempt: .* pending$/);
-    if (process.env.APPHOST_PICTURES === "1") await page.screenshot({ path: PICTURE });
+    if (process.env.TEST_PICTURES === "1") await page.screenshot({ path: PICTURE });
   },
   { service: { clock: "manual" } },
 );

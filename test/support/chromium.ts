@@ -1,5 +1,5 @@
 // A real browser for the tests of the pages: Debian's Chromium or whichever is found. Where there is none the tests say that
-// they are skipped, and why; APPHOST_REQUIRE_BROWSER=1 makes that a failure. Whatever a test does, it also fails on a
+// they are skipped, and why; TEST_REQUIRE_BROWSER=1 makes that a failure. Whatever a test does, it also fails on a
 // message in the console, on a breach of the content security policy, and on a request to another host.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -11,7 +11,7 @@ import { closeLater } from "./closing.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FOUND = [process.env.APPHOST_CHROMIUM, ...PLACES].find((path) => path !== undefined && existsSync(path));
-const REQUIRED = process.env.APPHOST_REQUIRE_BROWSER === "1";
+const REQUIRED = process.env.TEST_REQUIRE_BROWSER === "1";
 const QUIET = [
   "no-sandbox",
   "disable-gpu",
@@ -52,7 +52,7 @@ export interface Staging {
 export function inBrowser(name: string, run: (stage: Stage) => Promise<void>, staging: Staging = {}): void {
   const skip = FOUND === undefined && !REQUIRED && `no Chromium was found (looked at ${PLACES.join(", ")})`;
   test(name, { skip, timeout: 60_000 }, async () => {
-    assert.ok(FOUND !== undefined, "APPHOST_REQUIRE_BROWSER=1, but no Chromium was found: apt-get install chromium");
+    assert.ok(FOUND !== undefined, "TEST_REQUIRE_BROWSER=1, but no Chromium was found: apt-get install chromium");
     const service = await startService({ port: 0, log: "off", ...staging.service });
     const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
     const context = await (await browser()).newContext({ viewport: { width: 1440, height: 900 }, ...staging.browser });
