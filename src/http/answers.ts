@@ -16,7 +16,7 @@ interface Identified {
 export const one = <R extends object>(view: View<R>, status = 200): Outcome<R> => ({
   status,
   shape: { kind: "one", view, shownOnce: [] },
-  present: (record, presenter) => ({ ...presenter.tagged(view, record), headers: {} }),
+  present: (record, presenter) => presenter.tagged(view, record),
 });
 
 const CREATED = decide("4.create-status");
@@ -26,7 +26,8 @@ export const created = <R extends Identified>(view: View<R>, at?: (record: R) =>
   ...one(view, CREATED),
   present(record, presenter, place) {
     const location = `${presenter.links.authUrl}${at ? VERSION_PREFIX + at(record) : place.path}/${record.id}`;
-    return { ...presenter.once(view, record), headers: { location } };
+    const { text, etag } = presenter.once(view, record);
+    return { text, etag, headers: { location } };
   },
 });
 

@@ -117,8 +117,10 @@ const NAME_MAX = 200;
 const cut = (text: string, max = NAME_MAX): string =>
   text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 
-function short({ pointer, parameter, ...error }: FieldError): FieldError {
-  return { ...(pointer && { pointer: cut(pointer) }), ...(parameter && { parameter: cut(parameter) }), ...error };
+function short(error: FieldError): FieldError {
+  const { pointer = "", parameter = "" } = error;
+  if (pointer.length <= NAME_MAX && parameter.length <= NAME_MAX) return error;
+  return { ...error, ...(pointer ? { pointer: cut(pointer) } : { parameter: cut(parameter) }) };
 }
 
 /** Headers that the cause itself asks for: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */
@@ -157,11 +159,9 @@ export interface ProblemLinks {
 export function problem(refusal: Refusal, requestId: string, links: ProblemLinks): Reply {
   const { reason } = refusal;
   const { status, title } = PROBLEMS[reason.code];
-  const body = {
-    ...{ type: links.problemType(reason.code), title, status, detail: detailOf(reason), instance: requestId },
-    [CODE_MEMBER]: reason.code,
-    ...("errors" in reason && reason.errors && { errors: reason.errors.slice(0, ERRORS_MAX).map(short) }),
-  };
+  const errors = "errors" in reason ? reason.errors?.slice(0, ERRORS_MAX).map(short) : undefined;
+  const [type, detail] = [links.problemType(reason.code), detailOf(reason)];
+  const body = { type, title, status, detail, instance: requestId, [CODE_MEMBER]: reason.code, errors };
   return {
     status,
     headers: { "content-type": PROBLEM_TYPE, ...headersOf(reason, links.resourceMetadata) },

@@ -83,7 +83,7 @@ export interface Place {
 
 export interface Presented {
   readonly text: string;
-  readonly headers: Record<string, string>;
+  readonly headers?: Record<string, string>;
   readonly etag?: string;
   /** The text without what is shown once; absent where it is the same. */
   readonly kept?: string;

@@ -62,8 +62,9 @@ export class Presenter {
 
   tagged<R extends object>(view: View<R>, record: R): Tagged {
     const shown = this.#of(view, record);
-    shown.etag ??= etagOf(shown.text);
-    return { text: shown.text, etag: shown.etag };
+    const { text, etag = etagOf(text) } = shown;
+    shown.etag = etag;
+    return { text, etag };
   }
 
   /**
