@@ -152,11 +152,13 @@ export class Listener {
     const linger = wouldHang(request, response);
     if (this.#stopping || linger) headers.push("connection", "close");
     const { status } = reply;
-    if (status !== 204 && status !== 304) headers.push("content-length", String(Buffer.byteLength(reply.body)));
+    const bytes = Buffer.byteLength(reply.body);
+    if (status !== 204 && status !== 304) headers.push("content-length", String(bytes));
     response.writeHead(status, headers);
     const body = request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body;
     if (linger) lingeringEnd(request, response, body);
-    else response.end(body);
+    // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 faster.
+    else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
   }
 
   #note(socket: Duplex, response: ServerResponse): void {
