@@ -26,9 +26,10 @@ export const appChanges = changesOf(appDraft);
 
 type AppDraft = Seeded<Infer<typeof appDraft>>;
 
-export async function addApp(w: Work, account_id: string, { id = w.ids.next("app_"), ...draft }: AppDraft) {
-  const app: AppRecord = { id, ...draft, created_at: w.at, updated_at: w.at, account_id };
-  await w.tx.put(apps, app);
+export async function addApp({ tx, ids, at }: Work, account_id: string, draft: AppDraft) {
+  const { id = ids.next("app_"), title, description, theme, public: shared } = draft;
+  const app: AppRecord = { id, title, description, theme, public: shared, created_at: at, updated_at: at, account_id };
+  await tx.put(apps, app);
   return app;
 }
 
