@@ -1,7 +1,7 @@
 // The service in the hands of whoever started it (contract, part 10): the handle by which tests move its time, disturb it,
 // look in, and bring it back to a state. launch.ts puts together what it holds.
 import { setAccountState } from "./domain/access.ts";
-import { type AccountRecord, type AccountState, type Scope, users } from "./domain/model.ts";
+import { type AccountRecord, type AccountState, SCOPES, type Scope, users } from "./domain/model.ts";
 import type { Context } from "./domain/oauth/access-tokens.ts";
 import { OAuthError } from "./domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
@@ -18,6 +18,7 @@ import type { FaultRule, GivenFault } from "./http/faults.ts";
 import type { ServiceLinks } from "./http/links.ts";
 import { Turns } from "./kit/background.ts";
 import type { AdjustableClock, Ran } from "./kit/clock.ts";
+import { OptionError } from "./options.ts";
 import type { EventEnvelope } from "./receiver.ts";
 import type { Workers } from "./workers.ts";
 
@@ -114,6 +115,9 @@ export class Service implements AsyncDisposable {
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
   async signIn({ scopes, userId }: SignInOptions): Promise<TokenAnswer> {
     const { account, store } = this;
+    const unknown = scopes.find((scope) => !SCOPES.includes(scope));
+    if (unknown !== undefined)
+      throw new OptionError(`signIn: there is no scope ${unknown}; the scopes are ${SCOPES.join(", ")}`);
     const [admin] = await store.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
     const user = userId === undefined ? admin : await store.get(users, userId);
     if (user?.account_id !== account.id)

@@ -63,15 +63,10 @@ export const page = <R extends object>(view: View<R>): Outcome<Page<R>> => ({
   status: 200,
   shape: { kind: "page", view, shownOnce: [] },
   present({ items, total, span }, presenter, place) {
-    let text = `${BEFORE_ITEMS}[`;
-    let between = "";
-    for (const item of items) {
-      text += between + presenter.text(view, item);
-      between = ",";
-    }
+    const texts = items.map((item) => presenter.text(view, item)).join(",");
     const link = links({ items, total, span }, presenter, place);
-    text += `]${afterItems({ total, limit: span.limit, offset: span.offset })}`;
-    return { text, headers: link === "" ? {} : { link } };
+    const after = afterItems({ total, limit: span.limit, offset: span.offset });
+    return { text: `${BEFORE_ITEMS}[${texts}]${after}`, headers: link === "" ? {} : { link } };
   },
 });
 

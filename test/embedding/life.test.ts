@@ -6,7 +6,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import type { Scope } from "../../src/domain/model.ts";
 import { memoryStore, OptionError, type ServiceOptions, type Store, startService } from "../../src/index.ts";
+import { trusted } from "../../src/kit/schema.ts";
 import { choice } from "../support/clauses.ts";
 import { clientOf, embedded, subscribed } from "../support/embedded.ts";
 import { quickest } from "../support/quickest.ts";
@@ -100,6 +102,12 @@ test("two first access tokens at once are both checked", async () => {
     }),
   );
   assert.deepEqual(statuses, [200, 200, 401]);
+});
+
+test("a sign-in with a scope that does not exist is refused by its name", async () => {
+  await using service = await startService();
+  const scopes = trusted<Scope[]>(["read:apps", "read:nothing"]);
+  await assert.rejects(service.signIn({ scopes }), /there is no scope read:nothing; the scopes are read:apps,/);
 });
 
 test("over data that was there before, a start-up key is made", async () => {
