@@ -3,7 +3,7 @@
 import { setAccountState } from "./domain/access.ts";
 import { type AccountRecord, type AccountState, SCOPES, type Scope, users } from "./domain/model.ts";
 import type { Context } from "./domain/oauth/access-tokens.ts";
-import { OAuthError } from "./domain/oauth/rules.ts";
+import { OAuthError, scopesIn } from "./domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
 import { Refusal } from "./domain/refusal.ts";
 import type { Store, StoreData } from "./domain/store.ts";
@@ -108,21 +108,21 @@ export class Service implements AsyncDisposable {
   }
 
   /** Waits until every delivery that is due now has been attempted, for 5 s where no other time is given. */
-  settled({ timeoutMs }: { readonly timeoutMs?: number } = {}): Promise<Settled> {
+  settled({ timeoutMs }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
     return settle(this.#parts.workers, timeoutMs);
   }
 
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
   async signIn({ scopes, userId }: SignInOptions): Promise<TokenAnswer> {
     const { account, store } = this;
-    const unknown = scopes.find((scope) => !SCOPES.includes(scope));
-    if (unknown !== undefined)
-      throw new OptionError(`signIn: there is no scope ${unknown}; the scopes are ${SCOPES.join(", ")}`);
+    const asked = scopesIn(scopes.join(" "));
+    if (typeof asked === "string")
+      throw new OptionError(`signIn: there is no scope ${asked}; the scopes are ${SCOPES.join(", ")}`);
     const [admin] = await store.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
     const user = userId === undefined ? admin : await store.get(users, userId);
     if (user?.account_id !== account.id)
       throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
-    const answer = await handOver(this.#parts.oauth, user, scopes);
+    const answer = await handOver(this.#parts.oauth, user, asked);
     if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
     return answer;
   }

@@ -75,7 +75,6 @@ function checked(value: unknown, draft: StartRules["webhookDraft"]): Seed {
 }
 
 function faultOf({ reason }: Refusal): string {
-  if (reason.code === "email_taken") return `the e-mail address ${reason.email} stands twice in one account`;
   const [first] = "errors" in reason ? (reason.errors ?? []) : [];
   return first ? `${first.pointer} ${first.detail}` : reason.code;
 }
