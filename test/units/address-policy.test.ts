@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judgeAddress, judgeUrl, type WebhookPolicy } from "../../src/delivery/address-policy.ts";
-import { readSettings } from "../../src/options.ts";
-import { policyOf } from "../../src/webhook-delivery.ts";
+import { policyOf, readSettings } from "../../src/options.ts";
 
 const refusedBy = (policy: WebhookPolicy, urls: Record<string, RegExp>) => {
   for (const [url, rule] of Object.entries(urls)) assert.match(judgeUrl(url, policy) ?? "(allowed)", rule, url);
