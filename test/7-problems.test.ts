@@ -53,6 +53,10 @@ choice("7.error-body", "lists 20 faults at most and says how many there are besi
   assert.deepEqual([errorsOf(twenty).length, errorsOf(more).length], [20, 20]);
   assert.match(String(twenty.detail), /^#\/member_0 is not a known member \(and 19 more\)\.$/);
   assert.match(String(more.detail), /\(and 20 more, 1 of them not listed\)\.$/);
+  const names = Array.from({ length: 21 }, (_, at) => `name_${at}=1`);
+  const query = problem(await api.get(`/apps?${names.join("&")}`), 400, "invalid_parameter");
+  assert.equal(errorsOf(query).length, 20);
+  assert.match(String(query.detail), /^name_0 is not a parameter.* \(and 20 more, 1 of them not listed\)\.$/);
 });
 
 choice("7.error-body", "is never larger than 16 KiB, however long a name is that was sent", async ({ api }) => {

@@ -71,6 +71,11 @@ test("8.bounds.columns: a row of JSON has 100 members at most", () => {
 test("7.error-body.data-faults: twenty faults of rows are listed, the rest are counted", () => {
   const listed = (count: number) => faultsOf(json(...Array(count).fill(1)));
   assert.equal(listed(20).length, 20);
-  assert.deepEqual(listed(21).slice(19), ["#/data/19 must be a flat object", "#/data has 1 more fault, not listed"]);
-  assert.deepEqual(listed(25).slice(20), ["#/data has 5 more faults, not listed"]);
+  assert.equal(listed(20)[0], "#/data/0 must be a flat object");
+  for (const count of [21, 25]) {
+    const [sum, first, ...others] = listed(count);
+    assert.equal(sum, `#/data has ${count} faults; the first of them are listed`);
+    assert.equal(first, "#/data/0 must be a flat object");
+    assert.equal(others.length, 18);
+  }
 });

@@ -122,11 +122,15 @@ test("the decided limits", () => {
   });
 });
 
-test("an answer that cannot be written is a bare 500, told to onError, and the server goes on", async () => {
+test("an answer that fails or cannot be written is a bare 500, told to onError, and the server goes on", async () => {
   const told: unknown[] = [];
+  const answers = [
+    async () => empty(303, { location: "https://example.com/\r\nx-evil: 1" }),
+    async () => Promise.reject(new Error("unforeseen")),
+  ];
   const parts = {
     onError: (error: unknown) => told.push(error),
-    handle: async () => empty(303, { location: "https://example.com/\r\nx-evil: 1" }),
+    handle: async () => answers[told.length]?.() ?? empty(204),
   };
   const ask = async (address: string) => {
     problem(await rawAnswer(address, "GET / HTTP/1.1\r\nhost: x\r\n\r\n"), 500, "internal_error");
