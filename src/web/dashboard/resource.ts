@@ -74,7 +74,7 @@ const patternOf = ({ place, within = "" }: Pick<Resource<never>, "place" | "with
 export const pathOf = (of: Pick<Resource<never>, "place" | "within">, { params }: View): string =>
   patternOf(of).replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? "");
 
-/** All addresses of it; what is spelt out stands before what is a parameter. */
+/** All addresses of it. */
 export function pagesOf<R extends Named>(of: Resource<R>): readonly DashboardRow[] {
   const all = patternOf(of);
   const one = `${all}/{${of.param}}`;

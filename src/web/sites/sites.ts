@@ -8,10 +8,10 @@ import { type FormerSite, mayView, type Site, siteOf } from "../../domain/deploy
 import type { RateLimiter } from "../../domain/limits.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { AccountRecord } from "../../domain/model.ts";
-import { Refusal } from "../../domain/refusal.ts";
+import { Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
-import type { Request, Row, Way } from "../../http/way.ts";
+import type { Answer, Request, Row, Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { parse } from "../../kit/schema.ts";
 import { html, type Shown } from "../html.ts";
@@ -52,7 +52,7 @@ export class Sites implements Way<SiteRow, Visit> {
     return this.#parts.visits.of(call);
   }
 
-  async perform(row: SiteRow, { call, who: visit, params }: Request<Visit>): Promise<Reply> {
+  async perform(row: SiteRow, { call, who: visit, params }: Request<Visit>): Promise<Answer> {
     const site = await siteOf(this.#parts.unit.store, params.deployment_id ?? "");
     if (site === undefined) return messageOf(404, "There is no app here", "Is the address complete?");
     if ("gone" in site) return this.#former(site);
@@ -61,7 +61,7 @@ export class Sites implements Way<SiteRow, Visit> {
     // Under its custom domain nobody can sign in.
     if (!call.path.startsWith(this.under) && !site.app.public)
       return redirect(this.#parts.links.site(site.deployment.id));
-    return refusedView(site, visit) ?? row.run(visit, site);
+    return refusedView(site, visit) ?? this.#tooMuch(site) ?? row.run(visit, site);
   }
 
   refused(refusal: Refusal): Reply {
@@ -79,6 +79,12 @@ export class Sites implements Way<SiteRow, Visit> {
       "This deployment is over",
       html`<p>It was replaced by a newer one, or its app was deleted.</p>${next}`,
     );
+  }
+
+  /** A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8). */
+  #tooMuch({ deployment }: Site): Refusal | undefined {
+    const rate = this.#parts.limiter.count(`deployment ${deployment.id}`);
+    return rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
   }
 
   async #show(visit: Visit, { app, account }: Site): Promise<Reply> {
@@ -104,12 +110,8 @@ ${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has
   }
 
   async #interact(visit: Visit, site: Site): Promise<Reply> {
-    const { visits, limiter } = this.#parts;
-    const posted = await visits.form(visit);
+    const posted = await this.#parts.visits.form(visit);
     if ("refused" in posted) return posted.refused;
-    // A limit of the same size to itself: visitors cannot use up the account's requests.
-    if (limiter.count(`deployment ${site.deployment.id}`)?.exceeded)
-      return messageOf(403, "Too much at once", "This app is used a great deal at the moment. Try again in a minute.");
     const chart = posted.fields.get("chart") ?? "";
     const row = rowIn(posted.fields);
     if (await this.#report(visit, site, chart, row))
