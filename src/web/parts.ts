@@ -27,10 +27,8 @@ export const row = (title: Shown, below: Shown, right: Shown): Html =>
   html`<li><div><div class="title">${title}</div><div class="soft">${below}</div></div><div class="right">${right}</div></li>`;
 
 /** Links of which one is where the reader is. */
-export const tabs = (links: Readonly<Record<string, string>>, current: string | undefined): readonly Html[] =>
-  Object.entries(links).map(
-    ([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`,
-  );
+export const tabs = (links: readonly (readonly [name: string, path: string])[], current?: string): readonly Html[] =>
+  links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`);
 
 /** More makes a page too long to read and to send (contract, part 8). */
 export const ROWS_MAX = 200;

@@ -2,6 +2,9 @@
 // plain HTML; the few classes are for what HTML has no word for. Light and dark follow the reader's system, or the theme
 // of a deployed app.
 
+/** Of the series of a chart: each differs from those beside it, to most eyes. */
+const HUES = [258, 50, 165, 320, 15, 115, 215, 70];
+
 export const STYLE = `
 :root {
   color-scheme: light dark;
@@ -116,29 +119,30 @@ th, td { text-align: left; vertical-align: top; padding: .5rem 1rem .5rem 0; bor
 tbody tr:last-child > * { border-bottom: 0; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 .chart h2 { margin: 0 0 .25rem; }
-.plot { display: flex; }
+.plot { display: flex; container-type: inline-size; }
 .plot svg { flex: none; overflow: visible; }
 .plot .canvas { flex: 1; min-width: 0; width: auto; }
 .plot text { fill: var(--soft); font-size: 12px; }
-.plot .grid { stroke: var(--line); }
-.plot .zero { stroke: var(--soft); }
-.s0 { --s: light-dark(#1f5fbf, #7db0ff); }
-.s1 { --s: light-dark(#b4530a, #f5a35c); }
-.s2 { --s: light-dark(#1a7f64, #5fd3b0); }
-.s3 { --s: light-dark(#8a3fa0, #d79aea); }
-.s4 { --s: light-dark(#a8324a, #ff8fa3); }
-.s5 { --s: light-dark(#5b6b00, #c4d64a); }
-.s6 { --s: light-dark(#0b7285, #66d0e3); }
-.s7 { --s: light-dark(#6b5b4b, #cbb8a4); }
-rect[class] { fill: var(--s); }
-polyline { fill: none; stroke: var(--s); stroke-width: 2; }
+.plot line { stroke: var(--line); }
+.wider, .wide { display: none; }
+@container (min-width: 40rem) { .wider { display: initial; } }
+@container (min-width: 54rem) { .wide { display: initial; } }
+${HUES.map((hue, at) => `.s${at} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.8 .11 ${hue})); }`).join("\n")}
+.bars path { fill: var(--s); }
+:is(.line, .points) path { fill: none; stroke: var(--s); stroke-width: 2; stroke-linejoin: round; }
+.points path { stroke-width: 7; stroke-linecap: round; }
 foreignObject { overflow: visible; }
-.dot { width: 24px; height: 24px; transform: translate(-12px, -12px); }
-.point { display: block; width: 100%; height: 100%; padding: 0; border: 0; background: none; position: static; }
-.dot .point { border-radius: 50%; background: radial-gradient(circle, var(--s) 3.5px, transparent 4.5px); }
-.dot .point:is(:hover, [aria-current]) { background: radial-gradient(circle, var(--s) 7px, transparent 8px); }
-rect:has(+ * > .point:is(:hover, [aria-current])) { stroke: var(--ink); stroke-width: 2; }
-.point:focus-visible { outline-color: var(--ink); outline-offset: 0; }
+:is(.line, .points) > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
+.point { display: block; position: relative; width: 100%; height: 100%; padding: 0; border: 0; border-radius: 4px; background: none; }
+.few.line .point { background: radial-gradient(circle, var(--s) 3.5px, transparent 4.5px); }
+.point:is(:hover, [aria-current]) { outline: 2px solid var(--ink); }
+:is(.line, .points) .point:is(:hover, [aria-current]) { outline: 0; background: radial-gradient(circle, var(--s) 7px, transparent 8px); }
+.point:focus-visible { outline: 3px solid var(--ink); }
+.point:is(:hover, :focus-visible)::after {
+  content: attr(aria-label); position: absolute; z-index: 1; bottom: 100%; left: 50%; width: max-content; max-width: 8rem; padding: .125rem .5rem;
+  font-size: .8125rem; text-align: left; white-space: normal; color: var(--paper); background: var(--ink); border-radius: 6px; pointer-events: none;
+}
+.end .point::after { left: auto !important; right: 50%; }
 .said { min-height: 1.5em; }
 .legend { list-style: none; padding: 0; }
 .legend li::before { content: "■ "; color: var(--s); }

@@ -108,12 +108,13 @@ export async function listing<R extends Named>(of: Resource<R>, view: View, path
   const { filter = "", empty } = of;
   const values = valuesOf(membersOf(view.row(operation(of, "list")).query.json)[filter]);
   const chosen = values.find((each) => each === view.query(filter));
-  const links = Object.fromEntries([["all", path], ...values.map((each) => [each, `${path}?${filter}=${each}`])]);
+  const to = (value: string) => `${path}?${filter}=${value}`;
+  const links = [["all", path] as const, ...values.map((each) => [each, to(each)] as const)];
   const found = await newest<R>(view, operation(of, "list"), chosen === undefined ? {} : { [filter]: chosen });
   if (found instanceof Refusal) return html`<p>${view.explain(found).detail}</p>`;
   return html`${values.length > 0 && html`<nav class="tabs small" aria-label="${filter}">${tabs(links, chosen ?? "all")}</nav>`}
 ${found.total > 0 ? await rowsOf(of, view, found.items) : nothingYet(chosen === undefined ? empty[0] : `Nothing is ${chosen}`, empty[1])}
-${pager(found, links[chosen ?? "all"] ?? path)}`;
+${pager(found, chosen === undefined ? path : to(chosen))}`;
 }
 
 export async function rowsOf<R extends Named>(of: Resource<R>, view: View, items: readonly R[]): Promise<Html> {

@@ -52,7 +52,7 @@ const SECTIONS = {
 const docsPage = ({ rows, problems, advice, retryWaits_ms, links }: DocsParts): Reply =>
   page({
     title: "Docs",
-    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${tabs(SECTIONS, undefined)}</nav>`,
+    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${tabs(Object.entries(SECTIONS))}</nav>`,
     body: html`<h1 id="start">The Application Hosting Service</h1>
 <p class="lead">Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.</p>
 ${startSection(links.baseUrl)}

@@ -91,11 +91,13 @@ export class Sites implements Way<SiteRow, Visit> {
     const { store } = this.#parts.unit;
     const { items } = await listDataSourcesOf(store, app.id, { offset: 0, limit: LIMIT_MAX });
     const { values } = fieldsOf(visit.call.query);
+    const drawn = new Map([...values].filter(([name]) => items.some(({ id }) => id === name)));
     const figures = items
       .filter(({ status }) => status === "ready")
       .map(async (source) => {
         const row = values.get("chart") === source.id ? rowIn(values) : NO_ROW;
-        return figure(source, await shelfOf(store, callerOf(account), source), visit.csrfField, row);
+        const shelf = await shelfOf(store, callerOf(account), source, drawn.get(source.id));
+        return figure(source, shelf, visit.csrfField, row, drawn);
       });
     const { theme } = app;
     return page({
@@ -113,19 +115,21 @@ ${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has
     const posted = await this.#parts.visits.form(visit);
     if ("refused" in posted) return posted.refused;
     const chart = posted.fields.get("chart") ?? "";
+    const y = posted.fields.get("y") ?? "";
     const row = rowIn(posted.fields);
-    if (await this.#report(visit, site, chart, row))
-      return redirect(`./?${new URLSearchParams({ chart, point: String(row) })}#${chart}`);
+    const drawn = y !== "" && { [chart]: y };
+    if (await this.#report(visit, site, chart, y, row))
+      return redirect(`./?${new URLSearchParams({ chart, point: String(row), ...drawn })}#${chart}`);
     return messageOf(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
   }
 
   /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
-  async #report(visit: Visit, { app, account }: Site, chart_id: string, row: number): Promise<boolean> {
+  async #report(visit: Visit, { app, account }: Site, chart_id: string, wanted: string, row: number): Promise<boolean> {
     const unit = new Unit(this.#parts.unit, visit.call.id);
     const caller = callerOf(account);
     const source = await getDataSource(unit.store, caller, chart_id);
     if (source instanceof Refusal || source.app_id !== app.id) return false;
-    const { chart } = await shelfOf(unit.store, caller, source);
+    const { chart } = await shelfOf(unit.store, caller, source, wanted);
     const point = chart?.points.find((each) => each.row === row);
     if (point === undefined) return false;
     const { x, y, category } = point;
