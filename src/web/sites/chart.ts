@@ -67,9 +67,10 @@ function chartOver(type: Column["type"], columns: readonly Column[], rows: reado
       ? names(points)
       : scale(
           points.map(({ x: at }) => position(at)),
+          ROOM.across,
           type,
         );
-  const up = scale([...(kind === "points" ? [] : [0]), ...points.map((point) => point.y)], "number");
+  const up = scale([...(kind === "points" ? [] : [0]), ...points.map((point) => point.y)], ROOM.up);
   return points.length > 0 && across && up ? { kind, x, y, ys, category, series, points, across, up } : undefined;
 }
 
@@ -118,22 +119,22 @@ function names(points: readonly Point[]): Axis {
 const SPREAD = { min: 1e-305, max: 1e305, ofSize: 1e-12 };
 
 /** From the least value to the largest, with round ones written along it. */
-function scale(values: readonly number[], type: Column["type"]): Axis | undefined {
+function scale(values: readonly number[], room: number, type?: Column["type"]): Axis | undefined {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const size = Math.max(Math.abs(least), Math.abs(most));
   const spread = most - least || size || 1;
   if (!(spread > SPREAD.min && spread < SPREAD.max && spread > size * SPREAD.ofSize)) return undefined;
   const [low, high] = most > least ? [least, most] : [least && least - spread / 2, most + spread / 2];
   const at = (value: Point["x"]) => (position(value) - low) / (high - low);
-  const round = type === "datetime" ? times(least, most) : numbers(least, most);
+  const round = type === "datetime" ? times(least, most, room) : numbers(least, most, room);
   return { at, labels: round.map(([value, text]): Label => [at(value), text]) };
 }
 
-/** As many labels as a scale has at most. */
-const TICKS = 6;
+/** As many labels as an axis has room for at most. */
+const ROOM = { across: 12, up: 6 };
 
-function numbers(low: number, high: number): readonly Label[] {
-  const rough = (high - low) / TICKS;
+function numbers(low: number, high: number, room: number): readonly Label[] {
+  const rough = (high - low) / room;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 2.5, 5].find((factor) => factor * power >= rough) ?? 10) * power;
   return (low === high ? [low] : multiples(step, low, high)).map((value) => [value, figure(value, brief)]);
@@ -150,12 +151,12 @@ const DAY_MS = 24 * HOUR_MS;
 const STEPS_MS = [1 / 60, 5 / 60, 0.25, 1, 3, 6, 12, 24, 48, 168].map((hours) => hours * HOUR_MS);
 const STEPS_MONTHS = [1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200, 6_000, 24_000];
 
-function times(low: number, high: number): readonly Label[] {
+function times(low: number, high: number, room: number): readonly Label[] {
   if (low === high) return [[low, dayOf(low)]];
-  const step = STEPS_MS.find((each) => (high - low) / each <= TICKS);
+  const step = STEPS_MS.find((each) => (high - low) / each <= room);
   if (step)
     return multiples(step, low, high).map((at) => [at, at % DAY_MS === 0 ? brieflyDay.format(at) : hour.format(at)]);
-  const months = STEPS_MONTHS.find((each) => (high - low) / DAY_MS / 30 / each <= TICKS) ?? 24_000;
+  const months = STEPS_MONTHS.find((each) => (high - low) / DAY_MS / 30 / each <= room) ?? 24_000;
   const format = months < 12 ? briefly : year;
   return multiples(months, monthsTo(low), monthsTo(high)).map((at) => [startOf(at), format.format(startOf(at))]);
 }
