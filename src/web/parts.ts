@@ -69,11 +69,11 @@ export const notice = (tone: "good" | "bad" | "plain", text: Shown): Html =>
 export const shownOnce = (title: string, value: string, advice: Shown): Html =>
   notice(
     "good",
-    html`<p class="title">${title}</p><div class="row"><code class="secret" id="secret">${value}</code>${copyButton("secret")}</div><p class="soft">${advice}</p>`,
+    html`<p class="title">${title}</p><div class="row"><code class="secret" id="secret">${value}</code>${copyButton}</div><p class="soft">${advice}</p>`,
   );
 
-export const copyButton = (of: string): Html =>
-  html`<button type="button" class="quiet small" data-copy="${of}" hidden>Copy</button>`;
+/** Copies what stands before it. */
+export const copyButton = html`<button type="button" class="quiet small" data-copy hidden>Copy</button>`;
 
 /** Something that cannot be undone: one has to open it first, and read what follows from it. */
 export const danger = (summary: string, action: string, csrf: Html, follows: Shown): Html =>

@@ -7,7 +7,7 @@ export const SCRIPT = `
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
-    const source = document.getElementById(button.dataset.copy);
+    const source = button.previousElementSibling;
     try {
       await navigator.clipboard.writeText(source.textContent);
       button.textContent = "Copied";

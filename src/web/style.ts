@@ -40,7 +40,8 @@ h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; text-wrap: balance;
 h2 { font-size: 1.125rem; line-height: 1.3; margin: 2rem 0 .75rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
 p, ul, ol, dl, .card { margin: 0 0 1rem; }
-:is(.card, form, li, .notice) > :last-child { margin-bottom: 0; }
+:is(.card, form, li, .notice) > :last-child, .card > .code:last-child > pre { margin-bottom: 0; }
+.card > h3 { margin-top: 0; }
 .soft, .hint, .fault, .crumb, .next, .legend, dt, th { font-size: .875rem; }
 .soft, .hint, .lead, dt, th { color: var(--soft); font-weight: 400; }
 .lead { max-width: 46rem; }
@@ -49,7 +50,7 @@ p, ul, ol, dl, .card { margin: 0 0 1rem; }
 code, pre, .mono { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .875em; }
 pre, .card { background: var(--card); border: var(--edge); border-radius: 8px; }
 pre { overflow-x: auto; padding: .75rem; }
-.pair pre { white-space: pre-wrap; }
+:is(.pair, .code) pre { white-space: pre-wrap; }
 .card { padding: 1.25rem; }
 .card pre, .secret { background: var(--paper); }
 .notice { border-left: 4px solid var(--good); padding: .875rem 1.25rem; }
@@ -109,10 +110,18 @@ dd { margin: 0; }
 .entries dt { color: inherit; }
 .entries p { margin: 0; }
 .entries dt code { display: block; }
-:is(.entries > *, .entry):target { background: light-dark(#eef4ff, #1d2939); }
-.entry { margin: 0 0 .5rem; }
-.entry > summary { color: inherit; font-weight: 400; }
-.method { display: inline-block; min-width: 4rem; font-size: .8125rem; font-weight: 700; color: var(--accent); }
+:is(.entries > *, article):target { background: light-dark(#eef4ff, #1d2939); }
+.method { font-size: .8125rem; margin-right: .5rem; color: var(--accent); }
+.POST { color: var(--good); }
+.PATCH { color: var(--warn); }
+.DELETE { color: var(--bad); }
+.code { position: relative; }
+.code > pre { padding-right: 5rem; }
+.code > button { position: absolute; top: .375rem; right: .375rem; background: var(--card); }
+.side { font-size: .875rem; }
+.side ul { list-style: none; padding: 0; margin: 0; }
+.side a { color: inherit; text-decoration: none; }
+.side a:hover { color: var(--accent); }
 table { width: 100%; border-collapse: collapse; overflow-wrap: normal; }
 .scroll { overflow-x: auto; }
 th, td { text-align: left; vertical-align: top; padding: .5rem 1rem .5rem 0; border-bottom: var(--edge); }
@@ -146,6 +155,17 @@ foreignObject { overflow: visible; }
 .said { min-height: 1.5em; }
 .legend { list-style: none; padding: 0; }
 .legend li::before { content: "■ "; color: var(--s); }
+@media (max-width: 60rem) {
+  .side > ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 0 1.5rem; }
+  .side ul ul { display: none; }
+}
+@media (min-width: 60rem) {
+  .docs { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: 2.5rem; }
+  .side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; }
+  .side > ul > li > a { font-weight: 600; }
+  .side ul ul { color: var(--soft); margin: 0 0 .75rem; }
+  .side li { padding: .125rem 0; }
+}
 @media (min-width: 48rem) {
   .pair, .entries > div { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.5rem; }
   .pair > * { min-width: 0; }
@@ -153,6 +173,8 @@ foreignObject { overflow: visible; }
   .entries > div { grid-template-columns: 18rem 1fr; align-items: baseline; }
 }
 @media (max-width: 30rem) {
+  .code > pre { padding: .75rem .75rem 2.75rem; }
+  .code > button { top: auto; bottom: .375rem; }
   .top .soft { display: none; }
   .brand { font-size: .9375rem; }
   .sections { font-size: .8125rem; gap: .25rem; justify-content: space-between; }

@@ -9,13 +9,15 @@ import { fill, makeWorld } from "../support/world.ts";
 
 const LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk".repeat(3);
 
+const DOCS = ["/docs", "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
+
 async function everyPath({ api }: Stage): Promise<string[]> {
   const ids = await makeWorld(api);
   await api.patch(`/apps/${ids.app_id}`, { title: LONG, description: LONG, public: true });
   await api.post("/data-sources", { name: LONG, type: "json", app_id: ids.app_id, data: [{ [LONG]: LONG, n: 1 }] });
   const shown = dashboardRows.filter(({ method }) => method === "GET");
   const site = (await api.get(`/apps/${ids.app_id}/deployments`)).items[0];
-  return [...shown.map(({ path }) => fill(path, ids)), new URL(str(site?.url)).pathname, "/docs", "/dashboard/sign-in"];
+  return [...shown.map(({ path }) => fill(path, ids)), new URL(str(site?.url)).pathname, ...DOCS, "/dashboard/sign-in"];
 }
 
 inBrowser("browser: nothing sticks out at 380 and 1440 pixels", async (stage) => {

@@ -3,11 +3,10 @@
 // operations, which they call.
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import { blankForm, bodyOf, controls, type Fields, formOf, refusedForm } from "../form.ts";
+import { blankForm, bodyOf, controls, type Fields, formOf, membersOf, refusedForm, valuesOf } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { danger, facts, head, list, nothingYet, pager, row, shownOnce, tabs, time } from "../parts.ts";
-import { membersOf, valuesOf } from "../schemas.ts";
 import { framed, PATHS, type Place, refusedPage } from "./frame.ts";
 import { type DashboardRow, newest, type View } from "./view.ts";
 

@@ -56,6 +56,8 @@ function saidOf({ x, y, category, series, points }: Chart, read: number, total: 
 ${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
 }
 
+const TABLE = "The same as a table";
+
 /** `row` is that of the point that was just sent; `query` says what is drawn of each source on the page. */
 export function figure(
   { id, name }: DataSourceRecord,
@@ -71,7 +73,7 @@ ${
   chart
     ? html`${links && links.length > 1 && html`<nav class="tabs" aria-label="What is drawn">${tabs(links, chart.y.name)}</nav>`}${above}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
 ${sent ? drawing(chart, row) : drawn}<p class="said"><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>
-<details><summary>The same as a table</summary>${rows}</details>`
+<details><summary>${TABLE}</summary>${rows}</details>`
     : rows
 }</section>`;
 }
