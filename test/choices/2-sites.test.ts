@@ -54,20 +54,70 @@ choice(
     const text = textOf(page);
     assert.match(text, /revenue by month, by region\. 1 without a value is not drawn North South/);
     assert.equal([...page.text.matchAll(/<button class="point"/g)].length, 3);
-    assert.match(page.text, /title="2026-01, 20\.5, South"/);
+    assert.match(page.text, /aria-label="January 2026, 20\.5 revenue, South"/);
     assert.match(text, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
     assert.doesNotMatch(text, /Broken/);
   },
 );
 
-choice("2.data-reading.chart-points", "draws the first 200 rows and says so", OWN, async ({ api }) => {
+choice(
+  "2.data-reading.chart-points",
+  "draws every row, 200 to press, and lists the first 200",
+  OWN,
+  async ({ api }) => {
+    const { app, path } = await deployed(api);
+    const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
+    await give(api, app, "Whole", rows(200));
+    await give(api, app, "More", rows(201));
+    const page = await api.root.as(null).get(path);
+    assert.equal([...page.text.matchAll(/<button class="point"/g)].length, 400);
+    assert.deepEqual(page.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
+    const drawn = [...page.text.matchAll(/<path class="s0" d="([^"]*)"/g)].map(([, d = ""]) => d.split("M").length - 1);
+    assert.deepEqual(drawn, [200, 201]);
+  },
+);
+
+choice(
+  "2.data-reading.chart-points",
+  "what more than 10,000 rows hold is not drawn, and said",
+  OWN,
+  async ({ api }) => {
+    const { app, path } = await deployed(api);
+    await give(
+      api,
+      app,
+      "Long",
+      `at,value\n${Array.from({ length: 10_001 }, (_, at) => `${at},${at % 7}\n`).join("")}`,
+    );
+    const text = textOf(await api.root.as(null).get(path));
+    assert.match(text, /value by at\. Drawn are the first 10000 of 10001 rows/);
+  },
+);
+
+choice("2.data-reading.chart-columns", "the reader chooses among the columns of numbers", OWN, async ({ api }) => {
   const { app, path } = await deployed(api);
-  const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
-  await give(api, app, "Whole", rows(200));
-  await give(api, app, "More", rows(201));
-  const page = await api.root.as(null).get(path);
-  assert.equal([...page.text.matchAll(/<button class="point"/g)].length, 400);
-  assert.deepEqual(page.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
+  const rows = [5, 3, 8].map((visitors, at) => ({
+    id: at + 1,
+    day: `2026-10-1${at}`,
+    visitors,
+    price: visitors * 1.5,
+  }));
+  const chart = await give(api, app, "Days", rows);
+  const other = await give(api, app, "Others", rows);
+  const browser = new Browser(api);
+  const page = await browser.open(path);
+  assert.match(textOf(page), /Days id visitors price visitors by day/);
+  const [, link = ""] = /href="([^"]*)">price<\/a><\/nav>/.exec(page.text) ?? [];
+  assert.equal(link, `?${chart}=price#${chart}`);
+  const chosen = await browser.open(`${path}?${chart}=price`);
+  assert.match(textOf(chosen), /price by day .*visitors by day/, "of one chart");
+  assert.ok(chosen.text.includes(`?${chart}=price&amp;${other}=id#${other}`), "and it stays when another is chosen");
+  const { action, fields } = formsOf(chosen)[0] ?? { action: "", fields: {} };
+  const answer = await browser.post(path + action, { ...fields, point: "2" });
+  assert.equal(answer.header("location"), `./?chart=${chart}&point=2&${chart}=price#${chart}`);
+  assert.match(textOf(await browser.open(path + answer.header("location").slice(2))), /Sent: 12 Oct 2026, 12 price/);
+  assert.deepEqual((await interactions(api)).at(-1)?.data_point, { x: "2026-10-12", y: 12, category: null });
+  assert.match(textOf(await browser.open(`${path}?${chart}=day&${chart}x=1`)), /visitors by day/, "of numbers only");
 });
 
 choice("2.data-reading.chart-points", "numbers that cannot be drawn are a table", OWN, async ({ api }) => {
@@ -117,7 +167,7 @@ choice(
 
 /** Clicks the point with these words, as a browser without a script does. */
 async function click(browser: Browser, page: Answer, path: string, chart: string, title: string): Promise<Answer> {
-  const point = new RegExp(`value="(\\d+)" title="${title}"`).exec(page.text)?.[1] ?? "none";
+  const point = new RegExp(`value="(\\d+)" aria-label="${title}"`).exec(page.text)?.[1] ?? "none";
   const action = `${path}interactions`;
   return browser.post(action, { csrf: csrfOf(page), chart, point });
 }
@@ -135,11 +185,14 @@ choice(
       formsOf(page).map(({ action }) => action),
       ["interactions"],
     );
-    const answer = await click(browser, page, path, chart, "2026-01, 20\\.5, South");
+    const answer = await click(browser, page, path, chart, "January 2026, 20\\.5 revenue, South");
     assert.equal(answer.status, 303);
     assert.equal(answer.header("location"), `./?chart=${chart}&point=1#${chart}`);
-    assert.match(textOf(await browser.open(`${path}?chart=${chart}&point=1`)), /2026-01, 20\.5, South/);
-    await click(browser, page, path, chart, "2026-02, -4, North");
+    assert.match(
+      textOf(await browser.open(`${path}?chart=${chart}&point=1`)),
+      /Sent: January 2026, 20\.5 revenue, South/,
+    );
+    await click(browser, page, path, chart, "February 2026, -4 revenue, North");
     const [second, first] = (await interactions(api)).filter(({ app_id }) => app_id === app).reverse();
     const user_id = str(first?.user_id);
     assert.match(user_id, /^visitor_[0-9a-f]{20}$/);
@@ -147,7 +200,7 @@ choice(
     assert.deepEqual(first, { ...common, data_point: { x: "2026-01", y: 20.5, category: "South" } });
     assert.deepEqual(second, { ...common, data_point: { x: "2026-02", y: -4, category: "North" } }, "the same visitor");
     const member = await person(api, []);
-    await click(member.browser, await member.browser.open(path), path, chart, "2026-01, 10, North");
+    await click(member.browser, await member.browser.open(path), path, chart, "January 2026, 10 revenue, North");
     assert.equal((await interactions(api)).at(-1)?.user_id, member.id, "a user of the account is named");
   },
 );
@@ -163,7 +216,7 @@ choice(
     const { app, path } = await deployed(api);
     const chart = await give(api, app, "Revenue", SALES);
     const stranger = await person(api.as("key-of-b-account"), ["admin"]);
-    await click(stranger.browser, await stranger.browser.open(path), path, chart, "2026-01, 10, North");
+    await click(stranger.browser, await stranger.browser.open(path), path, chart, "January 2026, 10 revenue, North");
     assert.match(str((await interactions(api)).at(-1)?.user_id), /^visitor_/);
     const mine = await deployed(api, { public: false });
     assertPage(await stranger.browser.open(mine.path), 404);
@@ -203,20 +256,25 @@ choice(
 );
 
 const TIGHT = { ...OWN, options: { rateLimit: 12, clock: "manual" } } as const;
-choice("8.rate-limit.visitors", "each deployment has a limit of its own", TIGHT, async ({ api, service }) => {
+choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit", TIGHT, async ({ api, service }) => {
   const { app, path } = await deployed(api);
   const { id: chart } = await api.create("/data-sources", { name: "R", type: "csv", app_id: app, data: SALES });
+  await eventually(async () => (service.events.some(({ type }) => type === "data.processed") ? true : undefined));
   const browser = new Browser(api);
-  const page = await eventually(async () => {
-    const shown = await browser.open(path);
-    return shown.text.includes('class="point"') ? shown : undefined;
-  });
-  for (let n = 0; n < 12; n += 1)
-    assert.equal((await click(browser, page, path, chart, "2026-01, 10, North")).status, 303);
-  assertPage(await click(browser, page, path, chart, "2026-01, 10, North"), 403);
+  const page = await browser.open(path);
+  const clicked = () => click(browser, page, path, chart, "January 2026, 10 revenue, North");
+  for (let n = 2; n <= 11; n += 1) assert.equal((await browser.request("GET", path)).status, 200, String(n));
+  assert.equal((await clicked()).status, 303, "the twelfth");
+  assertPage(await clicked(), 403);
+  const refused = await browser.open(path);
+  assertPage(refused, 403);
+  assert.match(textOf(refused), /Too many requests; the next window starts in 60 s/);
   assert.equal((await api.get("/apps")).status, 200, "the account's own requests are not used up");
+  const other = await deployed(api);
+  assertPage(await browser.open(other.path));
   await service.clock.advance("60000ms");
-  assert.equal((await click(browser, page, path, chart, "2026-01, 10, North")).status, 303);
+  assertPage(await browser.open(path));
+  assert.equal((await clicked()).status, 303);
 });
 
 choice("5.scope-per-endpoint.viewers", "a private app asks for a sign-in, and for read:apps", OWN, async ({ api }) => {
