@@ -10,25 +10,30 @@ import { html, type Shown } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
 import { SCOPES_IN_WORDS } from "./parts.ts";
 import { signInFirst, whoIsIn } from "./sign-in.ts";
-import type { Visit, Visits } from "./visit.ts";
+import type { PageRow, Visit, Visits } from "./visit.ts";
 
-export const AUTHORIZE_PATH = "/oauth/authorize";
-export const CONSENT_PATH = "/oauth/consent";
+const AUTHORIZE_PATH = "/oauth/authorize";
+const CONSENT_PATH = "/oauth/consent";
 
 export interface ConsentParts {
   readonly oauth: Context;
   readonly visits: Visits;
 }
 
-/** GET /oauth/authorize. Nothing is granted by it, so a link or an image that leads here does no harm. */
-export async function openConsent({ oauth }: ConsentParts, visit: Visit): Promise<Reply> {
+export const consentRows = (parts: ConsentParts): readonly PageRow[] => [
+  { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => openConsent(parts, visit) },
+  { method: "POST", path: CONSENT_PATH, answer: (visit) => answerConsent(parts, visit) },
+];
+
+/** Nothing is granted by it, so a link or an image that leads here does no harm. */
+async function openConsent({ oauth }: ConsentParts, visit: Visit): Promise<Reply> {
   const { query } = visit.call;
   const put = await putBefore(oauth, visit, query);
   return "status" in put ? put : consentPage(visit, put, query);
 }
 
 /** The answer of the user. Only the word allow allows: a form without a button pressed is a no. */
-export async function answerConsent({ oauth, visits }: ConsentParts, visit: Visit): Promise<Reply> {
+async function answerConsent({ oauth, visits }: ConsentParts, visit: Visit): Promise<Reply> {
   const posted = await visits.form(visit);
   if ("refused" in posted) return posted.refused;
   const put = await putBefore(oauth, visit, posted.fields.get("request") ?? "");

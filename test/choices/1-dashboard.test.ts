@@ -1,7 +1,7 @@
 // The account dashboard (spec parts 5 and 6 name it): who gets in, what each user sees and may do there, and that what is
 // done there is the same as through the API.
 import assert from "node:assert/strict";
-import { dashboardRows } from "../../src/web/dashboard/rows.ts";
+import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
