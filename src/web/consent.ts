@@ -46,10 +46,12 @@ async function answerConsent({ oauth, visits }: ConsentParts, visit: Visit): Pro
 async function putBefore(oauth: Context, { signedIn }: Visit, query: string): Promise<Consent | Reply> {
   const request = await authorization.judge(oauth, fieldsOf(query));
   if (!("client" in request)) return ended(request);
-  if (signedIn === undefined) return signInFirst(`${AUTHORIZE_PATH}?${query}`);
+  if (signedIn === undefined) return signInFirst(addressOf(query));
   const consent = authorization.consent(oauth, request, signedIn);
   return "granted" in consent ? consent : ended(consent);
 }
+
+const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
 
 const ended = (end: Ended): Reply =>
   "redirect" in end ? redirect(end.redirect) : messagePage(400, "This request cannot go on", end.page);
@@ -77,6 +79,6 @@ ${visit.csrfField}<input type="hidden" name="request" value="${query}">
 </div>
 <p class="soft">Either way you go back to <strong>${host}</strong>. You will be asked again the next time.</p>
 <h2>Not you?</h2>
-${whoIsIn(visit)}`,
+${whoIsIn(visit, addressOf(query))}`,
   });
 }

@@ -9,7 +9,7 @@ import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
 
 /** Where the dashboard is; every page below it starts its own address with this one. */
-export const DASHBOARD = decide("1.dashboard");
+export const DASHBOARD: string = decide("1.dashboard");
 
 export interface Page {
   readonly title: string;

@@ -30,7 +30,8 @@ export const signInRows = (parts: SignInParts): readonly PageRow[] => [
 ];
 
 /** Where to sign in first, and where to go on afterwards. */
-export const signInFirst = (next: string): Reply => redirect(`${SIGN_IN_PATH}?${new URLSearchParams({ next })}`);
+export const signInFirst = (next: string, headers: Reply["headers"] = {}): Reply =>
+  redirect(`${SIGN_IN_PATH}?${new URLSearchParams({ next })}`, headers);
 
 /** A link was followed, or the page is opened. Opening a link uses nothing up: programs that preview links do it, too. */
 async function openSignIn(visit: Visit): Promise<Reply> {
@@ -79,13 +80,13 @@ async function leave({ visits, unit }: SignInParts, visit: Visit): Promise<Reply
   const posted = await visits.form(visit);
   if ("refused" in posted) return posted.refused;
   await signOut(unit.store, visit.secret);
-  return redirect(SIGN_IN_PATH, visits.noCookie());
+  return signInFirst(ownPath(posted.fields.get("next")) ?? DASHBOARD, visits.noCookie());
 }
 
-/** For the header of every page: who is signed in, and the way out. */
-export const whoIsIn = ({ signedIn, csrfField }: Visit): Shown =>
+/** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */
+export const whoIsIn = ({ signedIn, csrfField }: Visit, next = DASHBOARD): Shown =>
   signedIn &&
-  html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
+  html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<input type="hidden" name="next" value="${next}"><span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
 
 /** What is said, and a form to this page that leads on to `next`. */
 const formPage = (visit: Visit, next: string | undefined, said: Html, inner: Html, status = 200): Reply =>

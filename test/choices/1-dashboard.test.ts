@@ -57,6 +57,17 @@ choice("1.dashboard", "an empty account is told what to do next", { ...OWN, opti
   assert.match(textOf(await browser.open("/dashboard")), /Create app/);
 });
 
+choice("1.dashboard", "the first request stands there until there is an app", { ...OWN, options: {} }, async (it) => {
+  const { api, baseUrl } = it;
+  const browser = await owner(api);
+  const reader = (await person(api, ["read:apps"])).browser;
+  const isShown = async (who: Browser) =>
+    textOf(await who.open("/dashboard")).includes(`curl -X POST "${baseUrl}/apps"`);
+  assert.deepEqual([await isShown(browser), await isShown(reader)], [true, false], "to whoever may make one");
+  await api.create("/apps", { title: "First" });
+  assert.equal(await isShown(browser), false);
+});
+
 /** The permission that the API takes for the operation behind a page. */
 async function scopesOf(root: Client): Promise<ReadonlyMap<string, string>> {
   const { paths } = (await root.get("/openapi.json")).json;

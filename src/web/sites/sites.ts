@@ -160,13 +160,14 @@ const visitorOf = ({ signedIn, secret }: Visit, account: AccountRecord): string 
     : VISITOR.prefix + sha256(`visitor ${secret}`).slice(0, VISITOR.length);
 
 function refusedView(site: Site, visit: Visit): Reply | undefined {
+  const own = `/sites/${site.deployment.id}/`;
   const said = (status: number, title: string, why: string) =>
-    messageOf(status, title, html`${why}${whoIsIn(visit)}`, visit.setCookie);
+    messageOf(status, title, html`${why}${whoIsIn(visit, own)}`, visit.setCookie);
   switch (mayView(site, visit.signedIn)) {
     case "yes":
       return undefined;
     case "sign in":
-      return signInFirst(visit.call.method === "GET" ? visit.call.path : `/sites/${site.deployment.id}/`);
+      return signInFirst(own);
     case "not yours":
       return said(404, "There is no app here", "Not for you, at least: it may belong to another account.");
     case "no":
