@@ -18,7 +18,7 @@ import { consentRows } from "./web/consent.ts";
 import { dashboard } from "./web/dashboard/dashboard.ts";
 import { docsRows } from "./web/docs/docs.ts";
 import { signInRows } from "./web/sign-in.ts";
-import { Sites } from "./web/sites/sites.ts";
+import { sites } from "./web/sites/sites.ts";
 import { pageWay, Visits } from "./web/visit.ts";
 
 export { nowherePage } from "./web/page.ts";
@@ -49,6 +49,6 @@ export function pageWays(parts: PagesParts): readonly Way[] {
     documentWay(links, [document(ADDRESSES.openapi, () => description)]),
     pageWay(visits, explain, [...consentRows(own), ...signIn, ...docs]),
     dashboard({ ...own, operations: routes }),
-    new Sites(own),
+    sites(own),
   ];
 }
