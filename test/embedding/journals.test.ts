@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ServiceOptions, startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
-import type { Answer } from "../support/client.ts";
+import { type Answer, members } from "../support/client.ts";
 import { clientOf, embedded, subscribed } from "../support/embedded.ts";
+import { breaches } from "../support/json-schema.ts";
 
 test("requests: what came in, in order, with its answer and its account", async () => {
   await using it = await embedded();
@@ -75,6 +76,21 @@ test("trace: from the request to its events, their deliveries and attempts", asy
   assert.equal(traceOf(sample)?.events[0]?.deliveries.length, 1);
   assert.doesNotMatch(it.service.events.map(({ type }) => type).join(), /app\.deleted/);
   assert.equal(it.service.trace("req_never"), undefined);
+});
+
+test("a sample of each type is what the OpenAPI document says of it", async () => {
+  await using it = await embedded();
+  await using hook = await subscribed(it.api, ["app.created"]);
+  const document = (await it.api.root.get("/openapi.json")).json;
+  const webhooks = members(document.webhooks);
+  for (const type of Object.keys(webhooks)) await it.api.post(`/webhooks/${hook.webhook.id}/test`, { type });
+  await it.service.settled();
+  assert.equal(hook.receiver.received.length, 6);
+  for (const { type, event } of hook.receiver.received) {
+    const path = [type, "post", "requestBody", "content", "application/json", "schema"];
+    const schema = path.reduce((at, name) => members(at[name]), webhooks);
+    assert.deepEqual(breaches(event, schema, document), [], type);
+  }
 });
 
 test("what is handed out cannot change what is noted", async () => {

@@ -1,5 +1,7 @@
 // One attempt against receivers of every kind, over real sockets (contract, part 6).
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { test } from "node:test";
@@ -91,8 +93,10 @@ for (const [what, answer, made, over] of [
     { timeout_ms: 150 },
   ],
 ] as const)
-  test(`${what}; it is sent once`, async () => {
-    const { outcome: got, receiver } = await attempt(answer, over);
+  test(`${what}; it is sent once, and known at once`, async () => {
+    const began = performance.now();
+    const { outcome: got, receiver } = await attempt(answer, { timeout_ms: 20_000, ...over });
+    assert.ok(performance.now() - began < 10_000);
     assert.deepEqual(got, outcome(made));
     assert.equal(receiver.requests.length, 1);
     assert.match(receiver.requests[0] ?? "", /^POST \/hook HTTP\/1\.1\r\n/);
@@ -169,6 +173,20 @@ test("names under localhost are loopback without DNS", async () => {
   assert.deepEqual(made, outcome({ status: 200, body: "" }));
 });
 
+test("localhost is loopback over IPv6 too", async (t) => {
+  const server = createServer((_, response) => response.end());
+  closeLater(() => server.close());
+  server.listen(0, "::1");
+  const listens = await once(server, "listening").then(
+    () => true,
+    () => false,
+  );
+  if (!listens) return t.skip("this machine has no IPv6");
+  const address = server.address();
+  const made = await sender().send(post(`http://localhost:${Object(address).port}/`));
+  assert.deepEqual(made, outcome({ status: 200, body: "" }));
+});
+
 test("a name that resolves to a forbidden address is blocked, even beside an allowed one", async () => {
   const receiver = await raw(says(OK));
   const url = `https://name.test:${receiver.port}/`;
@@ -219,13 +237,18 @@ test("a connection is kept and used again, and given up where an answer was cut 
   assert.equal(receiver.connections(), 2);
 });
 
-test("TLS: refused without the authority, accepted with --webhook-ca, refused for another name", async () => {
-  const server = createHttpsServer({ cert: SERVER_CERT, key: SERVER_KEY }, (_, response) => response.end("over TLS"));
+/** A receiver over TLS. Answers its port. */
+function secure(answer: RequestListener): Promise<number> {
+  const server = createHttpsServer({ cert: SERVER_CERT, key: SERVER_KEY }, answer);
   closeLater(() => {
     server.closeAllConnections();
     server.close();
   });
-  const port = await listen(server);
+  return listen(server);
+}
+
+test("TLS: refused without the authority, accepted with --webhook-ca, refused for another name", async () => {
+  const port = await secure((_, response) => response.end("over TLS"));
   const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
   assert.deepEqual(await sender().send(post(`https://localhost:${port}/`)), outcome({ error: "tls" }));
   const trusting = sender({ ca: CA_CERT, resolve });
@@ -238,8 +261,10 @@ test("TLS: refused without the authority, accepted with --webhook-ca, refused fo
   assert.deepEqual(await silent.send(post(`https://127.0.0.1:${plain.port}/`)), outcome({ error: "timeout" }));
 });
 
-test("close breaks off what is under way", async () => {
-  const closing = sender();
+test("close breaks off what is under way, over TLS too", async () => {
+  const closing = sender({ ca: CA_CERT });
   const receiver = await raw(() => closing.close());
-  assert.deepEqual(await closing.send(post(receiver.url)), outcome({ error: "reset" }));
+  const port = await secure(() => closing.close());
+  for (const url of [receiver.url, `https://127.0.0.1:${port}/`])
+    assert.deepEqual(await closing.send(post(url)), outcome({ error: "reset" }), url);
 });
