@@ -185,18 +185,6 @@ test("promise 3: what a crash leaves of an unfinished snapshot is removed at the
   assert.deepEqual(readdirSync(dirname(file)), ["data.json"]);
 });
 
-test("a removal that is undone leaves its record at its place in FILE", async (t) => {
-  const { file, store } = await storeWith(t, "a b");
-  const undone = store.transact(async (tx) => {
-    await tx.remove(notes, "a");
-    throw new Error("undone");
-  });
-  await assert.rejects(undone, /undone/);
-  await write(store, note("c"));
-  await store.close();
-  assert.match(textOf(file), /"id":"a".*\n.*"id":"b".*\n.*"id":"c"/);
-});
-
 test("a restore among writes and foldings is as durable as they, and so is what is written after it", async (t) => {
   const { file, store } = await openStore(t, undefined, { journal_bytes_max: 1_000 });
   const some = (name: string, count: number) => numbered(count).map(({ id }) => write(store, note(`${name}${id}`)));
