@@ -205,12 +205,14 @@ test("switched off while an attempt is under way: a failure stays cancelled, a s
     [200, "succeeded 1"],
   ] as const) {
     const { world, webhook } = await hooked((_, response) => {
+      world.clock.set(START + 7);
       void change(world, webhook, { active: false }).then(() => response.writeHead(status).end());
       return undefined;
     });
     await emitted(world);
     assert.deepEqual(await inShort(world, webhook), [becomes]);
-    assert.equal((await world.log(webhook))[0]?.next_attempt_at, null);
+    const [delivery] = await world.log(webhook);
+    assert.deepEqual([delivery?.next_attempt_at, delivery?.attempts[0]?.duration_ms], [null, 7]);
   }
 });
 
@@ -323,7 +325,7 @@ async function refusedOutcome() {
   return { ...made, room };
 }
 
-test("an outcome that the store refuses is written down later, told once, and nothing is sent twice", async () => {
+test("an outcome that the store refuses is written down later, each outage told once, and nothing is sent twice", async () => {
   const { world, receiver, webhook, room } = await refusedOutcome();
   await world.advance(5 * S);
   assert.deepEqual(await inShort(world, webhook), ["pending 0"]);
@@ -332,6 +334,8 @@ test("an outcome that the store refuses is written down later, told once, and no
   await world.advance(1 * S);
   assert.deepEqual(await inShort(world, webhook), ["succeeded 1"]);
   assert.equal(receiver.got.length, 1);
+  await emitted(world);
+  assert.equal(world.errors.length, 2);
 });
 
 test("what could not be written down before a stop is not written down after it", async () => {
@@ -342,21 +346,21 @@ test("what could not be written down before a stop is not written down after it"
   assert.deepEqual(await inShort(world, webhook), ["pending 0"]);
 });
 
-test("a store that cannot be read is asked again after a second, and its failure is told", async () => {
-  const store = await opened(memoryStore());
-  let fails = true;
-  const page: Store["page"] = async (...asked) => {
-    if (fails) throw new Error("broken");
-    return store.page(...asked);
-  };
-  const { world, receiver } = await hooked(undefined, { store: overridden(store, { page }) });
-  await emitted(world);
-  assert.match(world.errors.join(), /^Error: broken$/);
-  fails = false;
-  await world.advance(1 * S - 1);
-  assert.equal(receiver.got.length, 0);
-  await world.advance(1);
-  assert.equal(receiver.got.length, 1);
+test("a store that cannot be read or leased from is asked again after a second, and its failure is told", async () => {
+  for (const way of ["page", "lease"] as const) {
+    const store = await opened(memoryStore());
+    let fails = true;
+    const asked = (...given: readonly unknown[]) =>
+      fails ? Promise.reject(new Error("broken")) : Reflect.apply(store[way], store, given);
+    const { world, receiver } = await hooked(undefined, { store: overridden(store, { [way]: asked }) });
+    await emitted(world);
+    assert.match(world.errors.join(), /^Error: broken$/);
+    fails = false;
+    await world.advance(1 * S - 1);
+    assert.equal(receiver.got.length, 0);
+    await world.advance(1);
+    assert.equal(receiver.got.length, 1);
+  }
 });
 
 test("a row that another process holds is asked for again after a second, and not before", async () => {

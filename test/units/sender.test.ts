@@ -1,11 +1,13 @@
 // One attempt against receivers of every kind, over real sockets (contract, part 6).
 import assert from "node:assert/strict";
+import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import { judgeAddress } from "../../src/delivery/address-policy.ts";
+import { systemResolver } from "../../src/delivery/resolver.ts";
 import { HttpSender, type Outcome, type SenderOptions } from "../../src/delivery/sender.ts";
 import { closeLater } from "../support/closing.ts";
 import { closedPort, listen, rawReceiver } from "../support/receivers.ts";
@@ -171,6 +173,25 @@ test("names under localhost are loopback without DNS", async () => {
   const receiver = await raw(says(OK));
   const made = await sender().send(post(`http://some.app.localhost:${receiver.port}/`));
   assert.deepEqual(made, outcome({ status: 200, body: "" }));
+});
+
+test("two names at once are looked up, each once at a time, and the next when one has ended, whichever way", async (t) => {
+  const ends: ((found: LookupAddress[] | Error) => void)[] = [];
+  const lookup = () =>
+    new Promise((resolve, reject) => ends.push((found) => (found instanceof Error ? reject(found) : resolve(found))));
+  const asked = t.mock.method(process.getBuiltinModule("node:dns/promises"), "lookup", lookup);
+  const resolve = systemResolver();
+  const names = () => asked.mock.calls.map(({ arguments: [name] }) => name).join();
+  const found = ["a", "a", "b", "c"].map((name) => resolve(name).then(([first]) => first?.address, String));
+  assert.equal(names(), "a,b");
+  ends[0]?.([{ address: "192.0.2.1", family: 4 }]);
+  assert.deepEqual([await found[0], await found[1]], ["192.0.2.1", "192.0.2.1"]);
+  assert.equal(names(), "a,b,c");
+  found.push(resolve("a").then(() => "again"));
+  ends[1]?.(new Error("ENOTFOUND"));
+  assert.equal(await found[2], "Error: ENOTFOUND");
+  for (let step = 0; step < 5; step += 1) await Promise.resolve();
+  assert.equal(names(), "a,b,c,a");
 });
 
 test("localhost is loopback over IPv6 too", async (t) => {
