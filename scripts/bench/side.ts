@@ -10,7 +10,7 @@ import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
 import { apps } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { jsonFileStore, memoryStore } from "../../src/index.ts";
-import type { outboxWorld } from "../../test/support/outbox-world.ts";
+import { newOutboxWorld } from "../../test/support/new-outbox-world.ts";
 import { listen } from "../../test/support/receivers.ts";
 import { pool } from "../pool.ts";
 import { type Figures, median, scaled } from "./figures.ts";
@@ -154,16 +154,12 @@ async function post(url: string, atOnce: string): Promise<Figures> {
   return { "a second": POSTS / ((await timed(() => pool(Number(atOnce), numbers(0, POSTS), work))) / 1_000) };
 }
 
-/** Loaded by who needs it: the test runner behind it watches every promise, which makes a commit cost twice as much. */
-const newWorld = async (...options: Parameters<typeof outboxWorld>) =>
-  (await import("../../test/support/outbox-world.ts")).outboxWorld(...options);
-
 /** The outbox alone, one attempt at a time for each webhook; all rows are there before the first is sent: `send URL WEBHOOKS`. */
 async function send(url: string, webhooks: string): Promise<Figures> {
   const real = new HttpSender({ policy: "local", timeout_ms: 30_000 });
   let gate = Promise.resolve();
   const sender: Sender = { send: (one) => gate.then(() => real.send(one)), close: () => real.close() };
-  const world = await newWorld({ sender });
+  const world = await newOutboxWorld({ sender });
   for (let n = 0; n < Number(webhooks); n += 1) await world.webhook(url);
   const sent = async (posts: number) => {
     let open = () => {};
@@ -186,7 +182,11 @@ async function wait(rows: string): Promise<Figures> {
     send: async ({ url }) => ({ ...answer, status: url.endsWith("quick") ? 200 : 500 }),
     close() {},
   };
-  const { clock, webhook, emit, ...world } = await newWorld({ sender, retryWaits_ms: [3_600_000], concurrency: 1 });
+  const { clock, webhook, emit, ...world } = await newOutboxWorld({
+    sender,
+    retryWaits_ms: [3_600_000],
+    concurrency: 1,
+  });
   clock.resume();
   for (let n = 0; n < webhooks; n += 1) await webhook("http://127.0.0.1/", { events: ["app.deleted"] });
   await webhook("http://127.0.0.1/quick");

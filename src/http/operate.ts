@@ -4,9 +4,8 @@ import { allows, type Caller } from "../domain/access.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { ask } from "./ask.ts";
-import { empty, type Reply } from "./call.ts";
+import { type Call, empty, type Reply } from "./call.ts";
 import { type Conditions, conditionsOf, forbids, judge } from "./conditional.ts";
-import type { Faults } from "./faults.ts";
 import { idempotencyKey, once } from "./idempotency.ts";
 import { type Body, badInput, readJson, readQuery } from "./input.ts";
 import type { Operation, Presented, Services } from "./route.ts";
@@ -18,7 +17,7 @@ export interface OperateParts {
   readonly services: Services;
   readonly presenter: Presenter;
   /** Failures that a test asked for: one stands in the operation's place. */
-  readonly faults?: Faults;
+  readonly faults?: { readonly armed: boolean; strike(call: Call, row: Operation): Promise<Reply | undefined> };
 }
 
 /** What was read of a request that is well-formed. */

@@ -153,7 +153,7 @@ const challenge = (metadataUrl: string, error: string | false = false): string =
   `Bearer realm="app-hosting", resource_metadata="${metadataUrl}"${error ? `, ${error}` : ""}`;
 
 export interface ProblemLinks {
-  /** `{auth_url}/docs#{code}`: where the error is explained. */
+  /** `{auth_url}/docs/errors#{code}`: where the error is explained. */
   problemType(code: Code): string;
   /** RFC 9728 metadata of the REST API. */
   readonly resourceMetadata: string;

@@ -198,6 +198,21 @@ export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M>
   };
 }
 
+/** The same with more to say of a value that fits so far; the paths of those faults begin at the value. */
+export const alsoHolding = <T, M extends Members>(
+  schema: ObjectSchema<T, M>,
+  faultsOf: (value: T) => Iterable<Fault>,
+): ObjectSchema<T, M> => ({
+  ...schema,
+  check(value, path, faults) {
+    const before = faults.length;
+    const accepted = schema.check(value, path, faults);
+    if (faults.length === before)
+      for (const { path: within, detail } of faultsOf(accepted)) faults.push({ path: [...path, ...within], detail });
+    return accepted;
+  },
+});
+
 export type Changes<T> = { readonly [N in keyof T]?: T[N] };
 
 /** The body of a PATCH (a JSON merge of the members sent): each member as in `schema`, none required, no defaults. */

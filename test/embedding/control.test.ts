@@ -76,6 +76,8 @@ test("1.test-controls: unknown paths, methods, parameters and members are refuse
   }
   const wrong = await it.control.get("/reset");
   assert.deepEqual([wrong.status, wrong.header("Allow")], [405, "POST, OPTIONS"]);
+  const far = await it.control.post("/clock", { advance: "999999999999d" });
+  assert.deepEqual(far.json.errors, [{ pointer: "#/advance", detail: "advance must not go beyond the year 9999" }]);
   assert.equal((await it.control.send("POST", "/clock", { body: "{}" })).status, 415);
   const { errors } = (await it.control.post("/faults", { method: "GET", path: "/v1/nothing", status: 500 })).json;
   assert.deepEqual(errors, [{ pointer: "#/path", detail: "GET /v1/nothing is no operation of the REST API" }]);

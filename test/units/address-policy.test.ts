@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judgeAddress, judgeUrl } from "../../src/delivery/address-policy.ts";
-import { readSettings } from "../../src/options.ts";
-import { policyOf } from "../../src/webhook-delivery.ts";
+import { policyOf, readSettings } from "../../src/options.ts";
 
 /** Each of these URLs, in one text, is refused under both policies by the rule, or by one rule of each. */
 function refused(urls: string, rule: RegExp, strict = rule): void {

@@ -6,8 +6,7 @@ import { redirectUri } from "../../src/domain/credentials.ts";
 import { registered } from "../../src/domain/oauth/rules.ts";
 import { isLoopbackHost } from "../../src/kit/loopback.ts";
 import { parse } from "../../src/kit/schema.ts";
-import { readSettings } from "../../src/options.ts";
-import { policyOf } from "../../src/webhook-delivery.ts";
+import { policyOf, readSettings } from "../../src/options.ts";
 
 const NAMES = ["localhost", "localhost.", "LOCALHOST.", "a.b.localhost", "a.b.localhost."];
 const ADDRESSES = ["127.0.0.1", "127.255.255.254", "[::1]", "::1", "0:0:0:0:0:0:0:1", "0::0001"];
