@@ -18,13 +18,8 @@ test("requests: what came in, in order, with its answer and its account", async 
   const { id: account_id } = service.account;
   const asked = { at: "2026-01-01T00:00:01.000Z", method: "POST", path: "/v1/apps", query: "" };
   assert.deepEqual(first, { ...asked, id: created.header("X-Request-Id"), status: 201, account_id, fault: null });
-  assert.deepEqual(
-    others.map(({ path, query, status, account_id }) => [path, query, status, account_id]),
-    [
-      ["/v1/apps", "limit=1", 401, null],
-      ["/healthz", "", 200, null],
-    ],
-  );
+  const rest = others.map(({ path, query, status, account_id }) => [path, query, status, account_id].join());
+  assert.deepEqual(rest, ["/v1/apps,limit=1,401,", "/healthz,,200,"]);
 });
 
 test("events: what was emitted, as GET /events has it; a refused change has emitted nothing", async () => {
@@ -45,13 +40,8 @@ test("deliveries: what was sent, with every attempt", async () => {
   const [delivery, ...none] = it.service.deliveries;
   assert.deepEqual([delivery?.status, none], ["succeeded", []]);
   assert.equal(delivery?.event_id, hook.receiver.received[0]?.id);
-  assert.deepEqual(
-    delivery?.attempts.map(({ number, response_status, error, chaos }) => [number, response_status, error, chaos]),
-    [
-      [1, 500, "status", null],
-      [2, 200, null, null],
-    ],
-  );
+  const attempts = delivery?.attempts.map((made) => [made.number, made.response_status, made.error, made.chaos].join());
+  assert.deepEqual(attempts, ["1,500,status,", "2,200,,"]);
   const listed = (await it.api.get(`/webhooks/${hook.webhook.id}/deliveries`)).items[0];
   assert.deepEqual({ ...delivery, attempts: [] }, { ...listed, attempts: [] });
 });
