@@ -57,8 +57,13 @@ process.on("exit", () => fs.writeSync(1, "calls " + calls.join(" ") + "\\n"));
 `;
 const FLAGS = ["--import", `data:text/javascript,${encodeURIComponent(STRIKE)}`];
 
-/** Runs a share of all cases of these kinds. */
-export async function faults(lab: Lab, share: number, kinds: readonly string[] = Object.keys(KINDS)): Promise<Finding> {
+/** Runs a share of all cases of these kinds in these operations. */
+export async function faults(
+  lab: Lab,
+  share: number,
+  kinds: readonly string[] = Object.keys(KINDS),
+  among: readonly string[] = CALLS,
+): Promise<Finding> {
   const wrong: string[] = [];
   const prepare = await torn(lab);
   const { calls } = await session(lab, prepare(), 0, "nothing");
@@ -71,8 +76,8 @@ export async function faults(lab: Lab, share: number, kinds: readonly string[] =
   );
   const chosen = cases.filter((_, at) => Math.floor(at * share) < Math.floor((at + 1) * share));
   for (const { kind, at } of chosen) wrong.push(...(await session(lab, prepare(), at, kind)).wrong);
-  const among = `${chosen.length} of ${cases.length} in ${calls.length} disk operations`;
-  return { tried: `faults: ${among} (${kinds.join(", ")})`, wrong };
+  const tried = `faults: ${chosen.length} of ${cases.length} in ${calls.length} disk operations (${kinds.join(", ")})`;
+  return { tried, wrong };
 }
 
 /** Makes copies of a FILE and a journal with a torn last line. */

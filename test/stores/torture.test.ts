@@ -37,6 +37,9 @@ test("promise 4: a second process is refused at once; a dead one's lock is taken
 
 test("promise 5: a full disk refuses writes until there is room", async (t) => judge(t, await fullDisk(lab, 3)));
 
+test("promise 5: after a failed fsync nothing more is written until a restart", async (t) =>
+  judge(t, await faults(lab, 0.3, ["EIO"], ["fdatasync"])));
+
 test("promise 5: a write that comes back short is none", async (t) => judge(t, await faults(lab, 0.2, ["short"])));
 
 test("a service that is killed delivers after the restart what it had acknowledged", async (t) =>
