@@ -71,7 +71,7 @@ export async function faults(
     wrong.push("a commit was acknowledged without fdatasync");
   const cases = kinds.flatMap((kind) =>
     [...calls.entries()]
-      .filter(([, name]) => KINDS[kind]?.includes(name))
+      .filter(([, name]) => KINDS[kind]?.includes(name) && among.includes(name))
       .map(([before]) => ({ kind, at: before + 1 })),
   );
   const chosen = cases.filter((_, at) => Math.floor(at * share) < Math.floor((at + 1) * share));
