@@ -3,7 +3,7 @@
 // their next attempt cost anything while none is due.
 import { pool } from "../pool.ts";
 import { compare, type Line, plain, ratio, scaled, whole } from "./figures.ts";
-import { draft, load, loadOn, post } from "./load.ts";
+import { creates, loadOn } from "./load.ts";
 import { side, startReceiver, startService, withServers } from "./machine.ts";
 
 /** How many webhooks, each with one attempt at a time, and how much of the bare agent's rate they must reach. */
@@ -28,9 +28,8 @@ export const silence = (): Promise<Line[]> =>
     withServers([startService("with webhooks"), startService("none")], async (servers) => {
       for (let n = 0; n < WEBHOOKS; n += 1)
         await servers[0].call("POST", "/v1/webhooks", { url: (n === 0 ? silent : quick).url, events: EVENTS });
-      const creates = () =>
-        load((n) => post("/v1/apps", draft(n)), 201, { requests: scaled(400), connections: 1, perSecond: 200 });
-      const [ten, none] = await compare(servers.map((server) => loadOn(server, creates)));
+      const slowly = () => creates({ requests: scaled(400), connections: 1, perSecond: 200 });
+      const [ten, none] = await compare(servers.map((server) => loadOn(server, slowly)));
       const what = `Create with ${WEBHOOKS} webhooks, one of them silent`;
       return [ratio(what, ten, none, "ms at the median", "<= 1.10")];
     }),

@@ -2,7 +2,7 @@
 // 100 ms of the API's answer, and no attempt may outlive 30.5 s. Takes 35 s of real time.
 import { setTimeout as pause } from "node:timers/promises";
 import { type Line, percentile, plain } from "./figures.ts";
-import { draft, idIn, load, post, run } from "./load.ts";
+import { creates, idIn, run } from "./load.ts";
 import { startReceiver, startService, withServers } from "./machine.ts";
 
 const PER_SECOND = 200;
@@ -17,9 +17,7 @@ export const hostile = (): Promise<Line[]> =>
       webhooks.push((await server.call("POST", "/v1/webhooks", { url, events: ["app.created"] })).id);
     const answered = new Map<string, number>();
     const onBody = (body: string) => answered.set(idIn(body), Number(process.hrtime.bigint()) / 1e6);
-    const over = { requests: LASTS_S * PER_SECOND, perSecond: PER_SECOND, onBody };
-    const creates = load((n) => post("/v1/apps", draft(n)), 201, over);
-    await run(server.port, creates);
+    await run(server.port, creates({ requests: LASTS_S * PER_SECOND, perSecond: PER_SECOND, onBody }));
     await pause(1_000);
     const arrived = new Map<string, number>(await receivers[0]?.ask("report"));
     const waits = [...answered].map(([id, at]) => (arrived.get(id) ?? Number.POSITIVE_INFINITY) - at);

@@ -43,23 +43,22 @@ export function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv = {}, 
   return spawn(command, rest, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: all });
 }
 
-export interface Program {
+interface Program {
   readonly name: string;
   /** What follows `node` on the command line. */
   readonly args: readonly string[];
-  readonly env?: NodeJS.ProcessEnv;
   readonly core?: Core;
 }
 
-/** Ours, a peer's or a receiver. */
+/** Ours, the bare one or a receiver. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
 /** Starts the program with BENCH_PORT and BENCH_KEY, and waits until it answers. */
-export async function startServer({ name, args, env, core }: Program, given?: number) {
+export async function startServer({ name, args, core }: Program, given?: number) {
   const port = given ?? (await closedPort());
   const url = `http://127.0.0.1:${port}`;
   const meter = ["--expose-gc", "--require", here("servers/meter.cjs")];
-  const child = spawnNode([...meter, ...args], { ...env, BENCH_PORT: String(port), BENCH_KEY: KEY }, core);
+  const child = spawnNode([...meter, ...args], { BENCH_PORT: String(port), BENCH_KEY: KEY }, core);
   const until = performance.now() + START_MS;
   while (!(await answers(port))) {
     if (child.exitCode !== null || performance.now() > until) throw new Error(`${name} does not start`);
@@ -113,6 +112,9 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
     rmSync(folder, { recursive: true });
   }
 }
+
+/** The server compared with. */
+export const bare: Program = { name: "bare node:http", args: [here("servers/bare.mjs")] };
 
 /** This service, with everything on. */
 export async function startService(name = "this server", flags: readonly string[] = [], program = ours("bin")) {

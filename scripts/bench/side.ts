@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
 import { apps } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { jsonFileStore, memoryStore } from "../../src/index.ts";
+import { jsonFileStore } from "../../src/index.ts";
 import { newOutboxWorld } from "../../test/support/new-outbox-world.ts";
 import { listen } from "../../test/support/receivers.ts";
 import { pool } from "../pool.ts";
@@ -18,9 +18,6 @@ import { draft } from "./load.ts";
 import { answers, KEY, ours } from "./machine.ts";
 
 const WRITE_MS = 1_500;
-const STEP = scaled(20_000);
-const WARM_STEPS = 4;
-const STEPS = 10;
 const LIVES = scaled(200);
 const WARM_LIVES = 20;
 const POSTS = scaled(20_000);
@@ -84,24 +81,6 @@ async function write(kind: string, writers: string, folder: string): Promise<Fig
   };
   const ms = await timed(() => pool(Number(writers), inTime(), work));
   return { "a second": (n / ms) * 1_000 };
-}
-
-/**
- * CPU of a create with so many records there (`grow memory|file RECORDS FOLDER`); as many of the oldest are removed between
- * two measurements. The first steps do not count: in them V8 clears away what making the records has left behind.
- */
-async function grow(kind: string, count: string, folder: string): Promise<Figures> {
-  const records = Number(count);
-  const store = await opened(kind === "memory" ? memoryStore() : jsonFileStore(join(folder, "data.json")), records);
-  globalThis.gc?.();
-  let used = 0;
-  for (let step = 0; step < WARM_STEPS + STEPS; step += 1) {
-    const before = process.cpuUsage();
-    await pool(64, numbers(records + step * STEP, STEP), (n) => put(store, n));
-    if (step >= WARM_STEPS) used += cpu_us(before);
-    await pool(64, numbers(step * STEP, STEP), (n) => store.transact((tx) => tx.remove(apps, record(n).id)));
-  }
-  return { "µs of CPU": used / STEPS / STEP };
 }
 
 /** `make RECORDS FILE`. */
@@ -207,7 +186,7 @@ async function wait(rows: string): Promise<Figures> {
 }
 
 const MODES: Readonly<Record<string, (...args: [string, string, string]) => Promise<Figures>>> = {
-  ...{ write, grow, make, load, life, post, send, wait },
+  ...{ write, make, load, life, post, send, wait },
   parse: async (file) => ({ ms: await timed(() => JSON.parse(readFileSync(file, "utf8"))) }),
 };
 const [mode = "", first = "", second = "", third = ""] = process.argv.slice(2);
