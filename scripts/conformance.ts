@@ -50,12 +50,10 @@ function tell({ name, skip = false }: Outcome, error?: Error): void {
 }
 
 if (!own) Object.assign(process.env, { CONFORMANCE_BASE_URL: baseUrl, CONFORMANCE_API_KEY: apiKey });
-if (choices) process.env.CONFORMANCE_CHOICES = "1";
 const beginning = only === "" ? "\\d" : only.replaceAll(".", "\\.");
 const events = run({
-  files: readdirSync("test")
-    .filter((name) => /^[1-9]-.*\.test\.ts$/.test(name))
-    .map((name) => `test/${name}`)
+  files: (choices || own ? ["test/spec", "test/choices"] : ["test/spec"])
+    .flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`))
     .filter((path) => readFileSync(path, "utf8").includes(`"${only}`)),
   // One file after the other: the tests of one account would get in each other's way.
   concurrency: 1,

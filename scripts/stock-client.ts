@@ -69,17 +69,17 @@ async function walk({ api, baseUrl }: OwnContext, proof: (secret: string) => unk
 }
 
 const own = { needs: "embedded" } as const;
-choice("5.token-body", "a stock library goes the whole way with client_secret_basic", own, (context) =>
+choice("1.rfcs.token-body", "a stock library goes the whole way with client_secret_basic", own, (context) =>
   walk(context, oauth.ClientSecretBasic),
 );
-choice("5.token-body", "a stock library goes the whole way with client_secret_post", own, (context) =>
+choice("1.rfcs.token-body", "a stock library goes the whole way with client_secret_post", own, (context) =>
   walk(context, oauth.ClientSecretPost),
 );
 choice("5.pkce", "a stock library goes the whole way as a public client", own, (context) =>
   walk(context, oauth.None, { public: true }),
 );
 choice(
-  "5.token-algorithm",
+  "1.rfcs.token-algorithm",
   "a stock library takes RS256 tokens too",
   { ...own, options: { tokenAlg: "RS256" } },
   (context) => walk(context, oauth.ClientSecretPost),

@@ -14,14 +14,14 @@ import { routes } from "./http/routes.ts";
 import type { Presenter } from "./http/view.ts";
 import type { Way } from "./http/way.ts";
 
-export { nowherePage } from "./web/page.ts";
-
 import { Dashboard } from "./web/dashboard/dashboard.ts";
 import { dashboardRows } from "./web/dashboard/rows.ts";
 import { docsRows } from "./web/docs/docs.ts";
 import { pageWay, signInRows } from "./web/routes.ts";
 import { Sites } from "./web/sites/sites.ts";
 import { Visits } from "./web/visit.ts";
+
+export { nowherePage } from "./web/page.ts";
 
 export interface PagesParts {
   readonly unit: UnitParts;

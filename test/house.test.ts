@@ -152,65 +152,25 @@ test("house: each file says first what it is for", () => {
   for (const { path, text } of src) assert.match(text.replace(/^#!.*\n/, ""), /^\/\/ \S/, path);
 });
 
-/** The ids in calls such as clause("6.signature", …), also where a constant of the file holds the id. */
-const named = (call: string): readonly string[] =>
-  tests.flatMap(({ text }) => {
-    const constants = new Map([...text.matchAll(/\bconst (\w+) = "(\d\.[\w.-]+)"/g)].map(([, name, id]) => [name, id]));
-    const calls = text.matchAll(new RegExp(`\\b${call}\\(\\s*(?:"(\\d\\.[\\w.-]+)|(\\w+),)`, "g"));
-    return [...calls].map(([, id, name]) => id ?? constants.get(name) ?? "").filter((id) => id !== "");
-  });
-
-const holds = (ids: readonly string[], id: string): boolean =>
-  ids.some((each) => each === id || each.startsWith(`${id}.`));
-
-test("house: every clause of the specification has a test, and each test its own clause", () => {
-  const clauses = named("clause");
-  assert.deepEqual(
-    Object.keys(SPEC_CLAUSES).filter((id) => !clauses.includes(id)),
-    [],
-    "without a test",
-  );
-  assert.deepEqual(
-    clauses.filter((id, at) => clauses.indexOf(id) !== at),
-    [],
-    "twice",
-  );
-  assert.deepEqual(
-    clauses.filter(
-      (id) =>
-        !holds(
-          clauses.filter((each) => each in SPEC_CLAUSES),
-          id,
-        ) && !partOfOne(id),
-    ),
-    [],
-    "not in the list",
-  );
+test("house: every clause of the specification has one test", () => {
+  const texts = tests.filter(({ path }) => path.startsWith("test/spec/")).map(({ text }) => text);
+  const ids = texts.flatMap((text) => [...text.matchAll(/"([1-9]\.[\w.-]+)"/g)].map(([, id]) => id));
+  assert.deepEqual(ids.sort(), Object.keys(SPEC_CLAUSES).sort());
 });
 
-/** 4.create-app.json is a further test of the clause 4.create-app. */
-const partOfOne = (id: string): boolean => Object.keys(SPEC_CLAUSES).some((known) => id.startsWith(`${known}.`));
+test("house: what the specification shows and what was chosen are never mixed", () => {
+  const calling = (kind: string) => tests.filter(({ code }) => new RegExp(`^ *${kind}\\(`, "m").test(code));
+  for (const { path } of calling("clause")) assert.match(path, /^test\/spec\//);
+  for (const { path } of calling("choice")) assert.doesNotMatch(path, /^test\/spec\//);
+});
 
-const heldByChoices = [...new Set([...named("choice"), ...named("test")])];
-
+/** That each id of a choice is a row of the register, or a facet of one, is the compiler's to say. */
 test("house: every row of the register has a test that bears its id, or a facet of it", () => {
+  const borne = (id: string) => new RegExp(`"${id.replace(".", "\\.")}(?![\\w-])`);
   assert.deepEqual(
-    Object.keys(DECISIONS).filter((id) => !holds(heldByChoices, id)),
+    Object.keys(DECISIONS).filter((id) => !tests.some(({ text }) => borne(id).test(text))),
     [],
   );
-});
-
-test("house: every test of a choice bears the id of a row of the register, or of a facet of one", () => {
-  const known = (id: string) => Object.keys(DECISIONS).some((row) => holds([id], row));
-  assert.deepEqual(
-    heldByChoices.filter((id) => !known(id)),
-    [],
-  );
-});
-
-test("house: the id of a choice can be read from its test", () => {
-  const calls = tests.flatMap(({ text }) => text.match(/^ *choice\(/gm) ?? []).length;
-  assert.equal(named("choice").length, calls);
 });
 
 test("house: the register is one file of data: under 50 rows, each with sentences and a choice that could be another", () => {

@@ -35,8 +35,7 @@ const parameterError = ({ path, detail }: Fault): FieldError => ({
 /** Wrong headers and parameters as one refusal. */
 export function badInput(errors: readonly FieldError[]): Refusal {
   const code = errors.some((error) => error.header !== undefined) ? "invalid_header" : "invalid_parameter";
-  const said = errors.map(({ header, parameter, detail }) => `${header ?? parameter} ${detail}`);
-  return refuse({ code, detail: `${said.join("; ")}.`, errors });
+  return refuse({ code, errors });
 }
 
 export interface Body {

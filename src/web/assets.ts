@@ -1,4 +1,5 @@
-// The few files that pages load. Each address carries a hash of its content, so a browser may keep it for good.
+// The few files that pages load. An address carries a hash of its content, so a browser may keep it for good; the one that
+// browsers ask for by themselves cannot.
 import { createHash } from "node:crypto";
 import type { Reply } from "../http/call.ts";
 import { SCRIPT } from "./script.ts";
@@ -23,13 +24,14 @@ export const STYLE_PATH = versioned("/assets/style.css", STYLE);
 export const SCRIPT_PATH = versioned("/assets/script.js", SCRIPT);
 export const ICON_PATH = versioned("/assets/icon.svg", ICON);
 
-const YEAR_S = 31_536_000;
+const FOR_GOOD = "public, max-age=31536000, immutable";
+const FOR_A_DAY = "public, max-age=86400";
 
-const answerOf = ({ type, text }: Asset): Reply => ({
+const answerOf = (path: string, { type, text }: Asset): Reply => ({
   status: 200,
   headers: {
     "content-type": type,
-    "cache-control": `public, max-age=${YEAR_S}, immutable`,
+    "cache-control": path.startsWith("/assets/") ? FOR_GOOD : FOR_A_DAY,
     "x-content-type-options": "nosniff",
   },
   body: text,
@@ -38,5 +40,5 @@ const answerOf = ({ type, text }: Asset): Reply => ({
 export const assets = Array.from(ASSETS, ([path, asset]) => ({
   method: "GET" as const,
   path,
-  answer: async () => answerOf(asset),
+  answer: async () => answerOf(path, asset),
 }));

@@ -5,7 +5,6 @@ import type { Refusal } from "../domain/refusal.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { type Html, html, type Shown } from "./html.ts";
 import { notice } from "./parts.ts";
-import { isSchema, membersOf, requiredOf, valuesOf } from "./schemas.ts";
 
 /** What stands in a form, and after a refusal its faults by field; "" is the form as a whole. */
 export interface Form {
@@ -156,3 +155,22 @@ const faultOf = ({ faults }: Form, name: string): Shown =>
 /** One of a set is named `<name>.<value>`, because a form that names a field twice is refused. */
 const checkbox = ({ values }: Form, name: string, label: Shown): Html =>
   html`<label class="check"><input type="checkbox" name="${name}" value="on"${values.has(name) && html` checked`}> <span>${label}</span></label>`;
+
+export const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** By name; of all alternatives where there are several. */
+export const membersOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> => {
+  if (Array.isArray(schema.oneOf)) return Object.assign({}, ...schema.oneOf.filter(isSchema).map(membersOf));
+  const named = isSchema(schema.properties) ? Object.entries(schema.properties) : [];
+  return Object.fromEntries(named.flatMap(([name, each]) => (isSchema(each) ? [[name, each]] : [])));
+};
+
+export const requiredOf = (schema: JsonSchema): ReadonlySet<unknown> => {
+  const [first] = Array.isArray(schema.oneOf) ? schema.oneOf.filter(isSchema) : [schema];
+  return new Set(Array.isArray(first?.required) ? first.required : []);
+};
+
+/** The values that it allows, where it lists them. */
+export const valuesOf = (schema: JsonSchema | undefined): readonly string[] =>
+  Array.isArray(schema?.enum) ? schema.enum.map(String) : [];

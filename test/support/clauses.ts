@@ -1,11 +1,14 @@
-// Names each black-box test after the clause of the specification that it holds (`clause`) or after the decision that
-// this project took where the specification is silent (`choice`), so that `--test-name-pattern=6.signature` runs one.
+// Names each black-box test after the clause of the specification that it holds (`clause`, in test/spec) or after the
+// decision that this project took where the specification is silent (`choice`, in test/choices), so that
+// `--test-name-pattern=6.signature` runs one.
 // The tests run against a server of their own, one a file, or, where CONFORMANCE_BASE_URL and CONFORMANCE_API_KEY name
 // one, against somebody else's: then what only our server can do is skipped, and says so.
 import { after, test } from "node:test";
+import type { DecisionId } from "../../src/decisions.ts";
 import { type Service, type ServiceOptions, startService } from "../../src/index.ts";
 import { Client } from "./client.ts";
 import { ApiDocument } from "./openapi.ts";
+import { type ClauseId, SPEC_CLAUSES } from "./spec-clauses.ts";
 
 export interface Context {
   /** Speaks to the base URL with an API key. */
@@ -29,29 +32,29 @@ export interface Needs {
 type Run = (context: Context) => Promise<void>;
 type OwnRun = (context: OwnContext) => Promise<void>;
 
-/** A test of what the specification shows; `requirement` in our own words. The id is used once. */
-export function clause(id: string, requirement: string, run: Run): void;
-export function clause(id: string, requirement: string, needs: Needs, run: OwnRun): void;
-export function clause(id: string, requirement: string, first: Run | Needs, second?: OwnRun): void {
-  define(`${id}: ${requirement}`, first, second, false);
+/** A row of the register, or a facet of one. */
+type ChoiceId = DecisionId | `${DecisionId}.${string}`;
+
+/** A test of what the specification shows; its words stand in the list of clauses. Each clause has one test. */
+export function clause(id: ClauseId, run: Run): void;
+export function clause(id: ClauseId, needs: Needs, run: OwnRun): void;
+export function clause(id: ClauseId, first: Run | Needs, second?: OwnRun): void {
+  define(`${id}: ${SPEC_CLAUSES[id]}`, first, second);
 }
 
 /** A test of what this project chose; `id` is the decision's. Several tests may hold one decision. */
-export function choice(id: string, requirement: string, run: Run): void;
-export function choice(id: string, requirement: string, needs: Needs, run: OwnRun): void;
-export function choice(id: string, requirement: string, first: Run | Needs, second?: OwnRun): void {
-  define(`${id} (our choice): ${requirement}`, first, second, true);
+export function choice(id: ChoiceId, requirement: string, run: Run): void;
+export function choice(id: ChoiceId, requirement: string, needs: Needs, run: OwnRun): void;
+export function choice(id: ChoiceId, requirement: string, first: Run | Needs, second?: OwnRun): void {
+  define(`${id} (our choice): ${requirement}`, first, second);
 }
 
-const { CONFORMANCE_BASE_URL, CONFORMANCE_API_KEY, CONFORMANCE_CHOICES } = process.env;
+const { CONFORMANCE_BASE_URL, CONFORMANCE_API_KEY } = process.env;
 const foreign = CONFORMANCE_BASE_URL !== undefined;
 
-function define(name: string, first: Run | Needs, second: OwnRun | undefined, ours: boolean): void {
+function define(name: string, first: Run | Needs, second: OwnRun | undefined): void {
   if (typeof first === "function") {
-    const skip = foreign && ours && CONFORMANCE_CHOICES === undefined;
-    test(name, skip ? { skip: "a choice of ours, not of the specification" } : {}, async () =>
-      first(foreign ? foreignContext() : await common()),
-    );
+    test(name, async () => first(foreign ? foreignContext() : await common()));
     return;
   }
   const { options } = first;

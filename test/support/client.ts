@@ -128,11 +128,13 @@ export class Client {
   head = (path: string, headers: SentHeaders = {}) => this.send("HEAD", path, { headers });
   options = (path: string) => this.send("OPTIONS", path);
   delete = (path: string, headers: SentHeaders = {}) => this.send("DELETE", path, { headers });
-  post = (path: string, value?: unknown, headers: SentHeaders = {}) =>
-    this.send("POST", path, withBody(value, headers));
-  put = (path: string, value: unknown) => this.send("PUT", path, withBody(value, {}));
-  patch = (path: string, value: unknown, headers: SentHeaders = {}) =>
-    this.send("PATCH", path, withBody(value, headers));
+  post = (path: string, value?: unknown, headers: SentHeaders = {}) => this.call("POST", path, value, headers);
+  put = (path: string, value: unknown) => this.call("PUT", path, value);
+  patch = (path: string, value: unknown, headers: SentHeaders = {}) => this.call("PATCH", path, value, headers);
+
+  /** Any method, with the value as JSON where there is one. */
+  call = (method: string, path: string, value?: unknown, headers: SentHeaders = {}) =>
+    this.send(method, path, withBody(value, headers));
 
   /** POST that has to succeed with 201; answers the resource. */
   async create(path: string, value: unknown): Promise<Members & { readonly id: string }> {

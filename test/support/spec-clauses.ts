@@ -1,7 +1,7 @@
 // What the specification shows, clause by clause, in our own words: one id for each statement that an implementation can
 // hold or break. test/house fails where one has no test. What the specification leaves open stands in src/decisions.ts.
 
-export const SPEC_CLAUSES: { readonly [id: string]: string } = {
+export const SPEC_CLAUSES = {
   "1.apps": "apps can be created, listed and deleted",
   "1.deploy": "an app can be deployed to a named environment, under a custom domain if wanted",
   "1.data-sources": "data sources can be created",
@@ -94,4 +94,6 @@ export const SPEC_CLAUSES: { readonly [id: string]: string } = {
   "8.rate-limit-403": "over the rate limit",
 
   "9.path-segment": "the base URL ends in /v1",
-};
+} as const;
+
+export type ClauseId = keyof typeof SPEC_CLAUSES;

@@ -29,7 +29,7 @@ async function homePage(view: View): Promise<Reply> {
 ${tiles.some(Boolean) ? html`<div class="tiles">${tiles}</div>` : nothingYet("Nothing here is yours to see yet", `${user.email} has no permissions. Somebody with the permission admin can give you some, under Users.`)}
 <h2>Your API</h2>
 ${facts([
-  ["Base URL", html`<code id="base">${view.links.baseUrl}</code> ${copyButton("base")}`],
+  ["Base URL", html`<code>${view.links.baseUrl}</code> ${copyButton}`],
   ["Account", html`<code>${account.id}</code>`],
   ["You may", user.permissions.join(", ") || "nothing"],
 ])}

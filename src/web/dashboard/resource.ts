@@ -3,11 +3,10 @@
 // operations, which they call.
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import { blankForm, bodyOf, controls, type Fields, formOf, refusedForm } from "../form.ts";
+import { blankForm, bodyOf, controls, type Fields, formOf, membersOf, refusedForm, valuesOf } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { danger, facts, head, list, nothingYet, pager, row, shownOnce, tabs, time } from "../parts.ts";
-import { membersOf, valuesOf } from "../schemas.ts";
 import { framed, PATHS, type Place, refusedPage } from "./frame.ts";
 import { type DashboardRow, newest, type View } from "./view.ts";
 
@@ -74,7 +73,7 @@ const patternOf = ({ place, within = "" }: Pick<Resource<never>, "place" | "with
 export const pathOf = (of: Pick<Resource<never>, "place" | "within">, { params }: View): string =>
   patternOf(of).replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? "");
 
-/** All addresses of it; what is spelt out stands before what is a parameter. */
+/** All addresses of it. */
 export function pagesOf<R extends Named>(of: Resource<R>): readonly DashboardRow[] {
   const all = patternOf(of);
   const one = `${all}/{${of.param}}`;
@@ -108,12 +107,13 @@ export async function listing<R extends Named>(of: Resource<R>, view: View, path
   const { filter = "", empty } = of;
   const values = valuesOf(membersOf(view.row(operation(of, "list")).query.json)[filter]);
   const chosen = values.find((each) => each === view.query(filter));
-  const links = Object.fromEntries([["all", path], ...values.map((each) => [each, `${path}?${filter}=${each}`])]);
+  const to = (value: string) => `${path}?${filter}=${value}`;
+  const links = [["all", path] as const, ...values.map((each) => [each, to(each)] as const)];
   const found = await newest<R>(view, operation(of, "list"), chosen === undefined ? {} : { [filter]: chosen });
   if (found instanceof Refusal) return html`<p>${view.explain(found).detail}</p>`;
   return html`${values.length > 0 && html`<nav class="tabs small" aria-label="${filter}">${tabs(links, chosen ?? "all")}</nav>`}
 ${found.total > 0 ? await rowsOf(of, view, found.items) : nothingYet(chosen === undefined ? empty[0] : `Nothing is ${chosen}`, empty[1])}
-${pager(found, links[chosen ?? "all"] ?? path)}`;
+${pager(found, chosen === undefined ? path : to(chosen))}`;
 }
 
 export async function rowsOf<R extends Named>(of: Resource<R>, view: View, items: readonly R[]): Promise<Html> {

@@ -1,5 +1,4 @@
-// THE table of the dashboard's pages. The first row that fits a path is taken, so what is spelt out stands before what is
-// a parameter.
+// THE table of the dashboard's pages. In which order they stand here is of no matter.
 import { apps, deployments } from "./apps.ts";
 import { dataSources } from "./data-sources.ts";
 import { events } from "./events.ts";

@@ -106,7 +106,7 @@ export class View {
     const row = this.row(name);
     if (row.scope !== null && !this.may(name)) return refuse({ code: "insufficient_scope", scope: row.scope });
     const asked = parse(row.query, query);
-    if ("faults" in asked) return refuse({ code: "invalid_parameter", detail: "The address is wrong." });
+    if ("faults" in asked) return refuse({ code: "invalid_parameter", detail: "The address is wrong.", errors: [] });
     const base = { unit: this.unit, caller: this.#caller, params, services: this.#parts.services };
     return trusted<T | Refusal>(await ask(row, base, asked.value, body, () => undefined));
   }

@@ -42,7 +42,7 @@ export const webhooks: Resource<model.WebhookRecord> = {
     },
     active: { label: "Active: deliveries are sent" },
   },
-  lead: html`This server sends a signed POST to each active webhook when something happens. <a href="/docs#receiver">How to receive it</a>.`,
+  lead: html`This server sends a signed POST to each active webhook when something happens. <a href="/docs/events#receiver">How to receive it</a>.`,
   empty: [
     "No webhooks yet",
     "Register the address that is to be told of events, instead of asking for them again and again.",

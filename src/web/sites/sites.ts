@@ -8,10 +8,10 @@ import { type FormerSite, mayView, type Site, siteOf } from "../../domain/deploy
 import type { RateLimiter } from "../../domain/limits.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { AccountRecord } from "../../domain/model.ts";
-import { Refusal } from "../../domain/refusal.ts";
+import { Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Call, Reply } from "../../http/call.ts";
-import type { Request, Row, Way } from "../../http/way.ts";
+import type { Answer, Request, Row, Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { parse } from "../../kit/schema.ts";
 import { html, type Shown } from "../html.ts";
@@ -52,7 +52,7 @@ export class Sites implements Way<SiteRow, Visit> {
     return this.#parts.visits.of(call);
   }
 
-  async perform(row: SiteRow, { call, who: visit, params }: Request<Visit>): Promise<Reply> {
+  async perform(row: SiteRow, { call, who: visit, params }: Request<Visit>): Promise<Answer> {
     const site = await siteOf(this.#parts.unit.store, params.deployment_id ?? "");
     if (site === undefined) return messageOf(404, "There is no app here", "Is the address complete?");
     if ("gone" in site) return this.#former(site);
@@ -61,7 +61,7 @@ export class Sites implements Way<SiteRow, Visit> {
     // Under its custom domain nobody can sign in.
     if (!call.path.startsWith(this.under) && !site.app.public)
       return redirect(this.#parts.links.site(site.deployment.id));
-    return refusedView(site, visit) ?? row.run(visit, site);
+    return refusedView(site, visit) ?? this.#tooMuch(site) ?? row.run(visit, site);
   }
 
   refused(refusal: Refusal): Reply {
@@ -81,15 +81,23 @@ export class Sites implements Way<SiteRow, Visit> {
     );
   }
 
+  /** A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8). */
+  #tooMuch({ deployment }: Site): Refusal | undefined {
+    const rate = this.#parts.limiter.count(`deployment ${deployment.id}`);
+    return rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
+  }
+
   async #show(visit: Visit, { app, account }: Site): Promise<Reply> {
     const { store } = this.#parts.unit;
     const { items } = await listDataSourcesOf(store, app.id, { offset: 0, limit: LIMIT_MAX });
     const { values } = fieldsOf(visit.call.query);
+    const drawn = new Map([...values].filter(([name]) => items.some(({ id }) => id === name)));
     const figures = items
       .filter(({ status }) => status === "ready")
       .map(async (source) => {
         const row = values.get("chart") === source.id ? rowIn(values) : NO_ROW;
-        return figure(source, await shelfOf(store, callerOf(account), source), visit.csrfField, row);
+        const shelf = await shelfOf(store, callerOf(account), source, drawn.get(source.id));
+        return figure(source, shelf, visit.csrfField, row, drawn);
       });
     const { theme } = app;
     return page({
@@ -104,26 +112,24 @@ ${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has
   }
 
   async #interact(visit: Visit, site: Site): Promise<Reply> {
-    const { visits, limiter } = this.#parts;
-    const posted = await visits.form(visit);
+    const posted = await this.#parts.visits.form(visit);
     if ("refused" in posted) return posted.refused;
-    // A limit of the same size to itself: visitors cannot use up the account's requests.
-    if (limiter.count(`deployment ${site.deployment.id}`)?.exceeded)
-      return messageOf(403, "Too much at once", "This app is used a great deal at the moment. Try again in a minute.");
     const chart = posted.fields.get("chart") ?? "";
+    const y = posted.fields.get("y") ?? "";
     const row = rowIn(posted.fields);
-    if (await this.#report(visit, site, chart, row))
-      return redirect(`./?${new URLSearchParams({ chart, point: String(row) })}#${chart}`);
+    const drawn = y !== "" && { [chart]: y };
+    if (await this.#report(visit, site, chart, y, row))
+      return redirect(`./?${new URLSearchParams({ chart, point: String(row), ...drawn })}#${chart}`);
     return messageOf(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
   }
 
   /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
-  async #report(visit: Visit, { app, account }: Site, chart_id: string, row: number): Promise<boolean> {
+  async #report(visit: Visit, { app, account }: Site, chart_id: string, wanted: string, row: number): Promise<boolean> {
     const unit = new Unit(this.#parts.unit, visit.call.id);
     const caller = callerOf(account);
     const source = await getDataSource(unit.store, caller, chart_id);
     if (source instanceof Refusal || source.app_id !== app.id) return false;
-    const { chart } = await shelfOf(unit.store, caller, source);
+    const { chart } = await shelfOf(unit.store, caller, source, wanted);
     const point = chart?.points.find((each) => each.row === row);
     if (point === undefined) return false;
     const { x, y, category } = point;

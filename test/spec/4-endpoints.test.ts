@@ -1,0 +1,97 @@
+// Spec part 4: the six operations that are shown, and the query parameters of GET /apps.
+import assert from "node:assert/strict";
+import { clause } from "../support/clauses.ts";
+import type { Client } from "../support/client.ts";
+import { freshHost } from "../support/fresh.ts";
+import { APP, allApps, appsIn, deploy, deployed, done, newApp } from "../support/shown.ts";
+
+const OWN = { needs: "embedded" } as const;
+
+/** The account has so many apps, or more. */
+async function fillUp(api: Client, count: number): Promise<void> {
+  for (let there = (await allApps(api)).length; there < count; there += 1)
+    await newApp(api, { public: there % 3 === 0 });
+}
+
+clause("4.paths", async ({ api }) => {
+  const { id } = await newApp(api);
+  for (const [method, path] of [
+    ["POST", "/apps"],
+    ["GET", "/apps"],
+    ["POST", `/apps/${id}/deploy`],
+    ["POST", "/data-sources"],
+    ["POST", "/webhooks"],
+    ["DELETE", `/apps/${id}`],
+  ] as const) {
+    const { status } = await api.call(method, path, method === "POST" ? {} : undefined);
+    assert.ok(![404, 405, 501].includes(status), `${method} ${path}: ${status}`);
+  }
+});
+
+clause("4.create-app", async ({ api }) => {
+  const { id, created_at, updated_at, ...sent } = await newApp(api);
+  assert.deepEqual(sent, APP);
+  for (const field of [id, created_at, updated_at]) assert.equal(typeof field, "string");
+});
+
+clause("4.list-apps", async ({ api }) => {
+  const app = await newApp(api);
+  const all = await allApps(api);
+  assert.equal(all.filter((id) => id === app.id).length, 1);
+  assert.deepEqual(await appsIn(api, `?limit=1&offset=${all.indexOf(app.id)}`), [app]);
+});
+
+clause("4.list-apps.limit", async ({ api }) => {
+  await fillUp(api, 25);
+  for (const limit of [1, 2, 25]) assert.equal((await appsIn(api, `?limit=${limit}`)).length, limit);
+});
+
+clause("4.list-apps.offset", async ({ api }) => {
+  await fillUp(api, 25);
+  const all = await appsIn(api, "?limit=25");
+  for (const offset of [0, 1, 7, 24])
+    assert.deepEqual((await appsIn(api, `?limit=25&offset=${offset}`))[0], all[offset]);
+});
+
+clause("4.list-apps.public", async ({ api }) => {
+  const [shared, own] = [await newApp(api), await newApp(api, { public: false })];
+  const [all, ofAll, ofNone] = [
+    await allApps(api),
+    await allApps(api, "&public=true"),
+    await allApps(api, "&public=false"),
+  ];
+  const found = [shared, own].map(({ id }) => [all, ofAll, ofNone].map((ids) => ids.includes(id)));
+  assert.deepEqual(found, [
+    [true, true, false],
+    [true, false, true],
+  ]);
+});
+
+clause("4.delete-app", async ({ api }) => {
+  const { id } = await newApp(api);
+  done(await api.delete(`/apps/${id}`));
+  assert.equal((await allApps(api)).includes(id), false);
+});
+
+clause("4.app-id-segment", async ({ api }) => {
+  const [one, two] = [await newApp(api), await newApp(api)];
+  done(await api.delete(`/apps/${one.id}`));
+  assert.ok((await allApps(api)).includes(two.id));
+  await deploy(api, two.id);
+});
+
+clause("4.deploy", async ({ api }) => {
+  const { app, event } = await deployed(api);
+  assert.equal(event.data.object.id, app.id);
+  done(await api.post(`/apps/${app.id}/deploy`, { name: "R2", custom_domain: freshHost(), environment: "staging" }));
+});
+
+clause("4.create-data-source", OWN, async ({ api }) => {
+  const source = await api.create("/data-sources", { name: "Orders", type: "json", data: [{ a: 1 }] });
+  assert.equal((await api.get(`/data-sources/${source.id}`)).status, 200);
+});
+
+clause("4.create-webhook", async ({ api }) => {
+  const webhook = { url: "https://hooks.example.com/in", secret: "s3cret", active: false };
+  done(await api.post("/webhooks", { ...webhook, events: ["app.deployed", "user.interaction"] }));
+});
