@@ -1,8 +1,7 @@
 // How many deliveries go out a second, signed and recorded, against a bare node:http agent with keep-alive that posts the
-// same bytes; whether the API answers as fast when a subscribed receiver is silent; and whether deliveries that wait for
-// their next attempt cost anything while none is due.
+// same bytes; and whether the API answers as fast when a subscribed receiver is silent.
 import { pool } from "../pool.ts";
-import { compare, type Line, plain, ratio, scaled, whole } from "./figures.ts";
+import { compare, type Line, ratio, scaled } from "./figures.ts";
 import { creates, loadOn } from "./load.ts";
 import { side, startReceiver, startService, withServers } from "./machine.ts";
 
@@ -10,8 +9,6 @@ import { side, startReceiver, startService, withServers } from "./machine.ts";
 const RATES = { 16: ">= 0.5", 1: ">= 0.4" };
 const WEBHOOKS = 10;
 const EVENTS = ["app.created"];
-const FEW = 1_000;
-const MANY = scaled(1_000_000);
 
 export const throughput = (): Promise<Line[]> =>
   withServers([startReceiver("quick")], ([{ url }]) =>
@@ -34,13 +31,3 @@ export const silence = (): Promise<Line[]> =>
       return [ratio(what, ten, none, "ms at the median", "<= 1.10")];
     }),
   );
-
-export async function pending(): Promise<Line[]> {
-  const sides = [MANY, FEW].map((count) => side(`${whole(count)} that wait`, "wait", String(count)));
-  const [many, few] = await compare(sides, 0, 1);
-  const idle = many?.rounds[0]?.["% of CPU"] ?? Number.NaN;
-  return [
-    plain(`While ${many?.name}`, "% of CPU", idle, "<= 0.5"),
-    ratio(`A delivery beside ${many?.name}`, many, few, "µs", "<= 1.25"),
-  ];
-}

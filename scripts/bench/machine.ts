@@ -66,8 +66,8 @@ export async function startServer({ name, args, core }: Program, given?: number)
   }
   return {
     ...{ name, port, url },
-    /** What the process answers over IPC: its "usage", its "heap" without what nobody needs, a receiver's "report". */
-    async ask(question: string) {
+    /** What the process answers over IPC: its "usage", or its "heap" without what nobody needs. */
+    async ask(question: "usage" | "heap") {
       child.send(question);
       const [answer] = await once(child, "message");
       return answer;
@@ -123,9 +123,9 @@ export async function startService(name = "this server", flags: readonly string[
   return startServer({ name, args: [...program, ...common, ...flags] }, port);
 }
 
-/** A receiver of deliveries; `kind` as in servers/receiver.mjs. */
-export const startReceiver = (kind: string, core: Core = LOAD): Promise<Server> =>
-  startServer({ name: kind, args: [here("servers/receiver.mjs"), kind], core });
+/** A receiver of deliveries. */
+export const startReceiver = (kind: "quick" | "silent"): Promise<Server> =>
+  startServer({ name: kind, args: [here("servers/receiver.mjs"), kind], core: LOAD });
 
 /** One measurement in a process of its own, so that none finds the heap of another warm (side.ts). */
 export const side = (name: string, ...args: string[]): Side => ({ name, measure: () => inSide(...args) });

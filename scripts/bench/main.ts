@@ -1,25 +1,24 @@
 // npm run bench, bench:store and bench:delivery [-- part …]: measures this server against one that does the least, against
-// SQLite and against itself, and prints one table. Ends with status 1 where a goal was missed. Not a test: figures depend on the machine, which the table
-// names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything out, and then the figures mean nothing.
+// SQLite and against itself, and prints one table. Ends with status 1 where a goal was missed. Not a test: figures depend on
+// the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything out; then the figures mean nothing.
 import { chosen } from "../arguments.ts";
-import { pending, silence, throughput } from "./deliveries.ts";
+import { silence, throughput } from "./deliveries.ts";
 import { isMissed, type Line, markdown } from "./figures.ts";
 import { folding } from "./folding.ts";
 import { growth } from "./growth.ts";
 import { holds } from "./holds.ts";
-import { hostile } from "./hostile.ts";
 import { before, file, http } from "./http.ts";
 import { describeMachine, pinLoad } from "./machine.ts";
 import { start } from "./start.ts";
 import { loads, writes } from "./store.ts";
-import { replay, storm } from "./storm.ts";
+import { storm } from "./storm.ts";
 
 type Parts = Readonly<Record<string, () => Promise<Line[]>>>;
 
 const GROUPS: Readonly<Record<string, Parts>> = {
   bench: { http, growth, start, file, before },
   "bench:store": { writes, loads, folding },
-  "bench:delivery": { storm, replay, hostile, throughput, silence, pending, holds },
+  "bench:delivery": { storm, throughput, silence, holds },
 };
 /** Only when asked for. */
 const SPECIAL = ["before"];
