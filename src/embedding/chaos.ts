@@ -13,21 +13,22 @@ import { COMMON, Rules } from "./rules.ts";
 export const EFFECTS = decide("1.chaos");
 export type Effect = (typeof EFFECTS)[number];
 
-const members = object({
-  effect: oneOf(EFFECTS),
-  type: optional(eventType),
-  webhookId: optional(text({ min: 1, max: 100 })),
-  ...COMMON,
-});
-export type ChaosRule = Infer<typeof members>;
-
 /** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
 export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
-const rule = object(members.members, function* ({ effect, delayMs }) {
-  if (effect === "delay" && delayMs === 0) yield { path: ["delayMs"], detail: "must say how long the delay is" };
-  if (effect !== "delay" && delayMs > 0) yield { path: ["delayMs"], detail: "goes with the effect delay only" };
-});
+const rule = object(
+  {
+    effect: oneOf(EFFECTS),
+    type: optional(eventType),
+    webhookId: optional(text({ min: 1, max: 100 })),
+    ...COMMON,
+  },
+  function* ({ effect, delayMs }) {
+    if (effect === "delay" && delayMs === 0) yield { path: ["delayMs"], detail: "must say how long the delay is" };
+    if (effect !== "delay" && delayMs > 0) yield { path: ["delayMs"], detail: "goes with the effect delay only" };
+  },
+);
+export type ChaosRule = Infer<typeof rule>;
 
 /** What befalls an attempt that has not gone yet; not before `until`. */
 interface Struck {
