@@ -11,7 +11,7 @@ import { alsoHolding, type JsonSchema, object, oneOf, optional, type Schema, tex
 import { nothing, one, plain } from "./answers.ts";
 import { CONTROL_PREFIX } from "./links.ts";
 import { type OperateParts, operate } from "./operate.ts";
-import { problem } from "./problem.ts";
+import { type ProblemLinks, problem } from "./problem.ts";
 import { chosen, type Operation, route } from "./route.ts";
 import { shape } from "./view.ts";
 import { accountView } from "./views.ts";
@@ -62,6 +62,20 @@ export const controlWay = (parts: OperateParts, controls: Controls): Way<Operati
   },
   perform: (row, request) => operate(parts, row, request),
   refused: (refusal, call) => problem(refusal, call.id, parts.services.links),
+});
+
+const OFF = "The test controls are off; start the server with --control.";
+
+/** Where they are off, whoever looks for them is told so, and so is the console. */
+export const noControlWay = (links: ProblemLinks, warn: (line: string) => void): Way<never, never> => ({
+  under: CONTROL_PREFIX,
+  rows: [],
+  async enter() {
+    warn(OFF);
+    return refuse({ code: "not_found", detail: OFF });
+  },
+  perform: (row) => row,
+  refused: (refusal, call) => problem(refusal, call.id, links),
 });
 
 /** A snapshot of a hundred thousand apps fits. */
