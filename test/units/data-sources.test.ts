@@ -12,6 +12,7 @@ import {
   unprocessed,
 } from "../../src/domain/data-sources.ts";
 import { accounts, dataContents, events, TOPIC } from "../../src/domain/model.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
 import { Unit } from "../../src/domain/work.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { kept, outboxWorld } from "../support/outbox-world.ts";
@@ -113,6 +114,9 @@ test("removing takes the data along, also before it is processed, and then nothi
   const { sent, load, process, removed, store, allEvents } = await setUp();
   for (const { id } of [await load("csv", "a\n1\n"), await sent("csv", "a\n1\n")]) {
     assert.equal(await removed(id), null);
+    // As for one that is removed between a request's look at it and its transaction.
+    const again = await removed(id);
+    assert.equal(again instanceof Refusal && again.reason.code, "not_found");
     assert.equal(await store.get(dataContents, id), undefined);
     await process(id);
     assert.equal((await allEvents()).length, 1);
