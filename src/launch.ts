@@ -163,7 +163,7 @@ function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Cont
       const { nowherePage, pageWays } = await import("./pages.ts");
       nowhere = nowherePage;
       const { retrySchedule: retryWaits_ms } = settings;
-      return pageWays({ ...parts, oauth, controls: control.rows, retryWaits_ms, announce: log.announce });
+      return pageWays({ ...parts, oauth, controls: control.tree.rows, retryWaits_ms, announce: log.announce });
     },
     async siteOf(host) {
       const site = await siteAt(store, host);

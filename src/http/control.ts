@@ -15,7 +15,7 @@ import { type ProblemLinks, problem } from "./problem.ts";
 import { chosen, type Operation, route } from "./route.ts";
 import { shape } from "./view.ts";
 import { accountView } from "./views.ts";
-import type { Method, Way } from "./way.ts";
+import { type Method, RouteTree, type Way } from "./way.ts";
 
 /** A rule book: what a rule may be, and how it comes into force. */
 interface RuleBook {
@@ -50,7 +50,7 @@ export interface Controls {
 
 export const controlWay = (parts: OperateParts, controls: Controls): Way<Operation, Caller> => ({
   under: CONTROL_PREFIX,
-  rows: controlRows(controls),
+  tree: new RouteTree(controlRows(controls)),
   async enter(call) {
     const token = bearerToken(call.values("authorization"));
     if (token instanceof Refusal) return token;
@@ -67,14 +67,14 @@ export const controlWay = (parts: OperateParts, controls: Controls): Way<Operati
 const OFF = "The test controls are off; start the server with --control.";
 
 /** Where they are off, whoever looks for them is told so, and so is the console. */
-export const noControlWay = (links: ProblemLinks, warn: (line: string) => void): Way<never, never> => ({
+export const noControlWay = (links: ProblemLinks, warn: (line: string) => void): Way<Operation, never> => ({
   under: CONTROL_PREFIX,
-  rows: [],
+  tree: new RouteTree([]),
   async enter() {
     warn(OFF);
     return refuse({ code: "not_found", detail: OFF });
   },
-  perform: (row) => row,
+  perform: (_, { who }) => who,
   refused: (refusal, call) => problem(refusal, call.id, links),
 });
 

@@ -6,7 +6,7 @@ import { Refusal } from "../domain/refusal.ts";
 import type { Reader } from "../domain/store.ts";
 import { type SignedIn, sessionOf } from "../domain/users.ts";
 import type { Call, Reply } from "../http/call.ts";
-import type { Row, Way } from "../http/way.ts";
+import { RouteTree, type Row, type Way } from "../http/way.ts";
 import type { Clock } from "../kit/clock.ts";
 import { fieldsOf } from "../kit/form.ts";
 import type { Ids } from "../kit/ids.ts";
@@ -44,7 +44,7 @@ export interface PageRow extends Row {
 
 export const pageWay = (visits: Visits, explain: Explain, rows: readonly PageRow[]): Way<PageRow, Visit> => ({
   under: "",
-  rows: [...rows, ...assets],
+  tree: new RouteTree([...rows, ...assets]),
   enter: (call) => visits.of(call),
   perform: (row, { who }) => row.answer(who),
   refused: refusedAs(explain),

@@ -4,7 +4,7 @@
 import { sha256, standing } from "../../domain/access.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Call, Reply } from "../../http/call.ts";
-import type { Request, Way } from "../../http/way.ts";
+import { type Request, RouteTree, type Way } from "../../http/way.ts";
 import { DASHBOARD, refusedAs } from "../page.ts";
 import { signInFirst } from "../sign-in.ts";
 import type { Visit, Visits } from "../visit.ts";
@@ -29,6 +29,7 @@ export const dashboardRows: readonly DashboardRow[] = [
   ...pagesOf(deliveries),
   ...pagesOf(oauthApps),
 ];
+const TREE = new RouteTree(dashboardRows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) })));
 
 export interface DashboardParts extends ViewParts {
   readonly visits: Visits;
@@ -59,7 +60,7 @@ export function dashboard(parts: DashboardParts): Way<DashboardRow, Visit> {
 
   return {
     under: DASHBOARD,
-    rows: dashboardRows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) })),
+    tree: TREE,
     enter: (call) => visits.of(call),
 
     admit: ({ signedIn }, call) =>

@@ -11,7 +11,7 @@ import type { AccountRecord } from "../../domain/model.ts";
 import { Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit, type UnitParts } from "../../domain/work.ts";
 import type { Reply } from "../../http/call.ts";
-import type { Answer, Request, Row, Way } from "../../http/way.ts";
+import { type Answer, type Request, RouteTree, type Row, type Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { html, type Shown } from "../html.ts";
 import { allowed, type Explain, page, redirect } from "../page.ts";
@@ -38,11 +38,11 @@ const pathOf = ({ deployment }: Site): string => `${UNDER}/${deployment.id}/`;
 
 export const sites = (parts: SitesParts): Way<SiteRow, Visit> => ({
   under: UNDER,
-  rows: [
+  tree: new RouteTree<SiteRow>([
     { method: "GET", path: "/{deployment_id}", run: async (_, site) => redirect(pathOf(site)) },
     { method: "GET", path: "/{deployment_id}/", run: (visit, site) => show(parts, visit, site) },
     { method: "POST", path: "/{deployment_id}/interactions", run: (visit, site) => click(parts, visit, site) },
-  ],
+  ]),
   enter: (call) => parts.visits.of(call),
 
   async perform(row: SiteRow, { call, who, params }: Request<Visit>): Promise<Answer> {
