@@ -123,7 +123,7 @@ test("bench: a goal is missed by what is beyond it, and by what could not be mea
 test("bench: an unknown part is exit code 2, and the parts are named", async () => {
   const { code, err } = await ran("bench/main.ts", "bench:delivery", "calm");
   assert.equal(code, 2);
-  assert.match(err, /^There is no part calm\. Choose from: storm, throughput, /);
+  assert.match(err, /^There is no part calm\. Choose from: throughput, silence, /);
 });
 
 const changed = (code: string) =>
