@@ -155,6 +155,13 @@ test("mutate: imports, comments, patterns and what is undefined already stay as 
   assert.deepEqual(changed(code), []);
 });
 
+test("receiver: --help tells how it is used, and a fault in that names it", async () => {
+  const help = await ran("receiver.ts", "--help");
+  assert.deepEqual([help.code, help.err], [0, ""]);
+  assert.match(help.out, /^Usage: npm run receiver -- --port 4700 --secret SECRET/);
+  assert.match((await ran("receiver.ts")).err, /^--secret is missing/);
+});
+
 test("mutate: wrong use is exit code 2, and says how it is used", async () => {
   for (const args of [["--rooms", "attic"], ["--sample", "some"], ["--everything"]]) {
     const { code, err } = await ran("mutate.ts", ...args);

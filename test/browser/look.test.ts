@@ -1,7 +1,7 @@
 // How the pages look, as far as a machine can tell: nothing sticks out at 380 or 1440 px, light and dark are told apart and
 // readable, and what people typed in stands there as text.
 import assert from "node:assert/strict";
-import { dashboardRows } from "../../src/web/dashboard/rows.ts";
+import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { inBrowser, type Stage, sees } from "../support/chromium.ts";
 import { str } from "../support/client.ts";
 import { eventually } from "../support/wait.ts";

@@ -129,6 +129,8 @@ choice(
     const cookie = first.browser.cookies.get(COOKIE) ?? "";
     const out = await first.browser.submit(page, "/dashboard/sign-out", {});
     assert.match(out.text, /Sign in/);
+    const { pathname, search } = new URL(authorizeUrl(app), api.baseUrl);
+    assert.equal(formsOf(out)[0]?.fields.next, pathname + search, "whoever signs in instead is asked the same");
     assert.notEqual(first.browser.cookies.get(COOKIE), cookie);
     first.browser.cookies.set(COOKIE, cookie);
     assert.equal(await signedIn(first.browser), false);

@@ -3,9 +3,8 @@
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import { type Html, html } from "../html.ts";
-import { DASHBOARD, page } from "../page.ts";
+import { allowed, DASHBOARD, page } from "../page.ts";
 import { notice, tabs } from "../parts.ts";
-import { allowed } from "../routes.ts";
 import { whoIsIn } from "../sign-in.ts";
 import type { View } from "./view.ts";
 

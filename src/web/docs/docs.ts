@@ -7,7 +7,7 @@ import type { Operation } from "../../http/route.ts";
 import { trusted } from "../../kit/schema.ts";
 import { type Html, html } from "../html.ts";
 import { SCOPES_IN_WORDS } from "../parts.ts";
-import type { PageRow } from "../routes.ts";
+import type { PageRow } from "../visit.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
 import { code, DOCS, type DocsPage, docsPage, glossary, type Section } from "./frame.ts";

@@ -148,47 +148,40 @@ const multiples = (step: number, low: number, high: number): number[] => {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const STEPS_MS = [1 / 60, 5 / 60, 0.25, 1, 3, 6, 12, 24, 48, 168].map((hours) => hours * HOUR_MS);
-const STEPS_MONTHS = [1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200, 6_000, 24_000];
+/** Months and years are taken to be as long as each other: two days after their start, the calendar says so as well. */
+const YEAR_MS = 365.2425 * DAY_MS;
+const SURELY_MS = 2 * DAY_MS;
+const STEPS_MS = [
+  ...[1 / 60, 5 / 60, 0.25, 1, 3, 6, 12, 24, 48, 168].map((hours) => hours * HOUR_MS),
+  ...[1 / 12, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 2_000].map((years) => years * YEAR_MS),
+];
 
 function times(low: number, high: number, room: number): readonly Label[] {
   if (low === high) return [[low, dayOf(low)]];
-  const step = STEPS_MS.find((each) => (high - low) / each <= room);
-  if (step)
-    return multiples(step, low, high).map((at) => [at, at % DAY_MS === 0 ? brieflyDay.format(at) : hour.format(at)]);
-  const months = STEPS_MONTHS.find((each) => (high - low) / DAY_MS / 30 / each <= room) ?? 24_000;
-  const format = months < 12 ? briefly : year;
-  return multiples(months, monthsTo(low), monthsTo(high)).map((at) => [startOf(at), format.format(startOf(at))]);
+  const step = STEPS_MS.find((each) => (high - low) / each <= room) ?? 2_000 * YEAR_MS;
+  const text = (at: number): string => {
+    if (step >= YEAR_MS) return date(at + SURELY_MS, { year: "numeric" });
+    if (step > 7 * DAY_MS) return date(at + SURELY_MS, { month: "short", year: "numeric" });
+    return date(at, at % DAY_MS === 0 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
+  };
+  const start = step > 7 * DAY_MS ? -1970 * YEAR_MS : 0;
+  return multiples(step, low - start, high - start).map((at) => [at + start, text(at + start)]);
 }
 
-/** Months are counted from the year 0; Date.UTC takes years below 100 for those of the last century. */
-const startOf = (month: number): number => Date.UTC(1900, month - 1900 * 12);
+const date = (at: number, parts: Intl.DateTimeFormatOptions): string =>
+  new Intl.DateTimeFormat("en-GB", { ...parts, timeZone: "UTC" }).format(at);
 
-function monthsTo(at: number): number {
-  const date = new Date(at);
-  const month = date.getUTCFullYear() * 12 + date.getUTCMonth();
-  return at > startOf(month) ? month + 0.5 : month;
-}
+const dayOf = (at: number): string =>
+  date(at, { dateStyle: "medium", ...(at % DAY_MS !== 0 && { timeStyle: "short" }) });
 
 const brief = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
 const full = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
 const figure = (value: number, format: Intl.NumberFormat): string =>
   value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15) ? format.format(value) : String(value);
 
-const dates = (parts: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat("en-GB", { ...parts, timeZone: "UTC" });
-const day = dates({ day: "numeric", month: "short", year: "numeric" });
-const brieflyDay = dates({ day: "numeric", month: "short" });
-const minute = dates({ dateStyle: "medium", timeStyle: "short" });
-const hour = dates({ hour: "2-digit", minute: "2-digit" });
-const month = dates({ month: "long", year: "numeric" });
-const briefly = dates({ month: "short", year: "numeric" });
-const year = dates({ year: "numeric" });
-
-const dayOf = (at: number): string => (at % DAY_MS === 0 ? day : minute).format(at);
-
 function value(x: Point["x"]): string {
   if (typeof x === "number") return figure(x, full);
-  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(x)) return month.format(instant(x));
+  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(x)) return date(instant(x), { month: "long", year: "numeric" });
   return isDateTime(x) ? dayOf(instant(x)) : x;
 }
 

@@ -63,8 +63,8 @@ export function figure(
   { id, name }: DataSourceRecord,
   { chart, above, drawn, table: rows }: Shelf,
   csrf: Html,
-  row: number,
   query: ReadonlyMap<string, string>,
+  row?: number,
 ): Html {
   const sent = chart?.points.find((point) => point.row === row);
   const links = chart?.ys.map((y) => [y.name, `?${new URLSearchParams([...query, [id, y.name]])}#${id}`] as const);
