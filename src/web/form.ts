@@ -108,7 +108,7 @@ function drawn({ values, faults }: Form, field: Field): Html {
   const described = [hint && `${name}-hint`, said && `${name}-fault`].filter(Boolean).join(" ");
   const attributes = html`id="${name}" name="${name}"${described && html` aria-describedby="${described}"`}${said && html` aria-invalid="true"`}`;
   return html`<div class="field"><label for="${name}">${label}${!required && html` <span class="soft">optional</span>`}</label>
-${control(field, attributes, held)}${said}${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>
+${control(field, attributes, held)}${said}${hint && html`<p class="soft" id="${name}-hint">${hint}</p>`}</div>
 ${kind === "file" && html`<div class="field"><label for="${name}-text">Or paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, held)}</div>`}`;
 }
 

@@ -48,7 +48,7 @@ async function count(view: View, of: { readonly noun: string }): Promise<number 
 /** What to do where it holds none stands there, too. */
 const tile = ({ place, make }: Pick<Resource<never>, "place" | "make">, total: number | undefined): Shown =>
   total !== undefined &&
-  html`<a class="tile card" href="${PATHS[place]}"><span class="soft">${place}</span><strong>${total}</strong>${total === 0 && html`<span class="next">${make}</span>`}</a>`;
+  html`<a class="tile card" href="${PATHS[place]}"><span class="soft">${place}</span><strong>${total}</strong>${total === 0 && html`<span class="soft">${make}</span>`}</a>`;
 
 export const homeRows: readonly DashboardRow[] = [
   { method: "GET", path: DASHBOARD, operation: null, run: homePage },

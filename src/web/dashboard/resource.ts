@@ -207,7 +207,7 @@ async function onePage<R extends Named>(
     title: name,
     place,
     status: vain ? view.explain(vain.refusal).status : once === undefined ? 200 : 201,
-    body: html`<p class="crumb"><a href="${of.within === undefined ? all : all.replace(/\/[^/]*$/, "")}">${place}</a>${live && html` <span class="soft" data-live="${at}"></span>`}</p>
+    body: html`<p class="soft"><a href="${of.within === undefined ? all : all.replace(/\/[^/]*$/, "")}">${place}</a>${live && html` <span data-live="${at}"></span>`}</p>
 ${typeof once === "string" && of.once && shownOnce(of.once[0], once, of.once[1])}
 <div data-follow>${head(name, html`${await of.right(record, view)}${change}`)}
 ${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view, operation(of, "get"), record)}</div>

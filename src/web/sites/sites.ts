@@ -121,7 +121,7 @@ async function show({ unit: { store } }: SitesParts, visit: Visit, { app, accoun
     scripted: true,
     headers: visit.setCookie,
     body: html`<h1>${title}</h1>
-${description !== "" && html`<p class="lead prose">${description}</p>`}
+${description !== "" && html`<p class="lead">${description}</p>`}
 ${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has no data. As soon as it is given a data source, its chart stands here.") : await Promise.all(figures)}`,
   });
 }
