@@ -36,20 +36,23 @@ export interface Visit {
   readonly csrfField: Html;
 }
 
-/** A page at an address of its own. */
+export type Sent = ReadonlyMap<string, string>;
+
+/** A page at an address of its own; `sent` is what its query says, or the form that was posted. */
 export interface PageRow extends Row {
-  answer(visit: Visit): Promise<Reply>;
+  answer(visit: Visit, sent: Sent): Promise<Reply>;
 }
 
 export const pageWay = (visits: Visits, explain: Explain, rows: readonly PageRow[]): Way<PageRow, Visit> => ({
   under: "",
   rows: [...rows, ...assets],
   enter: (call) => visits.of(call),
-  perform: (row, { who }) => row.answer(who),
+  perform: (row, { call, who }) =>
+    row.method === "GET"
+      ? row.answer(who, fieldsOf(call.query).values)
+      : visits.posted(who, (sent) => row.answer(who, sent)),
   refused: refusedAs(explain),
 });
-
-export type Posted = { readonly fields: ReadonlyMap<string, string> } | { readonly refused: Reply };
 
 export class Visits {
   readonly #parts: VisitParts;
@@ -82,24 +85,20 @@ export class Visits {
     return { "set-cookie": `${this.#name}=; Max-Age=0; ${this.#attributes}` };
   }
 
-  /**
-   * What a form carries that was posted from one of our own pages, `limit_bytes` at most; otherwise the page that says
-   * why it is not taken.
-   */
-  async form({ call, secret }: Visit, limit_bytes = FORM_BYTES): Promise<Posted> {
-    const origins = call.values("origin");
+  /** Runs on what a form carries that was posted from one of our own pages, or answers why it is not taken. */
+  async posted(visit: Visit, run: (sent: Sent) => Promise<Reply>, limit_bytes = FORM_BYTES): Promise<Reply> {
+    const { call, secret } = visit;
     // Browsers send an Origin; scripts that send none still need the cookie and the token made from it.
-    const own = origins.every((origin) => this.#own(origin, call));
-    if (!own) return FOREIGN;
+    if (!call.values("origin").every((origin) => this.#own(origin, call))) return FOREIGN;
     const [type = ""] = call.values("content-type");
     if (!FORM_TYPE.test(type)) return NO_FORM;
     const body = await call.body(limit_bytes);
     if (body instanceof Refusal) return TOO_LARGE;
     const fields = URL_ENCODED.test(type) ? fieldsOf(body.toString("utf8")) : multipartFields(body, type);
-    if (typeof fields === "string") return no(400, "This form cannot be read", fields);
+    if (typeof fields === "string") return messagePage(400, "This form cannot be read", fields);
     const { values, repeated } = fields;
     const ours = repeated.size === 0 && sha256(values.get("csrf") ?? "") === sha256(csrfToken(secret));
-    return ours ? { fields: values } : STALE;
+    return ours ? run(values) : STALE;
   }
 
   /** A server may be reached under more names than its public one: the name in use is as good. */
@@ -112,12 +111,11 @@ export class Visits {
 const URL_ENCODED = /^application\/x-www-form-urlencoded *(;|$)/i;
 const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data) *(;|$)/i;
 
-/** Why a form is not taken. */
-const no = (status: number, title: string, why: string) => ({ refused: messagePage(status, title, why) });
-const NO_FORM = no(415, "That was no form", "This page takes what its own form sends.");
-const TOO_LARGE = no(413, "That was too much", "The form is larger than this page takes.");
-const FOREIGN = no(403, "This form came from another site", "Nothing was changed. Open the page here and try again.");
-const STALE = no(403, "This form is out of date", "Nothing was changed. Go back, load the page again and repeat it.");
+const NO_FORM = messagePage(415, "That was no form", "This page takes what its own form sends.");
+const TOO_LARGE = messagePage(413, "That was too much", "The form is larger than this page takes.");
+const AGAIN = "Nothing was changed. Load the page here again and repeat it.";
+const FOREIGN = messagePage(403, "This form came from another site", AGAIN);
+const STALE = messagePage(403, "This form is out of date", AGAIN);
 
 const csrfToken = (secret: string): string => sha256(`csrf ${secret}`);
 

@@ -7,7 +7,7 @@ import type { Call, Reply } from "../../http/call.ts";
 import type { Request, Way } from "../../http/way.ts";
 import { DASHBOARD, refusedAs } from "../page.ts";
 import { signInFirst } from "../sign-in.ts";
-import type { Visit, Visits } from "../visit.ts";
+import type { Sent, Visit, Visits } from "../visit.ts";
 import { apps, dataSources, deployments } from "./apps.ts";
 import { deliveries, events, webhooks } from "./events.ts";
 import { refusedPage } from "./frame.ts";
@@ -71,11 +71,11 @@ export function dashboard(parts: DashboardParts): Way<DashboardRow, Visit> {
       const unfit = standing(view.account, call.method) ?? (operation && view.unfit(operation.operation));
       if (unfit) return refusedPage(view, unfit);
       if (row.method === "GET") return unlessKnown(call, await row.run(view));
-      const posted = await visits.form(who, FRAME_BYTES + (operation?.bodyLimit ?? 0));
-      if ("refused" in posted) return posted.refused;
-      const { fields } = posted;
-      const run = () => row.run(viewOf(parts, who, params, fields));
-      return fields.has("once") ? once([who.secret, call.path, ...[...fields].flat()], run) : run();
+      const act = (sent: Sent) => {
+        const run = () => row.run(viewOf(parts, who, params, sent));
+        return sent.has("once") ? once([who.secret, call.path, ...[...sent].flat()], run) : run();
+      };
+      return visits.posted(who, act, FRAME_BYTES + (operation?.bodyLimit ?? 0));
     },
 
     refused: (refusal: Refusal, _call: Call, visit?: Visit): Reply =>

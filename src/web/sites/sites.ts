@@ -17,7 +17,7 @@ import { html, type Shown } from "../html.ts";
 import { allowed, type Explain, page, redirect } from "../page.ts";
 import { nothingYet } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
-import type { Visit, Visits } from "../visit.ts";
+import type { Sent, Visit, Visits } from "../visit.ts";
 import { figure, shelfOf } from "./shelf.ts";
 
 export interface SitesParts {
@@ -41,7 +41,11 @@ export const sites = (parts: SitesParts): Way<SiteRow, Visit> => ({
   rows: [
     { method: "GET", path: "/{deployment_id}", run: async (_, site) => redirect(pathOf(site)) },
     { method: "GET", path: "/{deployment_id}/", run: (visit, site) => show(parts, visit, site) },
-    { method: "POST", path: "/{deployment_id}/interactions", run: (visit, site) => click(parts, visit, site) },
+    {
+      method: "POST",
+      path: "/{deployment_id}/interactions",
+      run: (visit, site) => parts.visits.posted(visit, (sent) => click(parts, visit, site, sent)),
+    },
   ],
   enter: (call) => parts.visits.of(call),
 
@@ -127,17 +131,14 @@ ${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has
 }
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
-async function click(parts: SitesParts, visit: Visit, { app, account }: Site): Promise<Reply> {
-  const posted = await parts.visits.form(visit);
-  if ("refused" in posted) return posted.refused;
-  const { fields } = posted;
-  const [chart_id = "", y] = [fields.get("chart"), fields.get("y")];
+async function click(parts: SitesParts, visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
+  const [chart_id = "", y] = [sent.get("chart"), sent.get("y")];
   const unit = new Unit(parts.unit, visit.call.id);
   const caller = callerOf(account);
   const source = await getDataSource(unit.store, caller, chart_id);
   const isShown = !(source instanceof Refusal) && source.app_id === app.id;
   const { chart } = isShown ? await shelfOf(unit.store, caller, source, y) : {};
-  const point = chart?.points.find(({ row }) => row === rowIn(fields));
+  const point = chart?.points.find(({ row }) => row === rowIn(sent));
   if (point === undefined)
     return said(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
   const { row, ...data_point } = point;
@@ -147,8 +148,8 @@ async function click(parts: SitesParts, visit: Visit, { app, account }: Site): P
   return redirect(`./?${query}#${chart_id}`);
 }
 
-const rowIn = (fields: ReadonlyMap<string, string>): number | undefined =>
-  /^\d{1,9}$/.test(fields.get("point") ?? "") ? Number(fields.get("point")) : undefined;
+const rowIn = (sent: Sent): number | undefined =>
+  /^\d{1,9}$/.test(sent.get("point") ?? "") ? Number(sent.get("point")) : undefined;
 
 /** A deployed app acts for its own account. */
 const callerOf = (account: AccountRecord): Caller => ({ account, scopes: new Set(), credential: "site" });
