@@ -82,10 +82,8 @@ time, .badge { white-space: nowrap; }
 summary { cursor: pointer; }
 [open] > summary { margin-bottom: 1rem; }
 .badge { font-size: .8125rem; padding: 0 .5rem; border: 1px solid; border-radius: 99px; }
-.facts, .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .75rem 1.5rem; }
-.tiles { grid-template-columns: repeat(auto-fit, minmax(min(9.5rem, 45%), 1fr)); gap: .75rem; }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .75rem 1.5rem; }
 dd { margin-left: 0; }
-.tile { display: grid; align-content: start; margin: 0; color: inherit; text-decoration: none; strong { font-size: 1.5rem; } }
 .entries { > div { padding: .75rem 0; } > div + div { border-top: var(--edge); } p { margin: 0; } dt { color: inherit; } }
 :target { background: light-dark(#eef4ff, #1d2939); }
 .method { font-size: .8125rem; margin-right: .5rem; }
