@@ -4,12 +4,14 @@
 import type { Refusal } from "../domain/refusal.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { type Html, html, type Shown } from "./html.ts";
+import type { Explain } from "./page.ts";
 import { notice } from "./parts.ts";
 
 /** What stands in a form, as in a body, and after a refusal its faults by field; "" is the form as a whole. */
 export interface Form {
   readonly values: { readonly [member: string]: unknown };
   readonly faults?: ReadonlyMap<string, string>;
+  readonly status?: number;
 }
 
 export type Option = readonly [value: string, label: Shown];
@@ -71,14 +73,16 @@ export function bodyOf(sent: ReadonlyMap<string, string>, schema: JsonSchema, fi
 }
 
 /** The form as it was sent, with what the refusal says about it: each member of the body has a field of its own. */
-export function refusedForm(values: Form["values"], { reason }: Refusal, detail: string): Form {
+export function refusedForm(values: Form["values"], refusal: Refusal, explain: Explain): Form {
+  const { reason } = refusal;
+  const { status, detail } = explain(refusal);
   const errors = "errors" in reason && reason.errors ? reason.errors : [{ detail }];
   const faults = new Map<string, string>();
   for (const error of errors) {
     const [, name = ""] = /^#\/([^/]+)/.exec(("pointer" in error && error.pointer) || "") ?? [];
     faults.set(name, [faults.get(name), error.detail].filter(Boolean).join("; "));
   }
-  return { values, faults };
+  return { values, faults, status };
 }
 
 /** All fields, and above them what is wrong with the form as a whole. */

@@ -84,7 +84,7 @@ summary { cursor: pointer; }
 .badge { font-size: .8125rem; padding: 0 .5rem; border: 1px solid; border-radius: 99px; }
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .75rem 1.5rem; }
 dd { margin-left: 0; }
-.entries { > div { padding: .75rem 0; } > div + div { border-top: var(--edge); } p { margin: 0; } dt { color: inherit; } }
+.entries { > div { padding: .75rem 0; } > div + div { border-top: var(--edge); } p { margin: 0; } dt { color: inherit; code { display: block; } } }
 :target { background: light-dark(#eef4ff, #1d2939); }
 .method { font-size: .8125rem; margin-right: .5rem; }
 .code { position: relative; margin: 0 0 1rem; > pre { padding-right: 5rem; } > button { position: absolute; top: .375rem; right: .375rem; } }
@@ -137,7 +137,7 @@ foreignObject { overflow: visible; }
 @media (max-width: 30rem) {
   .code > pre { padding: .75rem .75rem 2.75rem; }
   .code > button { top: auto !important; bottom: .375rem; }
-  .top { .soft { display: none; } .tabs { font-size: .8125rem; gap: .25rem; justify-content: space-between; } }
+  .top { font-size: .9375rem; .soft { display: none; } .tabs { font-size: .8125rem; gap: .25rem; justify-content: space-between; } }
 }
 `.trimStart();
 
