@@ -2,6 +2,7 @@
 // printed once it listens, signals stop it.
 import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
 import { isStoreError } from "./domain/store.ts";
+import { meant } from "./kit/schema.ts";
 import { VERSION } from "./kit/version.ts";
 import { run, terminal } from "./launch.ts";
 import { OPTIONS, OptionError, readSettings, type Settings } from "./options.ts";
@@ -21,7 +22,8 @@ export async function main(args: readonly string[]): Promise<void> {
     if (version) return terminal.out(VERSION);
     const called = (name: keyof Settings) => {
       const { flag } = OPTIONS[name];
-      return flag in given ? `--${flag}` : variableOf(process.env, flag);
+      const variable = variableOf(process.env, flag);
+      return flag in given || !process.env[variable] ? `--${flag}` : variable;
     };
     const settings = readSettings({ ...environment(process.env), ...settingsIn((flag) => given[flag]) }, called);
     const opening = run(settings, settings.control);
@@ -73,26 +75,6 @@ function variableOf(env: NodeJS.ProcessEnv, flag: string): string {
   return flag === OPTIONS.port.flag && !env[own] && env.PORT ? "PORT" : own;
 }
 
-/** The known name that was probably meant: at most two letters are another, missing or too many. */
-function meant(name: string, known: readonly string[]): string {
-  const near = known.find((each) => distance(name, each) <= 2);
-  return near === undefined ? "" : `; did you mean ${near}?`;
-}
-
-/** How many letters must be changed, put in or taken out (Levenshtein): of the beginnings of both, one letter after the other. */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (const [n, letter] of [...one].entries()) {
-    const next = [n + 1];
-    for (const [at, its] of [...other].entries()) {
-      const [changed = 0, more = 0, less = 0] = [row[at], row[at + 1], next[at]];
-      next.push(Math.min(changed + Number(letter !== its), more + 1, less + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}
-
 function usage(): string {
   const rows = FLAGS.map(([, { flag, takes, help, fallback }]) => {
     const left = `  --${flag} ${takes}`.padEnd(30);
@@ -135,7 +117,7 @@ function fail(error: unknown): void {
   const wrongHost = NO_SUCH_HOST.has(code);
   process.exitCode = error instanceof OptionError || wrongHost ? EXIT.wrong_use : EXIT.failed;
   const line = () => {
-    if (error instanceof OptionError) return `${error.message}. See --help.`;
+    if (error instanceof OptionError) return `${error.message}${error.message.endsWith("?") ? "" : "."} See --help.`;
     if (isStoreError(error, "StoreRefusal")) return error.message;
     if (wrongHost) return `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`;
     if (code === "EADDRINUSE")

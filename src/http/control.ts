@@ -7,11 +7,11 @@ import { ACCOUNT_STATES, type AccountRecord, type AccountState } from "../domain
 import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
 import { duration, type Instant, iso, type Ran } from "../kit/clock.ts";
-import { alsoHolding, type JsonSchema, object, oneOf, optional, type Schema, text } from "../kit/schema.ts";
+import { type JsonSchema, object, oneOf, optional, type Schema, text } from "../kit/schema.ts";
 import { nothing, one, plain } from "./answers.ts";
 import { CONTROL_PREFIX } from "./links.ts";
 import { type OperateParts, operate } from "./operate.ts";
-import { problem } from "./problem.ts";
+import { type ProblemLinks, problem } from "./problem.ts";
 import { chosen, type Operation, route } from "./route.ts";
 import { shape } from "./view.ts";
 import { accountView } from "./views.ts";
@@ -64,6 +64,20 @@ export const controlWay = (parts: OperateParts, controls: Controls): Way<Operati
   refused: (refusal, call) => problem(refusal, call.id, parts.services.links),
 });
 
+const OFF = "The test controls are off; start the server with --control.";
+
+/** Where they are off, whoever looks for them is told so, and so is the console. */
+export const noControlWay = (links: ProblemLinks, warn: (line: string) => void): Way<never, never> => ({
+  under: CONTROL_PREFIX,
+  rows: [],
+  async enter() {
+    warn(OFF);
+    return refuse({ code: "not_found", detail: OFF });
+  },
+  perform: (row) => row,
+  refused: (refusal, call) => problem(refusal, call.id, links),
+});
+
 /** A snapshot of a hundred thousand apps fits. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
@@ -87,13 +101,10 @@ const anyObject: Schema<object> = {
   },
 };
 
-const clockMembers = object({ advance: optional(time), freeze: optional(yes), resume: optional(yes) });
-const clockBody: typeof clockMembers = {
-  ...alsoHolding(clockMembers, (asked) =>
-    Object.keys(asked).length === 1 ? [] : [{ path: [], detail: "must have one of advance, freeze and resume" }],
-  ),
-  json: { ...clockMembers.json, minProperties: 1, maxProperties: 1 },
-};
+const movement = object({ advance: optional(time), freeze: optional(yes), resume: optional(yes) }, (asked) =>
+  Object.keys(asked).length === 1 ? [] : [{ path: [], detail: "must have one of advance, freeze and resume" }],
+);
+const clockBody = { ...movement, json: { ...movement.json, minProperties: 1, maxProperties: 1 } };
 
 const string: JsonSchema = { type: "string" };
 const items: JsonSchema = { type: "array", items: { type: "object" } };

@@ -29,7 +29,7 @@ export function readQuery(schema: ObjectSchema<unknown>, raw: string, faults: Fi
 
 const parameterError = ({ path, detail }: Fault): FieldError => ({
   parameter: String(path[0]),
-  detail: detail === UNKNOWN_MEMBER ? "is not a parameter of this operation" : detail,
+  detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
 });
 
 /** Wrong headers and parameters as one refusal. */

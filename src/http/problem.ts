@@ -110,7 +110,8 @@ function summary(errors: readonly FieldError[]): string {
   const others = errors.length - ERRORS_MAX;
   const unlisted = others > 0 ? `, ${others} of them not listed` : "";
   const rest = errors.length > 1 ? ` (and ${errors.length - 1} more${unlisted})` : "";
-  return `${where} ${first?.detail ?? "is wrong"}${rest}.`;
+  const said = `${where} ${first?.detail ?? "is wrong"}${rest}`;
+  return said.endsWith("?") ? said : `${said}.`;
 }
 
 /** What was sent stands in a refusal, and no refusal is larger than 16 KiB. */

@@ -1,11 +1,9 @@
 // Starting and ending inside a test's own process (contract, part 10): wrong options are named, services stand side by
 // side, and after close nothing of one is left.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { promisify } from "node:util";
 import type { Scope } from "../../src/domain/model.ts";
 import { memoryStore, OptionError, type ServiceOptions, type Store, startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
@@ -133,24 +131,6 @@ test("after close no timer and no socket is left", async () => {
   }
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
-});
-
-test("a process that closes its service exits by itself", async () => {
-  const script = `
-    import { startService } from "./src/index.ts";
-    const service = await startService();
-    const headers = { authorization: "Bearer " + service.apiKey, "content-type": "application/json" };
-    const body = JSON.stringify({ url: "http://127.0.0.1:9/", events: ["app.created"] });
-    await fetch(service.baseUrl + "/webhooks", { method: "POST", headers, body });
-    const answer = await fetch(service.baseUrl + "/apps", { method: "POST", headers, body: '{"title":"A"}' });
-    await answer.text();
-    await service.settled();
-    await service.close();
-    process.on("exit", () => console.log(answer.status, process.getActiveResourcesInfo().length));
-  `;
-  const args = ["--import", "tsx", "--input-type=module", "--eval", script];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 10_000 });
-  assert.match(stdout, /^201 /);
 });
 
 test("a start that fails leaves the port free", async () => {

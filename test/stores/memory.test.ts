@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { collection, isStoreError, type Reader } from "../../src/domain/store.ts";
+import { seededRandom } from "../../src/kit/ids.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { note, notes, numbered, tell, write } from "./fixture.ts";
@@ -18,15 +19,6 @@ interface Row {
 
 const rows = collection<Row>()("rows", { list: { by: ["list"] }, ranked: { by: ["list"], order: "rank" } });
 
-/** Numbers that look random and are the same each time (a linear congruential generator). */
-function numbers(seed: number): (below: number) => number {
-  let last = seed;
-  return (below) => {
-    last = (Math.imul(last, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((last / 2 ** 32) * below);
-  };
-}
-
 for (const [what, { units, writes, ids, lists }] of Object.entries({
   "in one long list": { units: 3, writes: 4000, ids: 3500, lists: 1 },
   "in lists of a record or two": { units: 200, writes: 10, ids: 60, lists: 40 },
@@ -34,7 +26,8 @@ for (const [what, { units, writes, ids, lists }] of Object.entries({
   test(`writes at random ${what} show in every page as in a plain list, kept or undone`, async () => {
     const store = memoryStore();
     await store.open([rows]);
-    const pick = numbers(7);
+    const random = seededRandom("rows");
+    const pick = (below: number) => (random() * 256 + random()) % below;
     /** In creation order. */
     let expected = new Map<string, Row>();
     const same = async (from: Reader, records: ReadonlyMap<string, Row>, list: string) => {

@@ -1,6 +1,11 @@
+// Where deliveries may go (contract, part 6), and which hosts are this machine: webhooks, redirects and flags judge alike.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judgeAddress, judgeUrl } from "../../src/delivery/address-policy.ts";
+import { redirectUri } from "../../src/domain/credentials.ts";
+import { registered } from "../../src/domain/oauth/rules.ts";
+import { isLoopbackHost } from "../../src/kit/loopback.ts";
+import { parse } from "../../src/kit/schema.ts";
 import { policyOf, readSettings } from "../../src/options.ts";
 
 /** Each of these URLs, in one text, is refused under both policies by the rule, or by one rule of each. */
@@ -77,11 +82,34 @@ test("an address is judged with the scheme, and scoped addresses without their z
   assert.match(judgeAddress("not an address", "local", true) ?? "", /unreadable/);
 });
 
+const policy = (given: object) => policyOf(readSettings({ ...given }, (name) => name));
+
 test("6.webhook-policy: it is local where only this machine reaches the server, by its host and by its public URL", () => {
-  const policy = (given: object) => policyOf(readSettings({ ...given }, (name) => name));
   assert.equal(policy({}), "local");
   assert.equal(policy({ publicUrl: "http://localhost:8080" }), "local");
   assert.equal(policy({ publicUrl: "https://apps.example.com" }), "strict");
   assert.equal(policy({ host: "0.0.0.0" }), "strict");
   assert.equal(policy({ host: "0.0.0.0", webhookPolicy: "local" }), "local");
+});
+
+const LOOPBACK =
+  "localhost localhost. LOCALHOST. a.b.localhost a.b.localhost. 127.0.0.1 127.255.255.254 [::1] ::1 0:0:0:0:0:0:0:1 0::0001";
+const OTHERS =
+  "localhost.com notlocalhost .localhost localhost.. 128.0.0.1 127.0.0.1.example [::] ::2 ::11 1::1 ::1:1 [2001:db8::1] " +
+  "::ffff:127.0.0.1 ";
+
+test("loopback: localhost, the names below it and the addresses of this machine, in every spelling", () => {
+  for (const host of LOOPBACK.split(" ")) assert.equal(isLoopbackHost(host), true, host);
+  for (const host of OTHERS.split(" ")) assert.equal(isLoopbackHost(host), false, host);
+});
+
+test("loopback: a webhook's URL, a redirect and --host treat localhost alike, with its final dot and without", () => {
+  for (const host of ["localhost", "localhost.", "app.localhost."]) {
+    const uri = `http://${host}:4700/cb`;
+    assert.equal(judgeUrl(uri, "local"), undefined, uri);
+    assert.match(judgeUrl(uri, "strict") ?? "", /loopback/, uri);
+    assert.deepEqual(parse(redirectUri, uri), { value: uri });
+    assert.ok(registered([uri], `http://${host}:51234/cb`), uri);
+    assert.equal(policy({ host, randomSeed: "a" }), "local", host);
+  }
 });

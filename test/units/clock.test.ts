@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { AdjustableClock } from "../../src/kit/clock.ts";
+import { seededRandom } from "../../src/kit/ids.ts";
 
 const HOUR_MS = 3_600_000;
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
@@ -52,56 +53,73 @@ function running(t: TestContext) {
   return { clock, time, pass, ran, due };
 }
 
-test("clock: it follows the time that passes, wherever the system's clock is set meanwhile", (t) => {
-  const { clock, time, pass } = running(t);
-  assert.equal(clock.now(), START);
-  for (const change_ms of [-HOUR_MS, 2 * HOUR_MS]) {
-    time.system += change_ms;
-    const before = clock.now();
-    pass(1_500);
-    assert.equal(clock.now(), before + 1_500);
+test("clock: whatever is scheduled, cancelled, frozen, set and advanced, entries come in their time and order", async (t) => {
+  const { clock, time, pass, ran } = running(t);
+  const random = seededRandom("clock");
+  const pick = (below: number) => (random() * 256 + random()) % below;
+  /** The clock as a plain list: what it tells, and what is still to come, in the order in which it came. */
+  let now = START;
+  let isFrozen = false;
+  let waiting: { readonly at: number; readonly name: number; cancel(): void }[] = [];
+  const expected: number[] = [];
+  /** What it tells before it moves on. */
+  let least = now;
+  const comes = () => {
+    const ripe = waiting.filter(({ at }) => at <= now).sort((one, other) => one.at - other.at);
+    waiting = waiting.filter(({ at }) => at > now);
+    expected.push(...ripe.map(({ name }) => name));
+  };
+  const passes = (by_ms: number) => {
+    pass(by_ms);
+    if (!isFrozen) now += by_ms;
+    if (!isFrozen) comes();
+  };
+  const deeds = [
+    (name: number) => {
+      const wait_ms = pick(5) * 10;
+      const entry = clock.schedule(now + wait_ms, "entry", () => {
+        assert.ok(clock.now() >= least, "time goes back");
+        ran.push(name);
+      });
+      waiting.push({ at: now + wait_ms, name, ...entry });
+    },
+    () => {
+      const [one] = waiting.splice(pick(waiting.length + 1), 1);
+      one?.cancel();
+      one?.cancel();
+    },
+    () => passes(pick(30)),
+    () => {
+      time.system += (pick(3) - 1) * HOUR_MS;
+    },
+    () => {
+      isFrozen = !isFrozen;
+      if (isFrozen) clock.freeze();
+      else clock.resume();
+    },
+    () => {
+      now += pick(40) - 20;
+      clock.set(now);
+    },
+    async () => {
+      const by_ms = pick(30);
+      least = now;
+      await clock.advance(by_ms);
+      now += by_ms;
+      comes();
+    },
+  ];
+  for (let deed = 0; deed < 5_000; deed += 1) {
+    // Half of them schedule something, and a timer takes a millisecond at least.
+    await deeds[Math.max(0, pick(2 * deeds.length) - deeds.length)]?.(deed);
+    least = now;
+    passes(1);
+    assert.deepEqual([clock.now(), ran], [now, expected]);
+    expected.length = ran.length = 0;
   }
-});
-
-test("clock: what is due in two seconds comes in two seconds, though the system's clock is set back by an hour", (t) => {
-  const { time, pass, ran, due } = running(t);
-  due(2_000, "first");
-  time.system -= HOUR_MS;
-  due(2_000, "second");
-  pass(1_999);
-  assert.deepEqual(ran, []);
-  pass(1);
-  assert.deepEqual(ran, ["first", "second"]);
-});
-
-test("clock: it goes on from the time that it is set to, and rewinds to the system's", (t) => {
-  const { clock, time, pass } = running(t);
-  clock.set(START - HOUR_MS);
-  pass(10);
-  assert.equal(clock.now(), START - HOUR_MS + 10);
-  clock.freeze();
-  pass(HOUR_MS);
-  clock.resume();
-  pass(5);
-  assert.equal(clock.now(), START - HOUR_MS + 15);
   time.system = START + 7;
   clock.rewind();
   assert.equal(clock.now(), START + 7);
-});
-
-test("clock: what is due at one time begins at once, in the order in which it came, without what was cancelled", (t) => {
-  const { pass, ran, due } = running(t);
-  const late = due(101, "cancelled");
-  const entries = Array.from({ length: 1_000 }, (_, number) => due(100, number));
-  for (const entry of [...entries.slice(0, 500), ...entries.slice(0, 500), late]) entry.cancel();
-  pass(100);
-  assert.deepEqual(
-    ran,
-    Array.from({ length: 500 }, (_, at) => at + 500),
-  );
-  for (const entry of entries) entry.cancel();
-  pass(1);
-  assert.equal(ran.length, 500);
 });
 
 test("clock: a timer that comes too early waits for the rest", (t) => {
@@ -112,45 +130,6 @@ test("clock: a timer that comes too early waits for the rest", (t) => {
   assert.deepEqual(ran, []);
   pass(10);
   assert.deepEqual(ran, [1_000]);
-});
-
-test("clock: each entry keeps its place, whatever is put before or behind it", (t) => {
-  const { pass, ran, due } = running(t);
-  for (const wait_ms of [30, 10, 40, 20, 50, 20]) due(wait_ms);
-  for (let passed = 0; passed < 50; passed += 10) pass(10);
-  assert.deepEqual(ran, [10, 20, 20, 30, 40, 50]);
-});
-
-test("clock: while it is frozen nothing comes, and afterwards what has become due", (t) => {
-  const { clock, pass, ran, due } = running(t);
-  due(100);
-  clock.freeze();
-  pass(HOUR_MS);
-  clock.resume();
-  pass(99);
-  assert.deepEqual(ran, []);
-  pass(1);
-  assert.deepEqual(ran, [100]);
-});
-
-test("clock: what lies before the time that it is set to comes at once, and what lies behind in its time", (t) => {
-  const { clock, pass, ran, due } = running(t);
-  due(HOUR_MS, "soon");
-  due(2 * HOUR_MS, "late");
-  clock.set(clock.now() + HOUR_MS);
-  pass(1);
-  assert.deepEqual(ran, ["soon"]);
-});
-
-test("clock: advanced, a frozen one stands at the new time, and a running one runs on from there", async (t) => {
-  const { clock, pass } = running(t);
-  await clock.advance(HOUR_MS);
-  pass(10);
-  assert.equal(clock.now(), START + HOUR_MS + 10);
-  clock.freeze();
-  await clock.advance(HOUR_MS);
-  pass(10);
-  assert.equal(clock.now(), START + 2 * HOUR_MS + 10);
 });
 
 test("clock: while a running one is advanced, each entry is awaited before the next, whatever time passes meanwhile", async (t) => {

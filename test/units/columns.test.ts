@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CELLS_MAX, COLUMNS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
-import { rowObject } from "../../src/domain/data-sources.ts";
 import { CsvFault, parseCsv } from "../../src/kit/csv.ts";
 
 type Cells = readonly (string | number | boolean | null)[];
@@ -101,14 +100,6 @@ test("2.data-reading.missing-member: a member that a row does not have is null; 
   assert.deepEqual(table.rows, rows);
   assert.deepEqual(json([]), { columns: [], rows: [] });
   assert.deepEqual(json([{}, {}]), { columns: [], rows: [[], []] });
-});
-
-test("names such as __proto__ and constructor come back as they were", () => {
-  const sent = '[{"__proto__":1,"constructor":"x","toString":null,"":true}]';
-  const { columns, rows } = json(JSON.parse(sent));
-  assert.equal(JSON.stringify(rows.map((row) => rowObject(columns, row))), sent);
-  const read = csv("__proto__,constructor\n1,x\n");
-  assert.equal(JSON.stringify(rowObject(read.columns, read.rows[0] ?? [])), '{"__proto__":1,"constructor":"x"}');
 });
 
 const names = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`);

@@ -40,45 +40,28 @@ test("what is quoted, empty or spaces stays as written; names may be any, in any
   }
 });
 
-/** The texts that have it, each behind the line where it is told. */
-const FAULTS: Readonly<Record<string, readonly (readonly [line: number, text: string])[]>> = {
-  "the text is empty, there is no header line": [[1, ""]],
-  "column 1 of the header has no name": [[1, "\n1"]],
-  "column 2 of the header has no name": [
-    [1, "a,,c\n1,2,3"],
-    [1, 'a," "\n1,2'],
-  ],
-  "columns 1 and 3 of the header have the same name": [[1, "a,b,a\n1,2,3"]],
-  "the number of fields is 3, but the header has 2": [[2, "a,b\r\n1,2,3\r\n"]],
-  "the number of fields is 1, but the header has 2": [
-    [3, "a,b\n1,2\n3\n"],
-    [3, "a,b\n1,2\n\n"],
-    [5, 'a,b\n"1\n\r\n",2\n3\n'],
-  ],
-  "a quoted field begins here and is never closed": [
-    [1, '"'],
-    [2, 'a,b\n1,"2\n3,4\n'],
-    [2, 'a\n"1""'],
-  ],
-  "text after the closing quote of a field": [
-    [2, 'a,b\n"1"x,2'],
-    [2, 'a,b\n"1" ,2'],
-    [4, 'a\n"x\n\ny"z'],
-  ],
-  "a quote inside a field that does not begin with one": [
-    [1, 'a"b\n1'],
-    [2, 'a,b\n1,2"'],
-  ],
-  "a carriage return without a line feed": [
-    [1, "a,b\r1,2\r"],
-    [2, "a\n1\r"],
-    [2, 'a\n"1"\rx'],
-  ],
+/** The texts that have it, and the line where it is told. */
+const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  "the text is empty, there is no header line": { "": 1 },
+  "column 1 of the header has no name": { "\n1": 1 },
+  "column 2 of the header has no name": { "a,,c\n1,2,3": 1, 'a," "\n1,2': 1 },
+  "columns 1 and 3 of the header have the same name": { "a,b,a\n1,2,3": 1 },
+  "the number of fields is 3, but the header has 2": { "a,b\r\n1,2,3\r\n": 2 },
+  "the number of fields is 1, but the header has 2": {
+    "a,b\n1,2\n3\n": 3,
+    "a,b\n1,2\n\n": 3,
+    'a,b\n"1\n\r\n",2\n3\n': 5,
+  },
+  "a quoted field begins here and is never closed": { '"': 1, 'a,b\n1,"2\n3,4\n': 2, 'a\n"1""': 2 },
+  "text after the closing quote of a field": { 'a,b\n"1"x,2': 2, 'a,b\n"1" ,2': 2, 'a\n"x\n\ny"z': 4 },
+  "a quote inside a field that does not begin with one": { 'a"b\n1': 1, 'a,b\n1,2"': 2 },
+  "a carriage return without a line feed": { "a,b\r1,2\r": 1, "a\n1\r": 2, 'a\n"1"\rx': 2 },
 };
 
 test("what RFC 4180 does not allow is told with its line, those inside quoted fields counted", () => {
   for (const [detail, texts] of Object.entries(FAULTS))
-    for (const [line, text] of texts) assert.deepEqual(fault(text), [line, detail], JSON.stringify(text));
+    for (const [text, line] of Object.entries(texts))
+      assert.deepEqual(fault(text), [line, detail], JSON.stringify(text));
 });
 
 test("ten MiB, plain, quoted and hostile, are read whole", () => {

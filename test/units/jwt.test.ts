@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { test } from "node:test";
 import { type JwtFault, type JwtKey, signJwt, verifyJwt } from "../../src/kit/jwt.ts";
-import { EC_PRIVATE, EC_PUBLIC, RSA_PRIVATE, RSA_PUBLIC, TOKENS } from "./jwt-vectors.ts";
+import { EC_PRIVATE, RSA_PRIVATE, TOKENS } from "./jwt-vectors.ts";
 
-const keys = new Map<string, JwtKey>([
-  ["ec", { kid: "ec", alg: "ES256", key: createPublicKey(EC_PUBLIC) }],
-  ["rsa", { kid: "rsa", alg: "RS256", key: createPublicKey(RSA_PUBLIC) }],
-]);
+const secret = (base64: string) =>
+  createPrivateKey({ key: Buffer.from(base64, "base64"), format: "der", type: "pkcs8" });
+const EC: JwtKey = { kid: "ec", alg: "ES256", key: secret(EC_PRIVATE) };
+const RSA: JwtKey = { kid: "rsa", alg: "RS256", key: secret(RSA_PRIVATE) };
+const keys = new Map([EC, RSA].map((key) => [key.kid, { ...key, key: createPublicKey(key.key) }]));
 const expected = { typ: "at+jwt", iss: "https://auth.example", aud: "https://auth.example/v1", now: 1_767_225_600_000 };
 const CLAIMS = {
   iss: "https://auth.example",
@@ -32,8 +33,8 @@ function refused(fault: JwtFault, tokens: { readonly [why: string]: string }): v
 /** A token of these very texts, signed as ours are. */
 function signedTexts(header: string | Buffer, claims: string | Buffer): string {
   const input = [header, claims].map((text) => Buffer.from(text).toString("base64url")).join(".");
-  const key = { key: createPrivateKey(EC_PRIVATE), dsaEncoding: "ieee-p1363" } as const;
-  return `${input}.${sign("sha256", Buffer.from(input), key).toString("base64url")}`;
+  const signature = sign("sha256", Buffer.from(input), { key: EC.key, dsaEncoding: "ieee-p1363" });
+  return `${input}.${signature.toString("base64url")}`;
 }
 
 /** A token like ours, but for these members; what is undefined is not there. */
@@ -49,9 +50,8 @@ test("jwt: takes what openssl signed with ES256 and RS256", () => {
 });
 
 test("jwt: signs RS256 to the byte as openssl does, and ES256 so that it verifies", () => {
-  const rsa = signJwt({ kid: "rsa", alg: "RS256", key: createPrivateKey(RSA_PRIVATE) }, "at+jwt", CLAIMS);
-  assert.equal(rsa, TOKENS.RS256);
-  const ec = signJwt({ kid: "ec", alg: "ES256", key: createPrivateKey(EC_PRIVATE) }, "at+jwt", CLAIMS);
+  assert.equal(signJwt(RSA, "at+jwt", CLAIMS), TOKENS.RS256);
+  const ec = signJwt(EC, "at+jwt", CLAIMS);
   assert.equal(ec.slice(0, ec.lastIndexOf(".")), TOKENS.ES256.slice(0, TOKENS.ES256.lastIndexOf(".")));
   assert.equal(Buffer.from(ec.split(".")[2] ?? "", "base64url").length, 64);
   assert.ok("claims" in read(ec));

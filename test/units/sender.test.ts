@@ -1,9 +1,13 @@
 // One attempt against receivers of every kind, over real sockets (contract, part 6).
 import assert from "node:assert/strict";
+import type { LookupAddress } from "node:dns";
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import { judgeAddress } from "../../src/delivery/address-policy.ts";
+import { systemResolver } from "../../src/delivery/resolver.ts";
 import { HttpSender, type Outcome, type SenderOptions } from "../../src/delivery/sender.ts";
 import { closeLater } from "../support/closing.ts";
 import { closedPort, listen, rawReceiver } from "../support/receivers.ts";
@@ -42,58 +46,37 @@ const http = (status: string | number, headers: readonly string[] = ["Content-Le
   [`HTTP/1.1 ${status} X`, ...headers, "", body].join("\r\n");
 const sized = (body: string) => http(200, [`Content-Length: ${Buffer.byteLength(body)}`], body);
 const OK = http(200);
+/** The rest of its body is missing. */
+const half = (status: number) => http(status, ["Content-Length: 9"], "half");
 
-const outcome = (over: Partial<Outcome>): Outcome => ({
-  status: null,
-  body: null,
-  error: null,
-  retryAfter: null,
-  ...over,
-});
+/** What there is of it: 503 status 120 "body". */
+const shown = ({ status, error, retryAfter, body }: Outcome) =>
+  [status, error, retryAfter, body === null ? null : JSON.stringify(body)].filter((part) => part !== null).join(" ");
 
 for (const [what, answer, made, over] of [
-  ["a 2xx answer is a success, its body kept as text", says(sized("fine\n")), { status: 200, body: "fine\n" }],
-  ["another 2xx answer is one", says(http(204, [])), { status: 204, body: "" }],
-  ["300 fails", says(http(300)), { status: 300, body: "", error: "status" }],
-  ["400 fails", says(http(400)), { status: 400, body: "", error: "status" }],
-  [
-    "503 fails, with its Retry-After",
-    says(http(503, ["Retry-After: 120", "Content-Length: 0"])),
-    { status: 503, body: "", error: "status", retryAfter: "120" },
-  ],
-  [
-    "101 fails, and the connection is given up",
-    says(http(101, ["Connection: Upgrade", "Upgrade: websocket"])),
-    { status: 101, body: "", error: "status" },
-  ],
-  ["interim answers are not the answer", says(http(103, ["Link: </a>"]) + OK), { status: 200, body: "" }],
-  ["a status line of 000 is no answer", says(http("000")), { error: "aborted" }],
-  ["a status line of 099 is no answer", says(http("099")), { error: "aborted" }],
-  ["what is not HTTP is no answer", says("SSH-2.0-OpenSSH_9.6\r\n"), { error: "aborted" }],
-  ["a close after the headers is the end of a good answer", ends(http(200, [])), { status: 200, body: "" }],
-  ["a close without an answer is a reset", ends(""), { error: "reset" }],
-  ["a close within the headers is a reset", ends("HTTP/1.1 200 OK\r\n"), { error: "reset" }],
-  ["a reset is a reset", (socket: Socket) => void socket.resetAndDestroy(), { error: "reset" }],
-  [
-    "a body broken off after a 2xx is noted, not a failure",
-    ends(http(200, ["Content-Length: 9"], "half")),
-    { status: 200, body: "half", error: "aborted" },
-  ],
-  [
-    "a body broken off after another status is that status",
-    ends(http(500, ["Content-Length: 9"], "half")),
-    { status: 500, body: "half", error: "status" },
-  ],
-  [
-    "a body that comes too slowly after a 2xx is noted, not a failure",
-    says(http(200, ["Content-Length: 9"], "slow")),
-    { status: 200, body: "slow", error: "timeout" },
-    { timeout_ms: 150 },
-  ],
+  ["a 2xx answer is a success, its body kept as text", says(sized("fine\n")), '200 "fine\\n"'],
+  ["another 2xx answer is one", says(http(204, [])), '204 ""'],
+  ["300 fails", says(http(300)), '300 status ""'],
+  ["400 fails", says(http(400)), '400 status ""'],
+  ["503 fails, with its Retry-After", says(http(503, ["Retry-After: 120", "Content-Length: 0"])), '503 status 120 ""'],
+  ["101 fails, the connection is given up", says(http(101, ["Connection: Upgrade", "Upgrade: ws"])), '101 status ""'],
+  ["interim answers are not the answer", says(http(103, ["Link: </a>"]) + OK), '200 ""'],
+  ["a status line of 000 is no answer", says(http("000")), "aborted"],
+  ["a status line of 099 is no answer", says(http("099")), "aborted"],
+  ["what is not HTTP is no answer", says("SSH-2.0-OpenSSH_9.6\r\n"), "aborted"],
+  ["a close after the headers is the end of a good answer", ends(http(200, [])), '200 ""'],
+  ["a close without an answer is a reset", ends(""), "reset"],
+  ["a close within the headers is a reset", ends("HTTP/1.1 200 OK\r\n"), "reset"],
+  ["a reset is a reset", (socket: Socket) => void socket.resetAndDestroy(), "reset"],
+  ["a body broken off after a 2xx is noted, not a failure", ends(half(200)), '200 aborted "half"'],
+  ["a body broken off after another status is that status", ends(half(500)), '500 status "half"'],
+  ["a body too slow after a 2xx is noted, not a failure", says(half(200)), '200 timeout "half"', { timeout_ms: 150 }],
 ] as const)
-  test(`${what}; it is sent once`, async () => {
-    const { outcome: got, receiver } = await attempt(answer, over);
-    assert.deepEqual(got, outcome(made));
+  test(`${what}; it is sent once, and known at once`, async () => {
+    const began = performance.now();
+    const { outcome: got, receiver } = await attempt(answer, { timeout_ms: 20_000, ...over });
+    assert.ok(performance.now() - began < 10_000);
+    assert.equal(shown(got), made);
     assert.equal(receiver.requests.length, 1);
     assert.match(receiver.requests[0] ?? "", /^POST \/hook HTTP\/1\.1\r\n/);
     assert.ok(receiver.requests[0]?.endsWith(Buffer.from(BODY).toString("latin1")));
@@ -123,7 +106,7 @@ test("8.bounds.answer-read: of an endless body 16 KiB are read, then the socket 
     socket.write(http(200, [`Content-Length: ${2 ** 30}`]));
     endlessly(socket, "x".repeat(65_536));
   });
-  assert.deepEqual(made, outcome({ status: 200, body: "x".repeat(1_024) }));
+  assert.equal(shown(made), `200 "${"x".repeat(1_024)}"`);
   assert.ok(Number(await closed) < 2 ** 24, `${await closed} bytes were taken`);
 });
 
@@ -132,7 +115,7 @@ test("headers without end are broken off", async () => {
     socket.write("HTTP/1.1 200 OK\r\n");
     endlessly(socket, `X-A: ${"a".repeat(1_000)}\r\n`);
   });
-  assert.deepEqual(made, outcome({ error: "aborted" }));
+  assert.equal(shown(made), "aborted");
 });
 
 test("silence, dripping headers and endless interim answers end at the deadline, which is total", async () => {
@@ -144,7 +127,7 @@ test("silence, dripping headers and endless interim answers end at the deadline,
   const answers = [() => {}, drip("HTTP/1.1 200 OK\r\nX-Slow: ", "a"), drip("", http(103, []))];
   const slow = answers.map(async (answer) => {
     const start = performance.now();
-    assert.deepEqual((await attempt(answer, { timeout_ms: 300 })).outcome, outcome({ error: "timeout" }));
+    assert.equal(shown((await attempt(answer, { timeout_ms: 300 })).outcome), "timeout");
     return performance.now() - start;
   });
   for (const took_ms of await Promise.all(slow)) assert.ok(took_ms >= 299 && took_ms < 600, `took ${took_ms} ms`);
@@ -160,13 +143,46 @@ test("a refused connection and a name that does not exist say so", async () => {
     ["https://nowhere.test/", "dns", { resolve: () => Promise.resolve([]) }],
     ["https://nowhere.invalid/", "dns", {}],
   ] as const)
-    assert.deepEqual(await sender(over).send(post(url)), outcome({ error }), url);
+    assert.equal(shown(await sender(over).send(post(url))), error, url);
 });
 
 test("names under localhost are loopback without DNS", async () => {
   const receiver = await raw(says(OK));
   const made = await sender().send(post(`http://some.app.localhost:${receiver.port}/`));
-  assert.deepEqual(made, outcome({ status: 200, body: "" }));
+  assert.equal(shown(made), '200 ""');
+});
+
+test("two names at once are looked up, each once at a time, and the next when one has ended, whichever way", async (t) => {
+  const ends: ((found: LookupAddress[] | Error) => void)[] = [];
+  const lookup = () =>
+    new Promise((resolve, reject) => ends.push((found) => (found instanceof Error ? reject(found) : resolve(found))));
+  const asked = t.mock.method(process.getBuiltinModule("node:dns/promises"), "lookup", lookup);
+  const resolve = systemResolver();
+  const names = () => asked.mock.calls.map(({ arguments: [name] }) => name).join();
+  const found = ["a", "a", "b", "c"].map((name) => resolve(name).then(([first]) => first?.address, String));
+  assert.equal(names(), "a,b");
+  ends[0]?.([{ address: "192.0.2.1", family: 4 }]);
+  assert.deepEqual([await found[0], await found[1]], ["192.0.2.1", "192.0.2.1"]);
+  assert.equal(names(), "a,b,c");
+  found.push(resolve("a").then(() => "again"));
+  ends[1]?.(new Error("ENOTFOUND"));
+  assert.equal(await found[2], "Error: ENOTFOUND");
+  for (let step = 0; step < 5; step += 1) await Promise.resolve();
+  assert.equal(names(), "a,b,c,a");
+});
+
+test("localhost is loopback over IPv6 too", async (t) => {
+  const server = createServer((_, response) => response.end());
+  closeLater(() => server.close());
+  server.listen(0, "::1");
+  const listens = await once(server, "listening").then(
+    () => true,
+    () => false,
+  );
+  if (!listens) return t.skip("this machine has no IPv6");
+  const address = server.address();
+  const made = await sender().send(post(`http://localhost:${Object(address).port}/`));
+  assert.equal(shown(made), '200 ""');
 });
 
 test("a name that resolves to a forbidden address is blocked, even beside an allowed one", async () => {
@@ -178,18 +194,18 @@ test("a name that resolves to a forbidden address is blocked, even beside an all
       { address: "127.0.0.1", family: 4 },
       { address, family: address.includes(":") ? 6 : 4 },
     ];
-    assert.deepEqual(await sender({ resolve }).send(post(url)), outcome({ error: "blocked_address" }), address);
+    assert.equal(shown(await sender({ resolve }).send(post(url))), "blocked_address", address);
   }
   const loopback = async () => [{ address: "127.0.0.1", family: 4 }];
   const strict = sender({ resolve: loopback, policy: "strict" });
-  assert.deepEqual(await strict.send(post(url)), outcome({ error: "blocked_address" }));
+  assert.equal(shown(await strict.send(post(url))), "blocked_address");
   assert.equal(receiver.connections(), 0);
 });
 
 test("a URL that the policy refuses is blocked without a connection", async () => {
   const receiver = await raw(() => {});
   for (const url of [receiver.url, `https://localhost:${receiver.port}/`, `https://[::ffff:7f00:1]:${receiver.port}/`])
-    assert.deepEqual(await sender({ policy: "strict" }).send(post(url)), outcome({ error: "blocked_address" }), url);
+    assert.equal(shown(await sender({ policy: "strict" }).send(post(url))), "blocked_address", url);
   assert.equal(receiver.connections(), 0);
 });
 
@@ -203,12 +219,12 @@ test("the connected socket is judged again, before anything is sent, and when it
     return asked > allowed ? "refused for this test" : judgeAddress(address, policy, secure);
   };
   const changed = sender({ judge });
-  assert.deepEqual(await changed.send(post(url)), outcome({ error: "blocked_address" }));
+  assert.equal(shown(await changed.send(post(url))), "blocked_address");
   assert.equal(receiver.requests.length, 0);
   asked = 0;
   allowed = 3;
-  assert.deepEqual(await changed.send(post(url)), outcome({ status: 200, body: "" }));
-  assert.deepEqual(await changed.send(post(url)), outcome({ error: "blocked_address" }));
+  assert.equal(shown(await changed.send(post(url))), '200 ""');
+  assert.equal(shown(await changed.send(post(url))), "blocked_address");
   assert.equal(receiver.requests.length, 1);
 });
 
@@ -219,27 +235,33 @@ test("a connection is kept and used again, and given up where an answer was cut 
   assert.equal(receiver.connections(), 2);
 });
 
-test("TLS: refused without the authority, accepted with --webhook-ca, refused for another name", async () => {
-  const server = createHttpsServer({ cert: SERVER_CERT, key: SERVER_KEY }, (_, response) => response.end("over TLS"));
+/** A receiver over TLS. Answers its port. */
+function secure(answer: RequestListener): Promise<number> {
+  const server = createHttpsServer({ cert: SERVER_CERT, key: SERVER_KEY }, answer);
   closeLater(() => {
     server.closeAllConnections();
     server.close();
   });
-  const port = await listen(server);
+  return listen(server);
+}
+
+test("TLS: refused without the authority, accepted with --webhook-ca, refused for another name", async () => {
+  const port = await secure((_, response) => response.end("over TLS"));
   const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
-  assert.deepEqual(await sender().send(post(`https://localhost:${port}/`)), outcome({ error: "tls" }));
+  assert.equal(shown(await sender().send(post(`https://localhost:${port}/`))), "tls");
   const trusting = sender({ ca: CA_CERT, resolve });
-  const right = outcome({ status: 200, body: "over TLS" });
-  assert.deepEqual(await trusting.send(post(`https://127.0.0.1:${port}/`)), right);
-  assert.deepEqual(await trusting.send(post(`https://receiver.test:${port}/`)), right);
-  assert.deepEqual(await trusting.send(post(`https://other.test:${port}/`)), outcome({ error: "tls" }));
+  assert.equal(shown(await trusting.send(post(`https://127.0.0.1:${port}/`))), '200 "over TLS"');
+  assert.equal(shown(await trusting.send(post(`https://receiver.test:${port}/`))), '200 "over TLS"');
+  assert.equal(shown(await trusting.send(post(`https://other.test:${port}/`))), "tls");
   const plain = await raw(() => {});
   const silent = sender({ ca: CA_CERT, timeout_ms: 150 });
-  assert.deepEqual(await silent.send(post(`https://127.0.0.1:${plain.port}/`)), outcome({ error: "timeout" }));
+  assert.equal(shown(await silent.send(post(`https://127.0.0.1:${plain.port}/`))), "timeout");
 });
 
-test("close breaks off what is under way", async () => {
-  const closing = sender();
+test("close breaks off what is under way, over TLS too", async () => {
+  const closing = sender({ ca: CA_CERT });
   const receiver = await raw(() => closing.close());
-  assert.deepEqual(await closing.send(post(receiver.url)), outcome({ error: "reset" }));
+  const port = await secure(() => closing.close());
+  for (const url of [receiver.url, `https://127.0.0.1:${port}/`])
+    assert.equal(shown(await closing.send(post(url))), "reset", url);
 });
