@@ -3,26 +3,17 @@
 
 import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
-import { Unit, type UnitParts } from "../domain/work.ts";
+import { Unit } from "../domain/work.ts";
 import type { Reply } from "../http/call.ts";
 import { type Html, html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import { notice } from "./parts.ts";
-import { ownPath, type PageRow, type Sent, type Visit, type Visits } from "./visit.ts";
+import { ownPath, type PageRow, type Sent, type Visit, type WebParts } from "./visit.ts";
 
 const SIGN_IN_PATH = `${DASHBOARD}/sign-in`;
 const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
 
-export interface SignInParts {
-  readonly visits: Visits;
-  readonly unit: UnitParts;
-  /** Where a sign-in link leads, without further parameters. */
-  readonly signInLink: (token: string) => string;
-  /** Shows one line to whoever runs the server. */
-  readonly announce: (line: string) => void;
-}
-
-export const signInRows = (parts: SignInParts): readonly PageRow[] => [
+export const signInRows = (parts: WebParts): readonly PageRow[] => [
   { method: "GET", path: SIGN_IN_PATH, answer: openSignIn },
   { method: "POST", path: SIGN_IN_PATH, answer: (visit, sent) => signIn(parts, visit, sent) },
   { method: "POST", path: SIGN_OUT_PATH, answer: (visit, sent) => leave(parts, visit, sent) },
@@ -43,7 +34,7 @@ async function openSignIn(visit: Visit, sent: Sent): Promise<Reply> {
 }
 
 /** The form of a link was sent, or that which asks for one. */
-async function signIn(parts: SignInParts, visit: Visit, sent: Sent): Promise<Reply> {
+async function signIn(parts: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
   const [token, next] = [sent.get("token"), nextOf(sent)];
   if (token === undefined) return askForLink(parts, visit, sent.get("email") ?? "", next);
   // The session gets a secret of its own: one that somebody planted in the browser before is worth nothing.
@@ -53,16 +44,16 @@ async function signIn(parts: SignInParts, visit: Visit, sent: Sent): Promise<Rep
   return askPage(visit, next, "This link has been used or is too old. Ask for a new one.");
 }
 
-async function askForLink(parts: SignInParts, visit: Visit, email: string, next: string): Promise<Reply> {
+async function askForLink(parts: WebParts, visit: Visit, email: string, next: string): Promise<Reply> {
   const made = await new Unit(parts.unit, visit.call.id).transact((w) => askForLinks(w, email.trim()));
   for (const { user, account, token } of made instanceof Refusal ? [] : made) {
     const on = next === DASHBOARD ? "" : `&${new URLSearchParams({ next })}`;
-    parts.announce(`Sign-in link for ${user.email} (${account.name}): ${parts.signInLink(token)}${on}`);
+    parts.announce(`Sign-in link for ${user.email} (${account.name}): ${parts.services.links.signIn(token)}${on}`);
   }
   return ASKED;
 }
 
-async function leave({ visits, unit }: SignInParts, visit: Visit, sent: Sent): Promise<Reply> {
+async function leave({ visits, unit }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
   await signOut(unit.store, visit.secret);
   return signInFirst(nextOf(sent), visits.noCookie());
 }

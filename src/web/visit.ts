@@ -2,14 +2,16 @@
 // token derived from the cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC
 // 9700 4.7). Only pages look at cookies; the REST API never does.
 import { sha256 } from "../domain/access.ts";
-import { Refusal } from "../domain/refusal.ts";
-import type { Reader } from "../domain/store.ts";
+import type { RateLimiter } from "../domain/limits.ts";
+import type { Context } from "../domain/oauth/access-tokens.ts";
+import { type Code, Refusal } from "../domain/refusal.ts";
 import { type SignedIn, sessionOf } from "../domain/users.ts";
+import type { UnitParts } from "../domain/work.ts";
 import type { Call, Reply } from "../http/call.ts";
+import type { Operation, Services } from "../http/route.ts";
+import type { Presenter } from "../http/view.ts";
 import type { Row, Way } from "../http/way.ts";
-import type { Clock } from "../kit/clock.ts";
 import { fieldsOf } from "../kit/form.ts";
-import type { Ids } from "../kit/ids.ts";
 import { type Html, html } from "./html.ts";
 import { multipartFields } from "./multipart.ts";
 import { assets, type Explain, messagePage, refusedAs } from "./page.ts";
@@ -18,12 +20,28 @@ const FORM_BYTES = 65_536;
 /** A name of its own, since cookies of all ports of a host share one space. */
 const COOKIE = "apphost_session";
 
-export interface VisitParts {
-  readonly store: Reader;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  /** `{auth_url}` */
-  readonly authUrl: string;
+/** What launching hands over to the pages. */
+export interface Launched {
+  readonly unit: UnitParts;
+  readonly oauth: Context;
+  readonly services: Services;
+  readonly presenter: Presenter;
+  readonly limiter: RateLimiter;
+  /** The waits between the attempts of a delivery. */
+  readonly retryWaits_ms: readonly number[];
+  /** Shows one line to whoever runs the server. */
+  readonly announce: (line: string) => void;
+}
+
+/** What all pages may use. */
+export interface WebParts extends Launched {
+  readonly visits: Visits;
+  readonly explain: Explain;
+  /** The route table. */
+  readonly operations: readonly Operation[];
+  readonly problems: { readonly [C in Code]: { readonly status: number; readonly title: string } };
+  /** What to do about each. */
+  readonly advice: { readonly [C in Code]: string };
 }
 
 export interface Visit {
@@ -44,7 +62,7 @@ export interface PageRow extends Row {
   answer(visit: Visit, sent: Sent): Promise<Reply>;
 }
 
-export const pageWay = (visits: Visits, explain: Explain, rows: readonly PageRow[]): Way<PageRow, Visit> => ({
+export const pageWay = ({ visits, explain }: WebParts, rows: readonly PageRow[]): Way<PageRow, Visit> => ({
   under: "",
   rows: [...rows, ...assets],
   enter: (call) => visits.of(call),
@@ -56,19 +74,22 @@ export const pageWay = (visits: Visits, explain: Explain, rows: readonly PageRow
 });
 
 export class Visits {
-  readonly #parts: VisitParts;
+  readonly #unit: UnitParts;
+  readonly #authUrl: string;
   readonly #name: string;
   readonly #attributes: string;
 
-  constructor(parts: VisitParts) {
-    const secure = parts.authUrl.startsWith("https:");
-    this.#parts = parts;
+  constructor({ unit, services }: Launched) {
+    const { authUrl } = services.links;
+    const secure = authUrl.startsWith("https:");
+    this.#unit = unit;
+    this.#authUrl = authUrl;
     this.#name = secure ? `__Host-${COOKIE}` : COOKIE;
     this.#attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
   }
 
   async of(call: Call): Promise<Visit> {
-    const { store, clock, ids } = this.#parts;
+    const { store, clock, ids } = this.#unit;
     const sent = cookie(call, this.#name);
     const secret = sent ?? ids.secret();
     const signedIn = sent === undefined ? undefined : await sessionOf(store, sent, clock.now());
@@ -105,7 +126,7 @@ export class Visits {
   /** A server may be reached under more names than its public one: the name in use is as good. */
   #own(origin: string, call: Call): boolean {
     const [host = ""] = call.values("host");
-    return [this.#parts.authUrl, `http://${host}`, `https://${host}`].includes(origin);
+    return [this.#authUrl, `http://${host}`, `https://${host}`].includes(origin);
   }
 }
 

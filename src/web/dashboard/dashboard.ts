@@ -7,14 +7,14 @@ import type { Call, Reply } from "../../http/call.ts";
 import type { Request, Way } from "../../http/way.ts";
 import { DASHBOARD, refusedAs } from "../page.ts";
 import { signInFirst } from "../sign-in.ts";
-import type { Sent, Visit, Visits } from "../visit.ts";
+import type { Sent, Visit, WebParts } from "../visit.ts";
 import { apps, dataSources, deployments } from "./apps.ts";
 import { deliveries, events, webhooks } from "./events.ts";
 import { refusedPage } from "./frame.ts";
 import { homeRows } from "./home.ts";
 import { apiKeys, oauthApps, users } from "./people.ts";
 import { pagesOf } from "./resource.ts";
-import { type DashboardRow, type ViewParts, viewOf } from "./view.ts";
+import { type DashboardRow, viewOf } from "./view.ts";
 
 /** THE table of the dashboard's pages. */
 export const dashboardRows: readonly DashboardRow[] = [
@@ -30,16 +30,12 @@ export const dashboardRows: readonly DashboardRow[] = [
   ...pagesOf(oauthApps),
 ];
 
-export interface DashboardParts extends ViewParts {
-  readonly visits: Visits;
-}
-
 /** What a form carries beside the data that an operation takes. */
 const FRAME_BYTES = 65_536;
 /** So many answers to forms that make something are remembered. */
 const ANSWERS_MAX = 100;
 
-export function dashboard(parts: DashboardParts): Way<DashboardRow, Visit> {
+export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
   const { visits, explain } = parts;
   const answers = new Map<string, Promise<Reply>>();
 

@@ -3,31 +3,16 @@
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
 import type { Code } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import type { Operation } from "../../http/route.ts";
 import { trusted } from "../../kit/schema.ts";
 import { html, type Shown } from "../html.ts";
 import { SCOPES_IN_WORDS } from "../parts.ts";
-import type { PageRow } from "../visit.ts";
+import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
 import { code, DOCS, type DocsPage, docsPage, glossary, type Section } from "./frame.ts";
 
-export interface DocsParts {
-  readonly rows: readonly Operation[];
-  readonly problems: { readonly [C in Code]: { readonly status: number; readonly title: string } };
-  /** What to do about each. */
-  readonly advice: { readonly [C in Code]: string };
-  /** The waits between the attempts of a delivery. */
-  readonly retryWaits_ms: readonly number[];
-  readonly links: {
-    readonly baseUrl: string;
-    readonly authUrl: string;
-    problemType(code: Code): string;
-  };
-}
-
-export function docsRows(parts: DocsParts): readonly PageRow[] {
-  const row = (path: string, make: (parts: DocsParts) => DocsPage): PageRow => {
+export function docsRows(parts: WebParts): readonly PageRow[] {
+  const row = (path: string, make: (parts: WebParts) => DocsPage): PageRow => {
     let made: Reply | undefined;
     const answer = async () => {
       made ??= docsPage(make(parts));
@@ -44,7 +29,7 @@ export function docsRows(parts: DocsParts): readonly PageRow[] {
   ];
 }
 
-const start = ({ links }: DocsParts): DocsPage => ({
+const start = ({ services: { links } }: WebParts): DocsPage => ({
   name: "Start",
   title: "The Application Hosting Service",
   lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
@@ -75,7 +60,7 @@ ${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { ti
 });
 
 /** What to do, and a request that does it in a shell. */
-function oauthSteps({ baseUrl, authUrl }: DocsParts["links"]): readonly (readonly [Shown, string])[] {
+function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readonly (readonly [Shown, string])[] {
   const redirect_uri = "http://localhost:4700/callback";
   const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
   const asked = new URLSearchParams({ response_type: "code", redirect_uri, scope: "read:apps", state: "xyz" });
@@ -107,7 +92,7 @@ function oauthSteps({ baseUrl, authUrl }: DocsParts["links"]): readonly (readonl
 }
 
 /** The `type` of a problem leads to its entry here, so each code is an anchor. */
-function errors({ problems, advice, links }: DocsParts): DocsPage {
+function errors({ problems, advice, services: { links } }: WebParts): DocsPage {
   const { status, title } = problems.validation_failed;
   const example = {
     type: links.problemType("validation_failed"),
