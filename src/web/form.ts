@@ -17,7 +17,7 @@ export interface Form {
 export type Option = readonly [value: string, label: Shown];
 
 /** How a member of the body is put to a person. */
-export interface Words {
+interface Words {
   readonly label: Shown;
   readonly hint?: Shown;
   /** What the schema's values mean, or which there are where it does not say. */

@@ -25,11 +25,11 @@ const SETTINGS = {
 export const PATHS = { ...SECTIONS, ...SETTINGS };
 export type Place = keyof typeof PATHS;
 
-export interface Framed {
+interface Framed {
   readonly title: string;
   readonly place?: Place | undefined;
   readonly status?: number | undefined;
-  readonly headers?: Reply["headers"] | undefined;
+  readonly headers?: Reply["headers"];
   readonly body: Html;
 }
 

@@ -133,7 +133,7 @@ export async function listing<R extends Named>(
   const links = [["all", path] as const, ...values.map((each) => [each, to(each)] as const)];
   return html`${values.length > 0 && html`<nav class="tabs" aria-label="${filter}">${tabs(links, chosen ?? "all")}</nav>`}
 ${total > 0 ? await rowsOf(of, view, items) : nothingYet(chosen === undefined ? empty[0] : `Nothing is ${chosen}`, empty[1])}
-${pager({ skip, limit, total }, chosen === undefined ? path : to(chosen))}`;
+${pager(skip, limit, total, chosen === undefined ? path : to(chosen))}`;
 }
 
 export async function rowsOf<R extends Named>(of: Resource<R>, view: View, items: readonly R[]): Promise<Html> {

@@ -11,7 +11,7 @@ import { ROWS_MAX, table, tabs } from "../parts.ts";
 import { type Chart, chartOf, inWords } from "./chart.ts";
 import { drawing } from "./drawing.ts";
 
-export interface Shelf {
+interface Shelf {
   readonly chart: Chart | undefined;
   readonly above: Html;
   readonly drawn: Shown;
