@@ -43,9 +43,7 @@ export type Seed = { readonly accounts: readonly AccountSeed[] };
 
 const EMPTY = { api_keys: [], users: [], oauth_clients: [], apps: [], data_sources: [], webhooks: [] };
 /** Something to sign in to and a key that works: the first request succeeds without preparation. */
-export const DEFAULT_SEED: Seed = {
-  accounts: [{ id: undefined, name: "Example account", state: "active", ...EMPTY }],
-};
+export const DEFAULT_SEED: Seed = { accounts: [{ id: undefined, name: "Example account", state: "active", ...EMPTY }] };
 
 /** The seed's schema; a webhook's URL is judged by the policy in force. */
 export const seedSchema = (webhook: ReturnType<typeof webhookDraft>): Schema<Seed> =>
