@@ -9,13 +9,13 @@ import { ADVICE, explain, PROBLEMS } from "./http/problem.ts";
 import type { Operation } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
 import type { Way } from "./http/way.ts";
-
 import { consentRows } from "./web/consent.ts";
 import { dashboard } from "./web/dashboard/dashboard.ts";
 import { docsRows } from "./web/docs/docs.ts";
 import { signInRows } from "./web/sign-in.ts";
 import { sites } from "./web/sites/sites.ts";
-import { type Launched, pageWay, Visits, type WebParts } from "./web/visit.ts";
+import { Visits } from "./web/visit.ts";
+import { type Launched, pageWay, type WebParts } from "./web/way.ts";
 
 export { nowherePage } from "./web/page.ts";
 
@@ -27,7 +27,7 @@ export interface PagesParts extends Launched {
 export function pageWays(launched: PagesParts): readonly Way[] {
   const { links } = launched.services;
   const tables = { operations: routes, problems: PROBLEMS, advice: ADVICE };
-  const parts: WebParts = { ...launched, ...tables, explain, visits: new Visits(launched) };
+  const parts: WebParts = { ...launched, ...tables, explain, visits: new Visits(launched.unit, links.authUrl) };
   const description = jsonReply(200, openApi(routes, links, launched.controls));
   return [
     documentWay(links, [document(ADDRESSES.openapi, () => description)]),

@@ -8,7 +8,8 @@ import type { Reply } from "../http/call.ts";
 import { type Html, html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import { notice } from "./parts.ts";
-import { ownPath, type PageRow, type Sent, type Visit, type WebParts } from "./visit.ts";
+import { ownPath, type Sent, type Visit } from "./visit.ts";
+import type { PageRow, WebParts } from "./way.ts";
 
 const SIGN_IN_PATH = `${DASHBOARD}/sign-in`;
 const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;

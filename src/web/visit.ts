@@ -2,47 +2,18 @@
 // token derived from the cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC
 // 9700 4.7). Only pages look at cookies; the REST API never does.
 import { sha256 } from "../domain/access.ts";
-import type { RateLimiter } from "../domain/limits.ts";
-import type { Context } from "../domain/oauth/access-tokens.ts";
-import { type Code, Refusal } from "../domain/refusal.ts";
+import { Refusal } from "../domain/refusal.ts";
 import { type SignedIn, sessionOf } from "../domain/users.ts";
 import type { UnitParts } from "../domain/work.ts";
 import type { Call, Reply } from "../http/call.ts";
-import type { Operation, Services } from "../http/route.ts";
-import type { Presenter } from "../http/view.ts";
-import { RouteTree, type Row, type Way } from "../http/way.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { type Html, html } from "./html.ts";
 import { multipartFields } from "./multipart.ts";
-import { assets, type Explain, messagePage, refusedAs } from "./page.ts";
+import { messagePage } from "./page.ts";
 
 const FORM_BYTES = 65_536;
 /** A name of its own, since cookies of all ports of a host share one space. */
 const COOKIE = "apphost_session";
-
-/** What launching hands over to the pages. */
-export interface Launched {
-  readonly unit: UnitParts;
-  readonly oauth: Context;
-  readonly services: Services;
-  readonly presenter: Presenter;
-  readonly limiter: RateLimiter;
-  /** The waits between the attempts of a delivery. */
-  readonly retryWaits_ms: readonly number[];
-  /** Shows one line to whoever runs the server. */
-  readonly announce: (line: string) => void;
-}
-
-/** What all pages may use. */
-export interface WebParts extends Launched {
-  readonly visits: Visits;
-  readonly explain: Explain;
-  /** The route table. */
-  readonly operations: readonly Operation[];
-  readonly problems: { readonly [C in Code]: { readonly status: number; readonly title: string } };
-  /** What to do about each. */
-  readonly advice: { readonly [C in Code]: string };
-}
 
 export interface Visit {
   readonly call: Call;
@@ -57,30 +28,14 @@ export interface Visit {
 
 export type Sent = ReadonlyMap<string, string>;
 
-/** A page at an address of its own; `sent` is what its query says, or the form that was posted. */
-export interface PageRow extends Row {
-  answer(visit: Visit, sent: Sent): Promise<Reply>;
-}
-
-export const pageWay = ({ visits, explain }: WebParts, rows: readonly PageRow[]): Way<PageRow, Visit> => ({
-  under: "",
-  tree: new RouteTree([...rows, ...assets]),
-  enter: (call) => visits.of(call),
-  perform: (row, { call, who }) =>
-    row.method === "GET"
-      ? row.answer(who, fieldsOf(call.query).values)
-      : visits.posted(who, (sent) => row.answer(who, sent)),
-  refused: refusedAs(explain),
-});
-
 export class Visits {
   readonly #unit: UnitParts;
   readonly #authUrl: string;
   readonly #name: string;
   readonly #attributes: string;
 
-  constructor({ unit, services }: Launched) {
-    const { authUrl } = services.links;
+  /** `authUrl` is `{auth_url}`. */
+  constructor(unit: UnitParts, authUrl: string) {
     const secure = authUrl.startsWith("https:");
     this.#unit = unit;
     this.#authUrl = authUrl;

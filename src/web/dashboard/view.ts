@@ -10,7 +10,8 @@ import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { type JsonSchema, parse, trusted } from "../../kit/schema.ts";
-import type { Visit, WebParts } from "../visit.ts";
+import type { Visit } from "../visit.ts";
+import type { WebParts } from "../way.ts";
 
 /** One address of the dashboard. */
 export interface DashboardRow extends Row {

@@ -6,7 +6,7 @@ import type { Reply } from "../../http/call.ts";
 import { trusted } from "../../kit/schema.ts";
 import { html, type Shown } from "../html.ts";
 import { SCOPES_IN_WORDS } from "../parts.ts";
-import type { PageRow, WebParts } from "../visit.ts";
+import type { PageRow, WebParts } from "../way.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
 import { code, DOCS, type DocsPage, docsPage, glossary, type Section } from "./frame.ts";

@@ -5,7 +5,7 @@ import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { badge } from "../parts.ts";
-import type { WebParts } from "../visit.ts";
+import type { WebParts } from "../way.ts";
 import { sampleEvent, sampleOf } from "./events.ts";
 import { code, DOCS, type DocsPage, type Section } from "./frame.ts";
 

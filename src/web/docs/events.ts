@@ -9,7 +9,7 @@ import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import { DASHBOARD } from "../page.ts";
-import type { WebParts } from "../visit.ts";
+import type { WebParts } from "../way.ts";
 import { code, type DocsPage, glossary } from "./frame.ts";
 
 const MEANINGS: { readonly [T in EventType]: string } = {

@@ -16,7 +16,8 @@ import { html, type Shown } from "../html.ts";
 import { allowed, page, redirect } from "../page.ts";
 import { nothingYet } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
-import type { Sent, Visit, WebParts } from "../visit.ts";
+import type { Sent, Visit } from "../visit.ts";
+import type { WebParts } from "../way.ts";
 import { figure, shelfOf } from "./shelf.ts";
 
 interface SiteRow extends Row {
