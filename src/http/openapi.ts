@@ -31,7 +31,7 @@ export function openApi(rows: readonly Operation[], links: ServiceLinks, control
       title: "Application Hosting Service",
       version: VERSION,
       summary: "Create, deploy and manage data apps; be told of events by webhook.",
-      description: `Errors are explained at ${links.authUrl}${ADDRESSES.docs}.`,
+      description: `Errors are explained at ${links.authUrl}${ADDRESSES.docs}/errors.`,
       contact: { name: "Documentation of this server", url: `${links.authUrl}${ADDRESSES.docs}` },
       license: { name: "MIT", identifier: "MIT" },
     },
