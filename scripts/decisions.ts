@@ -17,31 +17,24 @@ const files = readdirSync("test", { recursive: true, encoding: "utf8" })
 /** An id and its facets, as tests bear them. */
 const borne = (id: string): string => `${id.replaceAll(".", "\\.")}(?![\\w-])`;
 
-/** The files with tests of the row; where more of them are, one sooner fails. */
-function filesOf(id: string): readonly string[] {
-  const uses = new RegExp(`"${borne(id)}`, "g");
-  const counted = files.map(({ path, text }) => ({ path, count: text.match(uses)?.length ?? 0 }));
-  return counted
-    .filter(({ count }) => count > 0)
-    .sort((a, b) => b.count - a.count)
-    .map(({ path }) => path);
-}
+/** The files with tests of the row. */
+const filesOf = (id: string) => files.filter(({ text }) => new RegExp(`"${borne(id)}`).test(text));
 
 /** What is switched of a row, as other-choice takes it. */
 function switched([id, { choice }]: [string, Decision]): readonly string[] {
-  const [is, or] = [choice.is, choice.or].map((value) => new Map(Object.entries(Object(value))));
   const plain = typeof choice.is === "object" && !Array.isArray(choice.is);
-  const members = plain
-    ? [...(is?.keys() ?? [])].filter((name) => or?.has(name) && or.get(name) !== is?.get(name))
-    : [];
-  return members.length === 0 ? [id] : members.map((name) => `${id}/${name}`);
+  const or = new Map(Object.entries(Object(choice.or)));
+  const members = Object.entries(Object(plain && choice.is)).filter(
+    ([name, is]) => or.has(name) && or.get(name) !== is,
+  );
+  return members.length === 0 ? [id] : members.map(([name]) => `${id}/${name}`);
 }
 
 /** The first test of the row that fails under the other reading. */
 async function noticedBy(choice: string): Promise<string | undefined> {
   const [id = ""] = choice.split("/");
   const failure = new RegExp(`^ *not ok \\d+ - (${borne(id)}.*)`, "m");
-  for (const path of filesOf(id)) {
+  for (const { path } of filesOf(id)) {
     const args = [...LOADED, "--test-name-pattern", `^${borne(id)}`, path];
     const options = { env: { ...process.env, OTHER_CHOICE: choice }, timeout: PATIENCE_MS, maxBuffer: 2 ** 26 };
     const said = await new Promise<string>((resolve) =>

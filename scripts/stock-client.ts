@@ -69,18 +69,9 @@ async function walk({ api, baseUrl }: OwnContext, proof: (secret: string) => unk
 }
 
 const own = { needs: "embedded" } as const;
-choice("1.rfcs.token-body", "a stock library goes the whole way with client_secret_basic", own, (context) =>
-  walk(context, oauth.ClientSecretBasic),
-);
-choice("1.rfcs.token-body", "a stock library goes the whole way with client_secret_post", own, (context) =>
-  walk(context, oauth.ClientSecretPost),
-);
-choice("5.pkce", "a stock library goes the whole way as a public client", own, (context) =>
-  walk(context, oauth.None, { public: true }),
-);
-choice(
-  "1.rfcs.token-algorithm",
-  "a stock library takes RS256 tokens too",
-  { ...own, options: { tokenAlg: "RS256" } },
-  (context) => walk(context, oauth.ClientSecretPost),
-);
+const rs256 = { ...own, options: { tokenAlg: "RS256" } } as const;
+const goes = "a stock library goes the whole way";
+choice("1.rfcs.token-body", `${goes} with client_secret_basic`, own, (it) => walk(it, oauth.ClientSecretBasic));
+choice("1.rfcs.token-body", `${goes} with client_secret_post`, own, (it) => walk(it, oauth.ClientSecretPost));
+choice("5.pkce", `${goes} as a public client`, own, (it) => walk(it, oauth.None, { public: true }));
+choice("1.rfcs.token-algorithm", `${goes} with RS256 tokens, too`, rs256, (it) => walk(it, oauth.ClientSecretPost));

@@ -22,7 +22,6 @@ import { ADDRESSES, ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
 import { Router } from "./http/router.ts";
-import { routes } from "./http/routes.ts";
 import { Presenter } from "./http/view.ts";
 import type { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
@@ -89,14 +88,14 @@ function groundOf(settings: Settings, watched: boolean) {
 
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
-  const { settings, watched, clock, log, store, unit, listener, ends, stop } = ground;
+  const { settings, watched, clock, log, store, ids, unit, listener, ends, stop } = ground;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
 
   const journals = new Journals(clock);
   if (watched) journals.hear(store, (error) => log.error(error, "noting what was committed"));
-  const faults = new Faults({ rows: routes, clock, links, onStrike: (id, fault) => journals.note(id, { fault }) });
+  const faults = new Faults({ clock, links, onStrike: (id, fault) => journals.note(id, { fault }) });
   const chaos: Chaos = new Chaos({
     ...{ store, clock },
     onStrike: (id, attempt, effect) => journals.disturbed(id, attempt, effect),
@@ -125,7 +124,17 @@ async function stand(ground: Ground): Promise<Service> {
   const onCaller: ApiParts["onCaller"] = ({ id }, { account }) => journals.note(id, { account_id: account.id });
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults, onCaller };
   const router = routerOf(ground, parts, oauth, service);
-  serve(ground, router, links, journals);
+  const onAnswer = (call: Call, status: number, duration_ms: number) => {
+    const { id, method, path } = call;
+    if (watched) journals.answered(call, status);
+    log.request({ id, method, path, status, duration_ms });
+  };
+  const handle = (call: Call) => {
+    if (watched) journals.arrived(call);
+    return router.handle(call);
+  };
+  const isTold = watched || settings.log !== "off";
+  listener.serve({ ids, links, handle, onError: log.error, ...(isTold && { onAnswer }) });
   return service;
 }
 
@@ -170,26 +179,6 @@ function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Cont
       return site && `${ADDRESSES.sites}/${site.deployment.id}`;
     },
     onError: log.error,
-  });
-}
-
-function serve(
-  { settings, watched, listener, ids, log }: Ground,
-  router: Router,
-  links: ServiceLinks,
-  journals: Journals,
-) {
-  const onAnswer = (call: Call, status: number, duration_ms: number) => {
-    if (watched) journals.answered(call, status);
-    log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms });
-  };
-  listener.serve({
-    ...{ ids, links, onError: log.error },
-    handle(call) {
-      if (watched) journals.arrived(call);
-      return router.handle(call);
-    },
-    ...((watched || settings.log !== "off") && { onAnswer }),
   });
 }
 

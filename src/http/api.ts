@@ -19,7 +19,7 @@ export interface ApiParts extends OperateParts {
   readonly onCaller: (call: Call, caller: Caller) => void;
 }
 
-const API = new RouteTree(routes);
+export const API = new RouteTree(routes);
 
 interface Guest {
   readonly caller: Caller;

@@ -7,7 +7,7 @@ import { ACCOUNT_STATES, type AccountRecord, type AccountState } from "../domain
 import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
 import { duration, type Instant, iso, type Ran } from "../kit/clock.ts";
-import { type JsonSchema, object, oneOf, optional, type Schema, text } from "../kit/schema.ts";
+import { type JsonSchema, object, oneOf, optional, type Schema, taken, text } from "../kit/schema.ts";
 import { nothing, one, plain } from "./answers.ts";
 import { CONTROL_PREFIX } from "./links.ts";
 import { type OperateParts, operate } from "./operate.ts";
@@ -84,22 +84,9 @@ const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const says = "a duration such as 250ms, 30s, 5m, 2h or 1d";
 const time = text({ max: 14, pattern: /^\d{1,12}(ms|s|m|h|d)$/, says });
 
-const yes: Schema<boolean> = {
-  json: { const: true },
-  check(value, path, faults) {
-    if (value !== true) faults.push({ path, detail: "must be true" });
-    return true;
-  },
-};
-
-const anyObject: Schema<object> = {
-  json: { type: "object" },
-  check(value, path, faults) {
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-    faults.push({ path, detail: "must be an object" });
-    return {};
-  },
-};
+const yes = taken<boolean>({ const: true }, "true", (value) => value === true);
+const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+const anyObject = taken<object>({ type: "object" }, "an object", isObject);
 
 const movement = object({ advance: optional(time), freeze: optional(yes), resume: optional(yes) }, (asked) =>
   Object.keys(asked).length === 1 ? [] : [{ path: [], detail: "must have one of advance, freeze and resume" }],

@@ -263,6 +263,18 @@ choice("1.dashboard", "pressed twice or loaded again a form makes one thing", OW
   assertPage(await browser.post(path, { ...fields, name: " " }), 422);
 });
 
+choice("1.dashboard", "the newest 100 answers to forms are remembered", { ...OWN, options: {} }, async ({ api }) => {
+  const browser = await owner(api);
+  const path = "/dashboard/settings/api-keys";
+  const csrf = csrfOf(await browser.open(`${path}/new`));
+  const pressed = (n: number) => browser.post(path, { csrf, once: `form ${n}`, name: `Key ${n}` });
+  const first = await pressed(0);
+  for (let n = 1; n < 100; n += 1) await pressed(n);
+  assert.equal((await pressed(0)).text, first.text);
+  await pressed(100);
+  assert.notEqual((await pressed(0)).text, first.text);
+});
+
 choice("1.dashboard", "the last admin stays, and is told why", { ...OWN, options: {} }, async ({ api, service }) => {
   const browser = new Browser(api);
   await browser.signIn(service.signInUrl);

@@ -79,7 +79,7 @@ choice(
 
 choice(
   "2.data-reading.chart-points",
-  "what more than 10,000 rows hold is not drawn, and said",
+  "what is more than 10,000 rows or 60,000 cells is not drawn, and said",
   OWN,
   async ({ api }) => {
     const { app, path } = await deployed(api);
@@ -91,6 +91,9 @@ choice(
     );
     const text = textOf(await api.root.as(null).get(path));
     assert.match(text, /value by at\. Drawn are the first 10000 of 10001 rows/);
+    const wide = Array.from({ length: 100 }, (_, at) => `c${at}`).join();
+    await give(api, app, "Wide", `${wide}\n${`${wide.replaceAll("c", "")}\n`.repeat(601)}`);
+    assert.match(textOf(await api.root.as(null).get(path)), /Drawn are the first 600 of 601 rows/, "60,000 cells");
   },
 );
 

@@ -81,11 +81,11 @@ choice(
 );
 
 choice("1.rfcs.access-token", "a signing key that is gone from the store takes its tokens along", OWN, async (own) => {
-  const { store } = own.service;
+  const { service } = own;
   const { tokens, holder } = await scene(own.api);
   assert.equal((await holder.get("/apps")).status, 200);
-  const data = await store.snapshot();
-  await store.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
+  const data = await service.snapshot();
+  await service.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
   await refused(holder.get("/apps"), /not signed by this service/);
   const next = await refresh(own.api, tokens.refresh);
   assert.notEqual(headerOf(str(next.json.access_token)).kid, headerOf(tokens.access).kid);
@@ -159,7 +159,7 @@ choice("5.scope-per-endpoint", "an account's state holds for tokens as for keys"
 
 choice("1.rfcs.token-algorithm", "RS256 by setting, its key made when first needed", async () => {
   await withService({ tokenAlg: "RS256" }, async ({ api, service }) => {
-    const count = async () => (await service.store.snapshot()).collections.signing_keys?.length ?? 0;
+    const count = async () => (await service.snapshot()).collections.signing_keys?.length ?? 0;
     assert.equal(await count(), 0);
     const { access_token } = await service.signIn({ scopes: ["read:apps"] });
     assert.equal(await count(), 1);

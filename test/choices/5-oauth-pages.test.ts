@@ -188,7 +188,7 @@ choice(
 );
 
 choice("5.sign-in-link.waiting", "five may wait for a user; expired ones make room", OWN, async ({ api, service }) => {
-  const waiting = async () => (await service.store.snapshot()).collections.sign_ins?.length;
+  const waiting = async () => (await service.snapshot()).collections.sign_ins?.length;
   const browser = new Browser(api);
   for (let asked = 0; asked < 7; asked += 1)
     await browser.submit(await browser.open(SIGN_IN), SIGN_IN, { email: "owner@example.com" });

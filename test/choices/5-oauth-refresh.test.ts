@@ -151,7 +151,7 @@ choice(
     const { tokens } = await scene(own.api);
     await own.service.signIn({ scopes: ["admin"] });
     const kept = async () => {
-      const { collections } = await own.service.store.snapshot();
+      const { collections } = await own.service.snapshot();
       return ["grants", "refresh_tokens", "sessions", "sign_ins"].map((name) => collections[name]?.length ?? 0);
     };
     assert.deepEqual(await kept(), [2, 2, 1, 1]);
