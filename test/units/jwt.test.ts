@@ -57,7 +57,7 @@ test("jwt: signs RS256 to the byte as openssl does, and ES256 so that it verifie
   assert.ok("claims" in read(ec));
 });
 
-test("jwt: only a known kid leads to a key, the algorithm is the key's, and crit is refused whatever it asks for", () => {
+test("jwt: only a known kid leads to a key, the algorithm is the key's, never the token's, and crit is refused", () => {
   assert.ok("claims" in read(signed({})));
   refused("untrusted", {
     "alg none, some signature": `${TOKENS.none}AAAA`,
