@@ -74,8 +74,7 @@ export function judgeUrl(text: string, policy: WebhookPolicy): string | undefine
   if (!/^https?:\/\/(?!\/)/i.test(text) || !URL.canParse(text))
     return "must be a URL that starts with https:// or http:// and a host";
   const url = new URL(text);
-  if (url.username !== "" || url.password !== "" || /^[^/]*\/\/[^/?#]*@/.test(text))
-    return "must not contain a user name or password";
+  if (/^[^/]*\/\/[^/?#]*@/.test(text)) return "must not contain a user name or password";
   if (url.port === "0") return "must not name port 0";
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const secure = url.protocol === "https:";

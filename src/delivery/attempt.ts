@@ -2,7 +2,7 @@
 // 6): everything about it is read again once it is claimed, the stored bytes are signed and sent. What came of it is only
 // answered here; writing it down is `recordAttempt`'s.
 import type { Made } from "../domain/deliveries.ts";
-import { dueAt, isWanted, succeeded } from "../domain/deliveries.ts";
+import { dueAt, isWanted } from "../domain/deliveries.ts";
 import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
 import { deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
@@ -48,7 +48,8 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
     response_body: outcome.body,
     error: outcome.error,
   };
-  const next = succeeded(attempt) ? undefined : nextAttempt(failureOf(delivery, outcome, now), retryWaits_ms);
+  // Where it succeeded nobody asks.
+  const next = nextAttempt(failureOf(delivery, outcome, now), retryWaits_ms);
   return { deliveryId, url, type: event.type, attempt, retryAt: next === undefined ? null : iso(next) };
 }
 
