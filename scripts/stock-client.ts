@@ -68,19 +68,18 @@ async function walk({ api, baseUrl }: OwnContext, proof: (secret: string) => unk
   await assert.rejects(renewed(str(next.refresh_token)), isGrant);
 }
 
-const own = { needs: "embedded" } as const;
-choice("1.rfcs.token-body", "a stock library goes the whole way with client_secret_basic", own, (context) =>
+choice("1.rfcs.token-body", "a stock library goes the whole way with client_secret_basic", "ours", (context) =>
   walk(context, oauth.ClientSecretBasic),
 );
-choice("1.rfcs.token-body", "a stock library goes the whole way with client_secret_post", own, (context) =>
+choice("1.rfcs.token-body", "a stock library goes the whole way with client_secret_post", "ours", (context) =>
   walk(context, oauth.ClientSecretPost),
 );
-choice("5.pkce", "a stock library goes the whole way as a public client", own, (context) =>
+choice("5.pkce", "a stock library goes the whole way as a public client", "ours", (context) =>
   walk(context, oauth.None, { public: true }),
 );
 choice(
   "1.rfcs.token-algorithm",
   "a stock library takes RS256 tokens too",
-  { ...own, options: { tokenAlg: "RS256" } },
+  { tokenAlg: "RS256" },
   (context) => walk(context, oauth.ClientSecretPost),
 );

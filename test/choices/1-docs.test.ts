@@ -11,51 +11,42 @@ import { closeLater } from "../support/closing.ts";
 import { assertPage, decoded, textOf } from "../support/dashboard.ts";
 import { eventually } from "../support/wait.ts";
 
-const OWN = { needs: "embedded" } as const;
+const docs = (api: Client) => api.root.as(null).get("/docs");
+const inside = (text: string, pattern: RegExp): string => pattern.exec(text)?.[1] ?? "";
 
-choice("1.dashboard.docs", "needs no sign-in, keeps to itself and can only be read", OWN, async ({ api }) => {
-  const root = api.root.as(null);
-  assertPage(await root.get("/docs"));
-  assert.equal((await root.head("/docs")).text, "");
-  const wrong = await root.post("/docs", {});
-  assert.equal(wrong.status, 405);
-  assert.equal(wrong.header("allow"), "GET, HEAD, OPTIONS");
+choice("1.dashboard.docs", "needs no sign-in, keeps to itself and can only be read", "ours", async ({ api }) => {
+  assertPage(await docs(api));
+  assert.equal((await api.root.as(null).head("/docs")).text, "");
+  const wrong = await api.root.as(null).post("/docs", {});
+  assert.deepEqual([wrong.status, wrong.header("allow")], [405, "GET, HEAD, OPTIONS"]);
 });
 
-choice("1.dashboard.docs", "the type of every problem leads to its entry", OWN, async ({ api, authUrl }) => {
-  const { text } = await api.root.get("/docs");
+choice("1.dashboard.docs", "the type of every problem leads to its entry", "ours", async ({ api, authUrl }) => {
+  const { text } = await docs(api);
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
-    const entry = new RegExp(`<div id="${code}">.*?</div>`).exec(text)?.[0] ?? "";
+    const entry = inside(text, new RegExp(`<div id="${code}">(.*?)</div>`));
     assert.ok(entry.includes(String(status)) && entry.includes(title.replaceAll("'", "&#39;")), code);
   }
-  const { type } = (await api.get("/nothing")).json;
-  assert.equal(type, `${authUrl}/docs#not_found`);
+  assert.equal((await api.get("/nothing")).json.type, `${authUrl}/docs#not_found`);
 });
 
-choice(
-  "1.dashboard.docs",
-  "shows every endpoint with its scope, its rules and a curl line",
-  OWN,
-  async ({ api, baseUrl }) => {
-    const { text } = await api.root.get("/docs");
-    for (const row of routes) {
-      const entry =
-        new RegExp(`<details class="card entry" id="${row.operation}">[\\s\\S]*?</details>`).exec(text)?.[0] ?? "";
-      for (const part of [row.path, row.scope ?? "Any credential", String(row.answer.status), `${baseUrl}${row.path}`])
-        assert.ok(entry.includes(part), `${row.operation}: ${part}`);
-      assert.ok(entry.includes(row.gap === null ? "specification" : `#decision-${row.gap}`), row.operation);
-    }
-    const createApp = /id="createApp">([\s\S]*?)<\/details>/.exec(text)?.[1] ?? "";
-    assert.match(createApp, /title<\/code><\/td><td>string, 1 to 200 characters <strong>required/);
-    const login = /id="createDataSource">([\s\S]*?)<\/details>/.exec(text)?.[1] ?? "";
-    assert.match(login, /app_id/);
-  },
-);
+choice("1.dashboard.docs", "shows every endpoint with its scope, its rules and a curl line", "ours", async (own) => {
+  const { text } = await docs(own.api);
+  const entryOf = (name: string) =>
+    inside(text, new RegExp(`<details class="card entry" (id="${name}">[\\s\\S]*?)</details>`));
+  for (const { operation, path, scope, answer, gap } of routes) {
+    const origin = gap === null ? "specification" : `#decision-${gap}`;
+    for (const part of [path, scope ?? "Any credential", String(answer.status), `${own.baseUrl}${path}`, origin])
+      assert.ok(entryOf(operation).includes(part), `${operation}: ${part}`);
+  }
+  assert.match(entryOf("createApp"), /title<\/code><\/td><td>string, 1 to 200 characters <strong>required/);
+  assert.match(entryOf("createDataSource"), /app_id/);
+});
 
-choice("1.dashboard.docs", "shows a sample of every event, and every decision", OWN, async ({ api }) => {
-  const page = await api.root.get("/docs");
+choice("1.dashboard.docs", "shows a sample of every event, and every decision, gaps first", "ours", async ({ api }) => {
+  const page = await docs(api);
   for (const type of EVENT_TYPES) {
-    const sample = new RegExp(`<h3 id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`).exec(page.text)?.[1] ?? "";
+    const sample = inside(page.text, new RegExp(`<h3 id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`));
     assert.ok(sample.includes(type) && sample.includes("evt_"), type);
   }
   const text = textOf(page);
@@ -63,60 +54,53 @@ choice("1.dashboard.docs", "shows a sample of every event, and every decision", 
     assert.ok(page.text.includes(`id="decision-${id}"`), id);
     for (const said of [open, choice.other, field, why]) assert.ok(text.includes(said), said);
   }
+  const gaps = inside(page.text, /does not show<\/h3>([\s\S]*?)<\/dl>/).matchAll(/id="decision-([^"]+)"/g);
+  assert.deepEqual(
+    [...gaps].map(([, id]) => id),
+    Object.keys(GAPS),
+  );
 });
 
-choice("1.dashboard.docs", "parts what the specification does not show from what was added", OWN, async ({ api }) => {
-  const { text } = await api.root.get("/docs");
-  const gaps = /does not show<\/h3>([\s\S]*?)<\/dl>/.exec(text)?.[1] ?? "";
-  const shown = [...gaps.matchAll(/id="decision-([^"]+)"/g)].map(([, id]) => id);
-  assert.deepEqual(shown, Object.keys(GAPS));
-});
-
-choice("1.dashboard.docs", "what it links to is there", OWN, async ({ api }) => {
-  const { text } = await api.root.get("/docs");
+choice("1.dashboard.docs", "what it links to is there", "ours", async ({ api }) => {
+  const { text } = await docs(api);
   const links = [...text.matchAll(/href="([^"]*)"/g)].map(([, href]) => str(href));
   for (const href of new Set(links))
     if (href.startsWith("#")) assert.ok(text.includes(`id="${href.slice(1)}"`), href);
     else assert.ok((await api.root.as(null).get(href)).status < 400, href);
 });
 
-/** Runs the receiver that the page shows; answers its port. */
-async function shownReceiver(api: Client, secret: string): Promise<number> {
-  const { text } = await api.root.get("/docs");
-  const code = decoded(/<pre>(const [\s\S]*?)<\/pre>/.exec(text)?.[1] ?? "");
+/** Runs the receiver that the page shows; answers its URL. */
+async function shownReceiver(api: Client, secret: string): Promise<string> {
+  const code = decoded(inside((await docs(api)).text, /<pre>(const [\s\S]*?)<\/pre>/));
   const open = code.replace("listen(4700)", "listen(0, function () { console.log(this.address().port); })");
   assert.notEqual(open, code);
   const child = spawn(process.execPath, ["-e", open], { env: { WEBHOOK_SECRET: secret } });
   closeLater(() => child.kill());
-  const [first] = await child.stdout.setEncoding("utf8").take(1).toArray();
-  return Number(first);
+  const [port] = await child.stdout.setEncoding("utf8").take(1).toArray();
+  return `http://127.0.0.1:${Number(port)}/`;
 }
 
 choice(
   "1.dashboard.docs",
-  "the receiver that it shows takes what this server sends, and nothing else",
-  OWN,
+  "the receiver that it shows takes what this server sends, no more",
+  "ours",
   async ({ api }) => {
-    const port = await shownReceiver(api, "shown");
-    const answered = async (secret: string) => {
-      const url = `http://127.0.0.1:${port}/`;
+    const url = await shownReceiver(api, "shown");
+    for (const [secret, status] of [
+      ["shown", 204],
+      ["other", 401],
+    ] as const) {
       const { id } = await api.create("/webhooks", { url, events: ["app.created"], secret });
       await api.post(`/webhooks/${id}/test`, { type: "app.created" });
-      return eventually(async () => {
+      const attempt = await eventually(async () => {
         const { attempts } = (await api.get(`/webhooks/${id}/deliveries`)).items[0] ?? {};
-        return Array.isArray(attempts) && attempts.length > 0 ? members(attempts[0]).response_status : undefined;
+        return Array.isArray(attempts) && attempts.length > 0 ? members(attempts[0]) : undefined;
       });
-    };
-    assert.equal(await answered("shown"), 204);
-    assert.equal(await answered("other"), 401);
+      assert.equal(attempt.response_status, status);
+    }
   },
 );
 
-choice(
-  "1.dashboard.docs",
-  "tells the waits between attempts that are in force",
-  { ...OWN, options: { retrySchedule: "90s,2h,5ms" } },
-  async ({ api }) => {
-    assert.match(textOf(await api.root.get("/docs")), /tried again, after 90 s, 2 h, 5 ms, each 20 %/);
-  },
-);
+choice("1.dashboard.docs", "tells the waits that are in force", { retrySchedule: "90s,2h,5ms" }, async ({ api }) => {
+  assert.match(textOf(await docs(api)), /tried again, after 90 s, 2 h, 5 ms, each 20 %/);
+});

@@ -9,8 +9,6 @@ import { freshHost } from "../support/fresh.ts";
 import { person } from "../support/oauth.ts";
 import { eventually } from "../support/wait.ts";
 
-const OWN = { needs: "embedded" } as const;
-
 interface Deployed {
   readonly app: string;
   readonly deployment: string;
@@ -36,149 +34,130 @@ const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20.5\n2026-
 const interactions = async (api: Client) =>
   (await api.get("/events?type=user.interaction&limit=100")).items.map((event) => members(members(event.data).object));
 
+const page = (api: Client, path: string) => api.root.as(null).get(path);
+
 choice(
   "2.data-reading.chart-columns",
-  "shows title, description and a chart of each data source that is ready",
-  OWN,
-  async ({ api }) => {
+  "shows title, description and a chart of each data source",
+  "ours",
+  async (own) => {
+    const { api } = own;
     const { app, path } = await deployed(api, { description: "Net of <returns>" });
-    const empty = await api.root.as(null).get(path);
+    const empty = await page(api, path);
     assertPage(empty);
     assert.match(textOf(empty), /Sales Net of <returns> There is nothing to see yet/);
     await give(api, app, "Revenue", SALES);
     await give(api, app, "Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
-    const failed = { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" };
-    await api.create("/data-sources", failed);
-    const page = await api.root.as(null).get(path);
-    assertPage(page);
-    const text = textOf(page);
+    await api.create("/data-sources", { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" });
+    const shown = await page(api, path);
+    assertPage(shown);
+    const text = textOf(shown);
     assert.match(text, /revenue by month, by region\. 1 without a value is not drawn North South/);
-    assert.equal([...page.text.matchAll(/<button class="point"/g)].length, 3);
-    assert.match(page.text, /title="2026-01, 20\.5, South"/);
+    assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 3);
+    assert.match(shown.text, /title="2026-01, 20\.5, South"/);
     assert.match(text, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
     assert.doesNotMatch(text, /Broken/);
   },
 );
 
-choice("2.data-reading.chart-points", "draws the first 200 rows and says so", OWN, async ({ api }) => {
-  const { app, path } = await deployed(api);
-  const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
-  await give(api, app, "Whole", rows(200));
-  await give(api, app, "More", rows(201));
-  const page = await api.root.as(null).get(path);
-  assert.equal([...page.text.matchAll(/<button class="point"/g)].length, 400);
-  assert.deepEqual(page.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
-});
+choice(
+  "2.data-reading.chart-points",
+  "draws the first 200 rows, and no numbers that cannot be drawn",
+  "ours",
+  async (own) => {
+    const { api } = own;
+    const { app, path } = await deployed(api);
+    const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
+    await give(api, app, "Whole", rows(200));
+    await give(api, app, "More", rows(201));
+    const drawn = await page(api, path);
+    assert.equal([...drawn.text.matchAll(/<button class="point"/g)].length, 400);
+    assert.deepEqual(drawn.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
+    const other = await deployed(api);
+    for (const [at, values] of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]].entries())
+      await give(
+        api,
+        other.app,
+        `N${at}`,
+        values.map((value, n) => ({ n, value })),
+      );
+    const table = await page(api, other.path);
+    assertPage(table);
+    assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
+    assert.match(textOf(table), /1\.7e\+308/);
+  },
+);
 
-choice("2.data-reading.chart-points", "numbers that cannot be drawn are a table", OWN, async ({ api }) => {
-  const { app, path } = await deployed(api);
-  for (const [at, values] of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]].entries())
-    await give(
-      api,
-      app,
-      `N${at}`,
-      values.map((value, n) => ({ n, value })),
-    );
-  const page = await api.root.as(null).get(path);
-  assertPage(page);
-  assert.doesNotMatch(page.text, /NaN|Infinity|<svg/);
-  assert.match(textOf(page), /1\.7e\+308/);
-});
-
-choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", OWN, async ({ api }) => {
+choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", "ours", async ({ api }) => {
   const { app, path } = await deployed(api);
   const names = Array.from({ length: 31 }, (_, at) => `c${at}.`);
   const id = await give(api, app, "Wide", [Object.fromEntries(names.map((name) => [name, "x".repeat(201)]))]);
   const browser = (await person(api)).browser;
-  for (const page of [await browser.open(path), await browser.open(`/dashboard/data-sources/${id}`)]) {
-    assertPage(page);
-    assert.match(textOf(page), /c29\..*The first 30 of 31 columns/);
-    assert.doesNotMatch(textOf(page), /c30\.|x{200}/);
-    assert.match(textOf(page), /x{199}…/);
+  for (const wide of [await browser.open(path), await browser.open(`/dashboard/data-sources/${id}`)]) {
+    assertPage(wide);
+    assert.match(textOf(wide), /c29\..*The first 30 of 31 columns/);
+    assert.match(textOf(wide), /x{199}…/);
+    assert.doesNotMatch(textOf(wide), /c30\.|x{200}/);
   }
 });
 
-choice(
-  "2.themes.drawn",
-  "light and dark are drawn, any other name follows the reader's system",
-  OWN,
-  async ({ api }) => {
-    for (const [theme, drawn] of [
-      ["light", 'data-theme="light"'],
-      ["dark", 'data-theme="dark"'],
-      ["<sea>", '<html lang="en">'],
-    ]) {
-      const { path } = await deployed(api, { theme });
-      const page = await api.root.as(null).get(path);
-      assert.ok(page.text.includes(str(drawn)), theme);
-    }
-  },
-);
+choice("2.themes.drawn", "light and dark, any other name follows the reader's system", "ours", async ({ api }) => {
+  for (const [theme, drawn] of [
+    ["light", 'data-theme="light"'],
+    ["dark", 'data-theme="dark"'],
+    ["<sea>", '<html lang="en">'],
+  ] as const)
+    assert.ok((await page(api, (await deployed(api, { theme })).path)).text.includes(drawn), theme);
+});
 
 /** Clicks the point with these words, as a browser without a script does. */
-async function click(browser: Browser, page: Answer, path: string, chart: string, title: string): Promise<Answer> {
-  const point = new RegExp(`value="(\\d+)" title="${title}"`).exec(page.text)?.[1] ?? "none";
-  const action = `${path}interactions`;
-  return browser.post(action, { csrf: csrfOf(page), chart, point });
+async function click(browser: Browser, path: string, chart: string, title: string): Promise<Answer> {
+  const shown = await browser.open(path);
+  const point = new RegExp(`value="(\\d+)" title="${title}"`).exec(shown.text)?.[1] ?? "none";
+  return browser.post(`${path}interactions`, { csrf: csrfOf(shown), chart, point });
 }
+
+const B_KEY = "key-of-b-account";
+const TWO = { seed: { accounts: [{ name: "A" }, { name: "B", api_keys: [{ name: "k", key: B_KEY }] }] } };
 
 choice(
   "4.app-endpoints.interaction-user",
-  "a click becomes user.interaction with the point as it stands in the data",
-  OWN,
-  async ({ api }) => {
+  "a click tells the point as it stands in the data, and who",
+  TWO,
+  async (own) => {
+    const { api } = own;
     const { app, path } = await deployed(api);
     const chart = await give(api, app, "Revenue", SALES);
     const browser = new Browser(api);
-    const page = await browser.open(path);
-    assert.deepEqual(
-      formsOf(page).map(({ action }) => action),
-      ["interactions"],
-    );
-    const answer = await click(browser, page, path, chart, "2026-01, 20\\.5, South");
-    assert.equal(answer.status, 303);
-    assert.equal(answer.header("location"), `./?chart=${chart}&point=1#${chart}`);
+    const forms = formsOf(await browser.open(path)).map(({ action }) => action);
+    assert.deepEqual(forms, ["interactions"]);
+    const answer = await click(browser, path, chart, "2026-01, 20\\.5, South");
+    assert.deepEqual([answer.status, answer.header("location")], [303, `./?chart=${chart}&point=1#${chart}`]);
     assert.match(textOf(await browser.open(`${path}?chart=${chart}&point=1`)), /2026-01, 20\.5, South/);
-    await click(browser, page, path, chart, "2026-02, -4, North");
-    const [second, first] = (await interactions(api)).filter(({ app_id }) => app_id === app).reverse();
+    await click(browser, path, chart, "2026-02, -4, North");
+    const [first, second] = await interactions(api);
     const user_id = str(first?.user_id);
     assert.match(user_id, /^visitor_[0-9a-f]{20}$/);
     const common = { app_id: app, user_id, interaction_type: "chart_click", chart_id: chart };
     assert.deepEqual(first, { ...common, data_point: { x: "2026-01", y: 20.5, category: "South" } });
     assert.deepEqual(second, { ...common, data_point: { x: "2026-02", y: -4, category: "North" } }, "the same visitor");
-    const member = await person(api, []);
-    await click(member.browser, await member.browser.open(path), path, chart, "2026-01, 10, North");
-    assert.equal((await interactions(api)).at(-1)?.user_id, member.id, "a user of the account is named");
+    const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
+    for (const who of [member, stranger]) await click(who.browser, path, chart, "2026-01, 10, North");
+    const [, , third, fourth] = await interactions(api);
+    assert.equal(third?.user_id, member.id, "a user of the account is named");
+    assert.match(str(fourth?.user_id), /^visitor_/, "a user of another account is a visitor");
+    assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
   },
 );
 
 choice(
   "4.app-endpoints.interaction-user",
-  "a user of another account is a visitor",
-  {
-    ...OWN,
-    options: { seed: { accounts: [{ name: "A" }, { name: "B", api_keys: [{ name: "k", key: "key-of-b-account" }] }] } },
-  },
-  async ({ api }) => {
-    const { app, path } = await deployed(api);
-    const chart = await give(api, app, "Revenue", SALES);
-    const stranger = await person(api.as("key-of-b-account"), ["admin"]);
-    await click(stranger.browser, await stranger.browser.open(path), path, chart, "2026-01, 10, North");
-    assert.match(str((await interactions(api)).at(-1)?.user_id), /^visitor_/);
-    const mine = await deployed(api, { public: false });
-    assertPage(await stranger.browser.open(mine.path), 404);
-  },
-);
-
-choice(
-  "4.app-endpoints.interaction-user",
-  "nothing but the page's own form reports anything, and only what is there",
-  OWN,
-  async ({ api }) => {
-    const { app, path } = await deployed(api);
-    const other = await deployed(api);
-    const chart = await give(api, app, "Revenue", SALES);
-    const foreign = await give(api, other.app, "Other", SALES);
+  "nothing but the page's own form reports, and what is there",
+  "ours",
+  async (own) => {
+    const { api } = own;
+    const [{ app, path }, other] = [await deployed(api), await deployed(api)];
+    const [chart, foreign] = [await give(api, app, "Revenue", SALES), await give(api, other.app, "Other", SALES)];
     const browser = new Browser(api);
     const csrf = csrfOf(await browser.open(path));
     const before = (await interactions(api)).length;
@@ -186,15 +165,8 @@ choice(
     assertPage(await browser.post(action, { csrf, chart, point: "0" }, "https://evil.example"), 403);
     assertPage(await browser.post(action, { chart, point: "0" }), 403);
     assertPage(await new Browser(api).post(action, { csrf, chart, point: "0" }), 403);
-    for (const [named, point] of [
-      [chart, "3"],
-      [chart, "4"],
-      [chart, "-1"],
-      [chart, ""],
-      [foreign, "0"],
-      ["ds_0", "0"],
-    ])
-      assertPage(await browser.post(action, { csrf, chart: str(named), point: str(point) }), 404);
+    for (const point of ["3", "4", "-1", ""]) assertPage(await browser.post(action, { csrf, chart, point }), 404);
+    for (const no of [foreign, "ds_0"]) assertPage(await browser.post(action, { csrf, chart: no, point: "0" }), 404);
     assert.equal((await interactions(api)).length, before);
     const wrong = await browser.request("GET", action);
     assertPage(wrong, 405);
@@ -202,64 +174,61 @@ choice(
   },
 );
 
-const TIGHT = { ...OWN, options: { rateLimit: 12, clock: "manual" } } as const;
+const TIGHT = { rateLimit: 12, clock: "manual" } as const;
 choice("8.rate-limit.visitors", "each deployment has a limit of its own", TIGHT, async ({ api, service }) => {
   const { app, path } = await deployed(api);
   const { id: chart } = await api.create("/data-sources", { name: "R", type: "csv", app_id: app, data: SALES });
+  await service.settled();
   const browser = new Browser(api);
-  const page = await eventually(async () => {
-    const shown = await browser.open(path);
-    return shown.text.includes('class="point"') ? shown : undefined;
-  });
-  for (let n = 0; n < 12; n += 1)
-    assert.equal((await click(browser, page, path, chart, "2026-01, 10, North")).status, 303);
-  assertPage(await click(browser, page, path, chart, "2026-01, 10, North"), 403);
+  const press = () => click(browser, path, chart, "2026-01, 10, North");
+  for (let n = 0; n < 12; n += 1) assert.equal((await press()).status, 303);
+  assertPage(await press(), 403);
   assert.equal((await api.get("/apps")).status, 200, "the account's own requests are not used up");
   await service.clock.advance("60000ms");
-  assert.equal((await click(browser, page, path, chart, "2026-01, 10, North")).status, 303);
-});
-
-choice("5.scope-per-endpoint.viewers", "a private app asks for a sign-in, and for read:apps", OWN, async ({ api }) => {
-  const { path } = await deployed(api, { public: false });
-  const asked = await api.root.as(null).get(path);
-  assert.equal(asked.status, 303);
-  assert.equal(asked.header("location"), `/dashboard/sign-in?${new URLSearchParams({ next: path })}`);
-  assertPage(await (await person(api, ["read:apps"])).browser.open(path));
-  assertPage(await (await person(api, ["admin"])).browser.open(path));
-  const refused = await (await person(api, ["read:data", "write:apps"])).browser.open(path);
-  assertPage(refused, 403);
-  assert.match(textOf(refused), /takes the permission read:apps/);
-});
-
-choice("3.redeploy.site", "a retired or deleted deployment says that it is over", OWN, async ({ api }) => {
-  const first = await deployed(api);
-  const next = await api.create(`/apps/${first.app}/deploy`, { name: "R2" });
-  const retired = await api.root.as(null).get(first.path);
-  assertPage(retired, 410);
-  assert.ok(retired.text.includes(`href="${str(next.url)}"`), "and leads to what took its place");
-  await api.patch(`/apps/${first.app}`, { public: false });
-  assert.ok(!(await api.root.as(null).get(first.path)).text.includes(next.id), "but not where that is private");
-  await api.delete(`/apps/${first.app}`);
-  for (const { pathname } of [new URL(str(next.url)), { pathname: first.path }])
-    assertPage(await api.root.as(null).get(pathname), 410);
-  for (const path of ["/sites", "/sites/", "/sites/dep_00000000000000000000000/", "/sites/../v1/", `${first.path}x`])
-    assert.ok([404, 410].includes((await api.root.as(null).get(path)).status), path);
-  assert.equal((await api.root.as(null).get(first.path.slice(0, -1))).status, 410);
-});
-
-choice("3.redeploy.site", "the address without its last slash leads to the one with it", OWN, async ({ api }) => {
-  const { path } = await deployed(api);
-  const answer = await api.root.as(null).get(path.slice(0, -1));
-  assert.deepEqual([answer.status, answer.header("location")], [303, path]);
-  assertPage(await api.root.as(null).get(`${path}more`), 404);
-  assert.equal((await api.root.as(null).head(path)).text, "");
+  assert.equal((await press()).status, 303);
 });
 
 choice(
   "5.scope-per-endpoint.viewers",
-  "a suspended account's apps are not shown, a limited one's take no clicks",
-  { ...OWN, options: {} },
-  async ({ api, service }) => {
+  "a private app asks for a sign-in, and for read:apps",
+  "ours",
+  async ({ api }) => {
+    const { path } = await deployed(api, { public: false });
+    const asked = await page(api, path);
+    assert.equal(asked.status, 303);
+    assert.equal(asked.header("location"), `/dashboard/sign-in?${new URLSearchParams({ next: path })}`);
+    for (const may of ["read:apps", "admin"]) assertPage(await (await person(api, [may])).browser.open(path));
+    const refused = await (await person(api, ["read:data", "write:apps"])).browser.open(path);
+    assertPage(refused, 403);
+    assert.match(textOf(refused), /takes the permission read:apps/);
+  },
+);
+
+choice("3.redeploy.site", "a retired or deleted deployment says that it is over", "ours", async ({ api }) => {
+  const first = await deployed(api);
+  const bare = await page(api, first.path.slice(0, -1));
+  assert.deepEqual([bare.status, bare.header("location")], [303, first.path], "to the one with its last slash");
+  assertPage(await page(api, `${first.path}more`), 404);
+  assert.equal((await api.root.as(null).head(first.path)).text, "");
+  const next = await api.create(`/apps/${first.app}/deploy`, { name: "R2" });
+  const retired = await page(api, first.path);
+  assertPage(retired, 410);
+  assert.ok(retired.text.includes(`href="${str(next.url)}"`), "and leads to what took its place");
+  await api.patch(`/apps/${first.app}`, { public: false });
+  assert.ok(!(await page(api, first.path)).text.includes(next.id), "but not where that is private");
+  await api.delete(`/apps/${first.app}`);
+  for (const path of [new URL(str(next.url)).pathname, first.path]) assertPage(await page(api, path), 410);
+  assert.equal((await page(api, first.path.slice(0, -1))).status, 410);
+  for (const path of ["/sites", "/sites/", "/sites/dep_00000000000000000000000/", "/sites/../v1/", `${first.path}x`])
+    assert.ok([404, 410].includes((await page(api, path)).status), path);
+});
+
+choice(
+  "5.scope-per-endpoint.viewers",
+  "a suspended account's apps are not shown, a limited one's are",
+  {},
+  async (own) => {
+    const { api, service } = own;
     const { path } = await deployed(api);
     await service.setAccountState("limited");
     const browser = new Browser(api);
@@ -283,25 +252,26 @@ async function at({ authUrl }: OwnContext, host: string, path: string): Promise<
 
 choice(
   "3.custom-domain.private-app",
-  "whatever is no address of the server is the live custom domain's",
-  OWN,
+  "what is no address of the server is the live domain's",
+  "ours",
   async (context) => {
     const { api } = context;
     const custom_domain = freshHost();
     const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
     for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`]) {
-      const page = await at(context, host, "/");
-      assertPage(page);
-      assert.match(textOf(page), /Under a name/, host);
+      const shown = await at(context, host, "/");
+      assertPage(shown);
+      assert.match(textOf(shown), /Under a name/, host);
+      const style = /href="(\/assets\/style[^"]*)"/.exec(shown.text)?.[1] ?? "";
+      assert.equal((await at(context, host, style)).status, 200);
     }
     for (const other of ["/apps", "/index.html", "/.well-known/unknown"])
       assertPage(await at(context, custom_domain, other), 404);
     const named = ["/v1/apps", "/dashboard", "/docs", "/healthz", "/openapi.json", "/oauth/token", path];
-    const answers = await Promise.all(named.map((address) => at(context, custom_domain, address)));
-    const statuses = answers.map(({ status }) => status);
+    const statuses = await Promise.all(
+      named.map(async (address) => (await at(context, custom_domain, address)).status),
+    );
     assert.deepEqual(statuses, [401, 303, 200, 200, 200, 405, 200], "no domain takes the server's own addresses away");
-    const style = /href="(\/assets\/style[^"]*)"/.exec((await at(context, custom_domain, "/")).text)?.[1] ?? "";
-    assert.equal((await at(context, custom_domain, style)).status, 200);
     assert.equal((await at(context, freshHost(), "/healthz")).status, 200, "any other name is the server itself");
     const newer = await api.create(`/apps/${app}/deploy`, { name: "R2", environment: "staging", custom_domain });
     assert.equal((await at(context, custom_domain, "/")).status, 200);
@@ -309,29 +279,30 @@ choice(
     const led = await at(context, custom_domain, "/");
     assert.deepEqual([led.status, led.header("location")], [303, newer.url], "where one can sign in");
     await api.delete(`/apps/${app}`);
-    const home = (await at(context, custom_domain, "/")).header("location");
-    assert.equal(home, "/dashboard", "the name is free again");
+    assert.equal((await at(context, custom_domain, "/")).header("location"), "/dashboard", "the name is free again");
   },
 );
 
 choice(
   "3.custom-domain.private-app",
   "a click under a custom domain is taken from that domain",
-  OWN,
+  "ours",
   async (context) => {
     const { api } = context;
     const custom_domain = freshHost();
     const { app } = await deployed(api, {}, { custom_domain });
     const chart = await give(api, app, "Revenue", SALES);
-    const page = await at(context, custom_domain, "/");
-    const [cookie = ""] = (page.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]);
-    const post = (origin: string) =>
-      api.root.as(null).send("POST", "/interactions", {
-        headers: { host: custom_domain, cookie, origin, "content-type": "application/x-www-form-urlencoded" },
-        body: new URLSearchParams({ csrf: csrfOf(page), chart, point: "0" }).toString(),
-      });
-    assert.equal((await post("https://evil.example")).status, 403);
-    assert.equal((await post(`http://${custom_domain}`)).status, 303);
+    const shown = await at(context, custom_domain, "/");
+    const [cookie = ""] = (shown.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]);
+    const body = new URLSearchParams({ csrf: csrfOf(shown), chart, point: "0" }).toString();
+    const type = "application/x-www-form-urlencoded";
+    for (const [origin, status] of [
+      ["https://evil.example", 403],
+      [`http://${custom_domain}`, 303],
+    ] as const) {
+      const headers = { host: custom_domain, cookie, origin, "content-type": type };
+      assert.equal((await api.root.as(null).send("POST", "/interactions", { headers, body })).status, status);
+    }
     assert.equal((await interactions(api)).at(-1)?.app_id, app);
   },
 );

@@ -14,7 +14,7 @@ import {
   returned,
 } from "../support/oauth.ts";
 
-const OWN = { needs: "embedded", options: { clock: "manual" } } as const;
+const OWN = { clock: "manual" } as const;
 const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"; // RFC 7636, appendix B
 
 choice(

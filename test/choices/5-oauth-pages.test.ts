@@ -13,7 +13,7 @@ import { fresh } from "../support/fresh.ts";
 import { authorizeUrl, person, register, returned } from "../support/oauth.ts";
 import { CA_CERT, SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
-const OWN = { needs: "embedded", options: { clock: "manual" } } as const;
+const OWN = { clock: "manual" } as const;
 const SIGN_IN = "/dashboard/sign-in";
 const COOKIE = "apphost_session";
 
@@ -83,7 +83,7 @@ const setCookieOf = (url: string): Promise<string> =>
     request.on("error", reject);
   });
 
-choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", { needs: "embedded" }, async () => {
+choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", "ours", async () => {
   const folder = await mkdtemp(join(tmpdir(), "pages-"));
   const [tlsCert, tlsKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   await writeFile(tlsCert, SERVER_CERT);

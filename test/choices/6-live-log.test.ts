@@ -9,7 +9,7 @@ import { httpReceiver } from "../support/http-receiver.ts";
 import { person } from "../support/oauth.ts";
 import { eventually } from "../support/wait.ts";
 
-const OWN = { needs: "embedded", options: { clock: "manual" } } as const;
+const OWN = { clock: "manual" } as const;
 const HOOKS = "/dashboard/settings/webhooks";
 
 choice(

@@ -8,7 +8,7 @@ import { problem } from "../support/problem.ts";
 import { exampleBody, fill, type Ids, makeWorld } from "../support/world.ts";
 
 /** Nothing is sent anywhere: no webhook here is active, and the limit of requests is off. */
-const OWN = { needs: "embedded", options: { rateLimit: "off" } } as const;
+const OWN = { rateLimit: "off" } as const;
 
 const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
 
@@ -41,7 +41,7 @@ const RAW = [
 
 function sound(answer: Answer, what: string): void {
   assert.ok(answer.status >= 200 && answer.status < 500, `${what}: ${answer.status} ${answer.text.slice(0, 300)}`);
-  if (answer.status >= 400) problem(answer, answer.status, String(answer.json.code));
+  if (answer.status >= 400) problem(answer, String(answer.json.code));
 }
 
 const send = ({ api }: OwnContext, { method, path }: Operation, ids: Ids, body: string): Promise<Answer> =>

@@ -6,7 +6,7 @@ import { type Client, str } from "../support/client.ts";
 import { codeOf, consent, exchange, pair, person, REDIRECT, register, sendJson, tokensFor } from "../support/oauth.ts";
 import { APP, newApp } from "../support/shown.ts";
 
-const OWN = { needs: "embedded", options: { clock: "manual" } } as const;
+const OWN = { clock: "manual" } as const;
 
 async function scene(api: Client) {
   const [app, who] = [await register(api), await person(api)];

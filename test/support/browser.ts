@@ -61,6 +61,11 @@ export class Browser {
     return this.#follow(await this.post(form.action, { ...form.fields, ...filled }));
   }
 
+  /** Opens the page, fills in its form that leads to `action`, and presses a button. */
+  async fillIn(path: string, action: string, filled: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.submit(await this.open(path), action, filled);
+  }
+
   /** Sends a form as this browser would, from a page of `origin`. */
   post(path: string, fields: Readonly<Record<string, string>>, origin: string | null = this.origin): Promise<Answer> {
     const headers = { "content-type": "application/x-www-form-urlencoded", ...(origin !== null && { origin }) };

@@ -52,3 +52,10 @@ export function multipart(fields: Readonly<Record<string, string>>): { body: str
 
 /** The hidden field that every form carries. */
 export const csrfOf = (page: Answer): string => /name="csrf" value="([0-9a-f]{64})"/.exec(page.text)?.[1] ?? "";
+
+/** What a page shows once: a key, a secret or a link. */
+export const secretIn = (page: Answer): string => /id="secret">([^<]*)</.exec(page.text)?.[1] ?? "";
+
+/** The first id of this kind that the page holds. */
+export const idIn = (page: Answer, prefix: string): string =>
+  new RegExp(`${prefix}_[0-9A-Za-z]{23}`).exec(page.text)?.[0] ?? "";
