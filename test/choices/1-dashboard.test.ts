@@ -30,25 +30,20 @@ choice("1.dashboard", "asks for a sign-in first and then goes on where one wante
   assert.equal(posted.headers.location, "/dashboard/sign-in?next=%2Fdashboard");
 });
 
-choice(
-  "1.dashboard",
-  "every page is whole and keeps to itself; the first is under 30 kB in all",
-  "ours",
-  async ({ api }) => {
-    const ids = await world(api);
-    const browser = await owner(api);
-    const pages = dashboardRows.filter(({ method }) => method === "GET");
-    for (const { path } of pages) assertPage(await browser.open(fill(path, ids)));
-    assert.ok(pages.length > 20);
-    for (const path of ["/dashboard", "/dashboard/sign-in"]) {
-      const page = await browser.request("GET", path);
-      let bytes = page.bytes.length;
-      for (const [, asset] of page.text.matchAll(/(?:href|src)="(\/assets\/[^"]*)"/g))
-        bytes += (await browser.request("GET", str(asset))).bytes.length;
-      assert.ok(bytes < 30_000, `${path}: ${bytes}`);
-    }
-  },
-);
+choice("1.dashboard", "every page is whole and keeps to itself, the first in 30 kB", "ours", async ({ api }) => {
+  const ids = await world(api);
+  const browser = await owner(api);
+  const pages = dashboardRows.filter(({ method }) => method === "GET");
+  for (const { path } of pages) assertPage(await browser.open(fill(path, ids)));
+  assert.ok(pages.length > 20);
+  for (const path of ["/dashboard", "/dashboard/sign-in"]) {
+    const page = await browser.request("GET", path);
+    let bytes = page.bytes.length;
+    for (const [, asset] of page.text.matchAll(/(?:href|src)="(\/assets\/[^"]*)"/g))
+      bytes += (await browser.request("GET", str(asset))).bytes.length;
+    assert.ok(bytes < 30_000, `${path}: ${bytes}`);
+  }
+});
 
 choice("1.dashboard", "nothing there says that it is missing, and what does", "ours", async ({ api }) => {
   const browser = await owner(api);
@@ -63,22 +58,17 @@ choice("1.dashboard", "nothing there says that it is missing, and what does", "o
 
 const EMPTY = /no apps yet|no data yet|nothing has happened yet|no webhooks yet|no oauth apps yet/i;
 
-choice(
-  "1.dashboard",
-  "an empty account is told what to do next; the last admin stays",
-  ALONE,
-  async ({ api, service }) => {
-    const browser = new Browser(api);
-    await browser.signIn(service.signInUrl);
-    for (const part of ["apps", "data-sources", "events", "settings/webhooks", "settings/oauth-apps"])
-      assert.match(textOf(await browser.open(`/dashboard/${part}`)), EMPTY, part);
-    assert.match(textOf(await browser.open("/dashboard")), /Create app/);
-    const edit = `/dashboard/users/${str((await api.get("/users")).items[0]?.id)}/edit`;
-    const refused = await browser.fillIn(edit, edit, { email: "owner@example.com" });
-    assertPage(refused, 409);
-    assert.match(textOf(refused), /last user with the permission admin/);
-  },
-);
+choice("1.dashboard", "an empty account is told what to do; the last admin stays", ALONE, async ({ api, service }) => {
+  const browser = new Browser(api);
+  await browser.signIn(service.signInUrl);
+  for (const part of ["apps", "data-sources", "events", "settings/webhooks", "settings/oauth-apps"])
+    assert.match(textOf(await browser.open(`/dashboard/${part}`)), EMPTY, part);
+  assert.match(textOf(await browser.open("/dashboard")), /Create app/);
+  const edit = `/dashboard/users/${str((await api.get("/users")).items[0]?.id)}/edit`;
+  const refused = await browser.fillIn(edit, edit, { email: "owner@example.com" });
+  assertPage(refused, 409);
+  assert.match(textOf(refused), /last user with the permission admin/);
+});
 
 /** The permission that the API takes for the operation behind a page. */
 async function scopesOf(root: Client): Promise<ReadonlyMap<string, string>> {
@@ -212,29 +202,24 @@ choice("1.dashboard", "a new API key is shown once and works until it is revoked
   assertPage(await browser.submit(page, KEYS, { name: " " }), 422);
 });
 
-choice(
-  "1.dashboard",
-  "users are added with a link that signs them in, changed and removed",
-  "ours",
-  async ({ api }) => {
-    const browser = await owner(api);
-    const email = `${fresh()}@example.com`;
-    const page = await browser.open("/dashboard/users/new");
-    const created = await browser.submit(page, "/dashboard/users", { email, "permissions.read:apps": "on" });
-    assertPage(created, 201);
-    assert.equal((await new Browser(api).signIn(secretIn(created))).headers.location, "/dashboard");
-    const again = await browser.submit(page, "/dashboard/users", { email });
-    assertPage(again, 409);
-    assert.match(textOf(again), /is already a user of this account/);
-    const { id } = (await api.get("/users?limit=100")).items.find((each) => each.email === email) ?? {};
-    const path = `/dashboard/users/${id}`;
-    await browser.fillIn(`${path}/edit`, `${path}/edit`, { email, name: "Ada", "permissions.read:data": "on" });
-    const changed = (await api.get(`/users/${id}`)).json;
-    assert.deepEqual([changed.name, changed.permissions], ["Ada", ["read:data"]]);
-    await browser.fillIn(path, `${path}/delete`);
-    assert.equal((await api.get(`/users/${id}`)).status, 404);
-  },
-);
+choice("1.dashboard", "users are added with a link that signs in, changed and removed", "ours", async ({ api }) => {
+  const browser = await owner(api);
+  const email = `${fresh()}@example.com`;
+  const page = await browser.open("/dashboard/users/new");
+  const created = await browser.submit(page, "/dashboard/users", { email, "permissions.read:apps": "on" });
+  assertPage(created, 201);
+  assert.equal((await new Browser(api).signIn(secretIn(created))).headers.location, "/dashboard");
+  const again = await browser.submit(page, "/dashboard/users", { email });
+  assertPage(again, 409);
+  assert.match(textOf(again), /is already a user of this account/);
+  const { id } = (await api.get("/users?limit=100")).items.find((each) => each.email === email) ?? {};
+  const path = `/dashboard/users/${id}`;
+  await browser.fillIn(`${path}/edit`, `${path}/edit`, { email, name: "Ada", "permissions.read:data": "on" });
+  const changed = (await api.get(`/users/${id}`)).json;
+  assert.deepEqual([changed.name, changed.permissions], ["Ada", ["read:data"]]);
+  await browser.fillIn(path, `${path}/delete`);
+  assert.equal((await api.get(`/users/${id}`)).status, 404);
+});
 
 choice("1.dashboard", "pressed twice or loaded again a form makes one thing", "ours", async ({ api }) => {
   const [browser, other] = [await owner(api), await owner(api)];
@@ -291,28 +276,23 @@ choice("1.dashboard", "data are uploaded or pasted, shown when they are read, or
   assert.equal((await browser.open(where)).status, 404);
 });
 
-choice(
-  "1.dashboard",
-  "OAuth apps are registered with a secret that is shown once, and removed",
-  "ours",
-  async ({ api }) => {
-    const browser = await owner(api);
-    const path = "/dashboard/settings/oauth-apps";
-    const page = await browser.open(`${path}/new`);
-    const redirect_uris = "https://a.example/cb\r\n\r\n https://b.example/cb ";
-    const created = await browser.submit(page, path, { name: "Mailer", redirect_uris, "scopes.admin": "on" });
-    assertPage(created, 201);
-    assert.match(secretIn(created), /^[\w-]{43}$/);
-    const id = idIn(created, "cli");
-    const { json } = await api.get(`/oauth-clients/${id}`);
-    assert.deepEqual([json.redirect_uris, json.scopes], [["https://a.example/cb", "https://b.example/cb"], ["admin"]]);
-    const refused = await browser.submit(page, path, { name: "N", redirect_uris: "ftp://x" });
-    assertPage(refused, 422);
-    assert.match(textOf(refused), /It must be (an absolute )?https/);
-    await browser.fillIn(`${path}/${id}`, `${path}/${id}/delete`);
-    assert.equal((await api.get(`/oauth-clients/${id}`)).status, 404);
-  },
-);
+choice("1.dashboard", "OAuth apps are registered with a secret shown once, and removed", "ours", async ({ api }) => {
+  const browser = await owner(api);
+  const path = "/dashboard/settings/oauth-apps";
+  const page = await browser.open(`${path}/new`);
+  const redirect_uris = "https://a.example/cb\r\n\r\n https://b.example/cb ";
+  const created = await browser.submit(page, path, { name: "Mailer", redirect_uris, "scopes.admin": "on" });
+  assertPage(created, 201);
+  assert.match(secretIn(created), /^[\w-]{43}$/);
+  const id = idIn(created, "cli");
+  const { json } = await api.get(`/oauth-clients/${id}`);
+  assert.deepEqual([json.redirect_uris, json.scopes], [["https://a.example/cb", "https://b.example/cb"], ["admin"]]);
+  const refused = await browser.submit(page, path, { name: "N", redirect_uris: "ftp://x" });
+  assertPage(refused, 422);
+  assert.match(textOf(refused), /It must be (an absolute )?https/);
+  await browser.fillIn(`${path}/${id}`, `${path}/${id}/delete`);
+  assert.equal((await api.get(`/oauth-clients/${id}`)).status, 404);
+});
 
 choice("1.dashboard", "an event leads to the request that caused it and to what was sent", "ours", async ({ api }) => {
   const browser = await owner(api);

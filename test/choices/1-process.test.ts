@@ -146,47 +146,37 @@ choice("1.test-controls.stop", "lets the request in flight finish, then exits 0"
   });
 });
 
-choice(
-  "1.test-controls.stop",
-  "an idle connection holds up nothing, a second signal ends it at once",
-  "ours",
-  async () => {
-    await started([], async ({ api }) => {
-      assert.equal((await api.get("/account")).status, 200, "its connection is kept alive");
-    });
-    const busy = started([], async (own) => {
-      const raw = await inFlight(own);
-      own.server.kill("SIGTERM");
-      await acceptsNothing(str(own.ready.auth_url));
-      own.server.kill("SIGTERM");
-      await own.server.ended;
-      raw.destroy();
-    });
-    await assert.rejects(busy, "the first one alone would end in good order, ten seconds later");
-  },
-);
+choice("1.test-controls.stop", "an idle connection holds up nothing, a second signal ends all", "ours", async () => {
+  await started([], async ({ api }) => {
+    assert.equal((await api.get("/account")).status, 200, "its connection is kept alive");
+  });
+  const busy = started([], async (own) => {
+    const raw = await inFlight(own);
+    own.server.kill("SIGTERM");
+    await acceptsNothing(str(own.ready.auth_url));
+    own.server.kill("SIGTERM");
+    await own.server.ended;
+    raw.destroy();
+  });
+  await assert.rejects(busy, "the first one alone would end in good order, ten seconds later");
+});
 
-choice(
-  "1.test-controls.stop",
-  "a signal between the first answer and the end of the start is heard",
-  "ours",
-  async () => {
-    const data = join(folder, "knocked.json");
-    const before = await startService({ data });
-    const { apiKey: key, baseUrl, authUrl } = before;
-    const api = new Client({ baseUrl, key });
-    // What waits for its next attempt has the start load what sends it, after the first answers.
-    await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
-    await api.create("/apps", { title: "A" });
-    await before.settled();
-    api.close();
-    await before.close();
-    const server = new ServerProcess(["--port", new URL(authUrl).port, "--data", data]);
-    while ((await fetch(`${authUrl}/healthz`).catch(() => null))?.status !== 200);
-    const { code, signal, stderr } = await stopped(server);
-    assert.deepEqual([code, signal, stderr], [0, null, ""]);
-  },
-);
+choice("1.test-controls.stop", "a signal between the first answer and the start's end is heard", "ours", async () => {
+  const data = join(folder, "knocked.json");
+  const before = await startService({ data });
+  const { apiKey: key, baseUrl, authUrl } = before;
+  const api = new Client({ baseUrl, key });
+  // What waits for its next attempt has the start load what sends it, after the first answers.
+  await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
+  await api.create("/apps", { title: "A" });
+  await before.settled();
+  api.close();
+  await before.close();
+  const server = new ServerProcess(["--port", new URL(authUrl).port, "--data", data]);
+  while ((await fetch(`${authUrl}/healthz`).catch(() => null))?.status !== 200);
+  const { code, signal, stderr } = await stopped(server);
+  assert.deepEqual([code, signal, stderr], [0, null, ""]);
+});
 
 choice("1.test-controls.exit-codes.port-in-use", "is one line that names --port, exit 1", "ours", async () => {
   const other = createServer();
@@ -272,22 +262,17 @@ choice("1.test-controls.environment", "each flag is also a variable, PORT too, a
   assert.equal((await stopped(server)).code, 0);
 });
 
-choice(
-  "1.test-controls.flags",
-  "--help fits a screen and names every flag, --version is the package's",
-  "ours",
-  async () => {
-    const { code, stdout, stderr } = await runToEnd(["--help"]);
-    assert.deepEqual([code, stderr], [0, ""]);
-    const lines = stdout.trimEnd().split("\n");
-    assert.ok(lines.length <= 40 && Math.max(...lines.map((line) => line.length)) <= 120, stdout);
-    for (const flag of ["port", "host", "public-url", "seed", "api-key", "tls-cert", "rate-limit", "log"])
-      assert.ok(stdout.includes(`--${flag}`), flag);
-    const version = await runToEnd(["--version"]);
-    assert.equal(version.code, 0);
-    assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
-  },
-);
+choice("1.test-controls.flags", "--help fits a screen and names every flag, --version tells", "ours", async () => {
+  const { code, stdout, stderr } = await runToEnd(["--help"]);
+  assert.deepEqual([code, stderr], [0, ""]);
+  const lines = stdout.trimEnd().split("\n");
+  assert.ok(lines.length <= 40 && Math.max(...lines.map((line) => line.length)) <= 120, stdout);
+  for (const flag of ["port", "host", "public-url", "seed", "api-key", "tls-cert", "rate-limit", "log"])
+    assert.ok(stdout.includes(`--${flag}`), flag);
+  const version = await runToEnd(["--version"]);
+  assert.equal(version.code, 0);
+  assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
+});
 
 choice("1.test-controls.seed", "makes its accounts; the first key is the ready line's", "ours", async () => {
   const app = { id: "app_seeded0000000000000000", title: "Seeded", public: true };

@@ -69,20 +69,16 @@ choice("2.unknown-members", "are refused by name, so that a typo never passes si
   assert.equal((await api.create("/apps", { title: "Clean" })).public, false, "no prototype was polluted");
 });
 
-choice(
-  "8.field-lengths.text",
-  "lone surrogates and NUL are refused, all else comes back as it was",
-  async ({ api }) => {
-    for (const escaped of ["\\ud83d", "\\ude00", "\\ude00\\ud83d", "a\\u0000b", "\\u0000"])
-      for (const field of ["title", "description", "theme"])
-        invalid(await raw(api, `{"title":"T","${field}":"x${escaped}y"}`), `#/${field}`);
-    assert.equal((await raw(api, '{"title":"\\ud83d\\ude00"}')).json.title, "\u{1F600}");
-    // Precomposed and decomposed forms stay different; controls other than NUL are text.
-    const title = 'e\u0301 \u00e9 \u0001\u001f \u007f \u200b \ufeff \u2028\u2029 \u{10FFFF} \\ " /';
-    const app = await api.create("/apps", { title });
-    assert.equal((await api.get(`/apps/${app.id}`)).json.title, title);
-  },
-);
+choice("8.field-lengths.text", "lone surrogates and NUL are refused, all else comes back as sent", async ({ api }) => {
+  for (const escaped of ["\\ud83d", "\\ude00", "\\ude00\\ud83d", "a\\u0000b", "\\u0000"])
+    for (const field of ["title", "description", "theme"])
+      invalid(await raw(api, `{"title":"T","${field}":"x${escaped}y"}`), `#/${field}`);
+  assert.equal((await raw(api, '{"title":"\\ud83d\\ude00"}')).json.title, "\u{1F600}");
+  // Precomposed and decomposed forms stay different; controls other than NUL are text.
+  const title = 'e\u0301 \u00e9 \u0001\u001f \u007f \u200b \ufeff \u2028\u2029 \u{10FFFF} \\ " /';
+  const app = await api.create("/apps", { title });
+  assert.equal((await api.get(`/apps/${app.id}`)).json.title, title);
+});
 
 choice("7.error-codes.no-object", "bodies have to be objects", async ({ api }) => {
   const app = await api.create("/apps", { title: "T" });

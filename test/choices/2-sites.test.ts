@@ -36,57 +36,47 @@ const interactions = async (api: Client) =>
 
 const page = (api: Client, path: string) => api.root.as(null).get(path);
 
-choice(
-  "2.data-reading.chart-columns",
-  "shows title, description and a chart of each data source",
-  "ours",
-  async (own) => {
-    const { api } = own;
-    const { app, path } = await deployed(api, { description: "Net of <returns>" });
-    const empty = await page(api, path);
-    assertPage(empty);
-    assert.match(textOf(empty), /Sales Net of <returns> There is nothing to see yet/);
-    await give(api, app, "Revenue", SALES);
-    await give(api, app, "Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
-    await api.create("/data-sources", { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" });
-    const shown = await page(api, path);
-    assertPage(shown);
-    const text = textOf(shown);
-    assert.match(text, /revenue by month, by region\. 1 without a value is not drawn North South/);
-    assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 3);
-    assert.match(shown.text, /title="2026-01, 20\.5, South"/);
-    assert.match(text, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
-    assert.doesNotMatch(text, /Broken/);
-  },
-);
+choice("2.data-reading.chart-columns", "shows title, description and a chart of each source", "ours", async (own) => {
+  const { api } = own;
+  const { app, path } = await deployed(api, { description: "Net of <returns>" });
+  const empty = await page(api, path);
+  assertPage(empty);
+  assert.match(textOf(empty), /Sales Net of <returns> There is nothing to see yet/);
+  await give(api, app, "Revenue", SALES);
+  await give(api, app, "Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
+  await api.create("/data-sources", { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" });
+  const shown = await page(api, path);
+  assertPage(shown);
+  const text = textOf(shown);
+  assert.match(text, /revenue by month, by region\. 1 without a value is not drawn North South/);
+  assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 3);
+  assert.match(shown.text, /title="2026-01, 20\.5, South"/);
+  assert.match(text, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
+  assert.doesNotMatch(text, /Broken/);
+});
 
-choice(
-  "2.data-reading.chart-points",
-  "draws the first 200 rows, and no numbers that cannot be drawn",
-  "ours",
-  async (own) => {
-    const { api } = own;
-    const { app, path } = await deployed(api);
-    const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
-    await give(api, app, "Whole", rows(200));
-    await give(api, app, "More", rows(201));
-    const drawn = await page(api, path);
-    assert.equal([...drawn.text.matchAll(/<button class="point"/g)].length, 400);
-    assert.deepEqual(drawn.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
-    const other = await deployed(api);
-    for (const [at, values] of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]].entries())
-      await give(
-        api,
-        other.app,
-        `N${at}`,
-        values.map((value, n) => ({ n, value })),
-      );
-    const table = await page(api, other.path);
-    assertPage(table);
-    assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
-    assert.match(textOf(table), /1\.7e\+308/);
-  },
-);
+choice("2.data-reading.chart-points", "draws the first 200 rows, and what can be drawn", "ours", async (own) => {
+  const { api } = own;
+  const { app, path } = await deployed(api);
+  const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
+  await give(api, app, "Whole", rows(200));
+  await give(api, app, "More", rows(201));
+  const drawn = await page(api, path);
+  assert.equal([...drawn.text.matchAll(/<button class="point"/g)].length, 400);
+  assert.deepEqual(drawn.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
+  const other = await deployed(api);
+  for (const [at, values] of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]].entries())
+    await give(
+      api,
+      other.app,
+      `N${at}`,
+      values.map((value, n) => ({ n, value })),
+    );
+  const table = await page(api, other.path);
+  assertPage(table);
+  assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
+  assert.match(textOf(table), /1\.7e\+308/);
+});
 
 choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", "ours", async ({ api }) => {
   const { app, path } = await deployed(api);
@@ -120,59 +110,49 @@ async function click(browser: Browser, path: string, chart: string, title: strin
 const B_KEY = "key-of-b-account";
 const TWO = { seed: { accounts: [{ name: "A" }, { name: "B", api_keys: [{ name: "k", key: B_KEY }] }] } };
 
-choice(
-  "4.app-endpoints.interaction-user",
-  "a click tells the point as it stands in the data, and who",
-  TWO,
-  async (own) => {
-    const { api } = own;
-    const { app, path } = await deployed(api);
-    const chart = await give(api, app, "Revenue", SALES);
-    const browser = new Browser(api);
-    const forms = formsOf(await browser.open(path)).map(({ action }) => action);
-    assert.deepEqual(forms, ["interactions"]);
-    const answer = await click(browser, path, chart, "2026-01, 20\\.5, South");
-    assert.deepEqual([answer.status, answer.header("location")], [303, `./?chart=${chart}&point=1#${chart}`]);
-    assert.match(textOf(await browser.open(`${path}?chart=${chart}&point=1`)), /2026-01, 20\.5, South/);
-    await click(browser, path, chart, "2026-02, -4, North");
-    const [first, second] = await interactions(api);
-    const user_id = str(first?.user_id);
-    assert.match(user_id, /^visitor_[0-9a-f]{20}$/);
-    const common = { app_id: app, user_id, interaction_type: "chart_click", chart_id: chart };
-    assert.deepEqual(first, { ...common, data_point: { x: "2026-01", y: 20.5, category: "South" } });
-    assert.deepEqual(second, { ...common, data_point: { x: "2026-02", y: -4, category: "North" } }, "the same visitor");
-    const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
-    for (const who of [member, stranger]) await click(who.browser, path, chart, "2026-01, 10, North");
-    const [, , third, fourth] = await interactions(api);
-    assert.equal(third?.user_id, member.id, "a user of the account is named");
-    assert.match(str(fourth?.user_id), /^visitor_/, "a user of another account is a visitor");
-    assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
-  },
-);
+choice("4.app-endpoints.interaction-user", "a click tells the point as the data have it, and who", TWO, async (own) => {
+  const { api } = own;
+  const { app, path } = await deployed(api);
+  const chart = await give(api, app, "Revenue", SALES);
+  const browser = new Browser(api);
+  const forms = formsOf(await browser.open(path)).map(({ action }) => action);
+  assert.deepEqual(forms, ["interactions"]);
+  const answer = await click(browser, path, chart, "2026-01, 20\\.5, South");
+  assert.deepEqual([answer.status, answer.header("location")], [303, `./?chart=${chart}&point=1#${chart}`]);
+  assert.match(textOf(await browser.open(`${path}?chart=${chart}&point=1`)), /2026-01, 20\.5, South/);
+  await click(browser, path, chart, "2026-02, -4, North");
+  const [first, second] = await interactions(api);
+  const user_id = str(first?.user_id);
+  assert.match(user_id, /^visitor_[0-9a-f]{20}$/);
+  const common = { app_id: app, user_id, interaction_type: "chart_click", chart_id: chart };
+  assert.deepEqual(first, { ...common, data_point: { x: "2026-01", y: 20.5, category: "South" } });
+  assert.deepEqual(second, { ...common, data_point: { x: "2026-02", y: -4, category: "North" } }, "the same visitor");
+  const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
+  for (const who of [member, stranger]) await click(who.browser, path, chart, "2026-01, 10, North");
+  const [, , third, fourth] = await interactions(api);
+  assert.equal(third?.user_id, member.id, "a user of the account is named");
+  assert.match(str(fourth?.user_id), /^visitor_/, "a user of another account is a visitor");
+  assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
+});
 
-choice(
-  "4.app-endpoints.interaction-user",
-  "nothing but the page's own form reports, and what is there",
-  "ours",
-  async (own) => {
-    const { api } = own;
-    const [{ app, path }, other] = [await deployed(api), await deployed(api)];
-    const [chart, foreign] = [await give(api, app, "Revenue", SALES), await give(api, other.app, "Other", SALES)];
-    const browser = new Browser(api);
-    const csrf = csrfOf(await browser.open(path));
-    const before = (await interactions(api)).length;
-    const action = `${path}interactions`;
-    assertPage(await browser.post(action, { csrf, chart, point: "0" }, "https://evil.example"), 403);
-    assertPage(await browser.post(action, { chart, point: "0" }), 403);
-    assertPage(await new Browser(api).post(action, { csrf, chart, point: "0" }), 403);
-    for (const point of ["3", "4", "-1", ""]) assertPage(await browser.post(action, { csrf, chart, point }), 404);
-    for (const no of [foreign, "ds_0"]) assertPage(await browser.post(action, { csrf, chart: no, point: "0" }), 404);
-    assert.equal((await interactions(api)).length, before);
-    const wrong = await browser.request("GET", action);
-    assertPage(wrong, 405);
-    assert.equal(wrong.header("allow"), "POST, OPTIONS");
-  },
-);
+choice("4.app-endpoints.interaction-user", "the page's own form reports, and what is there", "ours", async (own) => {
+  const { api } = own;
+  const [{ app, path }, other] = [await deployed(api), await deployed(api)];
+  const [chart, foreign] = [await give(api, app, "Revenue", SALES), await give(api, other.app, "Other", SALES)];
+  const browser = new Browser(api);
+  const csrf = csrfOf(await browser.open(path));
+  const before = (await interactions(api)).length;
+  const action = `${path}interactions`;
+  assertPage(await browser.post(action, { csrf, chart, point: "0" }, "https://evil.example"), 403);
+  assertPage(await browser.post(action, { chart, point: "0" }), 403);
+  assertPage(await new Browser(api).post(action, { csrf, chart, point: "0" }), 403);
+  for (const point of ["3", "4", "-1", ""]) assertPage(await browser.post(action, { csrf, chart, point }), 404);
+  for (const no of [foreign, "ds_0"]) assertPage(await browser.post(action, { csrf, chart: no, point: "0" }), 404);
+  assert.equal((await interactions(api)).length, before);
+  const wrong = await browser.request("GET", action);
+  assertPage(wrong, 405);
+  assert.equal(wrong.header("allow"), "POST, OPTIONS");
+});
 
 const TIGHT = { rateLimit: 12, clock: "manual" } as const;
 choice("8.rate-limit.visitors", "each deployment has a limit of its own", TIGHT, async ({ api, service }) => {
@@ -188,21 +168,16 @@ choice("8.rate-limit.visitors", "each deployment has a limit of its own", TIGHT,
   assert.equal((await press()).status, 303);
 });
 
-choice(
-  "5.scope-per-endpoint.viewers",
-  "a private app asks for a sign-in, and for read:apps",
-  "ours",
-  async ({ api }) => {
-    const { path } = await deployed(api, { public: false });
-    const asked = await page(api, path);
-    assert.equal(asked.status, 303);
-    assert.equal(asked.header("location"), `/dashboard/sign-in?${new URLSearchParams({ next: path })}`);
-    for (const may of ["read:apps", "admin"]) assertPage(await (await person(api, [may])).browser.open(path));
-    const refused = await (await person(api, ["read:data", "write:apps"])).browser.open(path);
-    assertPage(refused, 403);
-    assert.match(textOf(refused), /takes the permission read:apps/);
-  },
-);
+choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for read:apps", "ours", async ({ api }) => {
+  const { path } = await deployed(api, { public: false });
+  const asked = await page(api, path);
+  assert.equal(asked.status, 303);
+  assert.equal(asked.header("location"), `/dashboard/sign-in?${new URLSearchParams({ next: path })}`);
+  for (const may of ["read:apps", "admin"]) assertPage(await (await person(api, [may])).browser.open(path));
+  const refused = await (await person(api, ["read:data", "write:apps"])).browser.open(path);
+  assertPage(refused, 403);
+  assert.match(textOf(refused), /takes the permission read:apps/);
+});
 
 choice("3.redeploy.site", "a retired or deleted deployment says that it is over", "ours", async ({ api }) => {
   const first = await deployed(api);
@@ -223,22 +198,17 @@ choice("3.redeploy.site", "a retired or deleted deployment says that it is over"
     assert.ok([404, 410].includes((await page(api, path)).status), path);
 });
 
-choice(
-  "5.scope-per-endpoint.viewers",
-  "a suspended account's apps are not shown, a limited one's are",
-  {},
-  async (own) => {
-    const { api, service } = own;
-    const { path } = await deployed(api);
-    await service.setAccountState("limited");
-    const browser = new Browser(api);
-    const csrf = csrfOf(await browser.open("/dashboard/sign-in"));
-    assertPage(await browser.open(path));
-    assertPage(await browser.post(`${path}interactions`, { csrf, chart: "x", point: "0" }), 403);
-    await service.setAccountState("suspended");
-    assertPage(await browser.open(path), 403);
-  },
-);
+choice("5.scope-per-endpoint.viewers", "a suspended account's are not shown, a limited one's are", {}, async (own) => {
+  const { api, service } = own;
+  const { path } = await deployed(api);
+  await service.setAccountState("limited");
+  const browser = new Browser(api);
+  const csrf = csrfOf(await browser.open("/dashboard/sign-in"));
+  assertPage(await browser.open(path));
+  assertPage(await browser.post(`${path}interactions`, { csrf, chart: "x", point: "0" }), 403);
+  await service.setAccountState("suspended");
+  assertPage(await browser.open(path), 403);
+});
 
 /** The answer of the server to a request for another host, which the OpenAPI document says nothing about. */
 async function at({ authUrl }: OwnContext, host: string, path: string): Promise<Answer> {
@@ -250,59 +220,47 @@ async function at({ authUrl }: OwnContext, host: string, path: string): Promise<
   }
 }
 
-choice(
-  "3.custom-domain.private-app",
-  "what is no address of the server is the live domain's",
-  "ours",
-  async (context) => {
-    const { api } = context;
-    const custom_domain = freshHost();
-    const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
-    for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`]) {
-      const shown = await at(context, host, "/");
-      assertPage(shown);
-      assert.match(textOf(shown), /Under a name/, host);
-      const style = /href="(\/assets\/style[^"]*)"/.exec(shown.text)?.[1] ?? "";
-      assert.equal((await at(context, host, style)).status, 200);
-    }
-    for (const other of ["/apps", "/index.html", "/.well-known/unknown"])
-      assertPage(await at(context, custom_domain, other), 404);
-    const named = ["/v1/apps", "/dashboard", "/docs", "/healthz", "/openapi.json", "/oauth/token", path];
-    const statuses = await Promise.all(
-      named.map(async (address) => (await at(context, custom_domain, address)).status),
-    );
-    assert.deepEqual(statuses, [401, 303, 200, 200, 200, 405, 200], "no domain takes the server's own addresses away");
-    assert.equal((await at(context, freshHost(), "/healthz")).status, 200, "any other name is the server itself");
-    const newer = await api.create(`/apps/${app}/deploy`, { name: "R2", environment: "staging", custom_domain });
-    assert.equal((await at(context, custom_domain, "/")).status, 200);
-    await api.patch(`/apps/${app}`, { public: false });
-    const led = await at(context, custom_domain, "/");
-    assert.deepEqual([led.status, led.header("location")], [303, newer.url], "where one can sign in");
-    await api.delete(`/apps/${app}`);
-    assert.equal((await at(context, custom_domain, "/")).header("location"), "/dashboard", "the name is free again");
-  },
-);
+choice("3.custom-domain.private-app", "what is no address of the server is the domain's", "ours", async (context) => {
+  const { api } = context;
+  const custom_domain = freshHost();
+  const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
+  for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`]) {
+    const shown = await at(context, host, "/");
+    assertPage(shown);
+    assert.match(textOf(shown), /Under a name/, host);
+    const style = /href="(\/assets\/style[^"]*)"/.exec(shown.text)?.[1] ?? "";
+    assert.equal((await at(context, host, style)).status, 200);
+  }
+  for (const other of ["/apps", "/index.html", "/.well-known/unknown"])
+    assertPage(await at(context, custom_domain, other), 404);
+  const named = ["/v1/apps", "/dashboard", "/docs", "/healthz", "/openapi.json", "/oauth/token", path];
+  const statuses = await Promise.all(named.map(async (address) => (await at(context, custom_domain, address)).status));
+  assert.deepEqual(statuses, [401, 303, 200, 200, 200, 405, 200], "no domain takes the server's own addresses away");
+  assert.equal((await at(context, freshHost(), "/healthz")).status, 200, "any other name is the server itself");
+  const newer = await api.create(`/apps/${app}/deploy`, { name: "R2", environment: "staging", custom_domain });
+  assert.equal((await at(context, custom_domain, "/")).status, 200);
+  await api.patch(`/apps/${app}`, { public: false });
+  const led = await at(context, custom_domain, "/");
+  assert.deepEqual([led.status, led.header("location")], [303, newer.url], "where one can sign in");
+  await api.delete(`/apps/${app}`);
+  assert.equal((await at(context, custom_domain, "/")).header("location"), "/dashboard", "the name is free again");
+});
 
-choice(
-  "3.custom-domain.private-app",
-  "a click under a custom domain is taken from that domain",
-  "ours",
-  async (context) => {
-    const { api } = context;
-    const custom_domain = freshHost();
-    const { app } = await deployed(api, {}, { custom_domain });
-    const chart = await give(api, app, "Revenue", SALES);
-    const shown = await at(context, custom_domain, "/");
-    const [cookie = ""] = (shown.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]);
-    const body = new URLSearchParams({ csrf: csrfOf(shown), chart, point: "0" }).toString();
-    const type = "application/x-www-form-urlencoded";
-    for (const [origin, status] of [
-      ["https://evil.example", 403],
-      [`http://${custom_domain}`, 303],
-    ] as const) {
-      const headers = { host: custom_domain, cookie, origin, "content-type": type };
-      assert.equal((await api.root.as(null).send("POST", "/interactions", { headers, body })).status, status);
-    }
-    assert.equal((await interactions(api)).at(-1)?.app_id, app);
-  },
-);
+choice("3.custom-domain.private-app", "a click under a domain is taken from there only", "ours", async (context) => {
+  const { api } = context;
+  const custom_domain = freshHost();
+  const { app } = await deployed(api, {}, { custom_domain });
+  const chart = await give(api, app, "Revenue", SALES);
+  const shown = await at(context, custom_domain, "/");
+  const [cookie = ""] = (shown.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]);
+  const body = new URLSearchParams({ csrf: csrfOf(shown), chart, point: "0" }).toString();
+  const type = "application/x-www-form-urlencoded";
+  for (const [origin, status] of [
+    ["https://evil.example", 403],
+    [`http://${custom_domain}`, 303],
+  ] as const) {
+    const headers = { host: custom_domain, cookie, origin, "content-type": type };
+    assert.equal((await api.root.as(null).send("POST", "/interactions", { headers, body })).status, status);
+  }
+  assert.equal((await interactions(api)).at(-1)?.app_id, app);
+});

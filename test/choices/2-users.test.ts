@@ -53,20 +53,15 @@ choice("7.error-codes.email_taken", "an address is one user of the account, in a
   await api.create("/users", { email });
 });
 
-choice(
-  "1.test-controls.first-account",
-  "has one key, its owner who is admin, and nothing else",
-  {},
-  async ({ api }) => {
-    const { name, state } = (await api.get("/account")).json;
-    assert.deepEqual([typeof name, state], ["string", "active"]);
-    const lists = ["/api-keys", "/users", "/apps", "/data-sources", "/webhooks", "/events", "/oauth-clients"];
-    const found = await Promise.all(lists.map(async (path) => (await api.get(path)).json.total));
-    assert.deepEqual(found, [1, 1, 0, 0, 0, 0, 0]);
-    const [owner] = (await api.get("/users")).items;
-    assert.deepEqual([owner?.email, owner?.permissions], ["owner@example.com", ["admin"]]);
-  },
-);
+choice("1.test-controls.first-account", "has one key, an owner who is admin, nothing else", {}, async ({ api }) => {
+  const { name, state } = (await api.get("/account")).json;
+  assert.deepEqual([typeof name, state], ["string", "active"]);
+  const lists = ["/api-keys", "/users", "/apps", "/data-sources", "/webhooks", "/events", "/oauth-clients"];
+  const found = await Promise.all(lists.map(async (path) => (await api.get(path)).json.total));
+  assert.deepEqual(found, [1, 1, 0, 0, 0, 0, 0]);
+  const [owner] = (await api.get("/users")).items;
+  assert.deepEqual([owner?.email, owner?.permissions], ["owner@example.com", ["admin"]]);
+});
 
 choice("7.error-codes.last_admin", "the last admin can neither go nor lose the permission", {}, async ({ api }) => {
   const [owner] = (await api.get("/users")).items;

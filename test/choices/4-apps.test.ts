@@ -10,24 +10,20 @@ const WHOLE = { title: "Sales", description: "By region", theme: "dark", public:
 
 const newApp = (api: Client) => api.create("/apps", WHOLE);
 
-choice(
-  "4.create-status",
-  "201 with Location, where it then is, for apps and for deployments",
-  async ({ api, baseUrl }) => {
-    const app = await api.post("/apps", WHOLE);
-    const deployment = await api.post(`/apps/${app.id}/deploy`, { name: "R" });
-    for (const [answer, path] of [
-      [app, `/apps/${app.id}`],
-      [deployment, `/apps/${app.id}/deployments/${deployment.id}`],
-    ] as const) {
-      assert.deepEqual([answer.status, answer.header("location")], [201, baseUrl + path]);
-      assert.equal((await api.get(path)).text, answer.text);
-    }
-    const other = await newApp(api);
-    problem(await api.get(`/apps/${other.id}/deployments/${deployment.id}`), "not_found");
-    problem(await api.get(`/apps/${app.id}/deployments/dep_00000000000000000000000`), "not_found");
-  },
-);
+choice("4.create-status", "201 with Location, where it then is, for app and deployment", async ({ api, baseUrl }) => {
+  const app = await api.post("/apps", WHOLE);
+  const deployment = await api.post(`/apps/${app.id}/deploy`, { name: "R" });
+  for (const [answer, path] of [
+    [app, `/apps/${app.id}`],
+    [deployment, `/apps/${app.id}/deployments/${deployment.id}`],
+  ] as const) {
+    assert.deepEqual([answer.status, answer.header("location")], [201, baseUrl + path]);
+    assert.equal((await api.get(path)).text, answer.text);
+  }
+  const other = await newApp(api);
+  problem(await api.get(`/apps/${other.id}/deployments/${deployment.id}`), "not_found");
+  problem(await api.get(`/apps/${app.id}/deployments/dep_00000000000000000000000`), "not_found");
+});
 
 choice("4.app-endpoints.change", "changes the fields that are sent and no others, or nothing", async ({ api }) => {
   const app = await newApp(api);

@@ -44,11 +44,8 @@ choice("4.idempotency", "the same request again replays the first answer and doe
 choice("4.idempotency", "with another body or path it is refused", async ({ api }) => {
   const key = fresh();
   const first = await once(api, key);
-  const faults = errorsOf(reused(await once(api, key, "/apps", { title: "Twice" })));
-  assert.deepEqual(
-    faults.map(({ header }) => header),
-    ["Idempotency-Key"],
-  );
+  const [fault] = errorsOf(reused(await once(api, key, "/apps", { title: "Twice" })));
+  assert.equal(fault?.header, "Idempotency-Key");
   reused(await once(api, key, "/api-keys", { name: "Once" }));
   assert.equal((await once(api, key)).text, first.text, "the first answer is still kept");
   const other = await api.create("/apps", { title: "Other" });

@@ -51,16 +51,11 @@ const NO_IDS = [
 ];
 const KINDS = ["apps", "users", "webhooks", "events", "api-keys", "data-sources", "oauth-clients"];
 
-choice(
-  "7.error-codes.404",
-  "what is no path and what is no id is not there, however written",
-  "ours",
-  async ({ api }) => {
-    for (const path of NO_PATHS)
-      for (const method of ["GET", "POST", "DELETE"]) problem(await api.send(method, path), "not_found");
-    for (const id of NO_IDS) {
-      for (const kind of KINDS) problem(await api.get(`/${kind}/${id}`), "not_found");
-      problem(await api.post(`/apps/${id}/deploy`, { name: "R" }), "not_found");
-    }
-  },
-);
+choice("7.error-codes.404", "what is no path or no id is not there, however written", "ours", async ({ api }) => {
+  for (const path of NO_PATHS)
+    for (const method of ["GET", "POST", "DELETE"]) problem(await api.send(method, path), "not_found");
+  for (const id of NO_IDS) {
+    for (const kind of KINDS) problem(await api.get(`/${kind}/${id}`), "not_found");
+    problem(await api.post(`/apps/${id}/deploy`, { name: "R" }), "not_found");
+  }
+});

@@ -22,37 +22,32 @@ async function listsOf({ document }: OwnContext, client: Client): Promise<string
   return (await Promise.all(lists.map(async ({ path }) => (await client.get(path)).text))).join("\n");
 }
 
-choice(
-  "7.validation-status.tenants",
-  "B gets 404 for every id of A on every route, and A keeps all",
-  TWO,
-  async (own) => {
-    const { api, document } = own;
-    const [b, ids] = [api.as(B_KEY), await makeWorld(api)];
-    const routes = document.api.filter(({ path }) => path.includes("{"));
-    const reads = routes.filter(({ method }) => method === "GET");
-    const readAll = async () =>
-      Promise.all(reads.map(async ({ path }) => [path, (await api.get(fill(path, ids))).text] as const));
-    const before = await readAll();
-    for (const operation of routes) {
-      const { method, path } = operation;
-      const body = exampleBody(document, operation);
-      const foreign = await b.call(method, fill(path, ids), body);
-      problem(foreign, "not_found");
-      assert.deepEqual(said(foreign), said(await b.call(method, fill(path, NOWHERE), body)), `${method} ${path}`);
-    }
-    assert.ok(routes.length >= 20, `${routes.length} routes have a parameter`);
-    assert.deepEqual(await readAll(), before);
-    for (const [path] of before) assert.equal((await api.get(fill(path, ids))).status, 200, path);
-    const theirs = await makeWorld(b);
-    for (const [method, path] of [
-      ["GET", `/apps/${theirs.app_id}/deployments/${ids.deployment_id}`],
-      ["GET", `/webhooks/${theirs.webhook_id}/deliveries/${ids.delivery_id}`],
-      ["POST", `/webhooks/${theirs.webhook_id}/deliveries/${ids.delivery_id}/redeliver`],
-    ] as const)
-      problem(await b.send(method, path), "not_found");
-  },
-);
+choice("7.validation-status.tenants", "B gets 404 for every id of A on every route, A keeps all", TWO, async (own) => {
+  const { api, document } = own;
+  const [b, ids] = [api.as(B_KEY), await makeWorld(api)];
+  const routes = document.api.filter(({ path }) => path.includes("{"));
+  const reads = routes.filter(({ method }) => method === "GET");
+  const readAll = async () =>
+    Promise.all(reads.map(async ({ path }) => [path, (await api.get(fill(path, ids))).text] as const));
+  const before = await readAll();
+  for (const operation of routes) {
+    const { method, path } = operation;
+    const body = exampleBody(document, operation);
+    const foreign = await b.call(method, fill(path, ids), body);
+    problem(foreign, "not_found");
+    assert.deepEqual(said(foreign), said(await b.call(method, fill(path, NOWHERE), body)), `${method} ${path}`);
+  }
+  assert.ok(routes.length >= 20, `${routes.length} routes have a parameter`);
+  assert.deepEqual(await readAll(), before);
+  for (const [path] of before) assert.equal((await api.get(fill(path, ids))).status, 200, path);
+  const theirs = await makeWorld(b);
+  for (const [method, path] of [
+    ["GET", `/apps/${theirs.app_id}/deployments/${ids.deployment_id}`],
+    ["GET", `/webhooks/${theirs.webhook_id}/deliveries/${ids.delivery_id}`],
+    ["POST", `/webhooks/${theirs.webhook_id}/deliveries/${ids.delivery_id}/redeliver`],
+  ] as const)
+    problem(await b.send(method, path), "not_found");
+});
 
 choice("7.validation-status.tenants", "lists show nothing of another account", TWO, async (context) => {
   const { api } = context;

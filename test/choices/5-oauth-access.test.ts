@@ -1,5 +1,6 @@
 // What an access token opens, and how soon it stops opening it (spec part 5). Every refusal here is felt at the next call,
 // also after the token was taken many times before and its signature is no longer checked.
+// RFC 9700 2.2, 4.10.2; RFC 8725 3.1, 3.10, 3.11 (units/jwt has the rest).
 import assert from "node:assert/strict";
 import { createHash, createHmac, createPublicKey } from "node:crypto";
 import { choice, withService } from "../support/clauses.ts";
@@ -55,117 +56,89 @@ choice("1.rfcs.access-token", "every token that is not exactly right is refused"
   problem(await api.as(`${header}.${claims}. ${signature}`).get("/apps"), "malformed_credential");
 });
 
-choice(
-  "1.rfcs.access-token",
-  "a token signed by another server, or by a key that is gone",
-  MANUAL,
-  async ({ api, service }) => {
-    await withService({}, async (other) => {
-      const { access_token } = await other.service.signIn({ scopes: ["admin"] });
-      assert.equal((await other.api.as(access_token).get("/apps")).status, 200);
-      await refused(api.as(access_token), /not signed by this service/);
-    });
-    const { tokens, holder } = await held(api);
-    const data = await service.store.snapshot();
-    await service.store.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
-    await refused(holder, /not signed by this service/);
-    const next = str((await refresh(api, tokens.refresh)).json.access_token);
-    assert.notEqual(headerOf(next).kid, headerOf(tokens.access).kid);
-    assert.equal((await api.as(next).get("/apps")).status, 200);
-  },
-);
+choice("1.rfcs.access-token", "no token of another server or of a lost key", MANUAL, async ({ api, service }) => {
+  await withService({}, async (other) => {
+    const { access_token } = await other.service.signIn({ scopes: ["admin"] });
+    assert.equal((await other.api.as(access_token).get("/apps")).status, 200);
+    await refused(api.as(access_token), /not signed by this service/);
+  });
+  const { tokens, holder } = await held(api);
+  const data = await service.store.snapshot();
+  await service.store.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
+  await refused(holder, /not signed by this service/);
+  const next = str((await refresh(api, tokens.refresh)).json.access_token);
+  assert.notEqual(headerOf(next).kid, headerOf(tokens.access).kid);
+  assert.equal((await api.as(next).get("/apps")).status, 200);
+});
 
-choice(
-  "1.rfcs.revocation",
-  "revoking, or the end of user or client, is felt at the next call",
-  MANUAL,
-  async ({ api }) => {
-    const [revoked, first, second] = [await held(api), await held(api), await held(api)];
-    await sendJson(api, "/oauth/revoke", { ...revoked.app, token: revoked.tokens.refresh });
-    await refused(revoked.holder, /access .* revoked/);
-    await api.delete(`/users/${first.who.id}`);
-    await refused(first.holder, /user was deleted/);
-    await api.delete(`/oauth-clients/${second.app.client_id}`);
-    await refused(second.holder, /application was deleted/);
-  },
-);
+choice("1.rfcs.revocation", "revoking, or the end of user or client, is felt at once", MANUAL, async ({ api }) => {
+  const [revoked, first, second] = [await held(api), await held(api), await held(api)];
+  await sendJson(api, "/oauth/revoke", { ...revoked.app, token: revoked.tokens.refresh });
+  await refused(revoked.holder, /access .* revoked/);
+  await api.delete(`/users/${first.who.id}`);
+  await refused(first.holder, /user was deleted/);
+  await api.delete(`/oauth-clients/${second.app.client_id}`);
+  await refused(second.holder, /application was deleted/);
+});
 
-choice(
-  "5.scope-per-endpoint",
-  "a token's scopes are cut to its user's permissions at each use",
-  MANUAL,
-  async ({ api }) => {
-    const [some, admin] = [await held(api, "read:apps write:apps"), await held(api, "admin")];
-    const statuses = async (holder: Client) => [
-      (await holder.get("/apps")).status,
-      (await holder.post("/apps", { title: "T" })).status,
-      (await holder.get("/data-sources")).status,
-      (await holder.get("/users")).status,
-      (await holder.get("/account")).status,
-    ];
-    for (const [permissions, ofSome, ofAdmin] of [
-      [["admin"], [200, 201, 403, 403, 200], [200, 201, 200, 200, 200]],
-      [
-        ["read:apps", "read:data"],
-        [200, 403, 403, 403, 200],
-        [200, 403, 200, 403, 200],
-      ],
-      [["write:apps"], [403, 201, 403, 403, 200], [403, 201, 403, 403, 200]],
-      [[], [403, 403, 403, 403, 200], [403, 403, 403, 403, 200]],
-      [
-        ["read:apps", "write:apps"],
-        [200, 201, 403, 403, 200],
-        [200, 201, 403, 403, 200],
-      ],
-    ] as const) {
-      for (const { who } of [some, admin]) await api.patch(`/users/${who.id}`, { permissions });
-      assert.deepEqual(
-        [await statuses(some.holder), await statuses(admin.holder)],
-        [ofSome, ofAdmin],
-        permissions.join(),
-      );
-    }
-    assert.equal(claimsOf(some.tokens.access).scope, "read:apps write:apps");
-  },
-);
+choice("5.scope-per-endpoint", "a token's scopes are cut to its user's at each use", MANUAL, async ({ api }) => {
+  const [some, admin] = [await held(api, "read:apps write:apps"), await held(api, "admin")];
+  const statuses = async (holder: Client) => [
+    (await holder.get("/apps")).status,
+    (await holder.post("/apps", { title: "T" })).status,
+    (await holder.get("/data-sources")).status,
+    (await holder.get("/users")).status,
+    (await holder.get("/account")).status,
+  ];
+  for (const [permissions, ofSome, ofAdmin] of [
+    [["admin"], [200, 201, 403, 403, 200], [200, 201, 200, 200, 200]],
+    [
+      ["read:apps", "read:data"],
+      [200, 403, 403, 403, 200],
+      [200, 403, 200, 403, 200],
+    ],
+    [["write:apps"], [403, 201, 403, 403, 200], [403, 201, 403, 403, 200]],
+    [[], [403, 403, 403, 403, 200], [403, 403, 403, 403, 200]],
+    [
+      ["read:apps", "write:apps"],
+      [200, 201, 403, 403, 200],
+      [200, 201, 403, 403, 200],
+    ],
+  ] as const) {
+    for (const { who } of [some, admin]) await api.patch(`/users/${who.id}`, { permissions });
+    const found = [await statuses(some.holder), await statuses(admin.holder)];
+    assert.deepEqual(found, [ofSome, ofAdmin], permissions.join());
+  }
+  assert.equal(claimsOf(some.tokens.access).scope, "read:apps write:apps");
+});
 
-choice(
-  "1.rfcs.token-algorithm",
-  "RS256 by setting, its key made when first needed",
-  { tokenAlg: "RS256" },
-  async (own) => {
-    const { api, service } = own;
-    const count = async () => (await service.store.snapshot()).collections.signing_keys?.length ?? 0;
-    assert.equal(await count(), 0);
-    const { access_token } = await service.signIn({ scopes: ["read:apps"] });
-    assert.equal(await count(), 1);
-    assert.equal((await api.as(access_token).get("/apps")).status, 200);
-    const [{ kty, alg, kid, n, e } = {}] = await publishedKeys(api);
-    const thumbprint = createHash("sha256").update(`{"e":"${e}","kty":"RSA","n":"${n}"}`).digest("base64url");
-    assert.deepEqual([kty, alg, kid], ["RSA", "RS256", thumbprint]);
-    const { kid: named, alg: signed } = headerOf(access_token);
-    assert.deepEqual([named, signed], [thumbprint, "RS256"]);
-  },
-);
+choice("1.rfcs.token-algorithm", "RS256 by setting, its key made when needed", { tokenAlg: "RS256" }, async (own) => {
+  const { api, service } = own;
+  const count = async () => (await service.store.snapshot()).collections.signing_keys?.length ?? 0;
+  assert.equal(await count(), 0);
+  const { access_token } = await service.signIn({ scopes: ["read:apps"] });
+  assert.equal(await count(), 1);
+  assert.equal((await api.as(access_token).get("/apps")).status, 200);
+  const [{ kty, alg, kid, n, e } = {}] = await publishedKeys(api);
+  const thumbprint = createHash("sha256").update(`{"e":"${e}","kty":"RSA","n":"${n}"}`).digest("base64url");
+  assert.deepEqual([kty, alg, kid], ["RSA", "RS256", thumbprint]);
+  const { kid: named, alg: signed } = headerOf(access_token);
+  assert.deepEqual([named, signed], [thumbprint, "RS256"]);
+});
 
-choice(
-  "1.rfcs.access-token",
-  "signIn hands tokens over that can be refreshed and revoked",
-  MANUAL,
-  async ({ api, service }) => {
-    const { access_token, refresh_token, scope, expires_in } = await service.signIn({
-      scopes: ["read:apps", "read:data"],
-    });
-    assert.deepEqual([scope, expires_in], ["read:apps read:data", 3600]);
-    assert.equal((await api.as(access_token).get("/apps")).status, 200);
-    problem(await api.as(access_token).get("/users"), "insufficient_scope");
-    const next = await refresh(api, refresh_token);
-    assert.equal(next.status, 200);
-    assert.equal((await sendJson(api, "/oauth/revoke", { token: str(next.json.access_token) })).status, 200);
-    await refused(api.as(access_token), /revoked/);
-    const userId = (await person(api, ["read:apps"])).id;
-    assert.equal((await service.signIn({ scopes: ["admin"], userId })).scope, "read:apps");
-    await assert.rejects(service.signIn({ scopes: ["read:data"], userId }), /holds none/);
-    await assert.rejects(service.signIn({ scopes: ["admin"], userId: "usr_nobody" }), /no user usr_nobody/);
-  },
-);
+choice("1.rfcs.access-token", "signIn gives tokens to be refreshed and revoked", MANUAL, async ({ api, service }) => {
+  const { access_token, refresh_token, scope, expires_in } = await service.signIn({
+    scopes: ["read:apps", "read:data"],
+  });
+  assert.deepEqual([scope, expires_in], ["read:apps read:data", 3600]);
+  assert.equal((await api.as(access_token).get("/apps")).status, 200);
+  problem(await api.as(access_token).get("/users"), "insufficient_scope");
+  const next = await refresh(api, refresh_token);
+  assert.equal(next.status, 200);
+  assert.equal((await sendJson(api, "/oauth/revoke", { token: str(next.json.access_token) })).status, 200);
+  await refused(api.as(access_token), /revoked/);
+  const userId = (await person(api, ["read:apps"])).id;
+  assert.equal((await service.signIn({ scopes: ["admin"], userId })).scope, "read:apps");
+  await assert.rejects(service.signIn({ scopes: ["read:data"], userId }), /holds none/);
+  await assert.rejects(service.signIn({ scopes: ["admin"], userId: "usr_nobody" }), /no user usr_nobody/);
+});

@@ -1,4 +1,5 @@
 // OAuth step 1 (spec part 5): the authorization request, what is refused and how, consent and denial.
+// RFC 9700 2.1, 2.1.1, 2.1.2, 2.3, 4.4, 4.11.2, 4.12; OAuth 2.1 4.1.1, 4.1.2.1.
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
@@ -38,75 +39,60 @@ choice("1.rfcs.loopback-redirect", "an unknown client or redirect_uri ends on a 
   }
 });
 
-choice(
-  "1.rfcs.loopback-redirect",
-  "the port of a loopback redirect may vary, nothing else",
-  MANUAL,
-  async ({ api }) => {
-    for (const host of ["127.0.0.1", "localhost", "[::1]"]) {
-      const { app, who, open } = await scene(api, {
-        redirect_uris: [`http://${host}:8000/cb?a=1`, "http://127.0.0.1"],
-      });
-      for (const port of ["", ":8000", ":51234"]) {
-        const redirect_uri = `http://${host}${port}/cb?a=1`;
-        const back = await consent(who, app, { redirect_uri });
-        assert.equal(back.a, "1");
-        pair(await exchange(api, app, str(back.code), { redirect_uri }));
-      }
-      assert.ok((await consent(who, app, { redirect_uri: "http://127.0.0.1:4711" })).code);
-      for (const other of "/cb /cb?a=2 /CB?a=1 :99999/cb?a=1 :80@evil.example/cb?a=1 .evil.example/cb?a=1".split(" "))
-        assert.equal((await open({ redirect_uri: `http://${host}${other}` })).status, 400, other);
+choice("1.rfcs.loopback-redirect", "the port of a loopback redirect may vary, no more", MANUAL, async ({ api }) => {
+  for (const host of ["127.0.0.1", "localhost", "[::1]"]) {
+    const { app, who, open } = await scene(api, {
+      redirect_uris: [`http://${host}:8000/cb?a=1`, "http://127.0.0.1"],
+    });
+    for (const port of ["", ":8000", ":51234"]) {
+      const redirect_uri = `http://${host}${port}/cb?a=1`;
+      const back = await consent(who, app, { redirect_uri });
+      assert.equal(back.a, "1");
+      pair(await exchange(api, app, str(back.code), { redirect_uri }));
     }
-  },
-);
+    assert.ok((await consent(who, app, { redirect_uri: "http://127.0.0.1:4711" })).code);
+    for (const other of "/cb /cb?a=2 /CB?a=1 :99999/cb?a=1 :80@evil.example/cb?a=1 .evil.example/cb?a=1".split(" "))
+      assert.equal((await open({ redirect_uri: `http://${host}${other}` })).status, 400, other);
+  }
+});
 
-choice(
-  "1.rfcs.response-type",
-  "every other fault goes back in the redirect, with state and iss",
-  MANUAL,
-  async (own) => {
-    const { open } = await scene(own.api, { scopes: ["read:apps"] });
-    for (const [error, extra] of [
-      ["invalid_request", { response_type: null }],
-      ["unsupported_response_type", { response_type: "token" }],
-      ["unsupported_response_type", { response_type: "code id_token" }],
-      ["invalid_scope", { scope: null }],
-      ["invalid_scope", { scope: " " }],
-      ["invalid_scope", { scope: "read:everything" }],
-      ["invalid_scope", { scope: "read:apps write:apps" }],
-      ["invalid_scope", { scope: "admin" }],
-      ["invalid_scope", { scope: 'read:apps "\\\u00e9' }],
-      ["invalid_request", { code_challenge: CHALLENGE }],
-      ["invalid_request", { code_challenge: CHALLENGE, code_challenge_method: "plain" }],
-      ["invalid_request", { ...S256, code_challenge: `${CHALLENGE}=` }],
-      ["invalid_request", { ...S256, code_challenge: CHALLENGE.slice(1) }],
-      ["invalid_request", { code_challenge_method: "S256" }],
-    ] as const) {
-      const { error_description, ...rest } = returned(await open(extra));
-      assert.deepEqual(rest, { error, state: "xyz", iss: own.authUrl }, JSON.stringify(extra));
-      assert.match(str(error_description), /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
-    }
-  },
-);
+choice("1.rfcs.response-type", "every other fault goes back in the redirect with state, iss", MANUAL, async (own) => {
+  const { open } = await scene(own.api, { scopes: ["read:apps"] });
+  for (const [error, extra] of [
+    ["invalid_request", { response_type: null }],
+    ["unsupported_response_type", { response_type: "token" }],
+    ["unsupported_response_type", { response_type: "code id_token" }],
+    ["invalid_scope", { scope: null }],
+    ["invalid_scope", { scope: " " }],
+    ["invalid_scope", { scope: "read:everything" }],
+    ["invalid_scope", { scope: "read:apps write:apps" }],
+    ["invalid_scope", { scope: "admin" }],
+    ["invalid_scope", { scope: 'read:apps "\\\u00e9' }],
+    ["invalid_request", { code_challenge: CHALLENGE }],
+    ["invalid_request", { code_challenge: CHALLENGE, code_challenge_method: "plain" }],
+    ["invalid_request", { ...S256, code_challenge: `${CHALLENGE}=` }],
+    ["invalid_request", { ...S256, code_challenge: CHALLENGE.slice(1) }],
+    ["invalid_request", { code_challenge_method: "S256" }],
+  ] as const) {
+    const { error_description, ...rest } = returned(await open(extra));
+    assert.deepEqual(rest, { error, state: "xyz", iss: own.authUrl }, JSON.stringify(extra));
+    assert.match(str(error_description), /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
+  }
+});
 
-choice(
-  "1.rfcs.response-type",
-  "repeated parameters are invalid_request, the state goes back once",
-  MANUAL,
-  async (own) => {
-    const { app, who } = await scene(own.api);
-    for (const [more, state] of [
-      ["scope=admin", "xyz"],
-      ["response_type=code", "xyz"],
-      ["unknown=1&unknown=2", "xyz"],
-      ["code_challenge=a&code_challenge=b", "xyz"],
-      ["state=other", undefined],
-    ]) {
-      const back = returned(await who.browser.open(`${authorizeUrl(app)}&${more}`));
-      assert.deepEqual([back.error, back.state], ["invalid_request", state], more);
-    }
-  },
-);
+choice("1.rfcs.response-type", "repeated parameters are refused, no repeated state returns", MANUAL, async (own) => {
+  const { app, who } = await scene(own.api);
+  for (const [more, state] of [
+    ["scope=admin", "xyz"],
+    ["response_type=code", "xyz"],
+    ["unknown=1&unknown=2", "xyz"],
+    ["code_challenge=a&code_challenge=b", "xyz"],
+    ["state=other", undefined],
+  ]) {
+    const back = returned(await who.browser.open(`${authorizeUrl(app)}&${more}`));
+    assert.deepEqual([back.error, back.state], ["invalid_request", state], more);
+  }
+});
 
 choice("5.pkce", "a public client cannot ask without a challenge", MANUAL, async ({ api }) => {
   const { open } = await scene(api, { public: true });
@@ -136,49 +122,41 @@ choice("5.sign-in-link.consent", "grants what was asked for as far as the user h
   }
 });
 
-choice(
-  "5.sign-in-link.consent",
-  "is asked for each time, says who asks whom, and no is no",
-  MANUAL,
-  async ({ api }) => {
-    const { who, open } = await scene(api, { name: "<i>Sneaky</i> & Co" });
-    for (let time = 0; time < 2; time += 1) {
-      const page = await open();
-      for (const shown of ["&lt;i&gt;Sneaky&lt;/i&gt; &amp; Co", "Example account", who.email, "client.example.com"])
-        assert.ok(page.text.includes(shown), shown);
-      returned(await who.browser.submit(page, "/oauth/consent", { decision: "allow" }));
-    }
+choice("5.sign-in-link.consent", "is asked for each time, says who asks, and no is no", MANUAL, async ({ api }) => {
+  const { who, open } = await scene(api, { name: "<i>Sneaky</i> & Co" });
+  for (let time = 0; time < 2; time += 1) {
     const page = await open();
-    for (const filled of [{ other: "" }, { decision: "ALLOW" }, { decision: "yes" }] as const)
-      assert.equal(returned(await who.browser.submit(page, "/oauth/consent", filled)).error, "access_denied");
-  },
-);
+    for (const shown of ["&lt;i&gt;Sneaky&lt;/i&gt; &amp; Co", "Example account", who.email, "client.example.com"])
+      assert.ok(page.text.includes(shown), shown);
+    returned(await who.browser.submit(page, "/oauth/consent", { decision: "allow" }));
+  }
+  const page = await open();
+  for (const filled of [{ other: "" }, { decision: "ALLOW" }, { decision: "yes" }] as const)
+    assert.equal(returned(await who.browser.submit(page, "/oauth/consent", filled)).error, "access_denied");
+});
 
-choice(
-  "5.sign-in-link.consent",
-  "the request is judged again when the answer comes",
-  MANUAL,
-  async ({ api, service }) => {
-    const { app, who, open } = await scene(api, {}, ["read:apps"]);
-    const page = await open();
-    const allow = () => who.browser.submit(page, "/oauth/consent", { decision: "allow" });
-    await api.patch(`/users/${who.id}`, { permissions: [] });
-    assert.equal(returned(await allow()).error, "access_denied");
-    await api.delete(`/oauth-clients/${app.client_id}`);
-    assert.equal((await allow()).status, 400);
-    const other = await scene(api);
-    await service.setAccountState("suspended");
-    assert.equal(returned(await other.open()).error, "access_denied", "a suspended account grants nothing");
-  },
-);
+choice("5.sign-in-link.consent", "the request is judged again at the answer", MANUAL, async ({ api, service }) => {
+  const { app, who, open } = await scene(api, {}, ["read:apps"]);
+  const page = await open();
+  const allow = () => who.browser.submit(page, "/oauth/consent", { decision: "allow" });
+  await api.patch(`/users/${who.id}`, { permissions: [] });
+  assert.equal(returned(await allow()).error, "access_denied");
+  await api.delete(`/oauth-clients/${app.client_id}`);
+  assert.equal((await allow()).status, 400);
+  const other = await scene(api);
+  await service.setAccountState("suspended");
+  assert.equal(returned(await other.open()).error, "access_denied", "a suspended account grants nothing");
+});
 
 const B_KEY = "second-account-key";
 const B = { name: "B", api_keys: [{ name: "b", key: B_KEY }], apps: [{ title: "Of B" }] };
 
+const TWO = { seed: { accounts: [{ name: "A" }, B] } };
+
 choice(
   "5.sign-in-link.client-reach",
-  "users of every account may be asked; the token acts in theirs",
-  { seed: { accounts: [{ name: "A" }, B] } },
+  "users of every account may be asked; it acts in theirs",
+  TWO,
   async ({ api }) => {
     const { app } = await scene(api);
     const { who } = await scene(api.as(B_KEY), {}, ["read:apps"]);

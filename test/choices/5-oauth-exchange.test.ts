@@ -1,7 +1,9 @@
 // OAuth step 2 (spec part 5): a code becomes tokens, once; what the answer holds; who the client must prove to be.
+// RFC 9700 2.1.1, 2.4, 2.5, 4.2.4, 4.5.3, 4.8.2; OAuth 2.1 2.4.1, 3.1, 3.2.3, 3.2.4, 4.1.2.
 import assert from "node:assert/strict";
-import { memoryStore, StorageUnavailable, type Store } from "../../src/index.ts";
+import { StorageUnavailable } from "../../src/index.ts";
 import { choice, withService } from "../support/clauses.ts";
+import { Gate } from "../support/gated-store.ts";
 import {
   type App,
   basic,
@@ -63,26 +65,21 @@ choice("5.token-lifetimes.access", "an hour, to the millisecond", MANUAL, async 
   assert.match(refusal.header("www-authenticate"), /error="invalid_token"/);
 });
 
-choice(
-  "5.token-lifetimes.code",
-  "a minute; ten more, it is told from one that never was",
-  MANUAL,
-  async ({ api, service }) => {
-    const { app, code } = await scene(api);
-    const codes = [await code(), await code(), await code(), await code()];
-    for (const [wait_ms, says] of [
-      [59_999, null],
-      [1, /expired/],
-      [10 * 60_000 - 1, /expired/],
-      [1, /not known/],
-    ] as const) {
-      await service.clock.advance(`${wait_ms}ms`);
-      const answer = await exchange(api, app, codes.shift() ?? "");
-      if (says === null) pair(answer);
-      else assert.match(oauthError(answer), says);
-    }
-  },
-);
+choice("5.token-lifetimes.code", "a minute; ten more, it is told that it expired", MANUAL, async ({ api, service }) => {
+  const { app, code } = await scene(api);
+  const codes = [await code(), await code(), await code(), await code()];
+  for (const [wait_ms, says] of [
+    [59_999, null],
+    [1, /expired/],
+    [10 * 60_000 - 1, /expired/],
+    [1, /not known/],
+  ] as const) {
+    await service.clock.advance(`${wait_ms}ms`);
+    const answer = await exchange(api, app, codes.shift() ?? "");
+    if (says === null) pair(answer);
+    else assert.match(oauthError(answer), says);
+  }
+});
 
 choice("1.rfcs.token-body", "a form is taken like JSON, unknown parameters are ignored", MANUAL, async ({ api }) => {
   const { app, code } = await scene(api);
@@ -121,74 +118,59 @@ choice("1.rfcs.token-body", "what is no such body is invalid_request", MANUAL, a
     oauthError(await sendJson(api, TOKEN, fields), "unsupported_grant_type");
 });
 
-choice(
-  "5.token-response.errors",
-  "client credentials come in Basic, form-decoded, or in the body",
-  MANUAL,
-  async ({ api }) => {
-    const { app, code } = await scene(api);
-    const { client_id, client_secret } = app;
-    const header = basic(client_id, client_secret);
-    const percent = [...String(client_secret)].map((character) => `%${character.charCodeAt(0).toString(16)}`).join("");
-    for (const [more, headers] of [
-      [{}, header],
-      [{}, basic(client_id, percent)],
-      [{ client_id }, header],
-    ] as const)
-      pair(await sendForm(api, TOKEN, { ...GRANT, ...more, code: await code() }, headers));
-    const fields = { ...GRANT, code: await code() };
-    for (const twice of [{ client_secret }, { client_id: "cli_other" }])
-      oauthError(await sendForm(api, TOKEN, { ...fields, ...twice }, header), "invalid_request");
-    pair(await sendForm(api, TOKEN, fields, header));
-  },
-);
+choice("5.token-response.errors", "credentials come in Basic, form-decoded, or the body", MANUAL, async ({ api }) => {
+  const { app, code } = await scene(api);
+  const { client_id, client_secret } = app;
+  const header = basic(client_id, client_secret);
+  const percent = [...String(client_secret)].map((character) => `%${character.charCodeAt(0).toString(16)}`).join("");
+  for (const [more, headers] of [
+    [{}, header],
+    [{}, basic(client_id, percent)],
+    [{ client_id }, header],
+  ] as const)
+    pair(await sendForm(api, TOKEN, { ...GRANT, ...more, code: await code() }, headers));
+  const fields = { ...GRANT, code: await code() };
+  for (const twice of [{ client_secret }, { client_id: "cli_other" }])
+    oauthError(await sendForm(api, TOKEN, { ...fields, ...twice }, header), "invalid_request");
+  pair(await sendForm(api, TOKEN, fields, header));
+});
 
-choice(
-  "5.token-response.errors",
-  "a client that is not who it says is 401, and uses up no code",
-  MANUAL,
-  async ({ api }) => {
-    const { app, code } = await scene(api);
-    const { client_id, client_secret } = app;
-    const one = await code();
-    const wrongs: readonly Partial<App>[] = [
-      ...["wrong", `${client_secret}x`, null, (await register(api)).client_secret].map((other) => ({
-        client_secret: other,
-      })),
-      ...["cli_00000000000000000000000", ""].map((other) => ({ client_id: other })),
-    ];
-    for (const wrong of wrongs) {
-      const answer = await exchange(api, { ...app, ...wrong }, one);
-      oauthError(answer, "invalid_client");
-      assert.match(answer.header("www-authenticate"), /^Basic /);
-    }
-    for (const headers of [
-      ...["wrong", "", "%zz"].map((password) => basic(client_id, password)),
-      { authorization: `Basic ${client_id}:${client_secret}` },
-      { authorization: `Bearer ${client_secret}` },
-      { authorization: "Basic" },
-      { authorization: [String(basic(client_id, client_secret).authorization), "Basic eDp5"] },
-    ])
-      oauthError(await sendForm(api, TOKEN, { ...GRANT, code: one }, headers), "invalid_client");
-    pair(await exchange(api, app, one));
-  },
-);
+choice("5.token-response.errors", "a client that is not who it says uses up no code", MANUAL, async ({ api }) => {
+  const { app, code } = await scene(api);
+  const { client_id, client_secret } = app;
+  const one = await code();
+  const wrongs: readonly Partial<App>[] = [
+    ...["wrong", `${client_secret}x`, null, (await register(api)).client_secret].map((other) => ({
+      client_secret: other,
+    })),
+    ...["cli_00000000000000000000000", ""].map((other) => ({ client_id: other })),
+  ];
+  for (const wrong of wrongs) {
+    const answer = await exchange(api, { ...app, ...wrong }, one);
+    oauthError(answer, "invalid_client");
+    assert.match(answer.header("www-authenticate"), /^Basic /);
+  }
+  for (const headers of [
+    ...["wrong", "", "%zz"].map((password) => basic(client_id, password)),
+    { authorization: `Basic ${client_id}:${client_secret}` },
+    { authorization: `Bearer ${client_secret}` },
+    { authorization: "Basic" },
+    { authorization: [String(basic(client_id, client_secret).authorization), "Basic eDp5"] },
+  ])
+    oauthError(await sendForm(api, TOKEN, { ...GRANT, code: one }, headers), "invalid_client");
+  pair(await exchange(api, app, one));
+});
 
-choice(
-  "5.token-lifetimes.second-use",
-  "what fails without being one leaves the code usable",
-  MANUAL,
-  async ({ api }) => {
-    const { app, code } = await scene(api);
-    const one = await code();
-    oauthError(await exchange(api, await register(api), one));
-    for (const redirect_uri of [null, `${REDIRECT}/`, "https://evil.example/"])
-      oauthError(await exchange(api, app, one, { redirect_uri }));
-    oauthError(await exchange(api, app, one, { code_verifier: VERIFIER }));
-    oauthError(await exchange(api, app, `${one}x`));
-    pair(await exchange(api, app, one));
-  },
-);
+choice("5.token-lifetimes.second-use", "what fails and is none leaves the code usable", MANUAL, async ({ api }) => {
+  const { app, code } = await scene(api);
+  const one = await code();
+  oauthError(await exchange(api, await register(api), one));
+  for (const redirect_uri of [null, `${REDIRECT}/`, "https://evil.example/"])
+    oauthError(await exchange(api, app, one, { redirect_uri }));
+  oauthError(await exchange(api, app, one, { code_verifier: VERIFIER }));
+  oauthError(await exchange(api, app, `${one}x`));
+  pair(await exchange(api, app, one));
+});
 
 // The challenges of 42 and of 129 times the letter a: `openssl dgst -sha256 -binary`, as base64url.
 const TOO_SHORT = "elOGB_2quSlplZKfRRVlu7gULhhEEXMiqv0rPXawGv8";
@@ -214,79 +196,49 @@ choice("5.pkce", "the verifier of RFC 7636 fits its challenge, and no other", MA
   }
 });
 
-choice(
-  "5.token-lifetimes.second-use",
-  "it revokes the grant and every token of it",
-  MANUAL,
-  async ({ api, service }) => {
-    const { app, code } = await scene(api);
-    const one = await code();
-    const tokens = pair(await exchange(api, app, one));
-    await service.clock.advance("10m");
-    assert.match(oauthError(await exchange(api, app, one)), /used before/);
-    problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
-    oauthError(await refresh(api, tokens.refresh));
-  },
-);
+choice("5.token-lifetimes.second-use", "it ends the grant and all its tokens", MANUAL, async ({ api, service }) => {
+  const { app, code } = await scene(api);
+  const one = await code();
+  const tokens = pair(await exchange(api, app, one));
+  await service.clock.advance("10m");
+  assert.match(oauthError(await exchange(api, app, one)), /used before/);
+  problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
+  oauthError(await refresh(api, tokens.refresh));
+});
 
-choice(
-  "5.token-lifetimes.second-use",
-  "50 at once: one succeeds, the others end its grant",
-  MANUAL,
-  async ({ api }) => {
-    const { app, code } = await scene(api);
-    const one = await code();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => exchange(api, app, one)));
-    const won = answers.filter(({ status }) => status === 200);
-    assert.equal(won.length, 1);
-    for (const answer of answers) if (answer !== won[0]) oauthError(answer);
-    for (const answer of won) problem(await api.as(pair(answer).access).get("/apps"), "invalid_credential");
-  },
-);
+choice("5.token-lifetimes.second-use", "50 at once: one succeeds, the rest end its grant", MANUAL, async ({ api }) => {
+  const { app, code } = await scene(api);
+  const one = await code();
+  const answers = await Promise.all(Array.from({ length: 50 }, () => exchange(api, app, one)));
+  const won = answers.filter(({ status }) => status === 200);
+  assert.equal(won.length, 1);
+  for (const answer of answers) if (answer !== won[0]) oauthError(answer);
+  for (const answer of won) problem(await api.as(pair(answer).access).get("/apps"), "invalid_credential");
+});
 
-choice(
-  "5.token-lifetimes.gone",
-  "a user, client or account that is gone gets nothing",
-  MANUAL,
-  async ({ api, service }) => {
-    const [first, second, third] = [await scene(api), await scene(api), await scene(api)];
-    const codes = [await first.code(), await second.code(), await third.code()] as const;
-    await api.delete(`/users/${first.who.id}`);
-    assert.match(oauthError(await exchange(api, first.app, codes[0])), /user was deleted/);
-    await api.delete(`/oauth-clients/${second.app.client_id}`);
-    oauthError(await exchange(api, second.app, codes[1]), "invalid_client");
-    await service.setAccountState("suspended");
-    assert.match(oauthError(await exchange(api, third.app, codes[2])), /suspended/);
-    await service.setAccountState("limited");
-    pair(await exchange(api, third.app, codes[2]));
-  },
-);
-
-/** A memory store in which the n-th write from now on fails, when `failing` is set to n. */
-function fragile(): { readonly store: Store; failing: number } {
-  const inner = memoryStore();
-  const state = { failing: 0, store: inner };
-  state.store = new Proxy(inner, {
-    get(target, name) {
-      if (name === "transact" && state.failing > 0) {
-        state.failing -= 1;
-        if (state.failing === 0) return () => Promise.reject(new StorageUnavailable("full"));
-      }
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
-  return state;
-}
+choice("5.token-lifetimes.gone", "a user, client or account gone gets nothing", MANUAL, async ({ api, service }) => {
+  const [first, second, third] = [await scene(api), await scene(api), await scene(api)];
+  const codes = [await first.code(), await second.code(), await third.code()] as const;
+  await api.delete(`/users/${first.who.id}`);
+  assert.match(oauthError(await exchange(api, first.app, codes[0])), /user was deleted/);
+  await api.delete(`/oauth-clients/${second.app.client_id}`);
+  oauthError(await exchange(api, second.app, codes[1]), "invalid_client");
+  await service.setAccountState("suspended");
+  assert.match(oauthError(await exchange(api, third.app, codes[2])), /suspended/);
+  await service.setAccountState("limited");
+  pair(await exchange(api, third.app, codes[2]));
+});
 
 choice("5.token-response.errors", "a storage that keeps nothing answers 503, and uses up no code", "ours", async () => {
-  for (const failing of [1, 2]) {
-    const disk = fragile();
-    await withService({ store: disk.store }, async ({ api }) => {
+  // The first write of a server's first exchange keeps the signing key, the second uses up the code.
+  for (const spared of [0, 1]) {
+    const gate = new Gate();
+    await withService({ store: gate.store }, async ({ api }) => {
       const { app, code } = await scene(api);
       const one = await code();
-      disk.failing = failing; // the first write of a server's first exchange keeps the signing key, the second uses up the code
+      Object.assign(gate, { fault: new StorageUnavailable("full"), spared });
       oauthError(await exchange(api, app, one), "temporarily_unavailable");
+      gate.fault = undefined;
       pair(await exchange(api, app, one));
     });
   }

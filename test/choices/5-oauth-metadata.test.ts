@@ -31,35 +31,26 @@ choice("1.rfcs.metadata", "the authorization server's promise what it does", asy
   });
 });
 
-choice(
-  "1.rfcs.metadata.resource",
-  "the REST API's lead to the authorization server",
-  async ({ api, authUrl, baseUrl }) => {
-    const challenge = (await api.as(null).get("/apps")).header("www-authenticate");
-    assert.equal(/resource_metadata="([^"]+)"/.exec(challenge)?.[1], authUrl + RESOURCE);
-    assert.deepEqual((await api.root.as(null).get(RESOURCE)).json, {
-      resource: baseUrl,
-      authorization_servers: [authUrl],
-      scopes_supported: ALL_SCOPES,
-      bearer_methods_supported: ["header"],
-      resource_name: "Application Hosting Service",
-      resource_documentation: `${authUrl}/docs`,
-    });
-  },
-);
+choice("1.rfcs.metadata.resource", "the API's lead to the authorization server", async ({ api, authUrl, baseUrl }) => {
+  const challenge = (await api.as(null).get("/apps")).header("www-authenticate");
+  assert.equal(/resource_metadata="([^"]+)"/.exec(challenge)?.[1], authUrl + RESOURCE);
+  assert.deepEqual((await api.root.as(null).get(RESOURCE)).json, {
+    resource: baseUrl,
+    authorization_servers: [authUrl],
+    scopes_supported: ALL_SCOPES,
+    bearer_methods_supported: ["header"],
+    resource_name: "Application Hosting Service",
+    resource_documentation: `${authUrl}/docs`,
+  });
+});
 
-choice(
-  "1.rfcs.token-algorithm",
-  "one public ES256 key is there before any token, however many ask",
-  {},
-  async ({ api }) => {
-    const seen = await Promise.all(Array.from({ length: 50 }, () => publishedKeys(api)));
-    const [{ x, y, kid, ...rest } = {}, ...more] = seen[0] ?? [];
-    assert.deepEqual([rest, more], [{ kty: "EC", crv: "P-256", alg: "ES256", use: "sig" }, []]);
-    for (const value of [x, y, kid]) assert.match(String(value), /^[A-Za-z0-9_-]{43}$/);
-    assert.equal(new Set(seen.map((keys) => JSON.stringify(keys))).size, 1);
-  },
-);
+choice("1.rfcs.token-algorithm", "one ES256 key is there before any token, whoever asks", {}, async ({ api }) => {
+  const seen = await Promise.all(Array.from({ length: 50 }, () => publishedKeys(api)));
+  const [{ x, y, kid, ...rest } = {}, ...more] = seen[0] ?? [];
+  assert.deepEqual([rest, more], [{ kty: "EC", crv: "P-256", alg: "ES256", use: "sig" }, []]);
+  for (const value of [x, y, kid]) assert.match(String(value), /^[A-Za-z0-9_-]{43}$/);
+  assert.equal(new Set(seen.map((keys) => JSON.stringify(keys))).size, 1);
+});
 
 choice("5.token-response.errors", "another method is 405 with Allow, in the form of RFC 6749", async ({ api }) => {
   const anyone = api.root.as(null);

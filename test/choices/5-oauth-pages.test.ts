@@ -1,5 +1,6 @@
 // The pages of signing in and consent: links that work once, forms that only our own pages can send, headers that keep a
 // page to itself, and no way to be sent elsewhere.
+// RFC 9700 2.1, 4.2.4, 4.7, 4.16.
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { get } from "node:https";
@@ -52,26 +53,21 @@ choice("5.sign-in-link", "signs in once, within 15 minutes", MANUAL, async ({ ap
   assert.equal((await new Browser(api).signIn(late)).status, 400);
 });
 
-choice(
-  "5.sign-in-link.cookie",
-  "is HttpOnly, SameSite=Lax, for the whole host, new each time",
-  MANUAL,
-  async ({ api, service }) => {
-    const { browser } = await person(api);
-    const before = browser.cookies.get(COOKIE) ?? "";
-    const [line = ""] = (await browser.signIn(service.signInUrl)).headers["set-cookie"] ?? [];
-    assert.match(line, /^apphost_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
-    assert.notEqual(browser.cookies.get(COOKIE), before);
-    assert.equal(await signedIn(browser), true);
-    assert.equal(await signedInWith(api, before), false, "a new sign-in ends the session that the browser had");
-    const planted = new Browser(api);
-    await planted.request("GET", SIGN_IN);
-    const foreign = planted.cookies.get(COOKIE) ?? "";
-    await planted.signIn(await newLink(api));
-    assert.equal(await signedInWith(api, foreign), false, "what the browser had before means nothing");
-    assert.equal((await browser.request("GET", "/v1/apps")).status, 401, "the REST API does not look at it");
-  },
-);
+choice("5.sign-in-link.cookie", "is HttpOnly, SameSite=Lax, new each time", MANUAL, async ({ api, service }) => {
+  const { browser } = await person(api);
+  const before = browser.cookies.get(COOKIE) ?? "";
+  const [line = ""] = (await browser.signIn(service.signInUrl)).headers["set-cookie"] ?? [];
+  assert.match(line, /^apphost_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
+  assert.notEqual(browser.cookies.get(COOKIE), before);
+  assert.equal(await signedIn(browser), true);
+  assert.equal(await signedInWith(api, before), false, "a new sign-in ends the session that the browser had");
+  const planted = new Browser(api);
+  await planted.request("GET", SIGN_IN);
+  const foreign = planted.cookies.get(COOKIE) ?? "";
+  await planted.signIn(await newLink(api));
+  assert.equal(await signedInWith(api, foreign), false, "what the browser had before means nothing");
+  assert.equal((await browser.request("GET", "/v1/apps")).status, 401, "the REST API does not look at it");
+});
 
 /** What the page at a link sets, over TLS. */
 const setCookieOf = (url: string): Promise<string> =>
@@ -99,26 +95,21 @@ choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", "ours", asy
   }
 });
 
-choice(
-  "5.sign-in-link.session",
-  "12 hours, and not after signing out or the user's end",
-  MANUAL,
-  async ({ api, service }) => {
-    const [{ who: first, open }, second, third] = [await scene(api), await person(api), await person(api)];
-    const page = await open();
-    const cookie = first.browser.cookies.get(COOKIE) ?? "";
-    const out = await first.browser.submit(page, "/dashboard/sign-out", {});
-    assert.match(out.text, /Sign in/);
-    assert.notEqual(first.browser.cookies.get(COOKIE), cookie);
-    assert.equal(await signedInWith(api, cookie), false);
-    await api.delete(`/users/${second.id}`);
-    assert.equal(await signedIn(second.browser), false);
-    await service.clock.advance(`${12 * 3_600_000 - 1}ms`);
-    assert.equal(await signedIn(third.browser), true);
-    await service.clock.advance("1ms");
-    assert.equal(await signedIn(third.browser), false);
-  },
-);
+choice("5.sign-in-link.session", "12 hours, or until sign-out or the user's end", MANUAL, async ({ api, service }) => {
+  const [{ who: first, open }, second, third] = [await scene(api), await person(api), await person(api)];
+  const page = await open();
+  const cookie = first.browser.cookies.get(COOKIE) ?? "";
+  const out = await first.browser.submit(page, "/dashboard/sign-out", {});
+  assert.match(out.text, /Sign in/);
+  assert.notEqual(first.browser.cookies.get(COOKIE), cookie);
+  assert.equal(await signedInWith(api, cookie), false);
+  await api.delete(`/users/${second.id}`);
+  assert.equal(await signedIn(second.browser), false);
+  await service.clock.advance(`${12 * 3_600_000 - 1}ms`);
+  assert.equal(await signedIn(third.browser), true);
+  await service.clock.advance("1ms");
+  assert.equal(await signedIn(third.browser), false);
+});
 
 /** What the sign-in page printed while `use` ran. */
 async function announced(use: () => Promise<void>): Promise<readonly string[]> {
@@ -134,59 +125,44 @@ async function announced(use: () => Promise<void>): Promise<readonly string[]> {
   return lines;
 }
 
-choice(
-  "5.sign-in-link",
-  "whoever asks gets the same answer; the link is on the console",
-  { log: "pretty" },
-  async ({ api }) => {
-    const answers = new Set<string>();
-    const lines = await announced(async () => {
-      for (const email of ["owner@example.com", " OWNER@example.com ", "nobody@example.com", ""]) {
-        const answer = await new Browser(api).fillIn(SIGN_IN, SIGN_IN, { email });
-        assert.equal(answer.status, 200);
-        answers.add(answer.text);
-      }
-    });
-    assert.deepEqual([answers.size, lines.length], [1, 2]);
-    const link = /http\S+/.exec(lines[0] ?? "")?.[0] ?? "";
-    assert.equal((await new Browser(api).signIn(link)).headers.location, "/dashboard");
-  },
-);
+choice("5.sign-in-link", "all who ask get one answer; the link is printed", { log: "pretty" }, async ({ api }) => {
+  const answers = new Set<string>();
+  const lines = await announced(async () => {
+    for (const email of ["owner@example.com", " OWNER@example.com ", "nobody@example.com", ""]) {
+      const answer = await new Browser(api).fillIn(SIGN_IN, SIGN_IN, { email });
+      assert.equal(answer.status, 200);
+      answers.add(answer.text);
+    }
+  });
+  assert.deepEqual([answers.size, lines.length], [1, 2]);
+  const link = /http\S+/.exec(lines[0] ?? "")?.[0] ?? "";
+  assert.equal((await new Browser(api).signIn(link)).headers.location, "/dashboard");
+});
 
-choice(
-  "5.sign-in-link.waiting",
-  "five may wait for a user; expired ones make room",
-  MANUAL,
-  async ({ api, service }) => {
-    const waiting = async () => (await service.store.snapshot()).collections.sign_ins?.length;
-    const ask = () => new Browser(api).fillIn(SIGN_IN, SIGN_IN, OWNER);
-    for (let asked = 0; asked < 7; asked += 1) await ask();
-    assert.equal(await waiting(), 5);
-    await service.clock.advance("15m");
-    await ask();
-    assert.equal(await waiting(), 1);
-  },
-);
+choice("5.sign-in-link.waiting", "five may wait; expired ones make room", MANUAL, async ({ api, service }) => {
+  const waiting = async () => (await service.store.snapshot()).collections.sign_ins?.length;
+  const ask = () => new Browser(api).fillIn(SIGN_IN, SIGN_IN, OWNER);
+  for (let asked = 0; asked < 7; asked += 1) await ask();
+  assert.equal(await waiting(), 5);
+  await service.clock.advance("15m");
+  await ask();
+  assert.equal(await waiting(), 1);
+});
 
-choice(
-  "5.sign-in-link",
-  "leads on to where the user wanted to go: through authorize to consent",
-  MANUAL,
-  async ({ api }) => {
-    const app = await register(api);
-    const { sign_in_url } = await api.create("/users", { email: freshAddress(), permissions: ["admin"] });
-    const browser = new Browser(api);
-    const wanted = authorizeUrl(app, { state: "a&b" });
-    const first = await browser.request("GET", wanted);
-    assert.equal(first.status, 303);
-    const [form] = formsOf(await browser.open(first.header("location")));
-    assert.equal(form?.fields.next, wanted);
-    const led = await browser.signIn(`${str(sign_in_url)}&${new URLSearchParams({ next: wanted })}`);
-    const consent = await browser.open(led.header("location"));
-    assert.match(consent.text, /Allow/);
-    assert.equal(returned(await browser.submit(consent, "/oauth/consent", { decision: "allow" })).state, "a&b");
-  },
-);
+choice("5.sign-in-link", "leads on to where one wanted: through authorize to consent", MANUAL, async ({ api }) => {
+  const app = await register(api);
+  const { sign_in_url } = await api.create("/users", { email: freshAddress(), permissions: ["admin"] });
+  const browser = new Browser(api);
+  const wanted = authorizeUrl(app, { state: "a&b" });
+  const first = await browser.request("GET", wanted);
+  assert.equal(first.status, 303);
+  const [form] = formsOf(await browser.open(first.header("location")));
+  assert.equal(form?.fields.next, wanted);
+  const led = await browser.signIn(`${str(sign_in_url)}&${new URLSearchParams({ next: wanted })}`);
+  const consent = await browser.open(led.header("location"));
+  assert.match(consent.text, /Allow/);
+  assert.equal(returned(await browser.submit(consent, "/oauth/consent", { decision: "allow" })).state, "a&b");
+});
 
 choice("5.sign-in-link", "next leads to paths of this server only", MANUAL, async ({ api }) => {
   const { browser } = await person(api);
@@ -202,47 +178,42 @@ choice("5.sign-in-link", "next leads to paths of this server only", MANUAL, asyn
   }
 });
 
-choice(
-  "5.sign-in-link.form-without-origin",
-  "a form counts only with its token and from here",
-  MANUAL,
-  async ({ api }) => {
-    const { app, who, open } = await scene(api);
-    const { browser } = who;
-    const CONSENT = "/oauth/consent";
-    const form = formsOf(await open()).find(({ action }) => action === CONSENT);
-    const fields: Readonly<Record<string, string>> = { ...form?.fields, decision: "allow" };
-    const { csrf: _, ...untold } = fields;
-    const foreign = csrfOf(await (await person(api)).browser.open(authorizeUrl(app)));
-    const { origin } = browser;
-    for (const [from, path, sent, at] of [
-      [browser, CONSENT, untold, origin],
-      [browser, CONSENT, { ...fields, csrf: "" }, origin],
-      [browser, CONSENT, { ...fields, csrf: foreign }, origin],
-      [browser, CONSENT, fields, "https://evil.example"],
-      [browser, CONSENT, fields, "null"],
-      [browser, CONSENT, fields, origin.replace("http:", "ftp:")],
-      [browser, CONSENT, fields, `${origin}.evil.example`],
-      [browser, "/dashboard/sign-out", untold, origin],
-      [browser, "/dashboard/sign-out", fields, "https://evil.example"],
-      [new Browser(api), SIGN_IN, OWNER, origin],
-      [new Browser(api), CONSENT, fields, origin],
-    ] as const)
-      assert.equal((await from.post(path, sent, at)).status, 403, `${path} ${at}`);
-    assert.equal(await signedIn(browser), true);
-    const type = { "content-type": "application/x-www-form-urlencoded" };
-    const body = new URLSearchParams(fields).toString();
-    assert.equal((await browser.request("POST", CONSENT, type, `${body}&decision=deny`)).status, 403);
-    const byAddress = origin.replace("localhost", "127.0.0.1");
-    const host = { ...type, host: new URL(byAddress).host, origin: byAddress };
-    for (const answer of [
-      await browser.post(CONSENT, fields, null),
-      await browser.post(CONSENT, fields),
-      await browser.request("POST", CONSENT, host, body),
-    ])
-      assert.ok(returned(answer).code);
-  },
-);
+choice("5.sign-in-link.form-without-origin", "a form counts with its token, from here", MANUAL, async ({ api }) => {
+  const { app, who, open } = await scene(api);
+  const { browser } = who;
+  const CONSENT = "/oauth/consent";
+  const form = formsOf(await open()).find(({ action }) => action === CONSENT);
+  const fields: Readonly<Record<string, string>> = { ...form?.fields, decision: "allow" };
+  const { csrf: _, ...untold } = fields;
+  const foreign = csrfOf(await (await person(api)).browser.open(authorizeUrl(app)));
+  const { origin } = browser;
+  for (const [from, path, sent, at] of [
+    [browser, CONSENT, untold, origin],
+    [browser, CONSENT, { ...fields, csrf: "" }, origin],
+    [browser, CONSENT, { ...fields, csrf: foreign }, origin],
+    [browser, CONSENT, fields, "https://evil.example"],
+    [browser, CONSENT, fields, "null"],
+    [browser, CONSENT, fields, origin.replace("http:", "ftp:")],
+    [browser, CONSENT, fields, `${origin}.evil.example`],
+    [browser, "/dashboard/sign-out", untold, origin],
+    [browser, "/dashboard/sign-out", fields, "https://evil.example"],
+    [new Browser(api), SIGN_IN, OWNER, origin],
+    [new Browser(api), CONSENT, fields, origin],
+  ] as const)
+    assert.equal((await from.post(path, sent, at)).status, 403, `${path} ${at}`);
+  assert.equal(await signedIn(browser), true);
+  const type = { "content-type": "application/x-www-form-urlencoded" };
+  const body = new URLSearchParams(fields).toString();
+  assert.equal((await browser.request("POST", CONSENT, type, `${body}&decision=deny`)).status, 403);
+  const byAddress = origin.replace("localhost", "127.0.0.1");
+  const host = { ...type, host: new URL(byAddress).host, origin: byAddress };
+  for (const answer of [
+    await browser.post(CONSENT, fields, null),
+    await browser.post(CONSENT, fields),
+    await browser.request("POST", CONSENT, host, body),
+  ])
+    assert.ok(returned(answer).code);
+});
 
 choice("5.sign-in-link.form-without-origin", "what is no form, or too large, is refused", MANUAL, async ({ api }) => {
   const { browser } = await person(api);

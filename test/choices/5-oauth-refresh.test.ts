@@ -1,4 +1,5 @@
 // OAuth step 3 (spec part 5): refreshing, how it fails, and how long its tokens last.
+// RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1.
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
@@ -13,91 +14,66 @@ async function held(api: Client, scope = "read:apps") {
   return { ...made, tokens: await made.tokens(scope) };
 }
 
-choice(
-  "5.token-lifetimes.refresh",
-  "30 days anew at each use, to the millisecond; 30 more it is told so",
-  MANUAL,
-  async (own) => {
-    const { api, service } = own;
-    let { refresh: token } = (await held(api)).tokens;
-    for (let used = 0; used < 2; used += 1) {
-      await service.clock.advance(`${30 * DAY_MS - 1}ms`);
-      token = pair(await refresh(api, token)).refresh;
-    }
-    for (const days of [30, 29]) {
-      await service.clock.advance(`${days * DAY_MS}ms`);
-      assert.match(oauthError(await refresh(api, token)), /has expired/);
-    }
-    assert.match(oauthError(await refresh(api, "ahr_never-was")), /not known/);
-  },
-);
+choice("5.token-lifetimes.refresh", "30 days anew at each use, to the ms; 30 more it is told", MANUAL, async (own) => {
+  const { api, service } = own;
+  let { refresh: token } = (await held(api)).tokens;
+  for (let used = 0; used < 2; used += 1) {
+    await service.clock.advance(`${30 * DAY_MS - 1}ms`);
+    token = pair(await refresh(api, token)).refresh;
+  }
+  for (const days of [30, 29]) {
+    await service.clock.advance(`${days * DAY_MS}ms`);
+    assert.match(oauthError(await refresh(api, token)), /has expired/);
+  }
+  assert.match(oauthError(await refresh(api, "ahr_never-was")), /not known/);
+});
 
-choice(
-  "5.token-response.errors",
-  "credentials need not be sent, but what is sent must be right",
-  MANUAL,
-  async ({ api }) => {
-    const { app, tokens } = await held(api);
-    const other = await register(api);
-    const { client_id, client_secret } = app;
-    for (const [extra, error, says] of [
-      [{ client_id, client_secret: "x" }, "invalid_client", /client credentials/],
-      [{ client_secret }, "invalid_client", /./],
-      [{ client_id: "cli_nobody" }, "invalid_client", /./],
-      [{ ...other }, "invalid_grant", /./],
-      [{ client_id: other.client_id }, "invalid_grant", /./],
-    ] as const)
-      assert.match(oauthError(await refresh(api, tokens.refresh, extra), error), says);
-    oauthError(await refresh(api, tokens.access));
-    oauthError(await sendJson(api, "/oauth/token", { grant_type: "refresh_token" }), "invalid_request");
-    const second = pair(await refresh(api, tokens.refresh, { ...app }));
-    const third = pair(await refresh(api, second.refresh, { client_id }));
-    const form = { grant_type: "refresh_token", refresh_token: third.refresh };
-    pair(await sendForm(api, "/oauth/token", form, basic(client_id, client_secret)));
-  },
-);
+choice("5.token-response.errors", "credentials need not be sent, but must be right", MANUAL, async ({ api }) => {
+  const { app, tokens } = await held(api);
+  const other = await register(api);
+  const { client_id, client_secret } = app;
+  for (const [extra, error, says] of [
+    [{ client_id, client_secret: "x" }, "invalid_client", /client credentials/],
+    [{ client_secret }, "invalid_client", /./],
+    [{ client_id: "cli_nobody" }, "invalid_client", /./],
+    [{ ...other }, "invalid_grant", /./],
+    [{ client_id: other.client_id }, "invalid_grant", /./],
+  ] as const)
+    assert.match(oauthError(await refresh(api, tokens.refresh, extra), error), says);
+  oauthError(await refresh(api, tokens.access));
+  oauthError(await sendJson(api, "/oauth/token", { grant_type: "refresh_token" }), "invalid_request");
+  const second = pair(await refresh(api, tokens.refresh, { ...app }));
+  const third = pair(await refresh(api, second.refresh, { client_id }));
+  const form = { grant_type: "refresh_token", refresh_token: third.refresh };
+  pair(await sendForm(api, "/oauth/token", form, basic(client_id, client_secret)));
+});
 
-choice(
-  "5.token-lifetimes.second-use",
-  "a refresh token used again ends the grant and its successor",
-  MANUAL,
-  async ({ api }) => {
-    const { tokens } = await held(api);
-    const next = pair(await refresh(api, tokens.refresh));
-    assert.match(oauthError(await refresh(api, tokens.refresh)), /used before/);
-    oauthError(await refresh(api, next.refresh));
-    for (const token of [tokens.access, next.access]) problem(await api.as(token).get("/apps"), "invalid_credential");
-  },
-);
+choice("5.token-lifetimes.second-use", "a token used again ends grant and successor", MANUAL, async ({ api }) => {
+  const { tokens } = await held(api);
+  const next = pair(await refresh(api, tokens.refresh));
+  assert.match(oauthError(await refresh(api, tokens.refresh)), /used before/);
+  oauthError(await refresh(api, next.refresh));
+  for (const token of [tokens.access, next.access]) problem(await api.as(token).get("/apps"), "invalid_credential");
+});
 
-choice(
-  "5.token-lifetimes.second-use",
-  "50 refreshes at once: one successor, and the grant ends",
-  MANUAL,
-  async ({ api }) => {
-    const { tokens } = await held(api);
-    const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(api, tokens.refresh)));
-    const won = answers.filter(({ status }) => status === 200);
-    assert.equal(won.length, 1);
-    for (const answer of answers) if (answer !== won[0]) oauthError(answer);
-    for (const answer of won) oauthError(await refresh(api, pair(answer).refresh));
-  },
-);
+choice("5.token-lifetimes.second-use", "50 at once: one successor, and the grant ends", MANUAL, async ({ api }) => {
+  const { tokens } = await held(api);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(api, tokens.refresh)));
+  const won = answers.filter(({ status }) => status === 200);
+  assert.equal(won.length, 1);
+  for (const answer of answers) if (answer !== won[0]) oauthError(answer);
+  for (const answer of won) oauthError(await refresh(api, pair(answer).refresh));
+});
 
-choice(
-  "5.token-response",
-  "a refresh may ask for less, not for more; the grant keeps its scopes",
-  MANUAL,
-  async ({ api }) => {
-    const { tokens } = await held(api, "read:apps write:apps");
-    for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
-      oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope");
-    const less = pair(await refresh(api, tokens.refresh, { scope: "read:apps" }));
-    assert.equal(less.scope, "read:apps");
-    problem(await api.as(less.access).post("/apps", { title: "T" }), "insufficient_scope");
-    assert.equal(pair(await refresh(api, less.refresh)).scope, "read:apps write:apps");
-  },
-);
+choice("5.token-response", "a refresh may ask for less, not more; the grant keeps its own", MANUAL, async ({ api }) => {
+  const { tokens } = await held(api, "read:apps write:apps");
+  for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
+    oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope");
+  const less = pair(await refresh(api, tokens.refresh, { scope: "read:apps" }));
+  assert.equal(less.scope, "read:apps");
+  problem(await api.as(less.access).post("/apps", { title: "T" }), "insufficient_scope");
+  assert.equal(pair(await refresh(api, less.refresh)).scope, "read:apps write:apps");
+});
 
 choice("5.token-response", "a refresh hands out what the user still holds", MANUAL, async ({ api }) => {
   const { who, tokens } = await held(api, "read:apps write:apps");
@@ -111,25 +87,20 @@ choice("5.token-response", "a refresh hands out what the user still holds", MANU
   assert.equal(pair(await refresh(api, cut.refresh)).scope, "read:apps write:apps");
 });
 
-choice(
-  "1.rfcs.revocation",
-  "a user, client or account that is gone refreshes nothing",
-  MANUAL,
-  async ({ api, service }) => {
-    const [first, second, third] = [await held(api), await held(api), await held(api)];
-    await api.delete(`/users/${first.who.id}`);
-    await api.delete(`/oauth-clients/${second.app.client_id}`);
-    await service.setAccountState("suspended");
-    for (const [{ tokens }, says] of [
-      [first, /user was deleted/],
-      [second, /application was deleted/],
-      [third, /suspended/],
-    ] as const)
-      assert.match(oauthError(await refresh(api, tokens.refresh)), says);
-    await service.setAccountState("active");
-    pair(await refresh(api, third.tokens.refresh));
-  },
-);
+choice("1.rfcs.revocation", "a user, client or account gone gets nothing", MANUAL, async ({ api, service }) => {
+  const [first, second, third] = [await held(api), await held(api), await held(api)];
+  await api.delete(`/users/${first.who.id}`);
+  await api.delete(`/oauth-clients/${second.app.client_id}`);
+  await service.setAccountState("suspended");
+  for (const [{ tokens }, says] of [
+    [first, /user was deleted/],
+    [second, /application was deleted/],
+    [third, /suspended/],
+  ] as const)
+    assert.match(oauthError(await refresh(api, tokens.refresh)), says);
+  await service.setAccountState("active");
+  pair(await refresh(api, third.tokens.refresh));
+});
 
 choice("5.token-lifetimes.memory", "the store is rid of what nothing can come of", MANUAL, async ({ api, service }) => {
   const { tokens } = await held(api);

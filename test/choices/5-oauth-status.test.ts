@@ -22,30 +22,25 @@ async function asked(api: Client, app: object, token: string) {
   return answer.json;
 }
 
-choice(
-  "1.rfcs.revocation",
-  "either token, in any form, with any credentials, ends the grant",
-  MANUAL,
-  async ({ api }) => {
-    for (const [kind, token_type_hint] of [
-      ["access", "access_token"],
-      ["refresh", "refresh_token"],
-      ["access", "refresh_token"],
-      ["refresh", "nonsense"],
-    ] as const) {
-      const { app, tokens } = await held(api);
-      const fields = { token: tokens[kind], token_type_hint };
-      const answer =
-        kind === "access"
-          ? await sendForm(api, "/oauth/revoke", fields, basic(app.client_id, app.client_secret))
-          : await sendJson(api, "/oauth/revoke", { ...app, ...fields });
-      const { status, headers, text } = answer;
-      assert.deepEqual([status, headers["content-type"], text], [200, "application/json", "{}"]);
-      problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
-      assert.match(oauthError(await refresh(api, tokens.refresh)), /access .* has been revoked/);
-    }
-  },
-);
+choice("1.rfcs.revocation", "either token, in any form, however sent, ends the grant", MANUAL, async ({ api }) => {
+  for (const [kind, token_type_hint] of [
+    ["access", "access_token"],
+    ["refresh", "refresh_token"],
+    ["access", "refresh_token"],
+    ["refresh", "nonsense"],
+  ] as const) {
+    const { app, tokens } = await held(api);
+    const fields = { token: tokens[kind], token_type_hint };
+    const answer =
+      kind === "access"
+        ? await sendForm(api, "/oauth/revoke", fields, basic(app.client_id, app.client_secret))
+        : await sendJson(api, "/oauth/revoke", { ...app, ...fields });
+    const { status, headers, text } = answer;
+    assert.deepEqual([status, headers["content-type"], text], [200, "application/json", "{}"]);
+    problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
+    assert.match(oauthError(await refresh(api, tokens.refresh)), /access .* has been revoked/);
+  }
+});
 
 choice("1.rfcs.revocation", "what is not known or over already is answered 200 all the same", MANUAL, async (own) => {
   const { api, service } = own;
@@ -58,92 +53,72 @@ choice("1.rfcs.revocation", "what is not known or over already is answered 200 a
   await revoke(second.app, second.tokens.access);
 });
 
-choice(
-  "1.rfcs.revocation",
-  "the client that holds the token revokes it, and proves who it is",
-  MANUAL,
-  async ({ api }) => {
-    const { app, tokens } = await held(api);
-    const { client_id } = app;
-    const [other, token] = [await register(api), tokens.refresh];
-    for (const [fields, error] of [
-      [{ token }, "invalid_client"],
-      [{ ...app, client_secret: "wrong", token }, "invalid_client"],
-      [{ client_id, token }, "invalid_client"],
-      [{ ...other, token }, "invalid_grant"],
-      [{ ...other, token: tokens.access }, "invalid_grant"],
-      [{ ...app }, "invalid_request"],
-    ] as const)
-      oauthError(await sendJson(api, "/oauth/revoke", fields), error);
-    assert.equal((await api.as(tokens.access).get("/apps")).status, 200);
-  },
-);
+choice("1.rfcs.revocation", "its client revokes a token, and proves who it is", MANUAL, async ({ api }) => {
+  const { app, tokens } = await held(api);
+  const { client_id } = app;
+  const [other, token] = [await register(api), tokens.refresh];
+  for (const [fields, error] of [
+    [{ token }, "invalid_client"],
+    [{ ...app, client_secret: "wrong", token }, "invalid_client"],
+    [{ client_id, token }, "invalid_client"],
+    [{ ...other, token }, "invalid_grant"],
+    [{ ...other, token: tokens.access }, "invalid_grant"],
+    [{ ...app }, "invalid_request"],
+  ] as const)
+    oauthError(await sendJson(api, "/oauth/revoke", fields), error);
+  assert.equal((await api.as(tokens.access).get("/apps")).status, 200);
+});
 
-choice(
-  "1.rfcs.introspection",
-  "either token: whose it is, what it opens now, and how long",
-  MANUAL,
-  async ({ api, service }) => {
-    const { app, who, tokens, ask } = await held(api);
-    const { jti, ...claims } = claimsOf(tokens.access);
-    const common = { active: true, ...claims, username: who.email };
-    assert.equal(claims.client_id, app.client_id);
-    assert.deepEqual(await ask(tokens.access), { ...common, jti, token_type: "Bearer" });
-    const [iat, exp] = [1_767_225_600, 1_769_817_600]; // the manual clock's start, and 30 days later
-    assert.deepEqual(await ask(tokens.refresh), { ...common, iat, exp });
-    await api.patch(`/users/${who.id}`, { permissions: ["write:apps"] });
-    assert.equal((await ask(tokens.access)).scope, "");
-    await api.patch(`/users/${who.id}`, { permissions: ["admin"] });
-    const next = String((await refresh(api, tokens.refresh)).json.refresh_token);
-    assert.deepEqual([await ask(tokens.refresh), (await ask(next)).active], [{ active: false }, true]);
-    await service.clock.advance("30d");
-    assert.deepEqual(await ask(next), { active: false });
-  },
-);
+choice("1.rfcs.introspection", "either token: whose, what it opens, how long", MANUAL, async ({ api, service }) => {
+  const { app, who, tokens, ask } = await held(api);
+  const { jti, ...claims } = claimsOf(tokens.access);
+  const common = { active: true, ...claims, username: who.email };
+  assert.equal(claims.client_id, app.client_id);
+  assert.deepEqual(await ask(tokens.access), { ...common, jti, token_type: "Bearer" });
+  const [iat, exp] = [1_767_225_600, 1_769_817_600]; // the manual clock's start, and 30 days later
+  assert.deepEqual(await ask(tokens.refresh), { ...common, iat, exp });
+  await api.patch(`/users/${who.id}`, { permissions: ["write:apps"] });
+  assert.equal((await ask(tokens.access)).scope, "");
+  await api.patch(`/users/${who.id}`, { permissions: ["admin"] });
+  const next = String((await refresh(api, tokens.refresh)).json.refresh_token);
+  assert.deepEqual([await ask(tokens.refresh), (await ask(next)).active], [{ active: false }, true]);
+  await service.clock.advance("30d");
+  assert.deepEqual(await ask(next), { active: false });
+});
 
-choice(
-  "1.rfcs.introspection",
-  "what opens nothing is not active, and nothing else is said",
-  MANUAL,
-  async ({ api, service }) => {
-    const { app, tokens, ask } = await held(api);
-    const other = await register(api);
-    const both = [tokens.access, tokens.refresh];
-    const inactive = async (...list: readonly string[]) => {
-      for (const token of list) assert.deepEqual(await ask(token), { active: false });
-    };
-    await inactive("nonsense", `${tokens.access}x`, String(api.key));
-    for (const token of both) assert.deepEqual(await asked(api, other, token), { active: false }, "of another client");
-    await service.setAccountState("suspended");
-    await inactive(...both);
-    await service.setAccountState("active");
-    assert.equal((await ask(tokens.access)).active, true);
-    await service.clock.advance("3600000ms");
-    await inactive(tokens.access);
-    await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
-    await inactive(tokens.refresh);
-  },
-);
+choice("1.rfcs.introspection", "what opens nothing is said to be inactive", MANUAL, async ({ api, service }) => {
+  const { app, tokens, ask } = await held(api);
+  const other = await register(api);
+  const both = [tokens.access, tokens.refresh];
+  const inactive = async (...list: readonly string[]) => {
+    for (const token of list) assert.deepEqual(await ask(token), { active: false });
+  };
+  await inactive("nonsense", `${tokens.access}x`, String(api.key));
+  for (const token of both) assert.deepEqual(await asked(api, other, token), { active: false }, "of another client");
+  await service.setAccountState("suspended");
+  await inactive(...both);
+  await service.setAccountState("active");
+  assert.equal((await ask(tokens.access)).active, true);
+  await service.clock.advance("3600000ms");
+  await inactive(tokens.access);
+  await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
+  await inactive(tokens.refresh);
+});
 
-choice(
-  "1.rfcs.introspection",
-  "takes a client with a secret; to ask, the token must be named",
-  MANUAL,
-  async ({ api }) => {
-    const { app, tokens } = await held(api);
-    const { client_id } = app;
-    const token = tokens.access;
-    for (const [fields, error] of [
-      [{ token }, "invalid_client"],
-      [{ client_id, token }, "invalid_client"],
-      [{ ...app, client_secret: "wrong", token }, "invalid_client"],
-      [{ ...(await register(api, { public: true })), token }, "invalid_client"],
-      [{ ...app }, "invalid_request"],
-    ] as const)
-      oauthError(await sendJson(api, "/oauth/introspect", fields), error);
-    assert.equal((await sendForm(api, "/oauth/introspect", { ...app, token })).json.active, true);
-  },
-);
+choice("1.rfcs.introspection", "takes a client with a secret, and a token", MANUAL, async ({ api }) => {
+  const { app, tokens } = await held(api);
+  const { client_id } = app;
+  const token = tokens.access;
+  for (const [fields, error] of [
+    [{ token }, "invalid_client"],
+    [{ client_id, token }, "invalid_client"],
+    [{ ...app, client_secret: "wrong", token }, "invalid_client"],
+    [{ ...(await register(api, { public: true })), token }, "invalid_client"],
+    [{ ...app }, "invalid_request"],
+  ] as const)
+    oauthError(await sendJson(api, "/oauth/introspect", fields), error);
+  assert.equal((await sendForm(api, "/oauth/introspect", { ...app, token })).json.active, true);
+});
 
 choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", "ours", async () => {
   const folder = await mkdtemp(join(tmpdir(), "oauth-"));

@@ -83,73 +83,58 @@ choice("4.webhook-endpoints.delivery-log", "a delivery has nine fields, an attem
   problem(await api.get(`/webhooks/${webhook.id}/deliveries/${id}`), "not_found");
 });
 
-choice(
-  "4.webhook-endpoints.deliveries",
-  "the log is a list like every other, by status if asked for",
-  async ({ api }) => {
-    const [webhook, other] = [await subscribe(api, "http://127.0.0.1:9/"), await subscribe(api, "http://127.0.0.1:9/")];
-    const path = `/webhooks/${webhook.id}/deliveries`;
-    await api.post(path.replace("deliveries", "test"), { type: "data.processed" });
-    const found = await settled(api, webhook);
-    assert.deepEqual([found.status, found.next_attempt_at], ["failed", null]);
-    const [{ trigger, response_status, response_body, error } = {}] = attemptsOf(found);
-    assert.deepEqual([trigger, response_status, response_body, error], ["manual", null, null, "refused"]);
-    const all = await api.get(path);
-    assert.deepEqual([all.json.total, all.items], [1, [found]]);
-    for (const status of ["pending", "succeeded", "cancelled", "failed"])
-      assert.deepEqual(await logOf(api, webhook, `?status=${status}`), status === "failed" ? [found] : [], status);
-    for (const status of ["", "FAILED", "Failed", "done", "lost", "live", "__proto__"])
-      badParameter(await api.get(`${path}?status=${status}`), "status");
-    badParameter(await api.get(`${path}?limit=0&type=x`), "limit", "type");
-    const NO_DELIVERY = "dlv_00000000000000000000000";
-    for (const missing of [`/webhooks/${other.id}/deliveries/${found.id}`, `${path}/${NO_DELIVERY}`])
-      problem(await api.get(missing), "not_found");
-    problem(await api.get("/webhooks/wh_00000000000000000000000/deliveries"), "not_found");
-    problem(await api.post(`${path}/${NO_DELIVERY}/redeliver`), "not_found");
-    for (const { id } of [webhook, other]) await api.delete(`/webhooks/${id}`);
-  },
-);
+choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status if asked for", async ({ api }) => {
+  const [webhook, other] = [await subscribe(api, "http://127.0.0.1:9/"), await subscribe(api, "http://127.0.0.1:9/")];
+  const path = `/webhooks/${webhook.id}/deliveries`;
+  await api.post(path.replace("deliveries", "test"), { type: "data.processed" });
+  const found = await settled(api, webhook);
+  assert.deepEqual([found.status, found.next_attempt_at], ["failed", null]);
+  const [{ trigger, response_status, response_body, error } = {}] = attemptsOf(found);
+  assert.deepEqual([trigger, response_status, response_body, error], ["manual", null, null, "refused"]);
+  const all = await api.get(path);
+  assert.deepEqual([all.json.total, all.items], [1, [found]]);
+  for (const status of ["pending", "succeeded", "cancelled", "failed"])
+    assert.deepEqual(await logOf(api, webhook, `?status=${status}`), status === "failed" ? [found] : [], status);
+  for (const status of ["", "FAILED", "Failed", "done", "lost", "live", "__proto__"])
+    badParameter(await api.get(`${path}?status=${status}`), "status");
+  badParameter(await api.get(`${path}?limit=0&type=x`), "limit", "type");
+  const NO_DELIVERY = "dlv_00000000000000000000000";
+  for (const missing of [`/webhooks/${other.id}/deliveries/${found.id}`, `${path}/${NO_DELIVERY}`])
+    problem(await api.get(missing), "not_found");
+  problem(await api.get("/webhooks/wh_00000000000000000000000/deliveries"), "not_found");
+  problem(await api.post(`${path}/${NO_DELIVERY}/redeliver`), "not_found");
+  for (const { id } of [webhook, other]) await api.delete(`/webhooks/${id}`);
+});
 
-choice(
-  "4.webhook-endpoints.delivery-request",
-  "a sample of each type goes to a webhook that is off",
-  async ({ api }) => {
-    const { url, next, received } = await receiver();
-    const webhook = await subscribe(api, url, { active: false });
-    const before = (await api.get("/events?limit=1")).json.total;
-    for (const type of TYPES) {
-      const answer = await api.post(`/webhooks/${webhook.id}/test`, { type });
-      assert.deepEqual([answer.status, answer.json.event_type], [202, type]);
-      problem(await api.get(`/events/${answer.json.event_id}`), "not_found");
-    }
-    await next("user.interaction");
-    assert.deepEqual(
-      received.map(({ type }) => type),
-      TYPES,
-    );
-    assert.equal((await api.get("/events?limit=1")).json.total, before, "they are listed nowhere");
-    for (const body of [{ type: "app.exploded" }, {}])
-      invalid(await api.post(`/webhooks/${webhook.id}/test`, body), "#/type");
-    await api.delete(`/webhooks/${webhook.id}`);
-  },
-);
+choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, also when off", async ({ api }) => {
+  const { url, next, received } = await receiver();
+  const webhook = await subscribe(api, url, { active: false });
+  const before = (await api.get("/events?limit=1")).json.total;
+  for (const type of TYPES) {
+    const answer = await api.post(`/webhooks/${webhook.id}/test`, { type });
+    assert.deepEqual([answer.status, answer.json.event_type], [202, type]);
+    problem(await api.get(`/events/${answer.json.event_id}`), "not_found");
+  }
+  await next("user.interaction");
+  const sent = received.map(({ type }) => type);
+  assert.deepEqual(sent, TYPES);
+  assert.equal((await api.get("/events?limit=1")).json.total, before, "they are listed nowhere");
+  for (const body of [{ type: "app.exploded" }, {}])
+    invalid(await api.post(`/webhooks/${webhook.id}/test`, body), "#/type");
+  await api.delete(`/webhooks/${webhook.id}`);
+});
 
-choice(
-  "6.webhook-policy",
-  "a name that only DNS shows to lie inside is blocked at the attempt",
-  MANUAL,
-  async ({ api }) => {
-    // What the machine calls itself is the one name that may lie inside without a network.
-    const inside = await lookup(hostname()).then(
-      ({ address }) => address,
-      () => "",
-    );
-    const expected = judgeAddress(inside, "local", true) === undefined ? /^(refused|tls)$/ : /^(blocked_address|dns)$/;
-    const webhook = await subscribe(api, `https://${hostname()}:9/`);
-    await newApp(api);
-    assert.match(String(attemptsOf(await attempted(api, webhook))[0]?.error), expected);
-  },
-);
+choice("6.webhook-policy", "a name that only DNS shows to lie inside is blocked later", MANUAL, async ({ api }) => {
+  // What the machine calls itself is the one name that may lie inside without a network.
+  const inside = await lookup(hostname()).then(
+    ({ address }) => address,
+    () => "",
+  );
+  const expected = judgeAddress(inside, "local", true) === undefined ? /^(refused|tls)$/ : /^(blocked_address|dns)$/;
+  const webhook = await subscribe(api, `https://${hostname()}:9/`);
+  await newApp(api);
+  assert.match(String(attemptsOf(await attempted(api, webhook))[0]?.error), expected);
+});
 
 /** A webhook whose first delivery had its first attempt. */
 const retries = async ({ api, service }: OwnContext, answers: ReceiverOptions["answers"]) => {
@@ -160,40 +145,26 @@ const retries = async ({ api, service }: OwnContext, answers: ReceiverOptions["a
   return { ...made, webhook, advance: (by_ms: number) => service.clock.advance(`${by_ms}ms`) };
 };
 
-choice(
-  "6.retry-schedule",
-  "a failed delivery is sent again with the same bytes until it succeeds",
-  MANUAL,
-  async (own) => {
-    const { received, webhook, advance } = await retries(own, [500, 404, 200]);
-    await advance(7_200_000);
-    const attempts = received[0]?.attempts ?? [];
-    assert.deepEqual(
-      attempts.map(({ headers }) => headers["x-service-attempt"]),
-      ["1", "2", "3"],
-    );
-    assert.equal(new Set(attempts.map(({ rawBody }) => rawBody)).size, 1);
-    assert.equal((await logOf(own.api, webhook))[0]?.status, "succeeded");
-  },
-);
+choice("6.retry-schedule", "a failed delivery is sent again as it was until it succeeds", MANUAL, async (own) => {
+  const { received, webhook, advance } = await retries(own, [500, 404, 200]);
+  await advance(7_200_000);
+  const attempts = received[0]?.attempts ?? [];
+  const numbers = attempts.map(({ headers }) => headers["x-service-attempt"]);
+  assert.deepEqual(numbers, ["1", "2", "3"]);
+  assert.equal(new Set(attempts.map(({ rawBody }) => rawBody)).size, 1);
+  assert.equal((await logOf(own.api, webhook))[0]?.status, "succeeded");
+});
 
-choice(
-  "3.delivery-cancelled.gone",
-  "410 switches the webhook off until it is switched on again",
-  MANUAL,
-  async (own) => {
-    const { webhook } = await retries(own, [410]);
-    const path = `/webhooks/${webhook.id}`;
-    const { active, disabled_reason } = (await own.api.get(path)).json;
-    assert.deepEqual([active, disabled_reason], [false, "gone"]);
-    assert.deepEqual(
-      (await logOf(own.api, webhook)).map(({ status }) => status),
-      ["failed"],
-    );
-    const on = (await own.api.patch(path, { active: true })).json;
-    assert.deepEqual([on.active, on.disabled_reason], [true, null]);
-  },
-);
+choice("3.delivery-cancelled.gone", "410 switches the webhook off, to be switched on again", MANUAL, async (own) => {
+  const { webhook } = await retries(own, [410]);
+  const path = `/webhooks/${webhook.id}`;
+  const { active, disabled_reason } = (await own.api.get(path)).json;
+  assert.deepEqual([active, disabled_reason], [false, "gone"]);
+  const [failed, ...more] = await logOf(own.api, webhook);
+  assert.deepEqual([failed?.status, more], ["failed", []]);
+  const on = (await own.api.patch(path, { active: true })).json;
+  assert.deepEqual([on.active, on.disabled_reason], [true, null]);
+});
 
 choice("4.webhook-endpoints.redelivery", "is one attempt by hand whose success settles it", MANUAL, async (own) => {
   const { api } = own;
@@ -210,10 +181,8 @@ choice("4.webhook-endpoints.redelivery", "is one attempt by hand whose success s
   assert.deepEqual([failed.status, failed.next_attempt_at], ["pending", first?.next_attempt_at]);
   const done = await again();
   assert.deepEqual([done.status, done.next_attempt_at], ["succeeded", null]);
-  assert.deepEqual(
-    attemptsOf(done).map(({ number, trigger }) => `${number} ${trigger}`),
-    ["1 schedule", "2 manual", "3 manual"],
-  );
+  const triggers = attemptsOf(done).map(({ number, trigger }) => `${number} ${trigger}`);
+  assert.deepEqual(triggers, ["1 schedule", "2 manual", "3 manual"]);
   await advance(5 * DAY_MS);
   assert.equal(received[0]?.attempts.length, 3);
 });
@@ -229,44 +198,34 @@ choice("4.webhook-endpoints.redelivery", "of a webhook that is off leaves a succ
   assert.equal(received[0]?.attempts.length, 1);
 });
 
-choice(
-  "3.delivery-cancelled",
-  "switching the webhook off cancels what waits, behind the answer",
-  MANUAL,
-  async (own) => {
-    const { api, service } = own;
-    const { webhook, received, advance } = await retries(own, [500]);
-    await api.patch(`/webhooks/${webhook.id}`, { active: false });
-    await service.settled();
-    await newApp(api);
-    const log = (await logOf(api, webhook)).map(({ status, next_attempt_at }) => [status, next_attempt_at]);
-    assert.deepEqual(log, [["cancelled", null]], "and nothing more comes");
-    await advance(5 * DAY_MS);
-    assert.equal(received[0]?.attempts.length, 1);
-    await api.patch(`/webhooks/${webhook.id}`, { active: true });
-    assert.equal((await logOf(api, webhook)).length, 1, "switched on again it gets what happens from then on");
-    await newApp(api);
-    assert.equal((await logOf(api, webhook)).length, 2);
-  },
-);
+choice("3.delivery-cancelled", "switching the webhook off cancels what waits, afterwards", MANUAL, async (own) => {
+  const { api, service } = own;
+  const { webhook, received, advance } = await retries(own, [500]);
+  await api.patch(`/webhooks/${webhook.id}`, { active: false });
+  await service.settled();
+  await newApp(api);
+  const log = (await logOf(api, webhook)).map(({ status, next_attempt_at }) => [status, next_attempt_at]);
+  assert.deepEqual(log, [["cancelled", null]], "and nothing more comes");
+  await advance(5 * DAY_MS);
+  assert.equal(received[0]?.attempts.length, 1);
+  await api.patch(`/webhooks/${webhook.id}`, { active: true });
+  assert.equal((await logOf(api, webhook)).length, 1, "switched on again it gets what happens from then on");
+  await newApp(api);
+  assert.equal((await logOf(api, webhook)).length, 2);
+});
 
-choice(
-  "4.webhook-endpoints.rotation",
-  "both secrets sign for a day after a change",
-  MANUAL,
-  async ({ api, service }) => {
-    const { url, next } = await receiver([200], "second");
-    const webhook = await subscribe(api, url);
-    await api.patch(`/webhooks/${webhook.id}`, { secret: "second" });
-    for (const [wait_ms, signatures] of [
-      [0, 2],
-      [DAY_MS - 1, 2],
-      [1, 1],
-    ] as const) {
-      await service.clock.advance(`${wait_ms}ms`);
-      await newApp(api);
-      const { attempts } = await next("app.created");
-      assert.equal(String(attempts[0]?.headers["webhook-signature"]).split(" ").length, signatures);
-    }
-  },
-);
+choice("4.webhook-endpoints.rotation", "both secrets sign for a day", MANUAL, async ({ api, service }) => {
+  const { url, next } = await receiver([200], "second");
+  const webhook = await subscribe(api, url);
+  await api.patch(`/webhooks/${webhook.id}`, { secret: "second" });
+  for (const [wait_ms, signatures] of [
+    [0, 2],
+    [DAY_MS - 1, 2],
+    [1, 1],
+  ] as const) {
+    await service.clock.advance(`${wait_ms}ms`);
+    await newApp(api);
+    const { attempts } = await next("app.created");
+    assert.equal(String(attempts[0]?.headers["webhook-signature"]).split(" ").length, signatures);
+  }
+});

@@ -28,23 +28,19 @@ const objectOf = (event: Members): Members => members(members(event.data).object
 const newApp = (api: Client) =>
   api.create("/apps", { title: "Watched", description: "D", theme: "dark", public: true });
 
-choice(
-  "6.event-objects",
-  "each holds what was answered: the app, the deployment, the app that was",
-  async ({ api }) => {
-    let answered: Members = {};
-    const told = async (act: () => Promise<Members>) =>
-      objectOf(await theEvent(api, async () => (answered = await act())));
-    assert.deepEqual(await told(() => newApp(api)), answered);
-    const app = `/apps/${answered.id}`;
-    assert.deepEqual(await told(async () => (await api.patch(app, { title: "New" })).json), answered);
-    const changed = answered;
-    const { deployment } = await told(() => api.create(`${app}/deploy`, { name: "R" }));
-    const { id, url, status, deployed_at } = answered;
-    assert.deepEqual(deployment, { id, url, status, deployed_at });
-    assert.deepEqual(objectOf(await theEvent(api, () => api.delete(app))), changed);
-  },
-);
+choice("6.event-objects", "each holds what was answered: app, deployment, app that was", async ({ api }) => {
+  let answered: Members = {};
+  const told = async (act: () => Promise<Members>) =>
+    objectOf(await theEvent(api, async () => (answered = await act())));
+  assert.deepEqual(await told(() => newApp(api)), answered);
+  const app = `/apps/${answered.id}`;
+  assert.deepEqual(await told(async () => (await api.patch(app, { title: "New" })).json), answered);
+  const changed = answered;
+  const { deployment } = await told(() => api.create(`${app}/deploy`, { name: "R" }));
+  const { id, url, status, deployed_at } = answered;
+  assert.deepEqual(deployment, { id, url, status, deployed_at });
+  assert.deepEqual(objectOf(await theEvent(api, () => api.delete(app))), changed);
+});
 
 choice("6.event-objects", "data.processed holds the data source, ready or failed", async ({ api }) => {
   for (const [data, status] of [
@@ -72,11 +68,9 @@ choice("6.events-without-account", "only user.interaction lacks the account", as
     await api.delete(app);
   });
   const types = ["app.created", "app.updated", "app.deployed", "user.interaction", "app.deleted"];
+  const expected = types.map((type) => [type, type === "user.interaction" ? undefined : { id, name }]);
   const shown = found.map(({ type, account }) => [type, account]);
-  assert.deepEqual(
-    shown,
-    types.map((type) => [type, type === "user.interaction" ? undefined : { id, name }]),
-  );
+  assert.deepEqual(shown, expected);
 });
 
 choice("1.dashboard.events.read", "one event is the envelope as it stands in the list", async ({ api }) => {
@@ -87,23 +81,17 @@ choice("1.dashboard.events.read", "one event is the envelope as it stands in the
   problem(await api.get("/events/evt_00000000000000000000000"), "not_found");
 });
 
-choice(
-  "1.dashboard.events.list",
-  "come in the order in which they happened, of one type if asked for",
-  async ({ api }) => {
-    const app = await newApp(api);
-    for (const title of ["One", "Two", "Three"]) await api.patch(`/apps/${app.id}`, { title });
-    await newApp(api);
-    const { items } = await api.get("/events?type=app.updated&limit=100");
-    assert.ok(items.every(({ type }) => type === "app.updated"));
-    assert.deepEqual(
-      items.slice(-3).map((event) => objectOf(event).title),
-      ["One", "Two", "Three"],
-    );
-    for (const type of ["app.renamed", "", "APP.CREATED", "__proto__"])
-      badParameter(await api.get(`/events?type=${type}`), "type");
-  },
-);
+choice("1.dashboard.events.list", "come in the order in which they happened, or of one type", async ({ api }) => {
+  const app = await newApp(api);
+  for (const title of ["One", "Two", "Three"]) await api.patch(`/apps/${app.id}`, { title });
+  await newApp(api);
+  const { items } = await api.get("/events?type=app.updated&limit=100");
+  assert.ok(items.every(({ type }) => type === "app.updated"));
+  const titles = items.slice(-3).map((event) => objectOf(event).title);
+  assert.deepEqual(titles, ["One", "Two", "Three"]);
+  for (const type of ["app.renamed", "", "APP.CREATED", "__proto__"])
+    badParameter(await api.get(`/events?type=${type}`), "type");
+});
 
 choice("6.emitted-by.same-commit", "what is refused or changes nothing leaves no event", async ({ api }) => {
   const custom_domain = freshHost();

@@ -84,35 +84,30 @@ choice("1.dashboard.live-log", "is sent when it has changed, to those who may se
 
 const SIGNED = ["X-Service-Signature", "X-Service-Attempt", "webhook-signature", "webhook-timestamp"];
 
-choice(
-  "1.dashboard.live-log",
-  "each delivery has a page with every request beside its response",
-  MANUAL,
-  async (own) => {
-    const { api, service } = own;
-    const receiver = await recovering();
-    const hook = await api.create("/webhooks", { ...HOOK, url: receiver.url });
-    const browser = await owner(api);
-    const app = await api.create("/apps", { title: "Told of" });
-    const event = (await api.get("/events?type=app.created&limit=100")).items.at(-1);
-    const log = await until(browser, `${HOOKS}/${hook.id}`, /1 attempt 503 · Next attempt: .* pending/);
-    const path = `${HOOKS}/${hook.id}/deliveries/${idIn(log, "dlv")}`;
-    const failed = await browser.open(path);
-    assertPage(failed);
-    assert.match(textOf(failed), /app\.created · Told of pending .* Next attempt: 2026-01-01 00:00:0[456] UTC/);
-    assert.ok(failed.text.includes(`/dashboard/events/${str(event?.id)}`), "the event");
-    await service.clock.advance("10s");
-    const page = await browser.open(path);
-    const shown = textOf(page);
-    assert.match(shown, /Attempt 2 .* 200 thanks .*Attempt 1 .* 503 <down>/);
-    for (const { body, headers } of receiver.got)
-      for (const part of [body, ...SIGNED.map((name) => `${name}: ${headers[name.toLowerCase()]}`)])
-        assert.ok(shown.includes(part), `${part} of ${shown}`);
-    assert.ok(shown.includes(`"id":"${app.id}"`), "the body");
-    const again = await browser.submit(page, `${path}/redeliver`, {});
-    assert.match(again.text, /role="status">Queued/);
-    assert.ok(again.text.includes(`action="${path}/redeliver"`), "it is said where it was done");
-    await api.patch(`/webhooks/${hook.id}`, { secret: "another" });
-    assert.match(textOf(await browser.open(path)), /shown is what it would send now/);
-  },
-);
+choice("1.dashboard.live-log", "each delivery has a page with every request and response", MANUAL, async (own) => {
+  const { api, service } = own;
+  const receiver = await recovering();
+  const hook = await api.create("/webhooks", { ...HOOK, url: receiver.url });
+  const browser = await owner(api);
+  const app = await api.create("/apps", { title: "Told of" });
+  const event = (await api.get("/events?type=app.created&limit=100")).items.at(-1);
+  const log = await until(browser, `${HOOKS}/${hook.id}`, /1 attempt 503 · Next attempt: .* pending/);
+  const path = `${HOOKS}/${hook.id}/deliveries/${idIn(log, "dlv")}`;
+  const failed = await browser.open(path);
+  assertPage(failed);
+  assert.match(textOf(failed), /app\.created · Told of pending .* Next attempt: 2026-01-01 00:00:0[456] UTC/);
+  assert.ok(failed.text.includes(`/dashboard/events/${str(event?.id)}`), "the event");
+  await service.clock.advance("10s");
+  const page = await browser.open(path);
+  const shown = textOf(page);
+  assert.match(shown, /Attempt 2 .* 200 thanks .*Attempt 1 .* 503 <down>/);
+  for (const { body, headers } of receiver.got)
+    for (const part of [body, ...SIGNED.map((name) => `${name}: ${headers[name.toLowerCase()]}`)])
+      assert.ok(shown.includes(part), `${part} of ${shown}`);
+  assert.ok(shown.includes(`"id":"${app.id}"`), "the body");
+  const again = await browser.submit(page, `${path}/redeliver`, {});
+  assert.match(again.text, /role="status">Queued/);
+  assert.ok(again.text.includes(`action="${path}/redeliver"`), "it is said where it was done");
+  await api.patch(`/webhooks/${hook.id}`, { secret: "another" });
+  assert.match(textOf(await browser.open(path)), /shown is what it would send now/);
+});

@@ -96,38 +96,28 @@ choice("1.rfcs.expect", "100-continue is answered once the request is fit to go 
     problem(await rawAnswer(authUrl, request), code);
 });
 
-choice(
-  "1.rfcs.http.pipelining",
-  "many requests at once are answered in order, until one is none",
-  "ours",
-  async (context) => {
-    const connection = await RawConnection.open(context.authUrl);
-    const titles = ["one", "two", "three", "four"];
-    const bodies = titles.map((title) => JSON.stringify({ title }));
-    const requests = bodies.map((body) => post(context, `content-length: ${body.length}`) + body);
-    const reads = [head("GET /v1/apps/unknown", context), head("HEAD /v1/account", context), account(context)];
-    connection.write([...requests, ...reads, "GARBAGE\r\n\r\n"].join(""));
-    for (const title of titles) assert.equal((await connection.answer()).json.title, title);
-    problem(await connection.answer(), "not_found");
-    assert.equal((await connection.answer(true)).status, 200);
-    assert.equal((await connection.answer()).json.state, "active");
-    problem(await connection.answer(), "invalid_request");
-    assert.equal(await connection.untilClosed(), "end");
-  },
-);
+choice("1.rfcs.http.pipelining", "many requests at once are answered in their order", "ours", async (context) => {
+  const connection = await RawConnection.open(context.authUrl);
+  const titles = ["one", "two", "three", "four"];
+  const bodies = titles.map((title) => JSON.stringify({ title }));
+  const requests = bodies.map((body) => post(context, `content-length: ${body.length}`) + body);
+  const reads = [head("GET /v1/apps/unknown", context), head("HEAD /v1/account", context), account(context)];
+  connection.write([...requests, ...reads, "GARBAGE\r\n\r\n"].join(""));
+  for (const title of titles) assert.equal((await connection.answer()).json.title, title);
+  problem(await connection.answer(), "not_found");
+  assert.equal((await connection.answer(true)).status, 200);
+  assert.equal((await connection.answer()).json.state, "active");
+  problem(await connection.answer(), "invalid_request");
+  assert.equal(await connection.untilClosed(), "end");
+});
 
-choice(
-  "1.rfcs.http.connections",
-  "are kept where the client lets them, closed where it asks",
-  "ours",
-  async (context) => {
-    const kept = await RawConnection.open(context.authUrl);
-    for (let used = 0; used < 3; used += 1) assert.equal((await kept.write(account(context)).answer()).status, 200);
-    const answer = await kept.write(account(context, "connection: close")).answer();
-    assert.equal(answer.headers.connection, "close");
-    assert.equal(await kept.untilClosed(), "end");
-  },
-);
+choice("1.rfcs.http.connections", "are kept while the client lets them, or closed", "ours", async (context) => {
+  const kept = await RawConnection.open(context.authUrl);
+  for (let used = 0; used < 3; used += 1) assert.equal((await kept.write(account(context)).answer()).status, 200);
+  const answer = await kept.write(account(context, "connection: close")).answer();
+  assert.equal(answer.headers.connection, "close");
+  assert.equal(await kept.untilClosed(), "end");
+});
 
 choice("1.rfcs.http.aborted", "uploads that break off leave no app and no socket", {}, async (context) => {
   const { authUrl, api, service } = context;

@@ -15,72 +15,58 @@ function* objectsIn(value: unknown, at = "#"): Generator<readonly [at: string, v
   for (const [name, member] of Object.entries(value)) yield* objectsIn(member, `${at}/${name}`);
 }
 
-choice(
-  "9.deprecation.openapi",
-  "is OpenAPI 3.1 of this version for anybody, every reference leads on",
-  "ours",
-  async (own) => {
-    const { document } = own.document;
-    const answer = await own.api.root.as(null).get("/openapi.json");
-    assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
-    assert.match(String(document.openapi), /^3\.1\./);
-    const { version } = members(JSON.parse(readFileSync("package.json", "utf8")));
-    assert.equal(members(document.info).version, version);
-    const references = [...objectsIn(document)].filter(([, { $ref }]) => typeof $ref === "string");
-    for (const [at, { $ref }] of references) assert.ok(isMembers(resolve(document, String($ref))), at);
-    assert.ok(references.length > 50);
-  },
-);
+choice("9.deprecation.openapi", "is OpenAPI 3.1 of this version, every reference leads on", "ours", async (own) => {
+  const { document } = own.document;
+  const answer = await own.api.root.as(null).get("/openapi.json");
+  assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
+  assert.match(String(document.openapi), /^3\.1\./);
+  const { version } = members(JSON.parse(readFileSync("package.json", "utf8")));
+  assert.equal(members(document.info).version, version);
+  const references = [...objectsIn(document)].filter(([, { $ref }]) => typeof $ref === "string");
+  for (const [at, { $ref }] of references) assert.ok(isMembers(resolve(document, String($ref))), at);
+  assert.ok(references.length > 50);
+});
 
-choice(
-  "9.deprecation.openapi",
-  "each operation says what it does, who may call it, its origin and errors",
-  "ours",
-  async (own) => {
-    const { document } = own;
-    const names = document.operations.map(({ value }) => value.operationId);
-    assert.equal(new Set(names).size, names.length);
-    for (const { method, path, value } of document.api) {
-      const where = `${method} ${path}`;
-      assert.ok(typeof value.summary === "string" && value.summary !== "", where);
-      const [clause, decision] = [value["x-spec"], value["x-decision"]];
-      assert.ok((clause === undefined) !== (decision === undefined), where);
-      assert.ok(clause === undefined ? String(decision) in DECISIONS : String(clause) in SPEC_CLAUSES, where);
-      const security = value.security ?? document.document.security;
-      assert.ok(Array.isArray(security) && security.length > 0, where);
-      const { parameters = [] } = value;
-      const declared = (Array.isArray(parameters) ? parameters : []).map((each) => document.deref(members(each)));
-      const inPath = declared.filter((each) => each.in === "path");
-      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      assert.deepEqual(inPath.map(({ name }) => name).sort(), named.sort(), where);
-      for (const { required } of inPath) assert.equal(required, true, where);
-      const responses = members(value.responses);
-      for (const status of ["401", "403", "500"]) assert.ok(status in responses, `${where} ${status}`);
-      for (const [status, response] of Object.entries(responses).filter(([each]) => Number(each) >= 400)) {
-        const { content } = document.deref(members(response));
-        assert.deepEqual(Object.keys(members(content)), ["application/problem+json"], `${where} ${status}`);
-      }
+choice("9.deprecation.openapi", "each operation says what it does, for whom, its origin", "ours", async (own) => {
+  const { document } = own;
+  const names = document.operations.map(({ value }) => value.operationId);
+  assert.equal(new Set(names).size, names.length);
+  for (const { method, path, value } of document.api) {
+    const where = `${method} ${path}`;
+    assert.ok(typeof value.summary === "string" && value.summary !== "", where);
+    const [clause, decision] = [value["x-spec"], value["x-decision"]];
+    assert.ok((clause === undefined) !== (decision === undefined), where);
+    assert.ok(clause === undefined ? String(decision) in DECISIONS : String(clause) in SPEC_CLAUSES, where);
+    const security = value.security ?? document.document.security;
+    assert.ok(Array.isArray(security) && security.length > 0, where);
+    const { parameters = [] } = value;
+    const declared = (Array.isArray(parameters) ? parameters : []).map((each) => document.deref(members(each)));
+    const inPath = declared.filter((each) => each.in === "path");
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    assert.deepEqual(inPath.map(({ name }) => name).sort(), named.sort(), where);
+    for (const { required } of inPath) assert.equal(required, true, where);
+    const responses = members(value.responses);
+    for (const status of ["401", "403", "500"]) assert.ok(status in responses, `${where} ${status}`);
+    for (const [status, response] of Object.entries(responses).filter(([each]) => Number(each) >= 400)) {
+      const { content } = document.deref(members(response));
+      assert.deepEqual(Object.keys(members(content)), ["application/problem+json"], `${where} ${status}`);
     }
-  },
-);
+  }
+});
 
-choice(
-  "9.deprecation.openapi",
-  "examples are what they are examples of",
-  "ours",
-  async ({ document: { document } }) => {
-    let examples = 0;
-    for (const [at, media] of objectsIn(document)) {
-      if (!isMembers(media.schema) || !/content\/application\/[\w+]*json$/.test(at)) continue;
-      const many = isMembers(media.examples) ? Object.values(media.examples).map((one) => members(one).value) : [];
-      for (const example of [...("example" in media ? [media.example] : []), ...many]) {
-        examples += 1;
-        assert.deepEqual(breaches(example, media.schema, document), [], at);
-      }
+choice("9.deprecation.openapi", "each example is what it is an example of", "ours", async (own) => {
+  const { document } = own.document;
+  let examples = 0;
+  for (const [at, media] of objectsIn(document)) {
+    if (!isMembers(media.schema) || !/content\/application\/[\w+]*json$/.test(at)) continue;
+    const many = isMembers(media.examples) ? Object.values(media.examples).map((one) => members(one).value) : [];
+    for (const example of [...("example" in media ? [media.example] : []), ...many]) {
+      examples += 1;
+      assert.deepEqual(breaches(example, media.schema, document), [], at);
     }
-    assert.ok(examples >= 10, `${examples} examples`);
-  },
-);
+  }
+  assert.ok(examples >= 10, `${examples} examples`);
+});
 
 choice("6.event-objects", "all six events are webhooks, and the document says what each holds", "ours", async (own) => {
   const holds = Object.entries(members(own.document.document.webhooks)).map(([type, item]) => {

@@ -31,10 +31,8 @@ clause("6.delivery.subscribed", async ({ api }) => {
   for (const { next } of [one, two]) await next("app.created");
   await api.delete(`/apps/${id}`);
   for (const { next } of [two, other]) await next("app.deleted");
-  assert.deepEqual(
-    made.map(({ received }) => received.map(({ type }) => type)),
-    [["app.created"], ["app.created", "app.deleted"], ["app.deleted"], []],
-  );
+  const got = made.map(({ received }) => received.map(({ type }) => type));
+  assert.deepEqual(got, [["app.created"], ["app.created", "app.deleted"], ["app.deleted"], []]);
 });
 
 clause("6.signature", async ({ api }) => {
