@@ -7,8 +7,12 @@ export function wrongUse(why: string, use: string): never {
   return process.exit(2);
 }
 
-/** The values of the options; an unknown one is wrong use. */
+/** The values of the options; an unknown one is wrong use. With --help it tells the use and ends. */
 export function given<O extends NonNullable<ParseArgsConfig["options"]>>(options: O, use: string) {
+  if (process.argv.includes("--help")) {
+    console.log(use);
+    process.exit();
+  }
   try {
     return parseArgs({ options }).values;
   } catch (error) {

@@ -4,15 +4,12 @@ export type { TokenAnswer } from "./domain/oauth/tokens.ts";
 export type { Collection, Reader, Scalar, Span, Store, StoreData, Stored, Tx } from "./domain/store.ts";
 export { StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/store.ts";
 export type { Effect, GivenChaos as ChaosRule } from "./embedding/chaos.ts";
+export type { FaultMark, GivenFault as FaultRule } from "./embedding/faults.ts";
 export type { JournalAttempt, JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
-export type { ServiceOptions } from "./embedding/options.ts";
-export type { ServiceClock } from "./embedding/service-clock.ts";
-export type { PendingDelivery, Settled } from "./embedding/settled.ts";
-export type { FaultMark, GivenFault as FaultRule } from "./http/faults.ts";
 export type { Ran } from "./kit/clock.ts";
 export { verifySignature } from "./kit/signature.ts";
 export { startService } from "./launch.ts";
-export { OptionError } from "./options.ts";
+export { OptionError, type ServiceOptions } from "./options.ts";
 export {
   type EventEnvelope,
   type ReceivedAttempt,
@@ -23,7 +20,8 @@ export {
   type SeenRequest,
   startReceiver,
 } from "./receiver.ts";
-export type { Service, SignInOptions } from "./service.ts";
+export type { Service, ServiceClock, SignInOptions } from "./service.ts";
 export { storeContract } from "./store/contract.ts";
 export { jsonFileStore } from "./store/json-file.ts";
 export { memoryStore } from "./store/memory.ts";
+export type { PendingDelivery, Settled } from "./workers.ts";

@@ -1,39 +1,37 @@
-// Puts the service together: a start, from options to a service that stands, is read here from top to bottom. What fails on
-// the way leaves nothing behind - no port, no lock of a file.
+// Puts the service together: a start, from settings to a service that stands, is read here from top to bottom. What fails
+// on the way leaves nothing behind - no port, no lock of a file.
 import { judgeUrl } from "./delivery/address-policy.ts";
-import { type Access, accessTo, type Caller } from "./domain/access.ts";
+import { Outbox } from "./delivery/outbox.ts";
+import { HttpSender } from "./delivery/sender.ts";
+import { accessTo } from "./domain/access.ts";
 import { collections } from "./domain/collections.ts";
 import { siteAt } from "./domain/deployments.ts";
 import { rateLimiter } from "./domain/limits.ts";
 import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
-import type { Store } from "./domain/store.ts";
 import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
-import { Chaos, chaosRule } from "./embedding/chaos.ts";
+import { Chaos } from "./embedding/chaos.ts";
+import { Faults } from "./embedding/faults.ts";
 import { Journals } from "./embedding/journals.ts";
-import { clockFor, type ServiceOptions } from "./embedding/options.ts";
-import { Rules } from "./embedding/rules.ts";
 import { States } from "./embedding/states.ts";
-import { apiWay } from "./http/api.ts";
+import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Reply } from "./http/call.ts";
-import { controlWay } from "./http/control.ts";
+import { controlWay, noControlWay } from "./http/control.ts";
 import { documentWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
-import { Faults } from "./http/faults.ts";
 import { ADDRESSES, ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
-import type { Services } from "./http/route.ts";
 import { Router } from "./http/router.ts";
 import { routes } from "./http/routes.ts";
 import { Presenter } from "./http/view.ts";
-import type { AdjustableClock } from "./kit/clock.ts";
+import type { Background } from "./kit/background.ts";
+import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
-import { OptionError, readSettings, type Settings, staysHere } from "./options.ts";
+import { OptionError, policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
 import { Service } from "./service.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
-import { policyOf, textOf, webhookOutbox } from "./webhook-delivery.ts";
 import { Workers } from "./workers.ts";
 
 /** Whose streams these are is the business of whoever embeds the service. */
@@ -42,147 +40,151 @@ export const terminal: Console = {
   err: (line) => void process.stderr.write(`${line}\n`),
 };
 
+/** The same moment in every run, so that timestamps can be written into expectations. */
+const MANUAL_START = "2026-01-01T00:00:00.000Z";
+/** How much longer a row stays claimed than an attempt can take. */
+const LEASE_SPARE_MS = 10_000;
+
 /** Starts the service; resolves when it listens and everything in it is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const clock = clockFor(options);
-  const settings = readSettings({ port: 0, log: "off", ...options, seed: undefined }, (name) => name);
-  if (options.store !== undefined && settings.data !== null)
-    throw new OptionError("store and data cannot be given together: each says where everything is kept");
-  return run(settings, clock, options, true);
+  return run(readSettings({ port: 0, log: "off", ...options }), true);
 }
 
 /** The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb. */
-export async function run(
-  settings: Settings,
-  clock: AdjustableClock,
-  { seed, store: given }: Pick<ServiceOptions, "seed" | "store">,
-  watched: boolean,
-): Promise<Service> {
-  const asked = logTo(settings.log, clock, terminal);
-  // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
-  const log = settings.log === "off" && !watched ? { ...asked, announce: terminal.out } : asked;
-  const store = given ?? storeOf(settings, log);
-  const ground = groundOf(settings, clock, store, log, watched); // refuses wrong files
+export async function run(settings: Settings, watched: boolean): Promise<Service> {
+  const ground = groundOf(settings, watched);
+  const { log, store, stop } = ground;
   const open = [settings.control && "--control", settings.webhookPolicy === "local" && "--webhook-policy local"];
   for (const flag of staysHere(settings) ? [] : open)
     if (flag) log.warn(`${flag} is meant for a server that only this machine reaches; others reach this one.`);
   await store.open(collections);
   try {
-    return await stand(ground, seed ?? settings.seed);
+    return await stand(ground);
   } catch (error) {
-    await ground.stop();
+    await stop();
     throw error;
   }
 }
 
-const storeOf = ({ data }: Settings, log: Log): Store =>
-  data === null ? memoryStore() : jsonFileStore(data, { warn: (line) => log.warn(line) });
-
 type Ground = ReturnType<typeof groundOf>;
 
-/** What there is before an address is known. */
-function groundOf(settings: Settings, clock: AdjustableClock, store: Store, log: Log, watched: boolean) {
-  const onError = (error: unknown, during: string) => log.error(error, during);
-  const { randomSeed } = settings;
+/** What there is before anything is opened. */
+function groundOf(settings: Settings, watched: boolean) {
+  const { data, randomSeed, startAt } = settings;
+  const clock = new AdjustableClock(settings.clock === "manual" ? instant(startAt ?? MANUAL_START) : undefined);
+  const asked = logTo(settings.log, clock, terminal);
+  // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
+  const log: Log = settings.log === "off" && !watched ? { ...asked, announce: terminal.out } : asked;
+  const store = settings.store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn: log.warn }));
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
-  const unit = { store, clock, ids };
+  const listener = listenerOf(settings);
+  /** Each ends something that was begun, the last first. */
+  const ends = [() => store.close(), async () => clock.close()];
+  const stop = async () => {
+    await listener.stop();
+    for (const end of ends.splice(0).reverse()) await end();
+  };
+  return { settings, watched, clock, log, store, ids, unit: { store, clock, ids }, listener, ends, stop };
+}
+
+/** Takes the port, plants or takes up what is kept, and answers. */
+async function stand(ground: Ground): Promise<Service> {
+  const { settings, watched, clock, log, store, unit, listener, ends, stop } = ground;
+  // The port first: where it is taken, no key may be planted that nobody would ever get to see.
+  const port = await listener.listen(settings.port, settings.host);
+  const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
+
   const journals = new Journals(clock);
+  if (watched) journals.hear(store, (error) => log.error(error, "noting what was committed"));
+  const faults = new Faults({ rows: routes, clock, links, onStrike: (id, fault) => journals.note(id, { fault }) });
   const chaos: Chaos = new Chaos({
     ...{ store, clock },
     onStrike: (id, attempt, effect) => journals.disturbed(id, attempt, effect),
     inBackground: (what, work) => workers.run(what, work),
   });
-  if (watched) journals.hear(store, (error) => onError(error, "noting what was committed"));
-  const workers = new Workers(unit, webhookOutbox(unit, settings, log, watched ? chaos : undefined), onError);
-  const limiter = rateLimiter(clock, settings.rateLimit);
-  const listener = listenerOf(settings);
-  /** Each ends something that was begun, the last first. */
-  const ends = [() => store.close(), async () => clock.close(), () => workers.stop()];
-  const stop = async () => {
-    await listener.stop();
-    for (const end of ends.splice(0).reverse()) await end();
-  };
-  return { settings, clock, log, watched, onError, ids, unit, journals, chaos, workers, limiter, listener, ends, stop };
-}
+  const workers = new Workers({ ...unit, makeOutbox: (all) => outboxOf(ground, chaos, all), onError: log.error });
+  ends.push(() => workers.stop());
 
-/** Takes the port, plants or takes up what is kept, and answers. */
-async function stand(ground: Ground, seed: object | string | null): Promise<Service> {
-  const { settings, clock, log, watched, onError, ids, unit, journals, workers, limiter, listener, ends } = ground;
-  // The port first: where it is taken, no key may be planted that nobody would ever get to see.
-  const port = await listener.listen(settings.port, settings.host);
-  const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
-  const keys = signingKeysIn(unit.store, clock, settings.tokenAlg);
+  const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const access = accessTo({
-    ...unit,
-    checkToken: (token) => check(oauth, token),
-    onError: (error) => onError(error, "noting the use of an API key"),
-  });
+  const onError = (error: unknown) => log.error(error, "noting the use of an API key");
+  const access = accessTo({ ...unit, checkToken: (token) => check(oauth, token), onError });
   ends.push(() => access.settled());
+  const limiter = rateLimiter(clock, settings.rateLimit);
+
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
-  const book = new Faults({ rows: routes, clock, links, onStrike: (id, mark) => journals.struck(id, mark) });
-  const faults = new Rules("faults", book.rule, book);
-  const chaos = new Rules("chaos", chaosRule, ground.chaos);
-  const { apiKey, randomSeed } = settings;
-  const rules = { seed, apiKey, needsKey: watched, webhookDraft: draft, log };
   const forget = () => {
     for (const each of [journals, chaos, faults]) each.clear();
   };
-  const resettable = watched;
-  const states = new States({ unit, clock, ids, access, limiter, workers, rules, randomSeed, resettable, forget });
-  const standing = await states.begin(await states.open());
+  const states = new States({ ...ground, access, limiter, workers, webhookDraft: draft, forget });
+  const standing = await states.open();
   await workers.start();
-  const parts = { clock, oauth, links, journals, faults, chaos, workers, states, stop: ground.stop };
-  const service = new Service(parts, standing);
+
+  const service = new Service({ clock, oauth, links, journals, faults, chaos, workers, states, stop }, standing);
   const services = { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
-  const router = routerOf(ground, { oauth, access, services, faults: book, service });
-  serve(ground, router, links);
+  const onCaller: ApiParts["onCaller"] = ({ id }, { account }) => journals.note(id, { account_id: account.id });
+  const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults, onCaller };
+  const router = routerOf(ground, parts, oauth, service);
+  serve(ground, router, links, journals);
   return service;
 }
 
-interface Wired {
-  readonly oauth: Context;
-  readonly access: Access;
-  readonly services: Services;
-  readonly faults: Faults;
-  readonly service: Service;
-}
-
-/** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
-function routerOf(ground: Ground, { oauth, access, services, faults, service }: Wired): Router {
-  const { unit, limiter, journals, settings, log, onError } = ground;
-  const { links } = services;
-  const parts = { unit, services, presenter: new Presenter(links) };
-  const onCaller = (call: Call, caller: Caller) => journals.identified(call, caller.account.id);
-  const control = settings.control ? [controlWay(parts, service)] : [];
-  const controls = control.flatMap(({ rows }) => rows);
-  let nowhere: (call: Call) => Reply | undefined = () => undefined;
-  return new Router({
-    rest: documentWay(links, PLAIN_DOCUMENTS, (call) => nowhere(call)),
-    ways: [apiWay({ ...parts, access, limiter, faults, onCaller }), oauthWay(oauth, links), ...control],
-    async later() {
-      const { nowherePage, pageWays } = await import("./pages.ts");
-      nowhere = nowherePage;
-      const announce = (line: string) => log.announce(line);
-      const { retrySchedule: retryWaits_ms } = settings;
-      return pageWays({ ...parts, oauth, limiter, controls, retryWaits_ms, announce });
+/** One for each start of the workers. */
+function outboxOf({ settings, store, clock, log }: Ground, chaos: Chaos, background: Background): Outbox {
+  const { webhookCa, webhookTimeout: timeout_ms } = settings;
+  const sender = new HttpSender({
+    policy: policyOf(settings),
+    timeout_ms,
+    ...(webhookCa !== null && { ca: webhookCa }),
+  });
+  return new Outbox({
+    ...{ store, clock, background },
+    sender: chaos.around(sender),
+    retryWaits_ms: settings.retrySchedule,
+    concurrency: settings.webhookConcurrency,
+    lease_ms: timeout_ms + LEASE_SPARE_MS,
+    onAttempt({ deliveryId: id, type, url, attempt: { number: attempt, duration_ms, response_status, error } }) {
+      log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
     },
-    async siteOf(host) {
-      const site = await siteAt(unit.store, host);
-      return site && `${ADDRESSES.sites}/${site.deployment.id}`;
-    },
-    onError,
+    onError: log.error,
   });
 }
 
-function serve(ground: Ground, router: Router, links: ServiceLinks): void {
-  const { settings, listener, ids, journals, watched, onError, log } = ground;
+/** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
+function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Router {
+  const { links } = parts.services;
+  const { faults: _, ...undisturbed } = parts;
+  const control = settings.control ? controlWay(undisturbed, service) : noControlWay(links, log.warn);
+  let nowhere: (call: Call) => Reply | undefined = () => undefined;
+  return new Router({
+    rest: documentWay(links, PLAIN_DOCUMENTS, (call) => nowhere(call)),
+    ways: [apiWay(parts), oauthWay(oauth, links), control],
+    async later() {
+      const { nowherePage, pageWays } = await import("./pages.ts");
+      nowhere = nowherePage;
+      const { retrySchedule: retryWaits_ms } = settings;
+      return pageWays({ ...parts, oauth, controls: control.rows, retryWaits_ms, announce: log.announce });
+    },
+    async siteOf(host) {
+      const site = await siteAt(store, host);
+      return site && `${ADDRESSES.sites}/${site.deployment.id}`;
+    },
+    onError: log.error,
+  });
+}
+
+function serve(
+  { settings, watched, listener, ids, log }: Ground,
+  router: Router,
+  links: ServiceLinks,
+  journals: Journals,
+) {
   const onAnswer = (call: Call, status: number, duration_ms: number) => {
     if (watched) journals.answered(call, status);
     log.request({ id: call.id, method: call.method, path: call.path, status, duration_ms });
   };
   listener.serve({
-    ...{ ids, links, onError },
+    ...{ ids, links, onError: log.error },
     handle(call) {
       if (watched) journals.arrived(call);
       return router.handle(call);
@@ -196,11 +198,9 @@ function localUrl({ tlsCert, host }: Settings, port: number): string {
   return `${tlsCert === null ? "http" : "https"}://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
 }
 
-function listenerOf({ tlsCert, tlsKey }: Settings): Listener {
-  if (tlsCert === null || tlsKey === null) return new Listener();
-  const tls = { cert: textOf("tls-cert", tlsCert), key: textOf("tls-key", tlsKey) };
+function listenerOf({ tlsCert: cert, tlsKey: key }: Settings): Listener {
   try {
-    return new Listener(tls);
+    return new Listener(cert === null || key === null ? undefined : { cert, key });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new OptionError(`--tls-cert and --tls-key must be a certificate and its private key (PEM): ${why}`);

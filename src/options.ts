@@ -1,25 +1,38 @@
-// Every setting of the service once (contract, part 1): its flag, its environment variable, what --help says, and how a
-// text becomes a value. The same table serves the command line and `startService`, so that neither knows a setting that
-// the other does not. A wrong value is an OptionError that names the setting and says what to do.
-import { WEBHOOK_POLICIES } from "./delivery/address-policy.ts";
+// Every setting of the service once (contract, parts 1 and 10): its flag, its environment variable, what --help says, and
+// how a text becomes a value. The same table serves the command line and `startService`; the last three, without a flag,
+// are for the latter only. A wrong value is an OptionError that names the setting and says what to do.
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { decide } from "./decisions.ts";
+import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule, WEBHOOK_CONCURRENCY } from "./delivery/schedule.ts";
 import { pinnedKey } from "./domain/credentials.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
-import { duration } from "./kit/clock.ts";
+import type { Store } from "./domain/store.ts";
+import { duration, isDateTime } from "./kit/clock.ts";
 import { ALGORITHMS } from "./kit/jwt.ts";
 import { LOG_FORMS, type LogForm } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
-import { parse, trusted } from "./kit/schema.ts";
+import { parse, pointer, type Schema, trusted } from "./kit/schema.ts";
 
 export class OptionError extends Error {
   override readonly name = "OptionError";
 }
 
-/** How a text becomes a value; where it does not, `must` says what it has to be. */
+/** The value that this process was handed, checked; what is wrong with it is told with its place. */
+export function fitting<T>(schema: Schema<T>, value: unknown, what: string): T {
+  const read = parse(schema, value);
+  if ("value" in read) return read.value;
+  const [first] = read.faults;
+  const more = read.faults.length > 1 ? ` (and ${read.faults.length - 1} more)` : "";
+  throw new OptionError(`${what}: ${pointer(first?.path ?? [])} ${first?.detail}${more}`);
+}
+
+/** How a text becomes a value, and what is no text does; where it does not, `must` says what it has to be. */
 interface Kind<T> {
   readonly must: string;
-  read(text: string): T | undefined;
+  read(text: string, given: unknown): T | undefined;
 }
 
 interface Option<T> extends Kind<T> {
@@ -50,7 +63,7 @@ const whole = (min: number, max: number) =>
 const oneOf = <T extends string>(values: readonly T[]) =>
   kind(`be one of ${values.join(", ")}`, (text) => values.find((known) => known === text));
 const orOff = ({ must, read }: Kind<number>) =>
-  kind<number | null>(`${must}, or off`, (text) => (text === "off" ? null : read(text)));
+  kind<number | null>(`${must}, or off`, (text, given) => (text === "off" ? null : read(text, given)));
 const url = kind("be a URL such as https://apps.example.com, without a path", (text) =>
   /^https?:\/\/[\w.:[\]-]+\/?$/.test(text) && URL.canParse(text) ? text : undefined,
 );
@@ -64,6 +77,19 @@ const answerTime = kind("be a duration up to 30s, such as 500ms or 10s", (text) 
 });
 const [YES, NO] = [new Set(["true", "1"]), new Set(["false", "0"])];
 const yesOrNo = kind("be true or false", (text) => (YES.has(text) ? true : NO.has(text) ? false : undefined));
+const pem = kind("be the name of a file (PEM)", (name) => readFileSync(name, "utf8"));
+/** TLS would pass over a file without a certificate, and every delivery fail later. */
+const certificates = kind("be the name of a file with certificates (PEM)", (name) => {
+  const text = readFileSync(name, "utf8");
+  return new X509Certificate(text) && text;
+});
+const seed = kind<object>("be the name of a JSON file", (name, given) =>
+  typeof given === "object" ? (given ?? undefined) : JSON.parse(readFileSync(name, "utf8")),
+);
+const store = kind("be a store", (_, given) => (typeof given === "object" ? trusted<Store>(given) : undefined));
+const moment = kind("be a time such as 2026-01-01T00:00:00.000Z, with its zone", (text) =>
+  text.includes("T") && isDateTime(text) ? text : undefined,
+);
 
 /** It starts without any setting; each has one name as a flag, as a variable and as an option of startService. */
 export const OPTIONS = {
@@ -71,13 +97,10 @@ export const OPTIONS = {
   host: option("host ADDRESS", "127.0.0.1", anyText, "address to listen on"),
   publicUrl: orNone("public-url URL", url, "how clients reach this server"),
   data: orNone("data FILE", anyText, "keep everything in this JSON file (memory otherwise)"),
-  seed: orNone("seed FILE", anyText, "JSON file: what a fresh server starts with"),
-  apiKey: {
-    ...orNone("api-key KEY", key, "the first API key, instead of a random one"),
-    secret: true,
-  },
-  tlsCert: orNone("tls-cert FILE", anyText, "certificate (PEM): serve https"),
-  tlsKey: orNone("tls-key FILE", anyText, "its private key (PEM)"),
+  seed: orNone("seed FILE", seed, "JSON file: what a fresh server starts with"),
+  apiKey: { ...orNone("api-key KEY", key, "the first API key, instead of a random one"), secret: true },
+  tlsCert: orNone("tls-cert FILE", pem, "certificate (PEM): serve https"),
+  tlsKey: orNone("tls-key FILE", pem, "its private key (PEM)"),
   rateLimit: option<number | null>(
     "rate-limit N|off",
     RATE_LIMIT,
@@ -90,7 +113,7 @@ export const OPTIONS = {
     oneOf(WEBHOOK_POLICIES),
     "where deliveries go: local (on loopback) or strict",
   ),
-  webhookCa: orNone("webhook-ca FILE", anyText, "certificates (PEM) to trust for deliveries"),
+  webhookCa: orNone("webhook-ca FILE", certificates, "certificates (PEM) to trust for deliveries"),
   webhookConcurrency: option<number>(
     "webhook-concurrency N",
     WEBHOOK_CONCURRENCY,
@@ -102,6 +125,14 @@ export const OPTIONS = {
   randomSeed: orNone("random-seed TEXT", anyText, "ids and keys repeat from run to run (loopback only)"),
   control: option("control", false, yesOrNo, "answer /_control: time, faults, reset, for tests in any language"),
   log: option<LogForm>("log FORM", "pretty", oneOf(LOG_FORMS), LOG_FORMS.join(", ")),
+  store: orNone("", store, "where to keep everything; memory by default"),
+  clock: option<"system" | "manual">(
+    "",
+    "system",
+    oneOf(["system", "manual"]),
+    "manual: it stands until it is advanced",
+  ),
+  startAt: orNone("", moment, "where a manual clock starts"),
 };
 
 type Name = keyof typeof OPTIONS;
@@ -109,62 +140,70 @@ type Name = keyof typeof OPTIONS;
 /** The settings in force; null is "none". */
 export type Settings = { readonly [N in Name]: (typeof OPTIONS)[N] extends Option<infer T> ? T : never };
 
-/** What somebody gives: texts as on the command line, or numbers where the text would be a number. */
-export type GivenSettings = { readonly [N in Name]?: Settings[N] | string | undefined };
+type TextNames = Exclude<Name, "seed" | "store" | "clock" | "startAt">;
 
-/** Fills in the defaults. `called` says how a setting is named to whoever gave it: `--port` or `port`. */
-export function readSettings(
-  given: Readonly<Record<string, unknown>>,
-  called: (name: string, flag: string) => string,
-): Settings {
-  const settings: Record<string, unknown> = {};
-  for (const [name, { flag, fallback, must, read, secret }] of Object.entries<Option<unknown>>(OPTIONS)) {
-    const value = given[name] ?? undefined;
-    settings[name] = value === undefined ? fallback : read(String(value));
-    if (value !== undefined && settings[name] === undefined)
-      throw new OptionError(`${called(name, flag)} must ${must}${secret ? "" : `; it is ${JSON.stringify(value)}`}`);
-  }
-  // Each member was read by the option of its name, so the record has the type that the table says.
-  const read = trusted<Settings>(settings);
-  assertTogether(read, called);
-  return read;
+/** What somebody gives: texts as on the command line, or numbers where the text would be a number. */
+type GivenSettings = { readonly [N in TextNames]?: Settings[N] | string | undefined };
+
+export interface ServiceOptions extends GivenSettings {
+  /** A seed, or the name of its file. */
+  readonly seed?: object | string | undefined;
+  /** Where to keep everything; memory by default. */
+  readonly store?: Store | undefined;
+  /** "manual" stands still until it is advanced. */
+  readonly clock?: "system" | "manual" | undefined;
+  /** ISO 8601 with its zone: where a manual clock starts. */
+  readonly startAt?: string | undefined;
 }
 
-function assertTogether(settings: Settings, called: (name: string, flag: string) => string): void {
-  const { tlsCert, tlsKey, randomSeed } = settings;
-  if ((tlsCert === null) !== (tlsKey === null))
-    throw new OptionError(`${called("tlsCert", "tls-cert")} and ${called("tlsKey", "tls-key")} must be given together`);
+/** How a setting is named to whoever gave it: `--port` or `port`. */
+type Called = (name: Name) => string;
+
+/** Fills in the defaults. */
+export function readSettings(given: Readonly<Record<string, unknown>>, called: Called = (name) => name): Settings {
+  const names = trusted<Name[]>(Object.keys(OPTIONS));
+  const unknown = Object.keys(given).find((name) => !(name in OPTIONS));
+  if (unknown !== undefined) throw new OptionError(`${unknown} is no option; there are ${names.join(", ")}`);
+  if ("tlsCert" in given !== "tlsKey" in given)
+    throw new OptionError(`${called("tlsCert")} and ${called("tlsKey")} must be given together`);
+  // Each member is read by the option of its name, so the record has the type that the table says.
+  const settings = trusted<Settings>(
+    Object.fromEntries(names.map((name) => [name, readOption(OPTIONS[name], given[name], () => called(name))])),
+  );
+  assertTogether(settings, called);
+  return settings;
+}
+
+function readOption(option: Option<unknown>, value: unknown, called: () => string): unknown {
+  if (value === undefined || value === null) return option.fallback;
+  let why = option.secret ? "" : `; it is ${JSON.stringify(value)}`;
+  try {
+    const read = option.read(String(value), value);
+    if (read !== undefined) return read;
+  } catch (error) {
+    why += ` (${error instanceof Error ? error.message : String(error)})`;
+  }
+  throw new OptionError(`${called()} must ${option.must}${why}`);
+}
+
+function assertTogether(settings: Settings, called: Called): void {
+  const { randomSeed, store, data, clock, startAt } = settings;
   if (randomSeed !== null && !staysHere(settings))
     throw new OptionError(
-      `${called("randomSeed", "random-seed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
+      `${called("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
     );
+  if (store !== null && data !== null)
+    throw new OptionError("store and data cannot be given together: each says where everything is kept");
+  if (clock === "system" && startAt !== null)
+    throw new OptionError('startAt is where a manual clock starts; give it together with clock: "manual"');
 }
 
 /** Whether only this machine reaches the server. */
 export const staysHere = ({ host, publicUrl }: Settings): boolean =>
   isLoopbackHost(host) && (publicUrl === null || isLoopbackHost(new URL(publicUrl).hostname));
 
-/** The known name that was probably meant: at most two letters are another, missing or too many. */
-export function meant(name: string, known: readonly string[]): string {
-  const near = known.find((each) => distance(name, each) <= 2);
-  return near === undefined ? "" : `; did you mean ${near}?`;
-}
+const ON_LOOPBACK = decide("6.webhook-policy");
 
-/** How many letters must be changed, put in or taken out (Levenshtein): of the beginnings of both, one letter after the other. */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (const [n, letter] of [...one].entries()) {
-    const next = [n + 1];
-    for (const [at, its] of [...other].entries()) {
-      const [changed = 0, more = 0, less = 0] = [row[at], row[at + 1], next[at]];
-      next.push(Math.min(changed + Number(letter !== its), more + 1, less + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}
-
-/** Keeps our variables apart from others'. */
-export const VARIABLE_PREFIX = "APPHOST_";
-
-export const environmentName = (flag: string): string => `${VARIABLE_PREFIX}${flag.replaceAll("-", "_").toUpperCase()}`;
+/** A server that only this machine reaches may deliver to this machine. */
+export const policyOf = (settings: Settings): WebhookPolicy =>
+  settings.webhookPolicy ?? (staysHere(settings) ? ON_LOOPBACK : "strict");

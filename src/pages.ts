@@ -14,14 +14,14 @@ import { routes } from "./http/routes.ts";
 import type { Presenter } from "./http/view.ts";
 import type { Way } from "./http/way.ts";
 
-export { nowherePage } from "./web/page.ts";
-
-import { Dashboard } from "./web/dashboard/dashboard.ts";
-import { dashboardRows } from "./web/dashboard/rows.ts";
+import { consentRows } from "./web/consent.ts";
+import { dashboard } from "./web/dashboard/dashboard.ts";
 import { docsRows } from "./web/docs/docs.ts";
-import { pageWay, signInRows } from "./web/routes.ts";
-import { Sites } from "./web/sites/sites.ts";
-import { Visits } from "./web/visit.ts";
+import { signInRows } from "./web/sign-in.ts";
+import { sites } from "./web/sites/sites.ts";
+import { pageWay, Visits } from "./web/visit.ts";
+
+export { nowherePage } from "./web/page.ts";
 
 export interface PagesParts {
   readonly unit: UnitParts;
@@ -47,8 +47,8 @@ export function pageWays(parts: PagesParts): readonly Way[] {
   const docs = docsRows({ ...own, rows: routes, problems: PROBLEMS, advice: ADVICE });
   return [
     documentWay(links, [document(ADDRESSES.openapi, () => description)]),
-    pageWay(visits, explain, [...signIn, ...docs]),
-    new Dashboard(dashboardRows, { ...own, operations: routes }),
-    new Sites(own),
+    pageWay(visits, explain, [...consentRows(own), ...signIn, ...docs]),
+    dashboard({ ...own, operations: routes }),
+    sites(own),
   ];
 }

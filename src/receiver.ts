@@ -1,6 +1,7 @@
 // A correct receiver of deliveries (spec part 6, receiving endpoint requirements), for tests and to learn from: it reads
 // the raw body, checks the signature before anything else, takes each event once whatever is sent again, and answers at
 // once. What it answers is scripted, so that a test can have it fail.
+import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { EventType } from "./domain/model.ts";
 import { verifySignature } from "./kit/signature.ts";
@@ -62,28 +63,71 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const PATIENCE_MS = 5_000;
 
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
-  const inbox = new Inbox(options);
+  const { secret, answers = [], port = 0, onRequest } = options;
+  const received: ReceivedEvent[] = [];
+  /** By the event's id, which tells whether it was seen before, however often it is sent. */
+  const attempts = new Map<string, ReceivedAttempt[]>();
+  const given = new Set<ReceivedEvent>();
+  const arrivals = new EventEmitter().setMaxListeners(0);
+  let answered = 0;
+
+  /** Over the bytes as they came: parsing and writing again would give others. */
+  function judge(headers: IncomingHttpHeaders, body: Buffer, rawBody: string): Pick<SeenRequest, "verdict" | "answer"> {
+    if (!verifySignature(body, String(headers["x-service-signature"]), secret))
+      return { verdict: "bad signature", answer: 401 };
+    const event = parseEvent(rawBody);
+    if (!event) return { verdict: "not an event", answer: 400 };
+    const answer = answers[Math.min(answered, answers.length - 1)] ?? 200;
+    answered += 1;
+    const attempt = { headers, rawBody, answer };
+    const { id, type } = event;
+    attempts.get(id)?.push(attempt);
+    if (attempts.has(id)) return { verdict: "seen before", answer };
+    const all = [attempt];
+    attempts.set(id, all);
+    received.push({ id, type, event, rawBody, attempts: all });
+    arrivals.emit("event");
+    return { verdict: "new", answer };
+  }
+
+  function take({ headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
+    const rawBody = body.toString();
+    const { verdict, answer } = judge(headers, body, rawBody);
+    if (answer !== "hang") response.writeHead(answer).end();
+    onRequest?.({ verdict, headers, rawBody, answer });
+  }
+
+  async function next(type: EventType, { timeoutMs = PATIENCE_MS } = {}): Promise<ReceivedEvent> {
+    const signal = AbortSignal.timeout(timeoutMs);
+    for (;;) {
+      const found = received.find((each) => each.type === type && !given.has(each));
+      if (found) {
+        given.add(found);
+        return found;
+      }
+      const names = () => received.map(({ type }) => type).join(", ") || "nothing";
+      await once(arrivals, "event", { signal }).catch(() => {
+        throw new Error(`No ${type} within ${timeoutMs} ms; received: ${names()}`);
+      });
+    }
+  }
+
+  // A sender that goes away in the middle has sent nothing.
   const server = createServer((request, response) => {
-    // A sender that goes away in the middle has sent nothing.
     readBody(request).then(
-      (body) => inbox.take(request, body, response),
+      (body) => take(request, body, response),
       () => request.destroy(),
     );
   });
-  await new Promise<void>((listening, failed) => {
-    server.once("error", failed);
-    server.listen(options.port ?? 0, "127.0.0.1", listening);
-  });
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
   const close = () =>
     new Promise<void>((closed) => {
       server.close(() => closed());
       server.closeAllConnections();
     });
-  const next: Receiver["next"] = (type, { timeoutMs = PATIENCE_MS } = {}) => inbox.next(type, timeoutMs);
-  const { received } = inbox;
-  return { url: `http://127.0.0.1:${port}/`, received, next, close, [Symbol.asyncDispose]: close };
+  const address = Object(server.address());
+  return { url: `http://127.0.0.1:${address.port}/`, received, next, close, [Symbol.asyncDispose]: close };
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
@@ -95,78 +139,6 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-class Inbox {
-  readonly received: ReceivedEvent[] = [];
-  readonly #options: ReceiverOptions;
-  readonly #attempts = new Map<string, ReceivedAttempt[]>();
-  readonly #given = new Set<string>();
-  readonly #waiting = new Set<() => void>();
-  #answered = 0;
-
-  constructor(options: ReceiverOptions) {
-    this.#options = options;
-  }
-
-  take({ headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
-    const rawBody = body.toString();
-    const { verdict, answer } = this.#judge(headers, body, rawBody);
-    if (answer !== "hang") response.writeHead(answer).end();
-    this.#options.onRequest?.({ verdict, headers, rawBody, answer });
-  }
-
-  #judge(headers: IncomingHttpHeaders, body: Buffer, rawBody: string): Pick<SeenRequest, "verdict" | "answer"> {
-    const signature = headers["x-service-signature"];
-    // Over the bytes as they came: parsing and writing again would give others.
-    if (!verifySignature(body, typeof signature === "string" ? signature : undefined, this.#options.secret))
-      return { verdict: "bad signature", answer: 401 };
-    const event = parseEvent(rawBody);
-    if (!event) return { verdict: "not an event", answer: 400 };
-    const answer = this.#nextAnswer();
-    return { verdict: this.#keep(event, { headers, rawBody, answer }) ? "new" : "seen before", answer };
-  }
-
-  next(type: EventType, timeout_ms: number): Promise<ReceivedEvent> {
-    return new Promise((resolve, reject) => {
-      const patience = AbortSignal.timeout(timeout_ms);
-      const look = () => {
-        const found = this.received.find((each) => each.type === type && !this.#given.has(each.id));
-        if (!found && !patience.aborted) return;
-        this.#waiting.delete(look);
-        patience.removeEventListener("abort", look);
-        if (!found) return reject(new Error(`No ${type} within ${timeout_ms} ms; received: ${this.#names()}`));
-        this.#given.add(found.id);
-        resolve(found);
-      };
-      this.#waiting.add(look);
-      patience.addEventListener("abort", look);
-      look();
-    });
-  }
-
-  #nextAnswer(): ReceiverAnswer {
-    const { answers = [] } = this.#options;
-    const answer = answers[Math.min(this.#answered, answers.length - 1)] ?? 200;
-    this.#answered += 1;
-    return answer;
-  }
-
-  /** True for an event that was never seen before: the id tells, however often it is sent. */
-  #keep(event: EventEnvelope, attempt: ReceivedAttempt): boolean {
-    const before = this.#attempts.get(event.id);
-    before?.push(attempt);
-    if (before) return false;
-    const attempts = [attempt];
-    this.#attempts.set(event.id, attempts);
-    this.received.push({ id: event.id, type: event.type, event, rawBody: attempt.rawBody, attempts });
-    for (const look of [...this.#waiting]) look();
-    return true;
-  }
-
-  #names(): string {
-    return this.received.map(({ type }) => type).join(", ") || "nothing";
-  }
 }
 
 function parseEvent(rawBody: string): EventEnvelope | undefined {

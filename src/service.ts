@@ -3,24 +3,22 @@
 import { setAccountState } from "./domain/access.ts";
 import { type AccountRecord, type AccountState, SCOPES, type Scope, users } from "./domain/model.ts";
 import type { Context } from "./domain/oauth/access-tokens.ts";
-import { OAuthError } from "./domain/oauth/rules.ts";
+import { OAuthError, scopesIn } from "./domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
 import { Refusal } from "./domain/refusal.ts";
 import type { Store, StoreData } from "./domain/store.ts";
 import { Unit } from "./domain/work.ts";
 import type { ChaosRule, GivenChaos } from "./embedding/chaos.ts";
+import type { FaultRule, GivenFault } from "./embedding/faults.ts";
 import type { JournalDelivery, JournalRequest, Journals, Trace } from "./embedding/journals.ts";
 import type { Rules } from "./embedding/rules.ts";
-import { ServiceClock } from "./embedding/service-clock.ts";
-import { type Settled, settle } from "./embedding/settled.ts";
 import type { Standing, States } from "./embedding/states.ts";
-import type { FaultRule, GivenFault } from "./http/faults.ts";
 import type { ServiceLinks } from "./http/links.ts";
 import { Turns } from "./kit/background.ts";
-import type { AdjustableClock, Ran } from "./kit/clock.ts";
+import { type AdjustableClock, duration, type Instant, type Ran } from "./kit/clock.ts";
 import { OptionError } from "./options.ts";
 import type { EventEnvelope } from "./receiver.ts";
-import type { Workers } from "./workers.ts";
+import type { Settled, Workers } from "./workers.ts";
 
 export interface ServiceParts {
   readonly clock: AdjustableClock;
@@ -34,14 +32,27 @@ export interface ServiceParts {
   readonly stop: () => Promise<void>;
 }
 
+/** Time, as the service sees it; the service itself cannot tell whether it passed or was moved. */
+export interface ServiceClock {
+  /** Milliseconds since 1970, as Date.now(). */
+  now(): Instant;
+  freeze(): void;
+  resume(): void;
+  /** Moves time on by "250ms", "30s", "5m", "2h" or "1d". All that falls due runs in the order of its time; answers what. */
+  advance(by: string): Promise<Ran[]>;
+}
+
 export interface SignInOptions {
   readonly scopes: readonly Scope[];
   /** The account's first admin where none is named. */
   readonly userId?: string | undefined;
 }
 
+const PATIENCE_MS = 5_000;
+/** The last moment whose ISO 8601 form has a year of four digits. */
+const LAST: Instant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 export class Service implements AsyncDisposable {
-  /** Time, as the service sees it. */
   readonly clock: ServiceClock;
   /** Has requests fail. */
   readonly faults: Rules<GivenFault, FaultRule>;
@@ -59,14 +70,20 @@ export class Service implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   constructor(parts: ServiceParts, standing: Standing) {
+    const { clock, links, oauth, faults, chaos } = parts;
     this.#parts = parts;
     this.#standing = standing;
-    this.clock = new ServiceClock(parts.clock, (by_ms) => this.#advance(by_ms));
-    this.faults = parts.faults;
-    this.chaos = parts.chaos;
-    this.store = parts.oauth.store;
-    this.baseUrl = parts.links.baseUrl;
-    this.authUrl = parts.links.authUrl;
+    this.clock = {
+      now: () => clock.now(),
+      freeze: () => clock.freeze(),
+      resume: () => clock.resume(),
+      advance: (by) => this.#advance(by),
+    };
+    this.faults = faults;
+    this.chaos = chaos;
+    this.store = oauth.store;
+    this.baseUrl = links.baseUrl;
+    this.authUrl = links.authUrl;
   }
 
   /** The start-up API key; null where existing data holds only its hash. */
@@ -108,30 +125,30 @@ export class Service implements AsyncDisposable {
   }
 
   /** Waits until every delivery that is due now has been attempted, for 5 s where no other time is given. */
-  settled({ timeoutMs }: { readonly timeoutMs?: number } = {}): Promise<Settled> {
-    return settle(this.#parts.workers, timeoutMs);
+  settled({ timeoutMs = PATIENCE_MS }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
+    return this.#parts.workers.settled(timeoutMs);
   }
 
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
   async signIn({ scopes, userId }: SignInOptions): Promise<TokenAnswer> {
     const { account, store } = this;
-    const unknown = scopes.find((scope) => !SCOPES.includes(scope));
-    if (unknown !== undefined)
-      throw new OptionError(`signIn: there is no scope ${unknown}; the scopes are ${SCOPES.join(", ")}`);
+    const asked = scopesIn(scopes.join(" "));
+    if (typeof asked === "string")
+      throw new OptionError(`signIn: there is no scope ${asked}; the scopes are ${SCOPES.join(", ")}`);
     const [admin] = await store.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
     const user = userId === undefined ? admin : await store.get(users, userId);
     if (user?.account_id !== account.id)
       throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
-    const answer = await handOver(this.#parts.oauth, user, scopes);
+    const answer = await handOver(this.#parts.oauth, user, asked);
     if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
     return answer;
   }
 
   async setAccountState(state: AccountState): Promise<AccountRecord> {
-    const changed = await setAccountState(new Unit(this.#parts.oauth), this.account.id, state);
-    if (changed instanceof Refusal) throw new Error("The account is gone");
-    this.#standing = { ...this.#standing, account: changed };
-    return changed;
+    const account = await setAccountState(new Unit(this.#parts.oauth), this.account.id, state);
+    if (account instanceof Refusal) throw new Error("The account is gone");
+    this.#standing = { ...this.#standing, account };
+    return account;
   }
 
   /** Everything that is kept and the time, as plain JSON. */
@@ -164,8 +181,12 @@ export class Service implements AsyncDisposable {
     return this.close();
   }
 
-  #advance(by_ms: number): Promise<Ran[]> {
+  async #advance(by: string): Promise<Ran[]> {
     const { workers, clock } = this.#parts;
+    const by_ms = typeof by === "string" ? duration(by) : undefined;
+    if (by_ms === undefined)
+      throw new OptionError(`advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${String(by)}`);
+    if (clock.now() + by_ms > LAST) throw new OptionError("advance must not go beyond the year 9999");
     return this.#turns.run(async () => {
       await workers.idle();
       await workers.look();

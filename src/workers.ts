@@ -1,6 +1,7 @@
 // What goes on behind the answers: deliveries are sent, data sources processed, old records forgotten. Everything that
 // is to be done stands in the store, so a stop loses nothing and a start takes it all up again; what commits tell meanwhile
-// only says where to look.
+// only says where to look. Waiting for all of it is no guess and no sleep (contract, part 10).
+import { once } from "node:events";
 import type { Outbox } from "./delivery/outbox.ts";
 import { processDataSource, unprocessed } from "./domain/data-sources.ts";
 import { dueDeliveries } from "./domain/deliveries.ts";
@@ -9,102 +10,92 @@ import { type DeliveryRecord, TOPIC } from "./domain/model.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";
 import { Background } from "./kit/background.ts";
 
-export class Workers {
-  readonly #unit: UnitParts;
-  readonly #makeOutbox: (background: Background) => Outbox;
-  readonly #background: Background;
-  readonly #onError: (error: unknown, during: string) => void;
-  #outbox: Outbox;
-  #forgetting: Forgetting;
-  /** Each ends the hearing of one topic; none before the start. */
-  #hearing: readonly (() => void)[] = [];
-  readonly #stirring: (() => void)[] = [];
+export type PendingDelivery = Pick<DeliveryRecord, "id" | "webhook_id" | "event_id" | "event_type" | "created_at">;
 
-  /** `makeOutbox`: one for each start, since an outbox has one life. */
-  constructor(
-    unit: UnitParts,
-    makeOutbox: (background: Background) => Outbox,
-    onError: (error: unknown, during: string) => void,
-  ) {
-    this.#unit = unit;
-    this.#makeOutbox = makeOutbox;
-    this.#onError = onError;
-    this.#background = new Background(onError);
-    this.#outbox = makeOutbox(this.#background);
-    this.#forgetting = this.#newForgetting();
+export interface Settled {
+  readonly settled: boolean;
+  readonly pending: readonly PendingDelivery[];
+}
+
+export interface WorkersParts extends UnitParts {
+  /** An outbox has one life, so each start makes one. */
+  readonly makeOutbox: (background: Background) => Outbox;
+  readonly onError: (error: unknown, during: string) => void;
+}
+
+export class Workers extends Background {
+  readonly #parts: WorkersParts;
+  /** Each resolves a wait for something to do. */
+  readonly #stirring: (() => void)[] = [];
+  /** Each ends something that the start began; none before. */
+  #ends: (() => void)[] = [];
+  #forgetting: Forgetting | undefined;
+
+  constructor(parts: WorkersParts) {
+    super(parts.onError);
+    this.#parts = parts;
   }
 
   /** Takes up all that waits, and from here on what commits tell. */
   async start(): Promise<void> {
-    const { store } = this.#unit;
-    const look = (topic: string, heard: (id: string) => void) =>
-      store.hear(topic, (id) => {
-        this.#stir();
-        heard(id);
-      });
-    this.#hearing = [
-      look(TOPIC.queue, (id) => this.#outbox.notify(id)),
-      look(TOPIC.data, (id) => this.#process(id)),
-      look(TOPIC.events, (id) => this.#forgetting.notify(id)),
+    const { store, makeOutbox } = this.#parts;
+    const outbox = makeOutbox(this);
+    const sweeping = forgetting({ ...this.#parts, background: this });
+    this.#forgetting = sweeping;
+    this.#ends = [
+      store.hear(TOPIC.queue, (id) => outbox.notify(id)),
+      store.hear(TOPIC.data, (id) => this.#process(id)),
+      store.hear(TOPIC.events, (id) => sweeping.notify(id)),
+      () => sweeping.stop(),
+      () => outbox.stop(),
     ];
-    this.#forgetting.start();
-    await this.#outbox.start();
+    sweeping.start();
+    await outbox.start();
     for (const id of await unprocessed(store)) this.#process(id);
-  }
-
-  get busy(): boolean {
-    return this.#background.busy;
-  }
-
-  /** Finds out what expires next: asked before time is moved by hand, since a list that was empty may have grown. */
-  async look(): Promise<void> {
-    if (this.#hearing.length > 0) await this.#forgetting.look();
-  }
-
-  /** Resolves when nothing that can be done now is left undone. */
-  idle(): Promise<void> {
-    return this.#background.idle();
-  }
-
-  /** Resolves when there is something to do again. */
-  stirred(): Promise<void> {
-    return new Promise((resolve) => this.#stirring.push(resolve));
-  }
-
-  /** Does work that nobody waits for, except who waits for all of it. */
-  run(what: string, work: () => Promise<void>): void {
-    this.#background.run(what, work);
-    this.#stir();
-  }
-
-  /** The deliveries that are due now and not attempted. */
-  pending(): Promise<readonly DeliveryRecord[]> {
-    return dueDeliveries(this.#unit.store, this.#unit.clock.now());
   }
 
   /** Ends what is under way; it may be started again. */
   async stop(): Promise<void> {
-    for (const end of this.#hearing) end();
-    this.#hearing = [];
-    this.#forgetting.stop();
-    this.#forgetting = this.#newForgetting();
-    this.#outbox.stop();
-    await this.#background.idle();
-    this.#outbox = this.#makeOutbox(this.#background);
+    for (const end of this.#ends.splice(0)) end();
+    this.#forgetting = undefined;
+    await this.idle();
   }
 
-  #stir(): void {
+  override run(what: string, work: () => Promise<void>): Promise<void> {
     for (const resolve of this.#stirring.splice(0)) resolve();
+    return super.run(what, work);
+  }
+
+  /** Finds out what expires next: asked before time is moved by hand, since a list that was empty may have grown. */
+  async look(): Promise<void> {
+    await this.#forgetting?.look();
+  }
+
+  /**
+   * Answers when every delivery that is due now has been attempted, or at the time-out which have not. The time-out is in
+   * real time, because sockets are.
+   */
+  async settled(timeout_ms: number): Promise<Settled> {
+    const { store, clock } = this.#parts;
+    const patience = AbortSignal.timeout(timeout_ms);
+    const passed = once(patience, "abort");
+    for (;;) {
+      await Promise.race([this.idle(), passed]);
+      const rows = await dueDeliveries(store, clock.now());
+      const settled = rows.length === 0 && !this.busy;
+      if (settled || patience.aborted) return { settled, pending: rows.map(named) };
+      const stirred = new Promise<void>((resolve) => this.#stirring.push(resolve));
+      if (!this.busy) await Promise.race([stirred, passed]);
+    }
   }
 
   #process(id: string): void {
-    this.#background.run("processing a data source", async () => {
-      await processDataSource(new Unit(this.#unit), id);
+    this.run("processing a data source", async () => {
+      await processDataSource(new Unit(this.#parts), id);
     });
   }
-
-  #newForgetting(): Forgetting {
-    const { store, clock } = this.#unit;
-    return forgetting({ store, clock, background: this.#background, onError: this.#onError });
-  }
 }
+
+const named = ({ id, webhook_id, event_id, event_type, created_at }: DeliveryRecord): PendingDelivery => ({
+  ...{ id, webhook_id, event_id, event_type, created_at },
+});

@@ -88,12 +88,12 @@ type Rule = readonly [rule: string, owners: readonly RegExp[], finds: (file: Sou
 const CLOCK = /^src\/kit\/clock\.ts$/;
 const VERSION = /^src\/kit\/version\.ts$/;
 const SCHEMA = /^src\/kit\/schema\.ts$/;
-const PRINTS = /^src\/(main|ready|kit\/log)\.ts$/;
+const PRINTS = /^src\/(main|kit\/log)\.ts$/;
 const RANDOM = /\b(randomBytes|randomFill\w*|randomInt|randomUUID|getRandomValues)\b|Math\.random/;
 const IDS = /^src\/kit\/ids\.ts$/;
 /** Where sockets are: deadlines there are real time, whatever the service's clock says. */
 const SOCKETS = /^src\/(http\/listener|delivery\/(sender|resolver)|receiver)\.ts$/;
-const FILES = /^src\/(store\/json-file.*|store\/journal.*|service|start|main|webhook-delivery)\.ts$/;
+const FILES = /^src\/(store\/json-file.*|store\/journal.*|options)\.ts$/;
 
 /** `import * as x` and `import { a as b }` rename, they assert nothing. */
 const withoutNames = (code: string): string =>

@@ -123,7 +123,7 @@ test("bench: a goal is missed by what is beyond it, and by what could not be mea
 test("bench: an unknown part is exit code 2, and the parts are named", async () => {
   const { code, err } = await ran("bench/main.ts", "bench:delivery", "calm");
   assert.equal(code, 2);
-  assert.match(err, /^There is no part calm\. Choose from: storm, replay, /);
+  assert.match(err, /^There is no part calm\. Choose from: storm, throughput, /);
 });
 
 const changed = (code: string) =>
@@ -153,6 +153,13 @@ test("mutate: a line is changed in each of its parts, one at a time", () => {
 test("mutate: imports, comments, patterns and what is undefined already stay as they are", () => {
   const code = 'import a from "a";\n/* 1 < 2\n   return true; */\nconst b = /"[0 < 1]/;\nreturn void 0;\n';
   assert.deepEqual(changed(code), []);
+});
+
+test("receiver: --help tells how it is used, and a fault in that names it", async () => {
+  const help = await ran("receiver.ts", "--help");
+  assert.deepEqual([help.code, help.err], [0, ""]);
+  assert.match(help.out, /^Usage: npm run receiver -- --port 4700 --secret SECRET/);
+  assert.match((await ran("receiver.ts")).err, /^--secret is missing/);
 });
 
 test("mutate: wrong use is exit code 2, and says how it is used", async () => {

@@ -1,76 +1,52 @@
-// The REST API with everything on, against servers that do the least, as CPU time per request.
+// The REST API with everything on, as CPU time per request: against a server that does the least, against another version
+// of itself in one run (what a change has cost or gained; BENCH_BEFORE names a folder in which that was built by `npm run
+// build`), and with --data, every create on the disk before it is answered, against memory.
+import { join } from "node:path";
 import { Client } from "../../test/support/client.ts";
 import { person, register, tokensFor } from "../../test/support/oauth.ts";
 import { compare, type Line, ratio } from "./figures.ts";
-import { type Case, contest, create, draft, get, load, loadOn, patch, post } from "./load.ts";
-import { KEY, type Server, startServer, startService, withServers } from "./machine.ts";
-import { bare, frameworks } from "./peers.ts";
+import { type Case, contest, create, creates, draft, get, load, loadOn, patch, post } from "./load.ts";
+import { bare, KEY, ours, type Server, startServer, startService, withFolder, withServers } from "./machine.ts";
 
 /** How many are there before a measurement; those are read, listed and changed. */
 const STORED = 100;
 /** Rounds before the first that counts: what is compared is the steady state, when V8 has compiled what is used. */
 const WARM = 5;
+/** Of what was before. */
+const BEFORE_GOAL = "<= 1.10";
 
-/** Apps, or what is most like them elsewhere. */
-export interface Resource {
-  readonly path: string;
-  /** The query of a page of 20. */
-  readonly page: string;
-  readonly draft: (n: number) => object;
-  /** The status of a create. */
-  readonly created: number;
-  readonly key: (n: number) => string;
-}
-
-interface Filled extends Resource {
+interface Filled {
   readonly server: Server;
-  /** The path of the n-th. */
+  /** The path of the n-th app. */
   readonly nth: (n: number) => string;
-  /** The first one's ETag; those that send none know `*`. */
+  /** The first one's ETag; a server that sends none knows `*`. */
   readonly tag: string;
 }
 
-export const apps: Resource = { path: "/v1/apps", page: "", draft, created: 201, key: () => KEY };
-
-export const COMMON: Readonly<Record<string, Case<Filled>>> = {
-  "GET one": ["<= 1.20", ({ nth, key }) => load((n) => get(nth(n), key(n)))],
-  "List of 20": ["<= 1.00", ({ path, page, key }) => load((n) => get(path + page, key(n)))],
-  "Create one, here with its event": ["<= 1.80", (resource) => load(making(resource), resource.created)],
-};
-
 /** The one with the tag goes before those that change apps. */
-const CASES: typeof COMMON = {
+const CASES: Readonly<Record<string, Case<Filled>>> = {
   "GET not modified: 304": [
     "<= 1.50",
     ({ nth, tag }) => load(() => get(nth(0), KEY, `If-None-Match: ${tag}\r\n\r\n`), 304),
   ],
-  ...COMMON,
+  "GET one": ["<= 1.20", ({ nth }) => load((n) => get(nth(n)))],
+  "List of 20": ["<= 1.00", () => load(() => get("/v1/apps"))],
+  "Create one, here with its event": ["<= 1.80", () => creates()],
   "Patch one, here with its event": ["<= 2.00", ({ nth }) => load((n) => patch(nth(n), { title: `Sales ${n}` }))],
   "Create refused: 422": ["<= 1.60", () => load((n) => post("/v1/apps", { ...draft(n), title: "" }), 422)],
 };
 
-const making =
-  ({ path, draft, key }: Resource) =>
-  (n: number): string =>
-    post(path, draft(n), key(n));
-
 export const http = (): Promise<Line[]> =>
-  withServers([startService(), ...[bare, ...frameworks()].map((program) => startServer(program))], async (servers) => [
-    ...(await cases(servers)),
-    ...(await Promise.all(servers.slice(0, 1).map(withToken))),
+  withServers([startService(), startServer(bare)], async (servers) => [
+    ...(await contest(servers, filled, CASES, WARM)),
+    await withToken(servers[0]),
   ]);
 
-/** Without a `goal` each case has its own. */
-export function cases(servers: readonly Server[], goal?: string): Promise<Line[]> {
-  const all = Object.entries(CASES).map(([what, [usual, make]]) => [what, [goal ?? usual, make]] as const);
-  return contest(servers, (server) => filled(server), Object.fromEntries(all), WARM);
-}
-
-export async function filled(server: Server, resource = apps): Promise<Filled> {
-  const ids = await create(server.port, STORED, making(resource), resource.created);
-  const nth = (n: number) => `${resource.path}/${ids[n % STORED]}`;
-  const answer = await fetch(server.url + nth(0), { headers: { authorization: `Bearer ${resource.key(0)}` } });
-  return { ...resource, server, nth, tag: answer.headers.get("etag") ?? "*" };
+async function filled(server: Server): Promise<Filled> {
+  const ids = await create(server.port, STORED);
+  const nth = (n: number) => `/v1/apps/${ids[n % STORED]}`;
+  const answer = await fetch(server.url + nth(0), { headers: { authorization: `Bearer ${KEY}` } });
+  return { server, nth, tag: answer.headers.get("etag") ?? "*" };
 }
 
 async function withToken(server: Server): Promise<Line> {
@@ -80,4 +56,35 @@ async function withToken(server: Server): Promise<Line> {
   const { nth } = await filled(server);
   const [token, key] = await compare([access, KEY].map((key) => loadOn(server, () => load((n) => get(nth(n), key)))));
   return { ...ratio("GET one with an access token", token, key, "µs of CPU", "<= 1.05"), against: "an API key" };
+}
+
+const ON_FILE = "Create with --data, 64 connections";
+const many = () => creates({ connections: 64 });
+const onFile = (folder: string, name: string, program = ours("bin")) =>
+  startService(name, ["--data", join(folder, `${name}.json`)], program);
+
+export const file = (): Promise<Line[]> =>
+  withFolder((folder) =>
+    withServers([onFile(folder, "data"), startService("the memory store")], async (servers) => {
+      const [data, memory] = await compare(servers.map((server) => loadOn(server, many)));
+      const throughput = ratio(ON_FILE, data, memory, "a second", ">= 0.60");
+      return [ratio(ON_FILE, data, memory, "µs of CPU", "<= 1.45"), throughput];
+    }),
+  );
+
+export function before(): Promise<Line[]> {
+  const other = process.env.BENCH_BEFORE;
+  if (other === undefined) throw new Error("BENCH_BEFORE must name the folder of the version to compare with");
+  const was = ours("bin", join(other, "dist"));
+  const cases = Object.fromEntries(
+    Object.entries(CASES).map(([what, [, make]]) => [what, [BEFORE_GOAL, make] as const]),
+  );
+  return withFolder(async (folder) => [
+    ...(await withServers([startService("now"), startService("before", [], was)], (servers) =>
+      contest(servers, filled, cases, WARM),
+    )),
+    ...(await withServers([onFile(folder, "now"), onFile(folder, "before", was)], (servers) =>
+      contest(servers, async (server) => ({ server }), { [ON_FILE]: [BEFORE_GOAL, many] }),
+    )),
+  ]);
 }

@@ -111,6 +111,7 @@ export const draft = (n: number) => ({
 });
 
 const one = (n: number): string => post("/v1/apps", draft(n));
+export const creates = (over: Partial<Load> = {}): Load => load(one, 201, over);
 
 /** Makes `count` apps, or what else is given; answers their ids in creation order. */
 export async function create(port: number, count: number, request = one, status = 201): Promise<string[]> {

@@ -43,23 +43,22 @@ export function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv = {}, 
   return spawn(command, rest, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: all });
 }
 
-export interface Program {
+interface Program {
   readonly name: string;
   /** What follows `node` on the command line. */
   readonly args: readonly string[];
-  readonly env?: NodeJS.ProcessEnv;
   readonly core?: Core;
 }
 
-/** Ours, a peer's or a receiver. */
+/** Ours, the bare one or a receiver. */
 export type Server = Awaited<ReturnType<typeof startServer>>;
 
 /** Starts the program with BENCH_PORT and BENCH_KEY, and waits until it answers. */
-export async function startServer({ name, args, env, core }: Program, given?: number) {
+export async function startServer({ name, args, core }: Program, given?: number) {
   const port = given ?? (await closedPort());
   const url = `http://127.0.0.1:${port}`;
   const meter = ["--expose-gc", "--require", here("servers/meter.cjs")];
-  const child = spawnNode([...meter, ...args], { ...env, BENCH_PORT: String(port), BENCH_KEY: KEY }, core);
+  const child = spawnNode([...meter, ...args], { BENCH_PORT: String(port), BENCH_KEY: KEY }, core);
   const until = performance.now() + START_MS;
   while (!(await answers(port))) {
     if (child.exitCode !== null || performance.now() > until) throw new Error(`${name} does not start`);
@@ -67,8 +66,8 @@ export async function startServer({ name, args, env, core }: Program, given?: nu
   }
   return {
     ...{ name, port, url },
-    /** What the process answers over IPC: its "usage", its "heap" without what nobody needs, a receiver's "report". */
-    async ask(question: string) {
+    /** What the process answers over IPC: its "usage", or its "heap" without what nobody needs. */
+    async ask(question: "usage" | "heap") {
       child.send(question);
       const [answer] = await once(child, "message");
       return answer;
@@ -114,6 +113,9 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
   }
 }
 
+/** The server compared with. */
+export const bare: Program = { name: "bare node:http", args: [here("servers/bare.mjs")] };
+
 /** This service, with everything on. */
 export async function startService(name = "this server", flags: readonly string[] = [], program = ours("bin")) {
   const port = await closedPort();
@@ -121,9 +123,9 @@ export async function startService(name = "this server", flags: readonly string[
   return startServer({ name, args: [...program, ...common, ...flags] }, port);
 }
 
-/** A receiver of deliveries; `kind` as in servers/receiver.mjs. */
-export const startReceiver = (kind: string, core: Core = LOAD): Promise<Server> =>
-  startServer({ name: kind, args: [here("servers/receiver.mjs"), kind], core });
+/** A receiver of deliveries. */
+export const startReceiver = (kind: "quick" | "silent"): Promise<Server> =>
+  startServer({ name: kind, args: [here("servers/receiver.mjs"), kind], core: LOAD });
 
 /** One measurement in a process of its own, so that none finds the heap of another warm (side.ts). */
 export const side = (name: string, ...args: string[]): Side => ({ name, measure: () => inSide(...args) });

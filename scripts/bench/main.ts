@@ -1,28 +1,24 @@
-// npm run bench, bench:store and bench:delivery [-- part …]: measures this server against what people would use instead, and
-// prints one table. Ends with status 1 where a goal was missed. Not a test: figures depend on the machine, which the table
-// names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything out, and then the figures mean nothing.
+// npm run bench, bench:store and bench:delivery [-- part …]: measures this server against one that does the least, against
+// SQLite and against itself, and prints one table. Ends with status 1 where a goal was missed. Not a test: figures depend on
+// the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything out; then the figures mean nothing.
 import { chosen } from "../arguments.ts";
-import { cancel } from "./cancel.ts";
-import { pending, silence, throughput } from "./deliveries.ts";
-import { emulators } from "./emulators.ts";
+import { silence, throughput } from "./deliveries.ts";
 import { isMissed, type Line, markdown } from "./figures.ts";
-import { before, file } from "./file.ts";
 import { folding } from "./folding.ts";
 import { growth } from "./growth.ts";
-import { hostile } from "./hostile.ts";
-import { http } from "./http.ts";
+import { holds } from "./holds.ts";
+import { before, file, http } from "./http.ts";
 import { describeMachine, pinLoad } from "./machine.ts";
-import { memory } from "./memory.ts";
 import { start } from "./start.ts";
-import { loads, records, writes } from "./store.ts";
-import { replay, storm } from "./storm.ts";
+import { loads, writes } from "./store.ts";
+import { storm } from "./storm.ts";
 
 type Parts = Readonly<Record<string, () => Promise<Line[]>>>;
 
 const GROUPS: Readonly<Record<string, Parts>> = {
-  bench: { http, emulators, growth, start, memory, file, before },
-  "bench:store": { writes, loads, growth: records, folding },
-  "bench:delivery": { storm, replay, hostile, throughput, silence, pending, cancel },
+  bench: { http, growth, start, file, before },
+  "bench:store": { writes, loads, folding },
+  "bench:delivery": { storm, throughput, silence, holds },
 };
 /** Only when asked for. */
 const SPECIAL = ["before"];

@@ -1,16 +1,14 @@
 // One measurement in a process of its own, told to its parent over IPC as figures by unit; the arguments say which (MODES).
-
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent, createServer, request } from "node:http";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
 import { apps } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { jsonFileStore, memoryStore } from "../../src/index.ts";
-import type { outboxWorld } from "../../test/support/outbox-world.ts";
+import { jsonFileStore } from "../../src/index.ts";
+import { newOutboxWorld } from "../../test/support/new-outbox-world.ts";
 import { listen } from "../../test/support/receivers.ts";
 import { pool } from "../pool.ts";
 import { type Figures, median, scaled } from "./figures.ts";
@@ -18,15 +16,10 @@ import { draft } from "./load.ts";
 import { answers, KEY, ours } from "./machine.ts";
 
 const WRITE_MS = 1_500;
-const STEP = scaled(20_000);
-const WARM_STEPS = 4;
-const STEPS = 10;
 const LIVES = scaled(200);
 const WARM_LIVES = 20;
 const POSTS = scaled(20_000);
 const WARM_POSTS = scaled(2_000);
-const WAKE_UPS = scaled(3_000);
-const IDLE_MS = 3_000;
 
 const record = (n: number) => ({
   id: `app_${String(n).padStart(23, "0")}`,
@@ -86,24 +79,6 @@ async function write(kind: string, writers: string, folder: string): Promise<Fig
   return { "a second": (n / ms) * 1_000 };
 }
 
-/**
- * CPU of a create with so many records there (`grow memory|file RECORDS FOLDER`); as many of the oldest are removed between
- * two measurements. The first steps do not count: in them V8 clears away what making the records has left behind.
- */
-async function grow(kind: string, count: string, folder: string): Promise<Figures> {
-  const records = Number(count);
-  const store = await opened(kind === "memory" ? memoryStore() : jsonFileStore(join(folder, "data.json")), records);
-  globalThis.gc?.();
-  let used = 0;
-  for (let step = 0; step < WARM_STEPS + STEPS; step += 1) {
-    const before = process.cpuUsage();
-    await pool(64, numbers(records + step * STEP, STEP), (n) => put(store, n));
-    if (step >= WARM_STEPS) used += cpu_us(before);
-    await pool(64, numbers(step * STEP, STEP), (n) => store.transact((tx) => tx.remove(apps, record(n).id)));
-  }
-  return { "µs of CPU": used / STEPS / STEP };
-}
-
 /** `make RECORDS FILE`. */
 async function make(records: string, file: string): Promise<Figures> {
   await (await opened(jsonFileStore(file), Number(records))).close();
@@ -154,16 +129,12 @@ async function post(url: string, atOnce: string): Promise<Figures> {
   return { "a second": POSTS / ((await timed(() => pool(Number(atOnce), numbers(0, POSTS), work))) / 1_000) };
 }
 
-/** Loaded by who needs it: the test runner behind it watches every promise, which makes a commit cost twice as much. */
-const newWorld = async (...options: Parameters<typeof outboxWorld>) =>
-  (await import("../../test/support/outbox-world.ts")).outboxWorld(...options);
-
 /** The outbox alone, one attempt at a time for each webhook; all rows are there before the first is sent: `send URL WEBHOOKS`. */
 async function send(url: string, webhooks: string): Promise<Figures> {
   const real = new HttpSender({ policy: "local", timeout_ms: 30_000 });
   let gate = Promise.resolve();
   const sender: Sender = { send: (one) => gate.then(() => real.send(one)), close: () => real.close() };
-  const world = await newWorld({ sender });
+  const world = await newOutboxWorld({ sender });
   for (let n = 0; n < Number(webhooks); n += 1) await world.webhook(url);
   const sent = async (posts: number) => {
     let open = () => {};
@@ -178,36 +149,8 @@ async function send(url: string, webhooks: string): Promise<Figures> {
   return { "a second": await sent(POSTS) };
 }
 
-/** So many retries are due in an hour: what the outbox takes meanwhile, and what a delivery to one more webhook takes. */
-async function wait(rows: string): Promise<Figures> {
-  const webhooks = Math.ceil(Math.sqrt(Number(rows)));
-  const answer = { body: "", error: null, retryAfter: null };
-  const sender: Sender = {
-    send: async ({ url }) => ({ ...answer, status: url.endsWith("quick") ? 200 : 500 }),
-    close() {},
-  };
-  const { clock, webhook, emit, ...world } = await newWorld({ sender, retryWaits_ms: [3_600_000], concurrency: 1 });
-  clock.resume();
-  for (let n = 0; n < webhooks; n += 1) await webhook("http://127.0.0.1/", { events: ["app.deleted"] });
-  await webhook("http://127.0.0.1/quick");
-  for (let n = 0; n < webhooks; n += 1) await emit({}, undefined, "app.deleted");
-  await world.idle();
-  await pause(1_000);
-  const before = process.cpuUsage();
-  await pause(IDLE_MS);
-  const idle = cpu_us(before) / 10 / IDLE_MS;
-  const round = async () => {
-    for (let n = 0; n < WAKE_UPS; n += 1) {
-      await emit();
-      await world.idle();
-    }
-  };
-  await round();
-  return { µs: ((await timed(round)) / WAKE_UPS) * 1_000, "% of CPU": idle };
-}
-
 const MODES: Readonly<Record<string, (...args: [string, string, string]) => Promise<Figures>>> = {
-  ...{ write, grow, make, load, life, post, send, wait },
+  ...{ write, make, load, life, post, send },
   parse: async (file) => ({ ms: await timed(() => JSON.parse(readFileSync(file, "utf8"))) }),
 };
 const [mode = "", first = "", second = "", third = ""] = process.argv.slice(2);

@@ -3,8 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { closedPort } from "../../test/support/receivers.ts";
 import { compare, type Line, ratio, type Side } from "./figures.ts";
-import { answers, isBuilt, KEY, killed, ours, side, sources, spawnNode } from "./machine.ts";
-import { bare } from "./peers.ts";
+import { answers, bare, isBuilt, KEY, killed, ours, side, sources, spawnNode } from "./machine.ts";
 
 const ROUNDS = 15;
 

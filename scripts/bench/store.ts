@@ -1,4 +1,4 @@
-// The stores against better-sqlite3 (WAL, synchronous=FULL), against JSON.parse, and with very many records.
+// The JSON-file store against better-sqlite3 (WAL, synchronous=FULL), and against JSON.parse.
 import { join } from "node:path";
 import { installed } from "../installed.ts";
 import { pool } from "../pool.ts";
@@ -26,13 +26,6 @@ export function writes(): Promise<Line[]> {
     return ratio(`Create with fsync, ${writers} at once`, own, base, "a second", goal);
   });
 }
-
-export const records = (): Promise<Line[]> =>
-  pool(1, ["memory", "file"], async (kind) => {
-    const side = (count: number) => inNewFolder(`the same with ${whole(count)}`, "grow", kind, String(count));
-    const [many, few] = await compare([side(MANY), side(1_000)], 0, ROUNDS);
-    return ratio(`Create with ${whole(MANY)} records there, ${kind}`, many, few, "µs of CPU", "<= 1.25");
-  });
 
 export const loads = (): Promise<Line[]> =>
   withFolder((folder) =>

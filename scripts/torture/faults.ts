@@ -1,84 +1,83 @@
 // A failing disk, and death in the middle: a scripted session (start on a torn journal, commits, folding, stop, start,
-// restore, stop) in which one system call is made to fail, or the process dies in it, by strace's fault injection; in which
-// writes come back short, by a limit on the size of files; or which dies before one of its disk operations. One thread
-// makes the n-th call the same each time. Afterwards: the old state or the new, and nothing was seen that failed.
-import { appendFileSync, copyFileSync, readFileSync } from "node:fs";
-import { Child, type Finding, isInstalled, type Lab } from "./lab.ts";
+// restore, stop) in which one of its disk operations fails, comes back short and then fails, or is never come to because
+// the process dies before it. One thread makes the n-th operation the same each time. Afterwards: the old state or the new, and nothing was
+// seen that failed.
+import { appendFileSync, copyFileSync } from "node:fs";
+import { Child, type Finding, type Lab } from "./lab.ts";
 import { advance, examine, opened } from "./model.ts";
 
-const CALLS = ["openat", "write", "pwrite64", "fdatasync", "fsync", "ftruncate", "rename", "unlink"];
-const KINDS = ["signal=SIGKILL", "error=EIO", "error=ENOSPC"];
-/** And when what failed cannot be cut off again either. */
-const NO_CUT = "ftruncate:error=EIO:when=2+";
-const FILE_BYTES_MAX = 6_000;
 /** The commits that are there before the session, and those of the session. */
 const BEFORE = 2;
 const COMMITS = 8;
-const STEPS_MAX = 1_000;
 
-/** Loaded before the session: counts what it asks of the disk, and kills it where the count has come. */
-const DIE = `
+const CHANGING = ["open", "write", "fdatasync", "fsync", "rename", "ftruncate", "writeFileSync", "rm", "rmSync"];
+const CALLS = [...CHANGING, "read", "close"];
+
+/** What can befall which calls. After "short" the disk is full; after "no cut" what failed cannot be cut off again either. */
+const KINDS: Readonly<Record<string, readonly string[]>> = {
+  SIGKILL: CALLS,
+  EIO: CHANGING,
+  ENOSPC: CHANGING,
+  short: ["write"],
+  "no cut": ["write", "fdatasync"],
+};
+
+/** Loaded before the session: counts what it asks of the disk, and strikes where the count has come. */
+const STRIKE = `
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-let left = Number(process.env.DIE_AT);
-for (const name of ["open", "write", "fdatasync", "fsync", "rename", "ftruncate", "read", "close"]) {
-  const real = fs[name];
-  fs[name] = (...args) => {
-    left -= 1;
-    if (left === 0) process.kill(process.pid, "SIGKILL");
-    return real(...args);
+const [at, kind] = process.env.FAULT.split(":");
+const calls = [];
+let cameShort = false;
+const fail = (code, done) => {
+  const error = Object.assign(new Error(code), { code });
+  if (typeof done !== "function") throw error;
+  process.nextTick(done, error);
+};
+const wrap = (place, name) => {
+  const real = place[name];
+  const disturbed = (...args) => {
+    const now = calls.push(name) === Number(at);
+    if (now && kind === "SIGKILL") process.kill(process.pid, kind);
+    const full = cameShort && name === "write";
+    cameShort = (now && kind === "short") || (cameShort && !full);
+    if (full) return fail("EFBIG", args.at(-1));
+    if (cameShort && now) args[3] = Math.ceil(args[3] / 2);
+    else if (now) return fail(kind === "no cut" ? "EIO" : kind, args.at(-1));
+    if (kind === "no cut" && calls.length > at && name === "ftruncate") return fail("EIO", args.at(-1));
+    return Reflect.apply(real, place, args);
   };
-  for (const key of Object.getOwnPropertySymbols(real)) fs[name][key] = real[key];
-}
+  place[name] = place === fs ? disturbed : async (...args) => disturbed(...args);
+  for (const key of Object.getOwnPropertySymbols(real)) place[name][key] = real[key];
+};
+wrap(fs.promises, "rm");
+for (const name of ${JSON.stringify(CALLS.filter((name) => name !== "rm"))}) wrap(fs, name);
 syncBuiltinESMExports();
+process.on("exit", () => fs.writeSync(1, "calls " + calls.join(" ") + "\\n"));
 `;
-const DYING = ["--import", `data:text/javascript,${encodeURIComponent(DIE)}`];
+const FLAGS = ["--import", `data:text/javascript,${encodeURIComponent(STRIKE)}`];
 
-/** Runs a share of all cases; those whose injection begins with `always` are in it in any case. */
-export async function faults(lab: Lab, share: number, always = "all"): Promise<Finding> {
-  if (!isInstalled("strace")) return { tried: "faults: SKIPPED, strace is not installed", wrong: [] };
+/** Runs a share of all cases of these kinds in these operations. */
+export async function faults(
+  lab: Lab,
+  share: number,
+  kinds: readonly string[] = Object.keys(KINDS),
+  among: readonly string[] = CALLS,
+): Promise<Finding> {
   const wrong: string[] = [];
   const prepare = await torn(lab);
-  const counts = await calls(prepare(), lab);
-  if ((counts.get("fdatasync") ?? 0) < COMMITS) wrong.push("a commit was acknowledged without fdatasync");
-  const each = (call: string, kind: string) =>
-    Array.from({ length: counts.get(call) ?? 0 }, (_, n) => `${call}:${kind}:when=${n + 1}`);
-  const single = CALLS.flatMap((call) => KINDS.flatMap((kind) => each(call, kind).map((one) => [one])));
-  const double = ["pwrite64", "fdatasync"].flatMap((call) => each(call, "error=EIO").map((one) => [one, NO_CUT]));
-  const cases = [...single, ...double];
-  const isChosen = (at: number) => Math.floor(at * share) < Math.floor((at + 1) * share);
-  const chosen = cases.filter(([first], at) => first?.startsWith(always) || isChosen(at));
-  for (const injections of chosen) {
-    const file = prepare();
-    const inject = injections.flatMap((injection) => ["-e", `inject=${injection}`]);
-    wrong.push(...(await session(lab, file, [...strace("/dev/null", file), ...inject])).wrong);
-  }
-  const tried = `faults: ${chosen.length} of ${cases.length} injected (${CALLS.join(", ")}; ${KINDS.join(", ")}; no cut)`;
+  const { calls } = await session(lab, prepare(), 0, "nothing");
+  if (calls.filter((name) => name === "fdatasync").length < COMMITS)
+    wrong.push("a commit was acknowledged without fdatasync");
+  const cases = kinds.flatMap((kind) =>
+    [...calls.entries()]
+      .filter(([, name]) => KINDS[kind]?.includes(name) && among.includes(name))
+      .map(([before]) => ({ kind, at: before + 1 })),
+  );
+  const chosen = cases.filter((_, at) => Math.floor(at * share) < Math.floor((at + 1) * share));
+  for (const { kind, at } of chosen) wrong.push(...(await session(lab, prepare(), at, kind)).wrong);
+  const tried = `faults: ${chosen.length} of ${cases.length} in ${calls.length} disk operations (${kinds.join(", ")})`;
   return { tried, wrong };
-}
-
-/** Files that may not grow beyond a size: the write over it comes back short, the next one fails. */
-export async function shortWrites(lab: Lab, runs: number): Promise<Finding> {
-  if (!isInstalled("prlimit")) return { tried: "short writes: SKIPPED, prlimit is not installed", wrong: [] };
-  const wrong: string[] = [];
-  const prepare = await torn(lab);
-  for (let run = 0; run < runs; run += 1) {
-    const size = 100 + Math.floor((run * FILE_BYTES_MAX) / runs);
-    wrong.push(...(await session(lab, prepare(), ["prlimit", `--fsize=${size}`])).wrong);
-  }
-  return { tried: `short writes: ${runs} limits between 100 and ${FILE_BYTES_MAX} bytes`, wrong };
-}
-
-/** Dies before every so many of its disk operations; 1 is all of them. */
-export async function fold(lab: Lab, every: number): Promise<Finding> {
-  const wrong: string[] = [];
-  const prepare = await torn(lab);
-  for (let step = every; step < STEPS_MAX; step += every) {
-    const found = await session(lab, prepare(), ["env", `DIE_AT=${step}`], DYING);
-    wrong.push(...found.wrong);
-    if (found.ended) return { tried: `fold: killed before every ${every}th of ${step} disk operations`, wrong };
-  }
-  return { tried: "fold", wrong: [...wrong, "it never went through"] };
 }
 
 /** Makes copies of a FILE and a journal with a torn last line. */
@@ -96,35 +95,26 @@ async function torn(lab: Lab): Promise<() => string> {
   return () => copy(broken, lab.file());
 }
 
-const strace = (log: string, file: string): readonly string[] => {
-  const paths = ["", ".journal", ".new", ".journal.new", ".lock", ".torn-3"].flatMap((end) => ["-P", `${file}${end}`]);
-  return ["strace", "-f", "-qqq", "-o", log, ...paths];
-};
-
-/** How often the session makes each call on its files. */
-async function calls(file: string, lab: Lab): Promise<ReadonlyMap<string, number>> {
-  const log = `${file}.strace`;
-  await session(lab, file, [...strace(log, file), "-e", `trace=${CALLS.join(",")}`]);
-  const text = readFileSync(log, "utf8");
-  return new Map(CALLS.map((call) => [call, text.match(new RegExp(` ${call}\\(`, "g"))?.length ?? 0]));
-}
-
-/** Runs the session under a command and says what is wrong with what it saw and left. */
-async function session(lab: Lab, file: string, command: readonly string[], flags: readonly string[] = []) {
-  const child = new Child([...command, ...lab.command("session", [file], flags)], { UV_THREADPOOL_SIZE: "1" });
+/** Runs the session with this fault in its `at`-th operation; says what is wrong with what it saw and left. */
+async function session(lab: Lab, file: string, at: number, kind: string) {
+  const env = { UV_THREADPOOL_SIZE: "1", FAULT: `${at}:${kind}` };
+  const child = new Child(lab.command("session", [file], FLAGS), env);
   await child.ended;
-  const { lines } = child;
+  const lines = child.lines.filter((line) => !line.startsWith("calls "));
+  const calls =
+    child.lines
+      .find((line) => !lines.includes(line))
+      ?.split(" ")
+      .slice(1) ?? [];
   const wrong = lines.filter((line) => line.startsWith("phantom"));
   const last = lines.at(-1) ?? "";
-  const text = command.join(" ");
-  const mayDie = /SIGKILL|DIE_AT/.test(text);
-  if (!mayDie && last !== "end" && !last.startsWith("refused")) wrong.push(`ended with "${last}"`);
-  if (text.includes("fdatasync:error") && isWrittenAfterFailedSync(lines)) wrong.push("written after a failed fsync");
+  if (kind !== "SIGKILL" && last !== "end" && !last.startsWith("refused")) wrong.push(`ended with "${last}"`);
+  if (calls[at - 1] === "fdatasync" && isWrittenAfterFailedSync(lines)) wrong.push("written after a failed fsync");
   const acknowledged = BEFORE + lines.filter((line) => line === "ack").length;
   // What was under way when the process died may be there or not, and what the disk would not let be cut off.
-  const open = last === "start" || text.includes(NO_CUT) ? 1 : 0;
+  const open = last === "start" || kind === "no cut" ? 1 : 0;
   wrong.push(...(await examine(file, acknowledged, acknowledged + open)).wrong);
-  return { wrong: wrong.map((what) => `${text}: ${what}`), ended: last === "end" };
+  return { wrong: wrong.map((what) => `${kind} in operation ${at}: ${what}`), calls };
 }
 
 /** After a fault of fdatasync that made a commit fail, none may be kept until a new start. */

@@ -2,7 +2,7 @@
 // was lost or wrong is listed, and makes it fail.
 import { chosen } from "../arguments.ts";
 import { damage } from "./damage.ts";
-import { faults, fold, shortWrites } from "./faults.ts";
+import { faults } from "./faults.ts";
 import { fullDisk } from "./full-disk.ts";
 import { kill } from "./kill.ts";
 import { type Finding, Lab } from "./lab.ts";
@@ -12,8 +12,6 @@ import { twoProcesses } from "./two-processes.ts";
 const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   kill: (lab) => kill(lab, 5000),
   faults: (lab) => faults(lab, 1),
-  "short-writes": (lab) => shortWrites(lab, 200),
-  fold: (lab) => fold(lab, 1),
   damage: (lab) => damage(lab, 10_000),
   "full-disk": (lab) => fullDisk(lab, 50),
   "two-processes": (lab) => twoProcesses(lab, 100, 20),

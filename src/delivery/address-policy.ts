@@ -59,12 +59,12 @@ export function judgeAddress(address: string, policy: WebhookPolicy, secure: boo
   if (isIP(bare) === 0) return "unreadable addresses are refused";
   const family = isIP(bare) === 4 ? "ipv4" : "ipv6";
   const kind = LISTS[family].find(({ list }) => list.check(bare, family))?.name ?? "public";
-  if (kind !== "public") return `${kind} addresses are refused`;
+  if (kind !== "public") return `${kind} addresses are refused, by both webhook policies`;
   return secure ? undefined : HTTPS_ONLY[policy];
 }
 
 const HTTPS_ONLY = {
-  local: "must use https; http is for loopback addresses only",
+  local: "must use https; http is for loopback addresses only, by the local policy",
   strict: "must use https; the strict policy refuses http",
 };
 

@@ -75,13 +75,15 @@ const judged = <D extends DataSourceDraft>({ members, check }: ObjectSchema<D>):
   check(value, path, faults) {
     const given = check(value, path, faults);
     if (given?.type === undefined || given.data === undefined) return given; // as a draft with faults may be
-    let more = -FAULTS_LISTED;
+    const first: Fault[] = [];
+    let count = 0;
     for (const fault of faultsOf(given)) {
-      if (more < 0) faults.push({ ...fault, path: [...path, "data", ...fault.path] });
-      more += 1;
+      if (count < FAULTS_LISTED) first.push({ ...fault, path: [...path, "data", ...fault.path] });
+      count += 1;
     }
-    const detail = `has ${more} more ${more === 1 ? "fault" : "faults"}, not listed`;
-    if (more > 0) faults.push({ path: [...path, "data"], detail });
+    // The sum stands first, where no other cut of a long list takes it away.
+    const sum = { path: [...path, "data"], detail: `has ${count} faults; the first of them are listed` };
+    faults.push(...(count > FAULTS_LISTED ? [sum, ...first.slice(0, -1)] : first));
     return given;
   },
 });

@@ -12,9 +12,14 @@ export interface FieldError {
 
 export type Reason =
   | {
-      readonly code: "invalid_json" | "invalid_request" | "invalid_parameter" | "invalid_header";
+      readonly code: "invalid_json" | "invalid_request";
       readonly detail: string;
       readonly errors?: readonly FieldError[];
+    }
+  | {
+      readonly code: "invalid_parameter" | "invalid_header" | "validation_failed" | "idempotency_key_reused";
+      readonly detail?: string;
+      readonly errors: readonly FieldError[];
     }
   | {
       readonly code: "missing_credential" | "malformed_credential" | "invalid_credential" | "expired_credential";
@@ -32,7 +37,6 @@ export type Reason =
   | { readonly code: "last_admin" | "idempotency_in_progress" | "precondition_failed" }
   | { readonly code: "payload_too_large" | "uri_too_long" | "headers_too_large"; readonly limit_bytes: number }
   | { readonly code: "unsupported_media_type"; readonly detail: string }
-  | { readonly code: "validation_failed" | "idempotency_key_reused"; readonly errors: readonly FieldError[] }
   | { readonly code: "internal_error" | "storage_unavailable" };
 
 export type Code = Reason["code"];

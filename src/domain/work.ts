@@ -53,7 +53,7 @@ export class Unit implements UnitParts {
         const w: Work = { tx, now, at: iso(now), ids, cause };
         const value = await work(w);
         if (value instanceof Refusal) throw value; // on its way through the store, which undoes everything
-        await this.#finish?.(w, value);
+        if (this.#finish !== undefined) await this.#finish(w, value);
         return value;
       });
     } catch (error) {

@@ -7,38 +7,27 @@ import { putOff } from "../domain/deliveries.ts";
 import { type DeliveryRecord, eventType } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
-import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
+import { alsoHolding, type Infer, object, oneOf, optional, text } from "../kit/schema.ts";
+import { COMMON, Rules } from "./rules.ts";
 
 export const EFFECTS = decide("1.chaos");
 export type Effect = (typeof EFFECTS)[number];
 
-const DELAY_MAX_MS = 86_400_000;
-const TIMES_MAX = 1_000_000;
-
 const members = object({
   effect: oneOf(EFFECTS),
-  times: withDefault(whole({ min: 1, max: TIMES_MAX }), 1),
   type: optional(eventType),
   webhookId: optional(text({ min: 1, max: 100 })),
-  delayMs: withDefault(whole({ min: 0, max: DELAY_MAX_MS }), 0),
+  ...COMMON,
 });
 export type ChaosRule = Infer<typeof members>;
 
 /** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
 export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
-/** What `add` takes. */
-export const chaosRule: ObjectSchema<ChaosRule> = {
-  ...members,
-  check(value, path, faults) {
-    const before = faults.length;
-    const rule = members.check(value, path, faults);
-    if (faults.length > before || (rule.effect === "delay") === rule.delayMs > 0) return rule;
-    const detail = rule.effect === "delay" ? "must say how long the delay is" : "goes with the effect delay only";
-    faults.push({ path: [...path, "delayMs"], detail });
-    return rule;
-  },
-};
+const rule = alsoHolding(members, function* ({ effect, delayMs }) {
+  if (effect === "delay" && delayMs === 0) yield { path: ["delayMs"], detail: "must say how long the delay is" };
+  if (effect !== "delay" && delayMs > 0) yield { path: ["delayMs"], detail: "goes with the effect delay only" };
+});
 
 /** What befalls an attempt that has not gone yet; not before `until`. */
 interface Struck {
@@ -57,28 +46,24 @@ export interface ChaosParts {
   readonly clock: Clock;
   readonly onStrike: (deliveryId: string, attempt: number, effect: Effect) => void;
   /** Has work done that nobody waits for. */
-  readonly inBackground: (what: string, work: () => Promise<void>) => void;
+  readonly inBackground: (what: string, work: () => Promise<void>) => unknown;
 }
 
-export class Chaos {
+export class Chaos extends Rules<GivenChaos, ChaosRule> {
   readonly #parts: ChaosParts;
-  readonly #armed: { readonly rule: ChaosRule; left: number }[] = [];
   readonly #struck = new Map<string, Struck>();
   /** By webhook. */
   readonly #held = new Map<string, Held>();
 
   constructor(parts: ChaosParts) {
+    super("chaos", rule);
     this.#parts = parts;
   }
 
-  add(rule: ChaosRule): void {
-    this.#armed.push({ rule, left: rule.times });
-  }
-
-  /** Forgets every rule; what is held back may go. */
-  clear(): void {
+  /** What is held back or put off may go. */
+  override clear(): void {
+    super.clear();
     const late = [...this.#struck].filter(([, { effect }]) => effect === "delay");
-    this.#armed.length = 0;
     this.#struck.clear();
     for (const webhookId of this.#held.keys()) this.#letGo(webhookId);
     this.#parts.inBackground("ending delays", async () => {
@@ -111,14 +96,11 @@ export class Chaos {
   #strike(delivery: DeliveryRecord): Struck | undefined {
     const { id, webhook_id } = delivery;
     const overtaking = this.#held.has(webhook_id);
-    const armed = this.#armed.find(({ rule }) => fits(rule, delivery) && !(rule.effect === "reorder" && overtaking));
-    if (armed === undefined) return undefined;
-    armed.left -= 1;
-    if (armed.left === 0) this.#armed.splice(this.#armed.indexOf(armed), 1);
-    const { effect, delayMs } = armed.rule;
-    const struck = { effect, until: this.#parts.clock.now() + delayMs };
+    const rule = this.take((each) => fits(each, delivery) && !(each.effect === "reorder" && overtaking));
+    if (rule === undefined) return undefined;
+    const struck = { effect: rule.effect, until: this.#parts.clock.now() + rule.delayMs };
     this.#struck.set(id, struck);
-    if (effect === "reorder") this.#hold(id, webhook_id);
+    if (rule.effect === "reorder") this.#hold(id, webhook_id);
     return struck;
   }
 

@@ -4,11 +4,11 @@
 import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events, TOPIC } from "../domain/model.ts";
 import type { Collection, Store, Stored } from "../domain/store.ts";
 import type { Call } from "../http/call.ts";
-import type { FaultMark } from "../http/faults.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import { type Clock, iso } from "../kit/clock.ts";
 import type { EventEnvelope } from "../receiver.ts";
 import type { Effect } from "./chaos.ts";
+import type { FaultMark } from "./faults.ts";
 
 /** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */
 const KEPT = 10_000;
@@ -62,15 +62,13 @@ export class Journals {
   /** What could be refused without a look at its path was never seen to arrive. */
   answered(call: Call, status: number): void {
     if (!this.#requests.has(call.id)) this.arrived(call);
-    if (status > 0) this.#add(call.id, { status });
+    if (status > 0) this.note(call.id, { status });
   }
 
-  identified(call: Call, accountId: string): void {
-    this.#add(call.id, { account_id: accountId });
-  }
-
-  struck(requestId: string, fault: FaultMark): void {
-    this.#add(requestId, { fault });
+  /** What is found out about a request later. */
+  note(requestId: string, more: Partial<JournalRequest>): void {
+    const known = this.#requests.get(requestId);
+    if (known) this.#requests.set(requestId, { ...known, ...more });
   }
 
   disturbed(deliveryId: string, attempt: number, effect: Effect): void {
@@ -111,11 +109,6 @@ export class Journals {
 
   clear(): void {
     for (const journal of [this.#requests, this.#events, this.#deliveries, this.#effects]) journal.clear();
-  }
-
-  #add(requestId: string, more: Partial<JournalRequest>): void {
-    const known = this.#requests.get(requestId);
-    if (known) this.#requests.set(requestId, { ...known, ...more });
   }
 
   #shown({ id, webhook_id, event_id, event_type, status, next_attempt_at, created_at, ...delivery }: DeliveryRecord) {

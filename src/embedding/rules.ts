@@ -1,37 +1,46 @@
-// Rules that a test hands over (faults, chaos): checked as the body of the control route is, then in force.
-import { type ObjectSchema, parse, pointer } from "../kit/schema.ts";
-import { OptionError } from "../options.ts";
+// Rules that a test hands over (contract, part 10: faults, chaos): checked as the body of the control route is, then in
+// force, each for so many times, in the order in which they came.
+import { type ObjectSchema, whole, withDefault } from "../kit/schema.ts";
+import { fitting } from "../options.ts";
 
-interface Target<Rule> {
-  add(rule: Rule): void;
-  clear(): void;
-}
+/** What rules of every kind have; the delay is by the service's clock. */
+export const COMMON = {
+  times: withDefault(whole({ min: 1, max: 1_000_000 }), 1),
+  delayMs: withDefault(whole({ min: 0, max: 86_400_000 }), 0),
+};
 
-export class Rules<Given extends object, Rule> {
+export abstract class Rules<Given extends object, Rule extends { readonly times: number }> {
   /** What a rule may be. */
   readonly schema: ObjectSchema<Rule>;
   readonly #name: string;
-  readonly #target: Target<Rule>;
+  #armed: { readonly rule: Rule; left: number }[] = [];
 
-  constructor(name: string, schema: ObjectSchema<Rule>, target: Target<Rule>) {
+  constructor(name: string, schema: ObjectSchema<Rule>) {
     this.#name = name;
     this.schema = schema;
-    this.#target = target;
   }
 
   /** Puts the rule in force behind those that are; a wrong one is refused by name. */
   add(given: Given): Rule {
-    const read = parse(this.schema, given);
-    if ("value" in read) {
-      this.#target.add(read.value);
-      return read.value;
-    }
-    const said = read.faults.map(({ path, detail }) => `${path.length > 0 ? pointer(path) : "the rule"} ${detail}`);
-    throw new OptionError(`${this.#name}.add: ${said.join("; ")}`);
+    const rule = fitting(this.schema, given, `${this.#name}.add`);
+    this.#armed.push({ rule, left: rule.times });
+    return rule;
   }
 
   /** Ends every rule. */
   clear(): void {
-    this.#target.clear();
+    this.#armed = [];
+  }
+
+  get armed(): boolean {
+    return this.#armed.length > 0;
+  }
+
+  /** Uses up the first rule that fits. */
+  protected take(fits: (rule: Rule) => boolean): Rule | undefined {
+    const armed = this.#armed.find(({ rule }) => fits(rule));
+    if (armed) armed.left -= 1;
+    this.#armed = this.#armed.filter(({ left }) => left > 0);
+    return armed?.rule;
   }
 }

@@ -7,11 +7,11 @@ import { ACCOUNT_STATES, type AccountRecord, type AccountState } from "../domain
 import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
 import { duration, type Instant, iso, type Ran } from "../kit/clock.ts";
-import { type JsonSchema, object, oneOf, optional, type Schema } from "../kit/schema.ts";
+import { alsoHolding, type JsonSchema, object, oneOf, optional, type Schema, text } from "../kit/schema.ts";
 import { nothing, one, plain } from "./answers.ts";
 import { CONTROL_PREFIX } from "./links.ts";
 import { type OperateParts, operate } from "./operate.ts";
-import { problem } from "./problem.ts";
+import { type ProblemLinks, problem } from "./problem.ts";
 import { chosen, type Operation, route } from "./route.ts";
 import { shape } from "./view.ts";
 import { accountView } from "./views.ts";
@@ -41,7 +41,7 @@ export interface Controls {
   readonly events: readonly object[];
   readonly deliveries: readonly object[];
   trace(requestId: string): object | undefined;
-  settled(patience: { readonly timeoutMs?: number }): Promise<object>;
+  settled(patience: { readonly timeoutMs?: number | undefined }): Promise<object>;
   reset(): Promise<void>;
   snapshot(): Promise<object>;
   restore(snapshot: object): Promise<void>;
@@ -64,18 +64,25 @@ export const controlWay = (parts: OperateParts, controls: Controls): Way<Operati
   refused: (refusal, call) => problem(refusal, call.id, parts.services.links),
 });
 
+const OFF = "The test controls are off; start the server with --control.";
+
+/** Where they are off, whoever looks for them is told so, and so is the console. */
+export const noControlWay = (links: ProblemLinks, warn: (line: string) => void): Way<never, never> => ({
+  under: CONTROL_PREFIX,
+  rows: [],
+  async enter() {
+    warn(OFF);
+    return refuse({ code: "not_found", detail: OFF });
+  },
+  perform: (row) => row,
+  refused: (refusal, call) => problem(refusal, call.id, links),
+});
+
 /** A snapshot of a hundred thousand apps fits. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
-/** Members such as "5m", as milliseconds. */
-const time: Schema<number> = {
-  json: { type: "string", pattern: "^\\d{1,12}(ms|s|m|h|d)$", examples: ["5m"] },
-  check(value, path, faults) {
-    const read = typeof value === "string" ? duration(value) : undefined;
-    if (read === undefined) faults.push({ path, detail: "must be a duration such as 250ms, 30s, 5m, 2h or 1d" });
-    return read ?? 0;
-  },
-};
+const says = "a duration such as 250ms, 30s, 5m, 2h or 1d";
+const time = text({ max: 14, pattern: /^\d{1,12}(ms|s|m|h|d)$/, says });
 
 const yes: Schema<boolean> = {
   json: { const: true },
@@ -96,14 +103,10 @@ const anyObject: Schema<object> = {
 
 const clockMembers = object({ advance: optional(time), freeze: optional(yes), resume: optional(yes) });
 const clockBody: typeof clockMembers = {
-  ...clockMembers,
+  ...alsoHolding(clockMembers, (asked) =>
+    Object.keys(asked).length === 1 ? [] : [{ path: [], detail: "must have one of advance, freeze and resume" }],
+  ),
   json: { ...clockMembers.json, minProperties: 1, maxProperties: 1 },
-  check(value, path, faults) {
-    const asked = clockMembers.check(value, path, faults);
-    if (faults.length === 0 && Object.keys(asked).length !== 1)
-      faults.push({ path, detail: "must have one of advance, freeze and resume" });
-    return asked;
-  },
 };
 
 const string: JsonSchema = { type: "string" };
@@ -132,16 +135,14 @@ const controlRows = (controls: Controls): readonly Operation[] =>
         const { clock } = controls;
         if (freeze) clock.freeze();
         if (resume) clock.resume();
-        const ran = await refusedAt("#/advance", async () =>
-          advance === undefined ? [] : clock.advance(`${advance}ms`),
-        );
+        const ran = advance === undefined ? [] : await refusedAt("#/advance", () => clock.advance(advance));
         return ran instanceof Refusal ? ran : { now: iso(clock.now()), ran };
       },
       answer: moved,
     }),
     control("POST /settled", "waitUntilSettled", "Wait until every delivery that is due has been attempted", {
       query: object({ timeout: optional(time) }),
-      run: ({ query: { timeout } }) => controls.settled(timeout === undefined ? {} : { timeoutMs: timeout }),
+      run: ({ query: { timeout } }) => controls.settled(timeout === undefined ? {} : { timeoutMs: duration(timeout) }),
       answer: settled,
     }),
     ...rulesAt("/faults", "Fault", "Have requests fail", controls.faults),

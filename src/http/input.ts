@@ -29,14 +29,13 @@ export function readQuery(schema: ObjectSchema<unknown>, raw: string, faults: Fi
 
 const parameterError = ({ path, detail }: Fault): FieldError => ({
   parameter: String(path[0]),
-  detail: detail === UNKNOWN_MEMBER ? "is not a parameter of this operation" : detail,
+  detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
 });
 
 /** Wrong headers and parameters as one refusal. */
 export function badInput(errors: readonly FieldError[]): Refusal {
   const code = errors.some((error) => error.header !== undefined) ? "invalid_header" : "invalid_parameter";
-  const said = errors.map(({ header, parameter, detail }) => `${header ?? parameter} ${detail}`);
-  return refuse({ code, detail: `${said.join("; ")}.`, errors });
+  return refuse({ code, errors });
 }
 
 export interface Body {

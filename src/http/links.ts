@@ -50,6 +50,6 @@ export class ServiceLinks implements Links, ProblemLinks {
   }
 
   problemType(code: Code): string {
-    return `${this.authUrl}${ADDRESSES.docs}#${code}`;
+    return `${this.authUrl}${ADDRESSES.docs}/errors#${code}`;
   }
 }

@@ -118,23 +118,18 @@ export class Listener {
     const started = parts.onAnswer ? realTime() : 0;
     const call = new Arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     const unfit = unfitRequest(request);
-    const reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
-    const status = this.#send(parts, request, response, call, reply);
-    parts.onAnswer?.(call, status, realTime() - started);
-  }
-
-  /** Writes the reply; one that Node refuses to write (a line break in a header) is a fault like any other. */
-  #send(parts: ListenerParts, request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply): number {
+    let reply: Reply;
     try {
+      reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
       this.#write(request, response, call, reply);
-      return reply.status;
     } catch (error) {
+      // Also a reply that Node refuses to write, such as one with a line break in a header.
       parts.onError(error, call.id);
-      const bare = problem(refuse({ code: "internal_error" }), call.id, parts.links);
+      reply = problem(refuse({ code: "internal_error" }), call.id, parts.links);
       if (response.headersSent) response.destroy();
-      else this.#write(request, response, call, bare);
-      return bare.status;
+      else this.#write(request, response, call, reply);
     }
+    parts.onAnswer?.(call, reply.status, realTime() - started);
   }
 
   #write(request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply): void {

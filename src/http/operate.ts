@@ -1,12 +1,12 @@
 // What becomes of a request once its operation is found, in the order that the contract fixes (part 5): the scope, headers
 // and query, the body, what was answered before, the resource, the fields, and then the operation, which judges states.
 import { allows, type Caller } from "../domain/access.ts";
+import type { Scope } from "../domain/model.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { ask } from "./ask.ts";
-import { empty, type Reply } from "./call.ts";
+import { type Call, empty, type Reply } from "./call.ts";
 import { type Conditions, conditionsOf, forbids, judge } from "./conditional.ts";
-import type { Faults } from "./faults.ts";
 import { idempotencyKey, once } from "./idempotency.ts";
 import { type Body, badInput, readJson, readQuery } from "./input.ts";
 import type { Operation, Presented, Services } from "./route.ts";
@@ -18,7 +18,7 @@ export interface OperateParts {
   readonly services: Services;
   readonly presenter: Presenter;
   /** Failures that a test asked for: one stands in the operation's place. */
-  readonly faults?: Faults;
+  readonly faults?: { readonly armed: boolean; strike(call: Call, row: Operation): Promise<Reply | undefined> };
 }
 
 /** What was read of a request that is well-formed. */
@@ -34,7 +34,7 @@ const NO_BODY: Body = { bytes: Buffer.alloc(0), value: undefined };
 export async function operate(parts: OperateParts, row: Operation, request: Request<Caller>): Promise<Answer> {
   const { call, who } = request;
   if (row.scope !== null && !allows(who.scopes, row.scope))
-    return refuse({ code: "insufficient_scope", scope: row.scope });
+    return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, who) });
   const struck = parts.faults?.armed ? await parts.faults.strike(call, row) : undefined;
   if (struck) return struck;
   const wrong: FieldError[] = [];
@@ -54,6 +54,9 @@ export async function operate(parts: OperateParts, row: Operation, request: Requ
     return perform(parts, read, unit);
   });
 }
+
+const lacking = (scope: Scope, { scopes }: Caller): string =>
+  `This needs the scope ${scope}; the token has ${[...scopes].join(", ") || "none that its user still holds"}.`;
 
 /** The resource, the fields, the operation, and what the conditions say to its answer. */
 async function perform({ services, presenter }: OperateParts, read: Read, unit: Unit): Promise<Answer> {

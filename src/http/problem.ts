@@ -67,7 +67,8 @@ export const ADVICE: { readonly [C in Code]: string } = {
   payload_too_large: "Send less: a body holds 1 MiB, that of a data source 10 MiB.",
   uri_too_long: "A URL holds 8 KiB.",
   unsupported_media_type: "Send Content-Type: application/json, without a content coding.",
-  validation_failed: "Look at the member errors: all faults are listed, each with a JSON pointer to its place.",
+  validation_failed:
+    "Look at the member errors: each has a JSON pointer to its place. Twenty are listed, the others counted.",
   idempotency_key_reused: "Use a new key for another request.",
   headers_too_large: "The headers hold 16 KiB.",
   internal_error: "Tell whoever runs this server the request id: its log has the cause.",
@@ -94,6 +95,8 @@ function detailOf(reason: Reason): string {
     case "uri_too_long":
     case "headers_too_large":
       return `At most ${reason.limit_bytes} bytes are read.`;
+    case "invalid_parameter":
+    case "invalid_header":
     case "validation_failed":
       return summary(reason.errors);
     default:
@@ -107,7 +110,8 @@ function summary(errors: readonly FieldError[]): string {
   const others = errors.length - ERRORS_MAX;
   const unlisted = others > 0 ? `, ${others} of them not listed` : "";
   const rest = errors.length > 1 ? ` (and ${errors.length - 1} more${unlisted})` : "";
-  return `${where} ${first?.detail ?? "is wrong"}${rest}.`;
+  const said = `${where} ${first?.detail ?? "is wrong"}${rest}`;
+  return said.endsWith("?") ? said : `${said}.`;
 }
 
 /** What was sent stands in a refusal, and no refusal is larger than 16 KiB. */
@@ -150,7 +154,7 @@ const challenge = (metadataUrl: string, error: string | false = false): string =
   `Bearer realm="app-hosting", resource_metadata="${metadataUrl}"${error ? `, ${error}` : ""}`;
 
 export interface ProblemLinks {
-  /** `{auth_url}/docs#{code}`: where the error is explained. */
+  /** `{auth_url}/docs/errors#{code}`: where the error is explained. */
   problemType(code: Code): string;
   /** RFC 9728 metadata of the REST API. */
   readonly resourceMetadata: string;

@@ -40,7 +40,7 @@ export class Router {
       way = found.way;
       const who = await way.enter(call);
       if (who instanceof Refusal) return way.refused(who, call);
-      const answer = way.admit?.(who, call) ?? (await answered(found, call, who));
+      const answer = way.admit?.(who, call) ?? (await this.#answered(found, call, who));
       const reply = answer instanceof Refusal ? way.refused(answer, call, who) : answer;
       way.leave?.(reply, who);
       return reply;
@@ -65,6 +65,25 @@ export class Router {
     return site === undefined ? found : this.#tree.find(site + call.path);
   }
 
+  #answered({ way, rows, params }: Found, call: Call, who: unknown): Answer | Promise<Answer> {
+    if (rows.size === 0) return refuse({ code: "not_found", detail: this.#unknown(call.path) });
+    const row = rows.get(call.method === "HEAD" ? "GET" : call.method);
+    if (row) return way.perform(row, { call, who, params });
+    const methods = [...rows.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+    const allow = [...methods, "OPTIONS"];
+    return call.method === "OPTIONS"
+      ? empty(204, { allow: allow.join(", ") })
+      : refuse({ code: "method_not_allowed", allow });
+  }
+
+  /** Of an address that is nearly one of ours, the one that was probably meant. */
+  #unknown(path: string): string {
+    if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path)) return OTHER_VERSION;
+    const bare = path.replace(/\/+$/, "");
+    const near = [bare, VERSION_PREFIX + bare].find((each) => each !== path && this.#tree.find(each).rows.size > 0);
+    return `There is no such path${near === undefined ? "." : `; did you mean ${near}?`}`;
+  }
+
   async #load(): Promise<void> {
     for (const way of await this.#parts.later()) this.#tree.add(way);
   }
@@ -73,17 +92,4 @@ export class Router {
 /** In lower case, without its port and the dot that a full name ends with. */
 const hostOf = (call: Call): string => (header(call, "host") ?? "").toLowerCase().replace(/\.?(:\d*)?$/, "");
 
-function answered({ way, rows, params }: Found, call: Call, who: unknown): Answer | Promise<Answer> {
-  if (rows.size === 0) return refuse({ code: "not_found", detail: unknownPath(call.path) });
-  const row = rows.get(call.method === "HEAD" ? "GET" : call.method);
-  if (row) return way.perform(row, { call, who, params });
-  const methods = [...rows.keys()].flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-  const allow = [...methods, "OPTIONS"];
-  return call.method === "OPTIONS"
-    ? empty(204, { allow: allow.join(", ") })
-    : refuse({ code: "method_not_allowed", allow });
-}
-
 const OTHER_VERSION = template(decide("9.other-versions"))({ version: VERSION_PREFIX });
-
-const unknownPath = (path: string): string => (/^\/v\d+(\/|$)/.test(path) ? OTHER_VERSION : "There is no such path.");

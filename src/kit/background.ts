@@ -29,12 +29,19 @@ export class Background {
 
 /** For what changes everything at once, a reset or a jump of the clock: it must not run beside another such thing. */
 export class Turns {
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #waiting: (() => void)[] = [];
+  #isTaken = false;
 
   /** Runs `work` after everything that was asked for before. What fails is its caller's to hear of. */
-  run<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#last.then(work);
-    this.#last = mine.catch(() => undefined);
-    return mine;
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isTaken) await new Promise<void>((begin) => this.#waiting.push(begin));
+    this.#isTaken = true;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#isTaken = false;
+    }
   }
 }

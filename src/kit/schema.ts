@@ -141,7 +141,9 @@ export function list<T>(item: Schema<T>, { min = 0, max, distinct = false }: Lis
     json: { type: "array", items: item.json, minItems: min, maxItems: max, ...(distinct && { uniqueItems: true }) },
     check(value, path, faults) {
       if (!Array.isArray(value)) return fail(faults, path, "must be an array");
-      if (value.length < min || value.length > max) return fail(faults, path, `must have ${min} to ${max} items`);
+      if (value.length < min)
+        return fail(faults, path, `must have at least ${min === 1 ? "one item" : `${min} items`}`);
+      if (value.length > max) return fail(faults, path, `must have at most ${max} items`);
       const before = faults.length;
       const items = value.map((entry: unknown, at) => item.check(entry, [...path, at], faults));
       if (distinct && faults.length === before && new Set(items).size < items.length)
@@ -166,6 +168,21 @@ type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
 
 export type ObjectSchema<T, M extends Members = Members> = Schema<T> & { readonly members: M };
 
+/** The known name that was probably meant, in words; nothing where none is near. */
+export function meant(name: string, known: readonly string[]): string {
+  const near = known.find((each) => isNear(name, each, Math.min(2, each.length >> 1)));
+  return near === undefined ? "" : `; did you mean ${near}?`;
+}
+
+/** Whether one text becomes the other by so many letters at most that are changed, put in or taken out (Levenshtein). */
+function isNear(one: string, other: string, letters: number): boolean {
+  if (one === other) return true;
+  if (Math.abs(one.length - other.length) > letters || letters === 0) return false;
+  if (one[0] === other[0]) return isNear(one.slice(1), other.slice(1), letters);
+  const further = (n: number, its: number) => isNear(one.slice(n), other.slice(its), letters - 1);
+  return further(1, 1) || further(1, 0) || further(0, 1);
+}
+
 /** The fault of a member that the schema does not have: by name, so that a misspelt one never passes in silence. */
 export const UNKNOWN_MEMBER = "is not a known member";
 const OTHERS_ALLOWED = decide("2.unknown-members");
@@ -173,6 +190,7 @@ const OTHERS_ALLOWED = decide("2.unknown-members");
 /** An object with these members and no others. */
 export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M> {
   const named = Object.entries(members);
+  const names = Object.keys(members);
   const required = named.filter(([, { absent }]) => absent === undefined).map(([name]) => name);
   return {
     members,
@@ -187,7 +205,8 @@ export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M>
         return fail(faults, path, "must be an object");
       const given = trusted<Record<string, unknown>>(value);
       for (const name of Object.keys(given))
-        if (!OTHERS_ALLOWED && !Object.hasOwn(members, name)) fail(faults, [...path, name], UNKNOWN_MEMBER);
+        if (!OTHERS_ALLOWED && !Object.hasOwn(members, name))
+          fail(faults, [...path, name], UNKNOWN_MEMBER + meant(name, names));
       const accepted: Record<string, unknown> = {};
       for (const [name, { check, absent }] of named)
         if (Object.hasOwn(given, name)) accepted[name] = check(given[name], [...path, name], faults);
@@ -197,6 +216,21 @@ export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M>
     },
   };
 }
+
+/** The same with more to say of a value that fits so far; the paths of those faults begin at the value. */
+export const alsoHolding = <T, M extends Members>(
+  schema: ObjectSchema<T, M>,
+  faultsOf: (value: T) => Iterable<Fault>,
+): ObjectSchema<T, M> => ({
+  ...schema,
+  check(value, path, faults) {
+    const before = faults.length;
+    const accepted = schema.check(value, path, faults);
+    if (faults.length === before)
+      for (const { path: within, detail } of faultsOf(accepted)) faults.push({ path: [...path, ...within], detail });
+    return accepted;
+  },
+});
 
 export type Changes<T> = { readonly [N in keyof T]?: T[N] };
 

@@ -13,7 +13,11 @@ export interface Row {
   readonly seq: number;
 }
 
-type Key = string | number | boolean;
+/** Many indexes have mostly lists of one (the one deployment of an app): such a list is the row itself. */
+type List = Row | SortedRows;
+
+/** The lists of rows that share their first values: a step for each value of the key. */
+type Branch = Map<unknown, Branch | List>;
 
 /** Up to this size it costs next to nothing to find a place in a chunk, and to put in and take out there. */
 const CHUNK_MAX = 1024;
@@ -22,8 +26,7 @@ export class Index {
   readonly #by: readonly string[];
   readonly #order: string | undefined;
   readonly #fields: readonly string[];
-  /** Many indexes have mostly lists of one (the one deployment of an app): such a list is the row itself. */
-  readonly #lists = new Map<Key | undefined, Row | SortedRows>();
+  readonly #root: Branch = new Map();
   /** The text that a list is ordered by before creation; the same for all where no field is named. */
   readonly #orderOf = ({ record }: Row): string => (this.#order === undefined ? "" : String(record[this.#order]));
 
@@ -34,24 +37,25 @@ export class Index {
   }
 
   /** Undefined where the record is left out. */
-  #keyOf(record: Fields): Key | undefined {
-    if (this.#order !== undefined && (record[this.#order] ?? null) === null) return undefined;
-    return keyOf(this.#by.length, (n) => record[this.#by[n] ?? ""]);
+  #keyOf(record: Fields): readonly unknown[] | undefined {
+    for (const field of this.#fields) if ((record[field] ?? null) === null) return undefined;
+    return this.#by.map((field) => record[field]);
   }
 
   enter(row: Row): void {
     const key = this.#keyOf(row.record);
     if (key === undefined) return;
-    const list = this.#lists.get(key);
+    const list = this.#at(key);
     if (list instanceof SortedRows) list.insert(row);
-    else this.#lists.set(key, list === undefined ? row : new SortedRows(this.#orderOf, list, row));
+    else this.#set(key, list === undefined ? row : new SortedRows(this.#orderOf, list, row));
   }
 
   leave(row: Row): void {
     const key = this.#keyOf(row.record);
-    const list = this.#lists.get(key);
+    if (key === undefined) return;
+    const list = this.#at(key);
     if (list instanceof SortedRows && list.length > 1) list.delete(row);
-    else this.#lists.delete(key);
+    else this.#set(key, undefined);
   }
 
   /** Whether a row whose record is replaced has to leave its list and enter again. */
@@ -61,40 +65,35 @@ export class Index {
 
   /** The first row of the list where the record is or would be. */
   firstBeside(record: Fields): Row | undefined {
-    const list = this.#lists.get(this.#keyOf(record));
+    const list = this.#at(this.#keyOf(record) ?? []);
     return list instanceof SortedRows ? list.slice(0, 1)[0] : list;
   }
 
   page(values: readonly Scalar[], offset: number, limit: number): readonly Fields[] {
-    const list = this.#lists.get(keyOf(values.length, (n) => values[n]));
+    const list = this.#at(values);
     if (list instanceof SortedRows) return list.slice(offset, limit).map(({ record }) => record);
     return list !== undefined && offset === 0 && limit > 0 ? [list.record] : [];
   }
 
   count(values: readonly Scalar[]): number {
-    const list = this.#lists.get(keyOf(values.length, (n) => values[n]));
+    const list = this.#at(values);
     return list instanceof SortedRows ? list.length : Number(list !== undefined);
   }
-}
 
-/**
- * The value itself where it is one, so that 1 and "1" differ; else one text in which ["a", "b,c"] and ["a,b", "c"]
- * differ, too: each value marked with its kind, strings with their length. Undefined where one of them is null.
- */
-function keyOf(count: number, valueAt: (n: number) => unknown): Key | undefined {
-  const first = valueAt(0);
-  if (count === 1) return isKey(first) ? first : undefined;
-  let text = "";
-  for (let n = 0; n < count; n += 1) {
-    const value = valueAt(n);
-    if (!isKey(value)) return undefined;
-    text += typeof value === "string" ? `${value.length}:${value}` : `${typeof value} ${value}`;
+  #at(key: readonly unknown[]): List | undefined {
+    let there: Branch | List | undefined = this.#root;
+    for (const value of key) if (there instanceof Map) there = there.get(value);
+    return there instanceof Map ? undefined : there;
   }
-  return text;
-}
 
-const isKey = (value: unknown): value is Key =>
-  typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  /** Without a list the place goes, and with it the branches that lead to nothing more. */
+  #set([value, ...rest]: readonly unknown[], list: List | undefined, from = this.#root): void {
+    const next = rest.length > 0 ? (from.get(value) ?? new Map()) : list;
+    if (next instanceof Map) this.#set(rest, list, next);
+    if (next === undefined || (next instanceof Map && next.size === 0)) from.delete(value);
+    else from.set(value, next);
+  }
+}
 
 /** Rows by (order text, creation), in chunks: to insert, delete and read anywhere costs the same among ten and a million. */
 class SortedRows {

@@ -218,10 +218,14 @@ class Run extends Reading implements port.Tx {
         if (!this.isOver) resolve(this.#end(outcome));
       };
       this.giveUp = () => end({ error: new Error(GIVEN_UP) });
-      new Promise<T>((begin) => begin(work(this))).then(
-        (value) => end({ value }),
-        (error) => end({ error }),
-      );
+      try {
+        work(this).then(
+          (value) => end({ value }),
+          (error) => end({ error }),
+        );
+      } catch (error) {
+        end({ error });
+      }
     });
   }
 

@@ -10,25 +10,30 @@ import { html, type Shown } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
 import { SCOPES_IN_WORDS } from "./parts.ts";
 import { signInFirst, whoIsIn } from "./sign-in.ts";
-import type { Visit, Visits } from "./visit.ts";
+import type { PageRow, Visit, Visits } from "./visit.ts";
 
-export const AUTHORIZE_PATH = "/oauth/authorize";
-export const CONSENT_PATH = "/oauth/consent";
+const AUTHORIZE_PATH = "/oauth/authorize";
+const CONSENT_PATH = "/oauth/consent";
 
 export interface ConsentParts {
   readonly oauth: Context;
   readonly visits: Visits;
 }
 
-/** GET /oauth/authorize. Nothing is granted by it, so a link or an image that leads here does no harm. */
-export async function openConsent({ oauth }: ConsentParts, visit: Visit): Promise<Reply> {
+export const consentRows = (parts: ConsentParts): readonly PageRow[] => [
+  { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => openConsent(parts, visit) },
+  { method: "POST", path: CONSENT_PATH, answer: (visit) => answerConsent(parts, visit) },
+];
+
+/** Nothing is granted by it, so a link or an image that leads here does no harm. */
+async function openConsent({ oauth }: ConsentParts, visit: Visit): Promise<Reply> {
   const { query } = visit.call;
   const put = await putBefore(oauth, visit, query);
   return "status" in put ? put : consentPage(visit, put, query);
 }
 
 /** The answer of the user. Only the word allow allows: a form without a button pressed is a no. */
-export async function answerConsent({ oauth, visits }: ConsentParts, visit: Visit): Promise<Reply> {
+async function answerConsent({ oauth, visits }: ConsentParts, visit: Visit): Promise<Reply> {
   const posted = await visits.form(visit);
   if ("refused" in posted) return posted.refused;
   const put = await putBefore(oauth, visit, posted.fields.get("request") ?? "");
@@ -41,10 +46,12 @@ export async function answerConsent({ oauth, visits }: ConsentParts, visit: Visi
 async function putBefore(oauth: Context, { signedIn }: Visit, query: string): Promise<Consent | Reply> {
   const request = await authorization.judge(oauth, fieldsOf(query));
   if (!("client" in request)) return ended(request);
-  if (signedIn === undefined) return signInFirst(`${AUTHORIZE_PATH}?${query}`);
+  if (signedIn === undefined) return signInFirst(addressOf(query));
   const consent = authorization.consent(oauth, request, signedIn);
   return "granted" in consent ? consent : ended(consent);
 }
+
+const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
 
 const ended = (end: Ended): Reply =>
   "redirect" in end ? redirect(end.redirect) : messagePage(400, "This request cannot go on", end.page);
@@ -72,6 +79,6 @@ ${visit.csrfField}<input type="hidden" name="request" value="${query}">
 </div>
 <p class="soft">Either way you go back to <strong>${host}</strong>. You will be asked again the next time.</p>
 <h2>Not you?</h2>
-${whoIsIn(visit)}`,
+${whoIsIn(visit, addressOf(query))}`,
   });
 }

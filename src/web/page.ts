@@ -1,21 +1,17 @@
-// The frame of every page, and the headers that keep it to itself: nothing inline, nothing from elsewhere, never framed,
-// never cached (contract, part 5; issue of the pages).
+// The frame of every page, the few files that it loads, and the headers that keep it to itself: nothing inline, nothing from
+// elsewhere, never framed, never cached (contract, part 5).
+import { createHash } from "node:crypto";
 import { decide } from "../decisions.ts";
+import type { Refusal } from "../domain/refusal.ts";
 import type { Call, Reply } from "../http/call.ts";
-import { ICON_PATH, SCRIPT_PATH, STYLE_PATH } from "./assets.ts";
 import { type Html, html, type Shown } from "./html.ts";
+import { SCRIPT } from "./script.ts";
+import { ICON, STYLE } from "./style.ts";
 
 /** Where the dashboard is; every page below it starts its own address with this one. */
-export const DASHBOARD = decide("1.dashboard");
+export const DASHBOARD: string = decide("1.dashboard");
 
-export interface PageRules {
-  /** Where forms may lead, redirects after them included; the own origin by default. */
-  readonly formAction?: string;
-  /** The page works without its script; with it, it is quicker. */
-  readonly scripted?: boolean;
-}
-
-export interface Page extends PageRules {
+export interface Page {
   readonly title: string;
   readonly body: Html;
   readonly status?: number;
@@ -26,11 +22,33 @@ export interface Page extends PageRules {
   readonly narrow?: boolean;
   /** A deployed app is its owner's page, not ours: without our name above it, in the theme that it was given. */
   readonly site?: { readonly theme: "light" | "dark" | null };
+  /** Where forms may lead, redirects after them included; the own origin by default. */
+  readonly formAction?: string;
+  /** The page works without its script; with it, it is quicker. */
+  readonly scripted?: boolean;
 }
+
+/** A file that pages load, which a browser keeps for good: another content has another address. */
+function asset(path: string, type: string, text: string, kept = "max-age=31536000, immutable") {
+  const headers = { "content-type": type, "cache-control": `public, ${kept}`, "x-content-type-options": "nosniff" };
+  const address = `${path}?v=${createHash("sha256").update(text).digest("hex").slice(0, 12)}`;
+  return {
+    method: "GET" as const,
+    path,
+    address,
+    answer: async (): Promise<Reply> => ({ status: 200, headers, body: text }),
+  };
+}
+
+const style = asset("/assets/style.css", "text/css; charset=utf-8", STYLE);
+const script = asset("/assets/script.js", "text/javascript; charset=utf-8", SCRIPT);
+const icon = asset("/assets/icon.svg", "image/svg+xml", ICON);
+/** The last is what browsers ask for by themselves: there it cannot be kept for good. */
+export const assets = [style, script, icon, asset("/favicon.ico", "image/svg+xml", ICON, "max-age=86400")];
 
 const NAME = "Application Hosting Service";
 
-export function page({ title, body, status = 200, header, headers, narrow, site, ...rules }: Page): Reply {
+export function page({ title, body, status = 200, header, headers, narrow, site, formAction, scripted }: Page): Reply {
   const whole = html`<!doctype html>
 <html lang="en"${site?.theme && html` data-theme="${site.theme}"`}>
 <head>
@@ -38,9 +56,9 @@ export function page({ title, body, status = 200, header, headers, narrow, site,
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="${site?.theme ?? "light dark"}">
 <title>${title}${!site && ` – ${NAME}`}</title>
-<link rel="icon" href="${ICON_PATH}">
-<link rel="stylesheet" href="${STYLE_PATH}">
-${rules.scripted && html`<script type="module" src="${SCRIPT_PATH}"></script>`}
+<link rel="icon" href="${icon.address}">
+<link rel="stylesheet" href="${style.address}">
+${scripted && html`<script type="module" src="${script.address}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
@@ -51,29 +69,38 @@ ${body}
 </body>
 </html>
 `;
-  return {
-    status,
-    headers: { "content-type": "text/html; charset=utf-8", ...pageHeaders(rules), ...headers },
-    body: whole.text,
+  // Not no-referrer: that makes a form send `Origin: null`, which the check of the origin then refuses.
+  const own = {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction ?? "'self'"}; base-uri 'none'; frame-ancestors 'none'${scripted ? "; script-src 'self'; connect-src 'self'" : ""}`,
+    "cache-control": "no-store",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
   };
+  return { status, headers: { ...own, ...headers }, body: whole.text };
 }
-
-const SCRIPTED = "; script-src 'self'; connect-src 'self'";
-
-/**
- * Referrer-Policy is same-origin and not no-referrer, because the latter makes a form send `Origin: null`, which the
- * check of the origin then refuses.
- */
-export const pageHeaders = ({ formAction = "'self'", scripted = false }: PageRules = {}): Record<string, string> => ({
-  "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'${scripted ? SCRIPTED : ""}`,
-  "cache-control": "no-store",
-  "referrer-policy": "same-origin",
-  "x-content-type-options": "nosniff",
-});
 
 /** A page with one message, for what cannot go on. */
 export const messagePage = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
   page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><p>${message}</p>` });
+
+/** A refusal for people. */
+export type Explain = (refusal: Refusal) => {
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string;
+};
+
+export const refusedAs =
+  (explain: Explain) =>
+  (refusal: Refusal): Reply => {
+    const { status, title, detail } = explain(refusal);
+    return messagePage(status, title, detail, allowed(refusal));
+  };
+
+/** RFC 9110 15.5.6 wants a 405 to name the methods that there are. */
+export const allowed = ({ reason }: Refusal): Record<string, string> =>
+  reason.code === "method_not_allowed" ? { allow: reason.allow.join(", ") } : {};
 
 /** For a person who went where nothing is; undefined for a program. */
 export function nowherePage(call: Call): Reply | undefined {

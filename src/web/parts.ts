@@ -27,10 +27,8 @@ export const row = (title: Shown, below: Shown, right: Shown): Html =>
   html`<li><div><div class="title">${title}</div><div class="soft">${below}</div></div><div class="right">${right}</div></li>`;
 
 /** Links of which one is where the reader is. */
-export const tabs = (links: Readonly<Record<string, string>>, current: string | undefined): readonly Html[] =>
-  Object.entries(links).map(
-    ([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`,
-  );
+export const tabs = (links: readonly (readonly [name: string, path: string])[], current?: string): readonly Html[] =>
+  links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`);
 
 /** More makes a page too long to read and to send (contract, part 8). */
 export const ROWS_MAX = 200;
@@ -71,11 +69,11 @@ export const notice = (tone: "good" | "bad" | "plain", text: Shown): Html =>
 export const shownOnce = (title: string, value: string, advice: Shown): Html =>
   notice(
     "good",
-    html`<p class="title">${title}</p><div class="row"><code class="secret" id="secret">${value}</code>${copyButton("secret")}</div><p class="soft">${advice}</p>`,
+    html`<p class="title">${title}</p><div class="row"><code class="secret" id="secret">${value}</code>${copyButton}</div><p class="soft">${advice}</p>`,
   );
 
-export const copyButton = (of: string): Html =>
-  html`<button type="button" class="quiet small" data-copy="${of}" hidden>Copy</button>`;
+/** Copies what stands before it. */
+export const copyButton = html`<button type="button" class="quiet small" data-copy hidden>Copy</button>`;
 
 /** Something that cannot be undone: one has to open it first, and read what follows from it. */
 export const danger = (summary: string, action: string, csrf: Html, follows: Shown): Html =>

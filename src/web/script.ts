@@ -7,7 +7,7 @@ export const SCRIPT = `
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
-    const source = document.getElementById(button.dataset.copy);
+    const source = button.previousElementSibling;
     try {
       await navigator.clipboard.writeText(source.textContent);
       button.textContent = "Copied";
@@ -79,8 +79,7 @@ for (const chart of document.querySelectorAll("form[data-chart]")) {
   const reach = (at) => points.forEach((point, each) => { point.tabIndex = each === at ? 0 : -1; });
   reach(0);
   points.forEach((point, at) => {
-    point.addEventListener("focus", () => { reach(at); said.textContent = point.title; });
-    point.addEventListener("pointerenter", () => { said.textContent = point.title; });
+    point.addEventListener("focus", () => reach(at));
   });
   chart.addEventListener("keydown", (event) => {
     const at = points.indexOf(event.target);
@@ -96,7 +95,7 @@ for (const chart of document.querySelectorAll("form[data-chart]")) {
     event.preventDefault();
     for (const each of points) each.removeAttribute("aria-current");
     point.setAttribute("aria-current", "true");
-    said.textContent = "Sent: " + point.title;
+    said.textContent = "Sent: " + point.ariaLabel;
     try {
       const answer = await fetch(chart.action, { method: "POST", body: new URLSearchParams(new FormData(chart, point)), redirect: "manual" });
       if (answer.type !== "opaqueredirect") said.textContent = "This could not be sent. Load the page again and try once more.";

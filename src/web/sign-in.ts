@@ -9,10 +9,10 @@ import { fieldsOf } from "../kit/form.ts";
 import { type Html, html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import { notice } from "./parts.ts";
-import { ownPath, type Visit, type Visits } from "./visit.ts";
+import { ownPath, type PageRow, type Visit, type Visits } from "./visit.ts";
 
-export const SIGN_IN_PATH = `${DASHBOARD}/sign-in`;
-export const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
+const SIGN_IN_PATH = `${DASHBOARD}/sign-in`;
+const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
 
 export interface SignInParts {
   readonly visits: Visits;
@@ -23,11 +23,18 @@ export interface SignInParts {
   readonly announce: (line: string) => void;
 }
 
+export const signInRows = (parts: SignInParts): readonly PageRow[] => [
+  { method: "GET", path: SIGN_IN_PATH, answer: openSignIn },
+  { method: "POST", path: SIGN_IN_PATH, answer: (visit) => signIn(parts, visit) },
+  { method: "POST", path: SIGN_OUT_PATH, answer: (visit) => leave(parts, visit) },
+];
+
 /** Where to sign in first, and where to go on afterwards. */
-export const signInFirst = (next: string): Reply => redirect(`${SIGN_IN_PATH}?${new URLSearchParams({ next })}`);
+export const signInFirst = (next: string, headers: Reply["headers"] = {}): Reply =>
+  redirect(`${SIGN_IN_PATH}?${new URLSearchParams({ next })}`, headers);
 
 /** A link was followed, or the page is opened. Opening a link uses nothing up: programs that preview links do it, too. */
-export async function openSignIn(visit: Visit): Promise<Reply> {
+async function openSignIn(visit: Visit): Promise<Reply> {
   const { values } = fieldsOf(visit.call.query);
   const token = values.get("token");
   const next = ownPath(values.get("next"));
@@ -36,7 +43,7 @@ export async function openSignIn(visit: Visit): Promise<Reply> {
 }
 
 /** The form of a link was sent, or that which asks for one. */
-export async function signIn(parts: SignInParts, visit: Visit): Promise<Reply> {
+async function signIn(parts: SignInParts, visit: Visit): Promise<Reply> {
   const posted = await parts.visits.form(visit);
   if ("refused" in posted) return posted.refused;
   const { fields } = posted;
@@ -69,17 +76,17 @@ async function askForLink(
   return ASKED;
 }
 
-export async function leave({ visits, unit }: SignInParts, visit: Visit): Promise<Reply> {
+async function leave({ visits, unit }: SignInParts, visit: Visit): Promise<Reply> {
   const posted = await visits.form(visit);
   if ("refused" in posted) return posted.refused;
   await signOut(unit.store, visit.secret);
-  return redirect(SIGN_IN_PATH, visits.noCookie());
+  return signInFirst(ownPath(posted.fields.get("next")) ?? DASHBOARD, visits.noCookie());
 }
 
-/** For the header of every page: who is signed in, and the way out. */
-export const whoIsIn = ({ signedIn, csrfField }: Visit): Shown =>
+/** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */
+export const whoIsIn = ({ signedIn, csrfField }: Visit, next = DASHBOARD): Shown =>
   signedIn &&
-  html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
+  html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<input type="hidden" name="next" value="${next}"><span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
 
 /** What is said, and a form to this page that leads on to `next`. */
 const formPage = (visit: Visit, next: string | undefined, said: Html, inner: Html, status = 200): Reply =>

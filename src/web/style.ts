@@ -2,6 +2,9 @@
 // plain HTML; the few classes are for what HTML has no word for. Light and dark follow the reader's system, or the theme
 // of a deployed app.
 
+/** Of the series of a chart: each differs from those beside it, to most eyes. */
+const HUES = [258, 33, 168, 303, 348, 123, 213, 78];
+
 export const STYLE = `
 :root {
   color-scheme: light dark;
@@ -37,7 +40,8 @@ h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; text-wrap: balance;
 h2 { font-size: 1.125rem; line-height: 1.3; margin: 2rem 0 .75rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
 p, ul, ol, dl, .card { margin: 0 0 1rem; }
-:is(.card, form, li, .notice) > :last-child { margin-bottom: 0; }
+:is(.card, form, li, .notice) > :last-child, .card > .code:last-child > pre { margin-bottom: 0; }
+.card > h3 { margin-top: 0; }
 .soft, .hint, .fault, .crumb, .next, .legend, dt, th { font-size: .875rem; }
 .soft, .hint, .lead, dt, th { color: var(--soft); font-weight: 400; }
 .lead { max-width: 46rem; }
@@ -46,7 +50,7 @@ p, ul, ol, dl, .card { margin: 0 0 1rem; }
 code, pre, .mono { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .875em; }
 pre, .card { background: var(--card); border: var(--edge); border-radius: 8px; }
 pre { overflow-x: auto; padding: .75rem; }
-.pair pre { white-space: pre-wrap; }
+:is(.pair, .code) pre { white-space: pre-wrap; }
 .card { padding: 1.25rem; }
 .card pre, .secret { background: var(--paper); }
 .notice { border-left: 4px solid var(--good); padding: .875rem 1.25rem; }
@@ -106,42 +110,62 @@ dd { margin: 0; }
 .entries dt { color: inherit; }
 .entries p { margin: 0; }
 .entries dt code { display: block; }
-:is(.entries > *, .entry):target { background: light-dark(#eef4ff, #1d2939); }
-.entry { margin: 0 0 .5rem; }
-.entry > summary { color: inherit; font-weight: 400; }
-.method { display: inline-block; min-width: 4rem; font-size: .8125rem; font-weight: 700; color: var(--accent); }
+:is(.entries > *, article):target { background: light-dark(#eef4ff, #1d2939); }
+.method { font-size: .8125rem; margin-right: .5rem; color: var(--accent); }
+.POST { color: var(--good); }
+.PATCH { color: var(--warn); }
+.DELETE { color: var(--bad); }
+.code { position: relative; }
+.code > pre { padding-right: 5rem; }
+.code > button { position: absolute; top: .375rem; right: .375rem; background: var(--card); }
+.side { font-size: .875rem; }
+.side ul { list-style: none; padding: 0; margin: 0; }
+.side a { color: inherit; text-decoration: none; }
+.side a:hover { color: var(--accent); }
 table { width: 100%; border-collapse: collapse; overflow-wrap: normal; }
 .scroll { overflow-x: auto; }
 th, td { text-align: left; vertical-align: top; padding: .5rem 1rem .5rem 0; border-bottom: var(--edge); }
 tbody tr:last-child > * { border-bottom: 0; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 .chart h2 { margin: 0 0 .25rem; }
-.plot { display: flex; }
+.plot { display: flex; container-type: inline-size; }
 .plot svg { flex: none; overflow: visible; }
 .plot .canvas { flex: 1; min-width: 0; width: auto; }
 .plot text { fill: var(--soft); font-size: 12px; }
-.plot .grid { stroke: var(--line); }
-.plot .zero { stroke: var(--soft); }
-.s0 { --s: light-dark(#1f5fbf, #7db0ff); }
-.s1 { --s: light-dark(#b4530a, #f5a35c); }
-.s2 { --s: light-dark(#1a7f64, #5fd3b0); }
-.s3 { --s: light-dark(#8a3fa0, #d79aea); }
-.s4 { --s: light-dark(#a8324a, #ff8fa3); }
-.s5 { --s: light-dark(#5b6b00, #c4d64a); }
-.s6 { --s: light-dark(#0b7285, #66d0e3); }
-.s7 { --s: light-dark(#6b5b4b, #cbb8a4); }
-rect[class] { fill: var(--s); }
-polyline { fill: none; stroke: var(--s); stroke-width: 2; }
+.plot line { stroke: var(--line); }
+.wider, .wide { display: none; }
+@container (min-width: 40rem) { .wider { display: initial; } }
+@container (min-width: 54rem) { .wide { display: initial; } }
+${HUES.map((hue, at) => `.s${at} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.8 .11 ${hue})); }`).join("\n")}
+.bars path { fill: var(--s); }
+:is(.line, .points) path { fill: none; stroke: var(--s); stroke-width: 2; stroke-linejoin: round; }
+.points path { stroke-width: 7; stroke-linecap: round; }
 foreignObject { overflow: visible; }
-.dot { width: 24px; height: 24px; transform: translate(-12px, -12px); }
-.point { display: block; width: 100%; height: 100%; padding: 0; border: 0; background: none; position: static; }
-.dot .point { border-radius: 50%; background: radial-gradient(circle, var(--s) 3.5px, transparent 4.5px); }
-.dot .point:is(:hover, [aria-current]) { background: radial-gradient(circle, var(--s) 7px, transparent 8px); }
-rect:has(+ * > .point:is(:hover, [aria-current])) { stroke: var(--ink); stroke-width: 2; }
-.point:focus-visible { outline-color: var(--ink); outline-offset: 0; }
+:is(.line, .points) > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
+.point { display: block; position: relative; width: 100%; height: 100%; padding: 0; border: 0; border-radius: 4px; background: none; }
+.few.line .point { background: radial-gradient(circle, var(--s) 3.5px, transparent 4.5px); }
+.point:is(:hover, [aria-current]) { outline: 2px solid var(--ink); }
+:is(.line, .points) .point:is(:hover, [aria-current]) { outline: 0; background: radial-gradient(circle, var(--s) 7px, transparent 8px); }
+.point:focus-visible { outline: 3px solid var(--ink); }
+.point:is(:hover, :focus-visible)::after {
+  content: attr(aria-label); position: absolute; z-index: 1; bottom: 100%; left: 50%; width: max-content; max-width: 8rem; padding: .125rem .5rem;
+  font-size: .8125rem; text-align: left; white-space: normal; color: var(--paper); background: var(--ink); border-radius: 6px; pointer-events: none;
+}
+.end .point::after { left: auto !important; right: 50%; }
 .said { min-height: 1.5em; }
 .legend { list-style: none; padding: 0; }
 .legend li::before { content: "■ "; color: var(--s); }
+@media (max-width: 60rem) {
+  .side > ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 0 1.5rem; }
+  .side ul ul { display: none; }
+}
+@media (min-width: 60rem) {
+  .docs { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: 2.5rem; }
+  .side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; }
+  .side > ul > li > a { font-weight: 600; }
+  .side ul ul { color: var(--soft); margin: 0 0 .75rem; }
+  .side li { padding: .125rem 0; }
+}
 @media (min-width: 48rem) {
   .pair, .entries > div { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.5rem; }
   .pair > * { min-width: 0; }
@@ -149,6 +173,8 @@ rect:has(+ * > .point:is(:hover, [aria-current])) { stroke: var(--ink); stroke-w
   .entries > div { grid-template-columns: 18rem 1fr; align-items: baseline; }
 }
 @media (max-width: 30rem) {
+  .code > pre { padding: .75rem .75rem 2.75rem; }
+  .code > button { top: auto; bottom: .375rem; }
   .top .soft { display: none; }
   .brand { font-size: .9375rem; }
   .sections { font-size: .8125rem; gap: .25rem; justify-content: space-between; }

@@ -6,11 +6,12 @@ import { Refusal } from "../domain/refusal.ts";
 import type { Reader } from "../domain/store.ts";
 import { type SignedIn, sessionOf } from "../domain/users.ts";
 import type { Call, Reply } from "../http/call.ts";
+import type { Row, Way } from "../http/way.ts";
 import type { Clock } from "../kit/clock.ts";
 import { fieldsOf, multipartFields } from "../kit/form.ts";
 import type { Ids } from "../kit/ids.ts";
 import { type Html, html } from "./html.ts";
-import { messagePage } from "./page.ts";
+import { assets, type Explain, messagePage, refusedAs } from "./page.ts";
 
 const FORM_BYTES = 65_536;
 /** A name of its own, since cookies of all ports of a host share one space. */
@@ -34,6 +35,19 @@ export interface Visit {
   /** The hidden field that every form needs. */
   readonly csrfField: Html;
 }
+
+/** A page at an address of its own. */
+export interface PageRow extends Row {
+  answer(visit: Visit): Promise<Reply>;
+}
+
+export const pageWay = (visits: Visits, explain: Explain, rows: readonly PageRow[]): Way<PageRow, Visit> => ({
+  under: "",
+  rows: [...rows, ...assets],
+  enter: (call) => visits.of(call),
+  perform: (row, { who }) => row.answer(who),
+  refused: refusedAs(explain),
+});
 
 export type Posted = { readonly fields: ReadonlyMap<string, string> } | { readonly refused: Reply };
 

@@ -1,7 +1,7 @@
 // How the pages look, as far as a machine can tell: nothing sticks out at 380 or 1440 px, light and dark are told apart and
 // readable, and what people typed in stands there as text.
 import assert from "node:assert/strict";
-import { dashboardRows } from "../../src/web/dashboard/rows.ts";
+import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { inBrowser, type Stage, sees } from "../support/chromium.ts";
 import { str } from "../support/client.ts";
 import { eventually } from "../support/wait.ts";
@@ -9,13 +9,15 @@ import { fill, makeWorld } from "../support/world.ts";
 
 const LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk".repeat(3);
 
+const DOCS = ["/docs", "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
+
 async function everyPath({ api }: Stage): Promise<string[]> {
   const ids = await makeWorld(api);
   await api.patch(`/apps/${ids.app_id}`, { title: LONG, description: LONG, public: true });
   await api.post("/data-sources", { name: LONG, type: "json", app_id: ids.app_id, data: [{ [LONG]: LONG, n: 1 }] });
   const shown = dashboardRows.filter(({ method }) => method === "GET");
   const site = (await api.get(`/apps/${ids.app_id}/deployments`)).items[0];
-  return [...shown.map(({ path }) => fill(path, ids)), new URL(str(site?.url)).pathname, "/docs", "/dashboard/sign-in"];
+  return [...shown.map(({ path }) => fill(path, ids)), new URL(str(site?.url)).pathname, ...DOCS, "/dashboard/sign-in"];
 }
 
 inBrowser("browser: nothing sticks out at 380 and 1440 pixels", async (stage) => {
@@ -137,9 +139,11 @@ inBrowser("browser: 500 hostile strings are text in charts and tables, too", asy
   );
   const { url } = await api.create(`/apps/${id}/deploy`, { name: "R" });
   await go(new URL(str(url)).pathname);
-  const titles = await page.evaluate<string[]>(`[...document.querySelectorAll(".point")].map((point) => point.title)`);
+  const titles = await page.evaluate<string[]>(
+    `[...document.querySelectorAll(".point")].map((point) => point.ariaLabel)`,
+  );
   assert.deepEqual(
-    titles.map((title) => title.replace(/, \d+$/, "")),
+    titles.map((title, at) => title.slice(0, title.lastIndexOf(`, ${at % 200} ${PARTS[1]}`))),
     HOSTILE,
   );
   const cells = await page.evaluate<string[]>(
@@ -154,3 +158,41 @@ inBrowser("browser: 500 hostile strings are text in charts and tables, too", asy
   await sees(page, "chart_click");
   assert.equal(await page.evaluate(STRAY), 0);
 });
+
+inBrowser(
+  "browser: a chart has words at its points, labels where there is room, and no bar like a wall",
+  async (stage) => {
+    const { api, page, go } = stage;
+    const { id } = await api.create("/apps", { title: "Charts", public: true });
+    const give = (name: string, data: readonly object[]) =>
+      api.create("/data-sources", { name, type: "json", app_id: id, data });
+    await give("One", [{ region: "North", visitors: 1_020 }]);
+    await give(
+      "Long",
+      Array.from({ length: 2_000 }, (_, n) => ({ n, load: (n * 7_919) % 997 })),
+    );
+    await eventually(async () =>
+      (await api.get("/data-sources")).items.every(({ status }) => status === "ready") ? true : undefined,
+    );
+    const { url } = await api.create(`/apps/${id}/deploy`, { name: "R" });
+    const labels = async (width: number) => {
+      await page.setViewportSize({ width, height: 900 });
+      await go(new URL(str(url)).pathname);
+      const all = `[...document.querySelectorAll("section:last-of-type .canvas text")]`;
+      return page.evaluate<number>(`${all}.filter((text) => text.getBoundingClientRect().width > 0).length`);
+    };
+    const [narrow, wide] = [await labels(380), await labels(1440)];
+    assert.ok(narrow >= 3 && wide > narrow, `${narrow}, ${wide}`);
+    const bar = page.getByRole("button", { name: "North, 1,020 visitors" });
+    assert.ok(Number((await bar.boundingBox())?.width) < 120);
+    const said = () => page.evaluate(`getComputedStyle(document.querySelector(".point"), "::after").content`);
+    assert.equal(await said(), "none");
+    await bar.hover();
+    assert.equal(await said(), `"North, 1,020 visitors"`);
+    const rows = await page.evaluate<number[]>(
+      `[...document.querySelectorAll("section:last-of-type .point")].map((point) => Number(point.value))`,
+    );
+    assert.equal(rows.length, 200);
+    assert.ok(rows.every((row, at) => row - (rows[at - 1] ?? -1) <= 10) && rows.at(-1) === 1_999, "spread over all");
+  },
+);

@@ -64,8 +64,8 @@ inBrowser(
     await site.getByLabel("Name").fill("Release 1");
     await site.getByRole("button", { name: "Deploy" }).click();
     await site.getByRole("link", { name: "Open" }).click();
-    await site.getByRole("button", { name: "2026-02, 30, North" }).click();
-    await site.locator("output", { hasText: "2026-02, 30, North" }).waitFor();
+    await site.getByRole("button", { name: "February 2026, 30 revenue, North" }).click();
+    await site.locator("output", { hasText: "Sent: February 2026, 30 revenue, North" }).waitFor();
 
     await sees(page, "1 attempt");
     const { data } = members(JSON.parse(receiver.got[0]?.body ?? ""));
@@ -82,6 +82,17 @@ inBrowser(
   },
   { service: { clock: "manual" } },
 );
+
+inBrowser("browser: what stands in a box of /docs is copied", async ({ context, page, go }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await go("/docs/endpoints");
+  const box = page.locator("#createApp .code").first();
+  await box.getByRole("button", { name: "Copy" }).click();
+  await sees(page, "Copied");
+  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+  assert.equal(copied, await box.locator("pre").textContent());
+  assert.match(copied, /^curl -X POST /);
+});
 
 inBrowser("browser: the focus stays where it is while the log follows", async ({ api, page, go }) => {
   const receiver = await httpReceiver();
@@ -171,17 +182,17 @@ inBrowser("browser: by keyboard alone a point is found and sent", async (stage) 
   await go(await deployed(stage));
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate("document.activeElement.className"), "skip");
-  const current = () => page.evaluate("document.activeElement.title");
+  const current = () => page.evaluate("document.activeElement.ariaLabel");
   await page.keyboard.press("Tab");
-  assert.equal(await current(), "2026-01, 10, North", "a chart is one stop");
+  assert.equal(await current(), "January 2026, 10 revenue, North", "a chart is one stop");
   for (const [key, title] of [
-    ["ArrowRight", "2026-01, 20, South"],
-    ["End", "2026-02, 40, South"],
-    ["ArrowRight", "2026-02, 40, South"],
-    ["ArrowLeft", "2026-02, 30, North"],
-    ["Home", "2026-01, 10, North"],
-    ["ArrowLeft", "2026-01, 10, North"],
-    ["ArrowDown", "2026-01, 20, South"],
+    ["ArrowRight", "January 2026, 20 revenue, South"],
+    ["End", "February 2026, 40 revenue, South"],
+    ["ArrowRight", "February 2026, 40 revenue, South"],
+    ["ArrowLeft", "February 2026, 30 revenue, North"],
+    ["Home", "January 2026, 10 revenue, North"],
+    ["ArrowLeft", "January 2026, 10 revenue, North"],
+    ["ArrowDown", "January 2026, 20 revenue, South"],
   ] as const) {
     await page.keyboard.press(key);
     assert.equal(await current(), title, key);
@@ -237,8 +248,8 @@ inBrowser(
     assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
     assert.match(String(await page.locator("code.secret").textContent()), /^ahs_/);
     await go(await deployed(stage));
-    await page.getByRole("button", { name: "2026-02, 40, South" }).click();
-    await page.locator("output", { hasText: "2026-02, 40, South" }).waitFor();
+    await page.getByRole("button", { name: "February 2026, 40 revenue, South" }).click();
+    await page.locator("output", { hasText: "Sent: February 2026, 40 revenue, South" }).waitFor();
     await page.getByText("The same as a table").click();
     await page.getByRole("cell", { name: "South" }).first().waitFor();
     assert.deepEqual(

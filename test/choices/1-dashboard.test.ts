@@ -1,7 +1,7 @@
 // The account dashboard (spec parts 5 and 6 name it): who gets in, what each user sees and may do there, and that what is
 // done there is the same as through the API.
 import assert from "node:assert/strict";
-import { dashboardRows } from "../../src/web/dashboard/rows.ts";
+import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
@@ -68,6 +68,16 @@ choice("1.dashboard", "an empty account is told what to do; the last admin stays
   const refused = await browser.fillIn(edit, edit, { email: "owner@example.com" });
   assertPage(refused, 409);
   assert.match(textOf(refused), /last user with the permission admin/);
+});
+
+choice("1.dashboard", "the first request stands there until there is an app", ALONE, async ({ api, baseUrl }) => {
+  const browser = await owner(api);
+  const reader = (await person(api, ["read:apps"])).browser;
+  const isShown = async (who: Browser) =>
+    textOf(await who.open("/dashboard")).includes(`curl -X POST "${baseUrl}/apps"`);
+  assert.deepEqual([await isShown(browser), await isShown(reader)], [true, false], "to whoever may make one");
+  await api.create("/apps", { title: "First" });
+  assert.equal(await isShown(browser), false);
 });
 
 /** The permission that the API takes for the operation behind a page. */

@@ -6,70 +6,124 @@ import { EVENT_TYPES } from "../../src/domain/model.ts";
 import { PROBLEMS } from "../../src/http/problem.ts";
 import { routes } from "../../src/http/routes.ts";
 import { choice } from "../support/clauses.ts";
-import { type Client, members, str } from "../support/client.ts";
+import { Answer, type Client, members, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { assertPage, decoded, textOf } from "../support/dashboard.ts";
+import { person } from "../support/oauth.ts";
 import { eventually } from "../support/wait.ts";
 
-const docs = (api: Client) => api.root.as(null).get("/docs");
-const inside = (text: string, pattern: RegExp): string => pattern.exec(text)?.[1] ?? "";
+const PAGES = ["/docs", "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
 
-choice("1.dashboard.docs", "needs no sign-in, keeps to itself and can only be read", "ours", async ({ api }) => {
-  assertPage(await docs(api));
-  assert.equal((await api.root.as(null).head("/docs")).text, "");
-  const wrong = await api.root.as(null).post("/docs", {});
-  assert.deepEqual([wrong.status, wrong.header("allow")], [405, "GET, HEAD, OPTIONS"]);
+const docs = (api: Client, page = "") => api.root.as(null).get(`/docs${page}`);
+const inside = (text: string, pattern: string): string => new RegExp(pattern).exec(text)?.[1] ?? "";
+
+/** What stands in the boxes of code. */
+const codeIn = (text: string): string[] =>
+  [...text.matchAll(/<pre>([\s\S]*?)<\/pre>/g)].map(([, code = ""]) => decoded(code));
+const endpointIn = (text: string, operation: string): string =>
+  inside(text, `<article class="card" (id="${operation}">[\\s\\S]*?)</article>`);
+
+choice("1.dashboard.docs", "need no sign-in, keep to themselves and can only be read", "ours", async ({ api }) => {
+  const root = api.root.as(null);
+  for (const path of PAGES) {
+    assertPage(await root.get(path));
+    assert.equal((await root.head(path)).text, "");
+    const wrong = await root.post(path, {});
+    assert.deepEqual([wrong.status, wrong.header("allow")], [405, "GET, HEAD, OPTIONS"]);
+  }
 });
 
 choice("1.dashboard.docs", "the type of every problem leads to its entry", "ours", async ({ api, authUrl }) => {
-  const { text } = await docs(api);
+  const { text } = await docs(api, "/errors");
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
-    const entry = inside(text, new RegExp(`<div id="${code}">(.*?)</div>`));
-    assert.ok(entry.includes(String(status)) && entry.includes(title.replaceAll("'", "&#39;")), code);
+    const own = inside(text, `<h2 id="status-${status}">([\\s\\S]*?)</dl>`);
+    assert.ok(inside(own, `<div id="${code}">(.*?)</div>`).includes(title.replaceAll("'", "&#39;")), code);
   }
-  assert.equal((await api.get("/nothing")).json.type, `${authUrl}/docs#not_found`);
+  assert.equal((await api.get("/nothing")).json.type, `${authUrl}/docs/errors#not_found`);
 });
 
-choice("1.dashboard.docs", "shows every endpoint with its scope, its rules and a curl line", "ours", async (own) => {
-  const { text } = await docs(own.api);
-  const entryOf = (name: string) =>
-    inside(text, new RegExp(`<details class="card entry" (id="${name}">[\\s\\S]*?)</details>`));
-  for (const { operation, path, scope, answer, gap } of routes) {
-    const origin = gap === null ? "specification" : `#decision-${gap}`;
-    for (const part of [path, scope ?? "Any credential", String(answer.status), `${own.baseUrl}${path}`, origin])
-      assert.ok(entryOf(operation).includes(part), `${operation}: ${part}`);
+choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line and an answer", "ours", async (own) => {
+  const { text } = await docs(own.api, "/endpoints");
+  for (const { operation, method, path, scope, answer, gap } of routes) {
+    const entry = endpointIn(text, operation);
+    const url = own.baseUrl + path.replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`);
+    const origin = gap === null ? "specification" : `/docs/register#decision-${gap}`;
+    const told = [path, scope ?? "Any credential", String(answer.status), url, origin, `class="method ${method}"`];
+    for (const part of told) assert.ok(entry.includes(part), `${operation}: ${part}`);
+    const [, shown] = codeIn(entry);
+    assert.equal(shown === undefined, answer.shape.kind === "nothing", operation);
+    const headers = { ...(shown !== undefined && { "content-type": "application/json" }) };
+    const answered = new Answer(answer.status, headers, [], Buffer.from(shown ?? ""));
+    own.document.check(method, `/v1${path.replace(/\{\w+\}/g, "x")}`, answered);
   }
-  assert.match(entryOf("createApp"), /title<\/code><\/td><td>string, 1 to 200 characters <strong>required/);
-  assert.match(entryOf("createDataSource"), /app_id/);
+  assert.match(endpointIn(text, "createApp"), /title<\/code><\/td><td>string, 1 to 200 characters <strong>required/);
+  assert.match(endpointIn(text, "createDataSource"), /app_id/);
+  const { events, secret } = JSON.parse(codeIn(endpointIn(text, "createWebhook"))[1] ?? "");
+  assert.deepEqual([events, secret], [["app.created", "app.deployed"], "…"], "what was sent, and what is shown once");
 });
 
 choice("1.dashboard.docs", "shows a sample of every event, and every decision, gaps first", "ours", async ({ api }) => {
-  const page = await docs(api);
+  const events = await docs(api, "/events");
   for (const type of EVENT_TYPES) {
-    const sample = inside(page.text, new RegExp(`<h3 id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`));
+    const sample = inside(events.text, `<h3 id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`);
     assert.ok(sample.includes(type) && sample.includes("evt_"), type);
   }
-  const text = textOf(page);
+  const register = await docs(api, "/register");
   for (const [id, { open, choice, field, why }] of Object.entries(DECISIONS)) {
-    assert.ok(page.text.includes(`id="decision-${id}"`), id);
-    for (const said of [open, choice.other, field, why]) assert.ok(text.includes(said), said);
+    assert.ok(register.text.includes(`id="decision-${id}"`), id);
+    for (const said of [open, choice.other, field, why]) assert.ok(textOf(register).includes(said), said);
   }
-  const gaps = inside(page.text, /does not show<\/h3>([\s\S]*?)<\/dl>/).matchAll(/id="decision-([^"]+)"/g);
+  const gaps = inside(register.text, "does not show</h2>([\\s\\S]*?)</dl>").matchAll(/id="decision-([^"]+)"/g);
   const shown = [...gaps].map(([, id]) => id);
   assert.deepEqual(shown, Object.keys(GAPS));
 });
 
-choice("1.dashboard.docs", "what it links to is there", "ours", async ({ api }) => {
-  const { text } = await docs(api);
-  const links = [...text.matchAll(/href="([^"]*)"/g)].map(([, href]) => str(href));
-  for (const href of new Set(links))
-    if (href.startsWith("#")) assert.ok(text.includes(`id="${href.slice(1)}"`), href);
-    else assert.ok((await api.root.as(null).get(href)).status < 400, href);
+choice("1.dashboard.docs", "headings are listed at the side, and links lead on", "ours", async (own) => {
+  const root = own.api.root.as(null);
+  const texts = new Map<string, string>();
+  const read = async (path: string) => {
+    if (!texts.has(path)) texts.set(path, (await root.get(path)).text);
+    return texts.get(path) ?? "";
+  };
+  for (const path of PAGES) {
+    const text = await read(path);
+    const side = inside(text, '(<nav class="side"[\\s\\S]*?</nav>)');
+    for (const [, id] of text.matchAll(/<(?:h2|article)[^>]* id="([^"]*)"/g)) assert.ok(side.includes(`"#${id}"`), id);
+    for (const href of new Set([...text.matchAll(/href="([^"]*)"/g)].map(([, href]) => str(href)))) {
+      const [address = "", anchor] = href.split("#");
+      if (anchor !== undefined) assert.ok((await read(address || path)).includes(`id="${anchor}"`), href);
+      else assert.ok((await root.get(href)).status < 400, href);
+    }
+  }
+});
+
+/** Runs what the page shows in a shell; answers what it printed. */
+async function pasted(script: string, env: Readonly<Record<string, string>>): Promise<string> {
+  const child = spawn("sh", ["-c", script], { env: { ...process.env, ...env } });
+  return (await child.stdout.setEncoding("utf8").toArray()).join("");
+}
+
+choice("1.dashboard.docs", "the whole way of OAuth can be pasted into a shell", "ours", async ({ api, service }) => {
+  const boxes = codeIn((await docs(api)).text).map((code) => code.replace(/^export .*…$/m, ""));
+  const [first = "", register = "", open = "", exchange = "", use = "", refresh = ""] = boxes;
+  const env: Record<string, string> = { API_KEY: str(service.apiKey) };
+  const json = async (script: string, more: Record<string, string> = {}) =>
+    JSON.parse(await pasted(script, { ...env, ...more }));
+  assert.equal((await json(first)).title, "My first app");
+  const client = await json(register);
+  Object.assign(env, { CLIENT_ID: client.id, CLIENT_SECRET: client.client_secret });
+  const { browser } = await person(api, ["read:apps"]);
+  const asked = await browser.open((await pasted(open, env)).trim());
+  const back = new URL((await browser.submit(asked, "/oauth/consent", { decision: "allow" })).header("location"));
+  assert.equal(back.searchParams.get("state"), "xyz");
+  const tokens = await json(exchange, { CODE: str(back.searchParams.get("code")) });
+  assert.equal((await json(use, { ACCESS_TOKEN: tokens.access_token })).data[0].title, "My first app");
+  assert.equal((await json(refresh, { REFRESH_TOKEN: tokens.refresh_token })).token_type, "Bearer");
 });
 
 /** Runs the receiver that the page shows; answers its URL. */
 async function shownReceiver(api: Client, secret: string): Promise<string> {
-  const code = decoded(inside((await docs(api)).text, /<pre>(const [\s\S]*?)<\/pre>/));
+  const code = codeIn((await docs(api, "/events")).text).find((each) => each.includes("createServer(")) ?? "";
   const open = code.replace("listen(4700)", "listen(0, function () { console.log(this.address().port); })");
   assert.notEqual(open, code);
   const child = spawn(process.execPath, ["-e", open], { env: { WEBHOOK_SECRET: secret } });
@@ -95,5 +149,5 @@ choice("1.dashboard.docs", "the receiver that it shows takes what this server se
 });
 
 choice("1.dashboard.docs", "tells the waits that are in force", { retrySchedule: "90s,2h,5ms" }, async ({ api }) => {
-  assert.match(textOf(await docs(api)), /tried again, after 90 s, 2 h, 5 ms, each 20 %/);
+  assert.match(textOf(await docs(api, "/events")), /tried again, after 90 s, 2 h, 5 ms, each 20 %/);
 });

@@ -202,6 +202,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--retry-schedule", ""], /--retry-schedule/],
   [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
   [["--tls-cert", "package.json", "--tls-key", "package.json"], /--tls-cert.*--tls-key/],
+  [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must be given together\. See/],
   [["--webhook-ca", "package.json"], /--webhook-ca/],
 ];
 

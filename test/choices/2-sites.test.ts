@@ -50,12 +50,12 @@ choice("2.data-reading.chart-columns", "shows title, description and a chart of 
   const text = textOf(shown);
   assert.match(text, /revenue by month, by region\. 1 without a value is not drawn North South/);
   assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 3);
-  assert.match(shown.text, /title="2026-01, 20\.5, South"/);
+  assert.match(shown.text, /aria-label="January 2026, 20\.5 revenue, South"/);
   assert.match(text, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
   assert.doesNotMatch(text, /Broken/);
 });
 
-choice("2.data-reading.chart-points", "draws the first 200 rows, and what can be drawn", "ours", async (own) => {
+choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what can be drawn", "ours", async (own) => {
   const { api } = own;
   const { app, path } = await deployed(api);
   const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
@@ -64,18 +64,46 @@ choice("2.data-reading.chart-points", "draws the first 200 rows, and what can be
   const drawn = await page(api, path);
   assert.equal([...drawn.text.matchAll(/<button class="point"/g)].length, 400);
   assert.deepEqual(drawn.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
+  const series = [...drawn.text.matchAll(/<path class="s0" d="([^"]*)"/g)];
+  const points = series.map(([, d = ""]) => d.split("M").length - 1);
+  assert.deepEqual(points, [200, 201], "every row is drawn, 200 are to be pressed");
   const other = await deployed(api);
-  for (const [at, values] of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]].entries())
-    await give(
-      api,
-      other.app,
-      `N${at}`,
-      values.map((value, n) => ({ n, value })),
-    );
+  for (const values of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]]) {
+    const few = values.map((value, n) => ({ n, value }));
+    await give(api, other.app, `N${values}`, few);
+  }
   const table = await page(api, other.path);
   assertPage(table);
   assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
   assert.match(textOf(table), /1\.7e\+308/);
+  const long = Array.from({ length: 10_001 }, (_, at) => `${at},${at % 7}\n`);
+  await give(api, other.app, "Long", `at,value\n${long.join("")}`);
+  assert.match(textOf(await page(api, other.path)), /value by at\. Drawn are the first 10000 of 10001 rows/);
+});
+
+choice("2.data-reading.chart-columns", "the reader chooses among the columns of numbers", "ours", async ({ api }) => {
+  const { app, path } = await deployed(api);
+  const days = [5, 3, 8].map((visitors, at) => ({
+    id: at + 1,
+    day: `2026-10-1${at}`,
+    visitors,
+    price: visitors * 1.5,
+  }));
+  const [chart, other] = [await give(api, app, "Days", days), await give(api, app, "Others", days)];
+  const browser = new Browser(api);
+  const shown = await browser.open(path);
+  assert.match(textOf(shown), /Days id visitors price visitors by day/);
+  const [, link = ""] = /href="([^"]*)">price<\/a><\/nav>/.exec(shown.text) ?? [];
+  assert.equal(link, `?${chart}=price#${chart}`);
+  const chosen = await browser.open(`${path}?${chart}=price`);
+  assert.match(textOf(chosen), /price by day .*visitors by day/, "of one chart");
+  assert.ok(chosen.text.includes(`?${chart}=price&amp;${other}=id#${other}`), "and it stays when another is chosen");
+  const { action, fields } = formsOf(chosen)[0] ?? { action: "", fields: {} };
+  const answer = await browser.post(path + action, { ...fields, point: "2" });
+  assert.equal(answer.header("location"), `./?chart=${chart}&point=2&${chart}=price#${chart}`);
+  assert.match(textOf(await browser.open(path + answer.header("location").slice(2))), /Sent: 12 Oct 2026, 12 price/);
+  assert.deepEqual((await interactions(api)).at(-1)?.data_point, { x: "2026-10-12", y: 12, category: null });
+  assert.match(textOf(await browser.open(`${path}?${chart}=day&${chart}x=1`)), /visitors by day/, "of numbers only");
 });
 
 choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", "ours", async ({ api }) => {
@@ -103,7 +131,7 @@ choice("2.themes.drawn", "light and dark, any other name follows the reader's sy
 /** Clicks the point with these words, as a browser without a script does. */
 async function click(browser: Browser, path: string, chart: string, title: string): Promise<Answer> {
   const shown = await browser.open(path);
-  const point = new RegExp(`value="(\\d+)" title="${title}"`).exec(shown.text)?.[1] ?? "none";
+  const point = new RegExp(`value="(\\d+)" aria-label="${title}"`).exec(shown.text)?.[1] ?? "none";
   return browser.post(`${path}interactions`, { csrf: csrfOf(shown), chart, point });
 }
 
@@ -117,10 +145,13 @@ choice("4.app-endpoints.interaction-user", "a click tells the point as the data 
   const browser = new Browser(api);
   const forms = formsOf(await browser.open(path)).map(({ action }) => action);
   assert.deepEqual(forms, ["interactions"]);
-  const answer = await click(browser, path, chart, "2026-01, 20\\.5, South");
+  const answer = await click(browser, path, chart, "January 2026, 20\\.5 revenue, South");
   assert.deepEqual([answer.status, answer.header("location")], [303, `./?chart=${chart}&point=1#${chart}`]);
-  assert.match(textOf(await browser.open(`${path}?chart=${chart}&point=1`)), /2026-01, 20\.5, South/);
-  await click(browser, path, chart, "2026-02, -4, North");
+  assert.match(
+    textOf(await browser.open(`${path}?chart=${chart}&point=1`)),
+    /Sent: January 2026, 20\.5 revenue, South/,
+  );
+  await click(browser, path, chart, "February 2026, -4 revenue, North");
   const [first, second] = await interactions(api);
   const user_id = str(first?.user_id);
   assert.match(user_id, /^visitor_[0-9a-f]{20}$/);
@@ -128,7 +159,7 @@ choice("4.app-endpoints.interaction-user", "a click tells the point as the data 
   assert.deepEqual(first, { ...common, data_point: { x: "2026-01", y: 20.5, category: "South" } });
   assert.deepEqual(second, { ...common, data_point: { x: "2026-02", y: -4, category: "North" } }, "the same visitor");
   const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
-  for (const who of [member, stranger]) await click(who.browser, path, chart, "2026-01, 10, North");
+  for (const who of [member, stranger]) await click(who.browser, path, chart, "January 2026, 10 revenue, North");
   const [, , third, fourth] = await interactions(api);
   assert.equal(third?.user_id, member.id, "a user of the account is named");
   assert.match(str(fourth?.user_id), /^visitor_/, "a user of another account is a visitor");
@@ -155,17 +186,25 @@ choice("4.app-endpoints.interaction-user", "the page's own form reports, and wha
 });
 
 const TIGHT = { rateLimit: 12, clock: "manual" } as const;
-choice("8.rate-limit.visitors", "each deployment has a limit of its own", TIGHT, async ({ api, service }) => {
+choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit", TIGHT, async ({ api, service }) => {
   const { app, path } = await deployed(api);
   const { id: chart } = await api.create("/data-sources", { name: "R", type: "csv", app_id: app, data: SALES });
   await service.settled();
   const browser = new Browser(api);
-  const press = () => click(browser, path, chart, "2026-01, 10, North");
-  for (let n = 0; n < 12; n += 1) assert.equal((await press()).status, 303);
-  assertPage(await press(), 403);
+  const shown = await browser.open(path);
+  const point = /value="(\d+)" aria-label="January 2026, 10 revenue, North"/.exec(shown.text)?.[1] ?? "none";
+  const clicked = () => browser.post(`${path}interactions`, { csrf: csrfOf(shown), chart, point });
+  for (let n = 2; n <= 11; n += 1) assert.equal((await browser.request("GET", path)).status, 200, String(n));
+  assert.equal((await clicked()).status, 303, "the twelfth");
+  assertPage(await clicked(), 403);
+  const refused = await browser.open(path);
+  assertPage(refused, 403);
+  assert.match(textOf(refused), /Too many requests; the next window starts in 60 s/);
   assert.equal((await api.get("/apps")).status, 200, "the account's own requests are not used up");
+  assertPage(await browser.open((await deployed(api)).path));
   await service.clock.advance("60000ms");
-  assert.equal((await press()).status, 303);
+  assertPage(await browser.open(path));
+  assert.equal((await clicked()).status, 303);
 });
 
 choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for read:apps", "ours", async ({ api }) => {

@@ -96,11 +96,13 @@ choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", "ours", asy
 });
 
 choice("5.sign-in-link.session", "12 hours, or until sign-out or the user's end", MANUAL, async ({ api, service }) => {
-  const [{ who: first, open }, second, third] = [await scene(api), await person(api), await person(api)];
+  const [{ app, who: first, open }, second, third] = [await scene(api), await person(api), await person(api)];
   const page = await open();
   const cookie = first.browser.cookies.get(COOKIE) ?? "";
   const out = await first.browser.submit(page, "/dashboard/sign-out", {});
   assert.match(out.text, /Sign in/);
+  const { pathname, search } = new URL(authorizeUrl(app), api.baseUrl);
+  assert.equal(formsOf(out)[0]?.fields.next, pathname + search, "whoever signs in instead is asked the same");
   assert.notEqual(first.browser.cookies.get(COOKIE), cookie);
   assert.equal(await signedInWith(api, cookie), false);
   await api.delete(`/users/${second.id}`);
@@ -262,7 +264,8 @@ choice("5.sign-in-link.consent", "the style sheet and the icon are there, and ma
     const answer = await anyone.get(path);
     assert.equal(answer.status, 200, path);
     assert.match(answer.header("content-type"), /^(text\/css; charset=utf-8|image\/svg\+xml)$/);
-    assert.match(answer.header("cache-control"), /immutable/);
+    const age = path.startsWith("/assets/") ? "31536000, immutable" : "86400";
+    assert.equal(answer.header("cache-control"), `public, max-age=${age}`, path);
     assert.equal((await anyone.send("POST", path)).status, 405);
   }
 });

@@ -40,6 +40,10 @@ choice("7.error-body", "lists 20 faults at most, in 16 KiB, and says how many th
   assert.deepEqual([errorsOf(twenty).length, errorsOf(more).length], [20, 20]);
   assert.match(String(twenty.detail), /^#\/member_0 is not a known member \(and 19 more\)\.$/);
   assert.match(String(more.detail), /\(and 20 more, 1 of them not listed\)\.$/);
+  const parameters = Array.from({ length: 21 }, (_, at) => `name_${at}=1`);
+  const unknown = problem(await api.get(`/apps?${parameters.join("&")}`), "invalid_parameter");
+  assert.equal(errorsOf(unknown).length, 20);
+  assert.match(String(unknown.detail), /^name_0 is not a parameter.* \(and 20 more, 1 of them not listed\)\.$/);
   const names = Array.from({ length: 30 }, (_, at) => String(at).padStart(2, "0") + "ä".repeat(10_000));
   const long = await api.post("/apps", Object.fromEntries(names.map((name) => [name, 1])));
   const query = await api.get(`/apps?${"q".repeat(7_000)}=1`);

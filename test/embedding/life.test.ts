@@ -1,34 +1,32 @@
 // Starting and ending inside a test's own process (contract, part 10): wrong options are named, services stand side by
 // side, and after close nothing of one is left.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { promisify } from "node:util";
 import type { Scope } from "../../src/domain/model.ts";
 import { memoryStore, OptionError, type ServiceOptions, type Store, startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { choice } from "../support/clauses.ts";
-import { clientOf, embedded, subscribed } from "../support/embedded.ts";
+import { embedded, subscribed } from "../support/embedded.ts";
 import { quickest } from "../support/quickest.ts";
 import { eventually } from "../support/wait.ts";
 
-const refused = (options: object, says: RegExp) =>
-  assert.rejects(startService(options), (error: unknown) => {
-    assert.ok(error instanceof OptionError, String(error));
-    assert.match(error.message, says);
-    return true;
-  });
-
 test("options: each wrong one is refused by name", async () => {
-  await refused({ prot: 0 }, /^prot is no option; there are port, /);
-  await refused({ port: 65_536 }, /^port must be a whole number from 0 to 65535; it is 65536/);
-  await refused({ clock: "stopped" }, /^clock must be one of system, manual; it is "stopped"/);
-  await refused({ clock: "manual", startAt: "yesterday" }, /^startAt must be a time such as .*; it is "yesterday"/);
-  await refused({ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt must be a time .* with its zone/);
-  await refused({ startAt: "2026-01-01T00:00:00Z" }, /^startAt is where a manual clock starts/);
-  await refused({ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/);
+  for (const [options, says] of [
+    [{ prot: 0 }, /^prot is no option; there are port, /],
+    [{ port: 65_536 }, /^port must be a whole number from 0 to 65535; it is 65536/],
+    [{ clock: "stopped" }, /^clock must be one of system, manual; it is "stopped"/],
+    [{ clock: "manual", startAt: "yesterday" }, /^startAt must be a time such as .*; it is "yesterday"/],
+    [{ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt must be a time .* with its zone/],
+    [{ startAt: "2026-01-01T00:00:00Z" }, /^startAt is where a manual clock starts/],
+    [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
+  ] as const)
+    await assert.rejects(Reflect.apply(startService, undefined, [options]), (error: unknown) => {
+      assert.ok(error instanceof OptionError, String(error));
+      assert.match(error.message, says);
+      return true;
+    });
 });
 
 test("a manual clock starts where startAt says, to the millisecond and in its zone", async () => {
@@ -93,46 +91,17 @@ test("with test controls a service answers when all that waited was taken up, an
 });
 
 test("two first access tokens at once are both checked", async () => {
-  await using service = await startService();
-  const tokens = await Promise.all([1, 2].map(() => service.signIn({ scopes: ["read:apps"] })));
-  const statuses = await Promise.all(
-    [...tokens.map(({ access_token }) => access_token), "eyJhbGciOiJub25lIn0.e30."].map(async (token) => {
-      const headers = { authorization: `Bearer ${token}` };
-      return (await fetch(`${service.baseUrl}/apps`, { headers })).status;
-    }),
-  );
-  assert.deepEqual(statuses, [200, 200, 401]);
+  await using it = await embedded();
+  const tokens = await Promise.all([1, 2].map(() => it.service.signIn({ scopes: ["read:apps"] })));
+  const keys = [...tokens.map(({ access_token }) => access_token), "eyJhbGciOiJub25lIn0.e30."];
+  const answers = await Promise.all(keys.map((key) => it.api.as(key).get("/apps")));
+  assert.deepEqual(answers.map(({ status }) => status).join(), "200,200,401");
 });
 
 test("a sign-in with a scope that does not exist is refused by its name", async () => {
   await using service = await startService();
   const scopes = trusted<Scope[]>(["read:apps", "read:nothing"]);
   await assert.rejects(service.signIn({ scopes }), /there is no scope read:nothing; the scopes are read:apps,/);
-});
-
-test("over data that was there before, a start-up key is made", async () => {
-  const store = memoryStore();
-  const kept = { ...store, close: async () => {} };
-  for (const name of ["get", "find", "page", "count", "transact", "lease", "hear"] as const)
-    Object.assign(kept, { [name]: store[name].bind(store) });
-  let opened = false;
-  const open: typeof store.open = async (collections) => {
-    if (!opened) await store.open(collections);
-    opened = true;
-  };
-  const options = { store: { ...kept, open, snapshot: () => store.snapshot(), restore: store.restore.bind(store) } };
-  const first = await startService(options);
-  const firstKey = first.apiKey;
-  const { id } = first.account;
-  await first.close();
-  const second = await startService(options);
-  const api = clientOf(second);
-  assert.notEqual(second.apiKey, firstKey);
-  assert.equal(second.account.id, id);
-  assert.equal((await api.get("/apps")).status, 200);
-  assert.equal((await api.as(firstKey).get("/apps")).status, 200);
-  api.close();
-  await second.close();
 });
 
 test("close ends a connection on which nothing was said", async () => {
@@ -162,24 +131,6 @@ test("after close no timer and no socket is left", async () => {
   }
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
-});
-
-test("a process that closes its service exits by itself", async () => {
-  const script = `
-    import { startService } from "./src/index.ts";
-    const service = await startService();
-    const headers = { authorization: "Bearer " + service.apiKey, "content-type": "application/json" };
-    const body = JSON.stringify({ url: "http://127.0.0.1:9/", events: ["app.created"] });
-    await fetch(service.baseUrl + "/webhooks", { method: "POST", headers, body });
-    const answer = await fetch(service.baseUrl + "/apps", { method: "POST", headers, body: '{"title":"A"}' });
-    await answer.text();
-    await service.settled();
-    await service.close();
-    process.on("exit", () => console.log(answer.status, process.getActiveResourcesInfo().length));
-  `;
-  const args = ["--import", "tsx", "--input-type=module", "--eval", script];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 10_000 });
-  assert.match(stdout, /^201 /);
 });
 
 test("a start that fails leaves the port free", async () => {

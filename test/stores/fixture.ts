@@ -1,9 +1,10 @@
 // What the tests of the JSON-file store share: a folder that goes away, a small model, and stores on its files.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import assert from "node:assert/strict";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { collection, type Store } from "../../src/domain/store.ts";
+import { collection, isStoreError, type Store } from "../../src/domain/store.ts";
 import { type JsonFileOptions, jsonFileStore } from "../../src/store/json-file.ts";
 
 export interface Note {
@@ -16,25 +17,38 @@ export const notes = collection<Note>()("notes", { list: { by: ["list"] } }, { t
 
 export const note = (id: string, text = `text of ${id}`): Note => ({ id, list: "all", text });
 
-/** A folder for one test, removed after it. */
-export function folderFor(t: TestContext): string {
+/** Notes with the numbers from 0 as their ids. */
+export const numbered = (count: number): Note[] => Array.from({ length: count }, (_, at) => note(`${at}`));
+
+/** A data file in a folder of its own for one test, removed after it. */
+export function fileFor(t: { after(run: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), "json-file-store-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-export interface Opened {
-  readonly store: Store;
-  readonly warnings: string[];
+  return join(folder, "data.json");
 }
 
 /** An open store; closed after the test if it is still open. */
-export async function openStore(t: TestContext, file: string, options: JsonFileOptions = {}): Promise<Opened> {
+export async function openStore(t: TestContext, file = fileFor(t), options: JsonFileOptions = {}) {
   const warnings: string[] = [];
   const store = jsonFileStore(file, { ...options, warn: (line) => warnings.push(line) });
   await store.open([notes]);
   t.after(() => store.close());
-  return { store, warnings };
+  return { file, store, warnings };
+}
+
+/** A new store with these notes, each written by itself. */
+export async function storeWith(t: TestContext, ids: string) {
+  const opened = await openStore(t);
+  for (const id of ids.split(" ")) await write(opened.store, note(id));
+  return opened;
+}
+
+/** FILE and FILE.journal as a crash would leave them: copied while the store has them open. */
+export function crashed(file: string): string {
+  const to = `${file}-copy`;
+  copyFileSync(file, to);
+  if (existsSync(`${file}.journal`)) copyFileSync(`${file}.journal`, `${to}.journal`);
+  return to;
 }
 
 export const write = (store: Store, ...records: readonly Note[]): Promise<void> =>
@@ -42,8 +56,24 @@ export const write = (store: Store, ...records: readonly Note[]): Promise<void> 
     for (const record of records) await tx.put(notes, record);
   });
 
-export async function idsIn(store: Store): Promise<string[]> {
-  return (await store.page(notes, "list", ["all"], { offset: 0, limit: 1000 })).map(({ id }) => id);
+/** Writes a note that is told of. */
+export const tell = (store: Store, id: string): Promise<void> =>
+  store.transact(async (tx) => {
+    await tx.put(notes, note(id));
+    tx.tell("t", id);
+  });
+
+export async function idsIn(store: Store): Promise<string> {
+  return (await store.page(notes, "list", ["all"], { offset: 0, limit: 1000 })).map(({ id }) => id).join(" ");
 }
 
 export const textOf = (file: string): string => readFileSync(file, "utf8");
+
+/** Asserts that the file is not opened, and that one line says each of these. */
+export const refused = (file: string, ...says: readonly RegExp[]): Promise<void> =>
+  assert.rejects(jsonFileStore(file).open([notes]), (error) => {
+    assert.ok(isStoreError(error, "StoreRefusal"), String(error));
+    for (const said of says) assert.match(error.message, said);
+    assert.doesNotMatch(error.message, /\n/);
+    return true;
+  });

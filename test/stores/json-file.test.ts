@@ -1,16 +1,224 @@
-// The JSON-file store against the contract of the store port.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+// The JSON-file store: the contract of the port, and its numbered promises 1 and 3 on real files, with what becomes of a
+// restore. Crashes and failing disks are in torture.test.ts too.
+import assert from "node:assert/strict";
+import { copyFileSync, existsSync, lstatSync, readdirSync, readlinkSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
+import { collections } from "../../src/domain/collections.ts";
+import { collection } from "../../src/domain/store.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
+import {
+  crashed,
+  fileFor,
+  idsIn,
+  note,
+  notes,
+  numbered,
+  openStore,
+  storeWith,
+  tell,
+  textOf,
+  write,
+} from "./fixture.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "json-file-store-"));
-after(() => rmSync(folder, { recursive: true }));
-let files = 0;
+storeContract(test, () => jsonFileStore(fileFor({ after })));
 
-storeContract(test, () => {
-  files += 1;
-  return jsonFileStore(join(folder, `${files}.json`));
+// Written by the version of commit 5d27b9a: FILE and journal as a crash left them, and FILE after the next stop.
+const OLD = {
+  file: '{"format":1,"journal":1,"collections":{\n"notes":[\n{"id":"b","list":"all","text":"text of b"},\n{"id":"a","list":"all","text":"text of a"},\n{"id":"c","list":"all","text":"\u2028 \\ud800 é"}\n]\n},"checksums":["12c382bc"]}\n',
+  journal:
+    '{"crc":"b0363187","seq":2,"commits":[[["put","notes",{"id":"d","list":"all","text":"x"}],["put","notes",{"id":"d","list":"all","text":"text of d"}]],[["remove","notes","b"],["put","notes",{"id":"b","list":"all","text":"new"}]]]}\n{"crc":"3fd3a567","seq":3,"commits":[[["put","notes",{"id":"a","__proto__":1,"text":"text of b","list":null}]]]}\n{"crc":"12a3ff2f","seq":4,"commits":[[["remove","notes","c"]]]}\n',
+  folded:
+    '{"format":1,"journal":4,"collections":{\n"notes":[\n{"id":"a","__proto__":1,"text":"text of b","list":null},\n{"id":"d","list":"all","text":"text of d"},\n{"id":"b","list":"all","text":"new"}\n]\n},"checksums":["d5de00e9"]}\n',
+};
+
+test("promise 1: what is acknowledged stands in the journal, commits that come together on one line; a clean stop folds it", async (t) => {
+  const file = fileFor(t);
+  writeFileSync(file, OLD.file);
+  const { store, warnings } = await openStore(t, file);
+  const together = [
+    write(store, note("d", "x"), note("d")),
+    store.transact(async (tx) => {
+      await tx.remove(notes, "b");
+      await tx.put(notes, note("b", "new"));
+    }),
+  ];
+  await Promise.all(together);
+  await write(store, JSON.parse('{"id":"a","__proto__":1,"text":"text of b","list":null}'));
+  await store.transact((tx) => tx.remove(notes, "c"));
+  assert.equal(textOf(`${file}.journal`), OLD.journal);
+  const again = await openStore(t, crashed(file));
+  assert.deepEqual((await again.store.snapshot()).collections.notes, JSON.parse(OLD.folded).collections.notes);
+  for (const each of [store, again.store]) await each.close();
+  assert.deepEqual([textOf(file), textOf(again.file)], [OLD.folded, OLD.folded]);
+  assert.deepEqual(readdirSync(dirname(file)), ["data.json", "data.json-copy"]);
+  assert.deepEqual([...warnings, ...again.warnings], []);
+});
+
+test("the names under which records are kept stay, so that data written before opens", () => {
+  const names =
+    "accounts api_keys apps clock data_contents data_sources deliveries deployments domains events gone_deployments " +
+    "grants idempotency oauth_clients refresh_tokens sessions sign_ins signing_keys users webhooks";
+  assert.deepEqual(collections.map(({ name }) => name).sort(), names.split(" "));
+});
+
+test("promise 1: a stop without changes does not write FILE again, however long its lines are", async (t) => {
+  const { file, store } = await openStore(t);
+  await write(store, note("a", "é".repeat(100_000)), ...numbered(400));
+  await store.close();
+  const { ino } = statSync(file);
+  await (await openStore(t, file)).store.close();
+  assert.equal(statSync(file).ino, ino);
+});
+
+test("promise 1: what is told is heard once it stands in the journal, in the order of the commits", async (t) => {
+  const { file, store } = await openStore(t);
+  const heard: string[] = [];
+  store.hear("t", (id) => {
+    assert.ok(textOf(`${file}.journal`).includes(`"text of ${id}"`));
+    heard.push(id);
+  });
+  await Promise.all(["a", "b", "c"].map((id) => tell(store, id)));
+  assert.deepEqual(heard, ["a", "b", "c"]);
+});
+
+test("a look-up is answered at once while writes of another collection wait for the disk", async (t) => {
+  const keys = collection<{ readonly id: string }>()("keys");
+  const store = jsonFileStore(fileFor(t));
+  await store.open([notes, keys]);
+  t.after(() => store.close());
+  const order: string[] = [];
+  const written = write(store, note("a")).then(() => order.push("written"));
+  // In this turn the commit has gathered; the disk has it later.
+  for (let step = 0; step < 30; step += 1) await Promise.resolve();
+  const found = store.get(keys, "k").then(() => order.push("found"));
+  const read = store.get(notes, "a").then(() => order.push("read"));
+  await Promise.all([written, found, read]);
+  assert.deepEqual(order, ["found", "written", "read"]);
+});
+
+/** What this process has open in a folder, also what is deleted by now; nothing where the system does not say. */
+function openFilesIn(folder: string): string[] {
+  if (!existsSync("/proc/self/fd")) return [];
+  const names = readdirSync("/proc/self/fd").map((fd) => join("/proc/self/fd", fd));
+  // The one that lists them is closed again.
+  const still = names.filter((name) => lstatSync(name, { throwIfNoEntry: false }) !== undefined);
+  return still.map((name) => readlinkSync(name)).filter((path) => path.startsWith(folder));
+}
+
+test("promise 3: a journal that grows is folded into FILE while writes go on; its size follows the data", async (t) => {
+  const { file, store, warnings } = await openStore(t, undefined, { journal_bytes_max: 5_000 });
+  let largest = 0;
+  for (let n = 0; n < 3000; n += 1) {
+    await write(store, note(`${n % 10}`, `text ${n}`));
+    if (n % 50 === 0) largest = Math.max(largest, statSync(`${file}.journal`).size);
+  }
+  assert.ok(largest < 60_000, `journal of ${largest} bytes`);
+  assert.deepEqual(warnings, []);
+  const copy = await openStore(t, crashed(file));
+  assert.deepEqual(await copy.store.snapshot(), await store.snapshot());
+  for (const each of [copy.store, store]) await each.close();
+  assert.deepEqual(openFilesIn(dirname(file)), []);
+});
+
+test("promise 3: after a restore too, FILE is not written again before the journal has grown as large", async (t) => {
+  const { file, store } = await openStore(t, undefined, { journal_bytes_max: 1_000 });
+  await store.restore({ format: 1, collections: { notes: [note("large", "x".repeat(100_000))] } });
+  const { ino } = statSync(file);
+  for (const each of numbered(50)) await write(store, each);
+  assert.ok(statSync(`${file}.journal`).size > 1_000);
+  assert.equal(existsSync(`${file}.new`), false);
+  assert.equal(statSync(file).ino, ino);
+});
+
+test("promise 3: FILE holds what was there at one moment, whatever changes while it is written", async (t) => {
+  const { file, store, warnings } = await openStore(t, undefined, { journal_bytes_max: 1 });
+  const all = numbered(3000).map(({ id }) => note(id, `text ${id} `.repeat(50)));
+  await write(store, ...all);
+  const before = statSync(file).ino;
+  let changes = 0;
+  while (statSync(file).ino === before) {
+    changes += 1;
+    // What is written early and what is written late is changed, taken away, made anew and added.
+    await store.transact(async (tx) => {
+      for (const id of ["0", "2999"]) await tx.put(notes, note(id, `change ${changes} of ${id}`));
+      for (const id of ["1", "2998"]) {
+        await tx.remove(notes, id);
+        await tx.put(notes, note(changes % 2 === 0 ? id : `${id} anew`, `change ${changes} of ${id}`));
+      }
+    });
+  }
+  assert.ok(changes > 2, `${changes} changes came meanwhile`);
+  assert.deepEqual(JSON.parse(textOf(file)).collections.notes, all);
+  assert.deepEqual(warnings, []);
+  const copy = await openStore(t, crashed(file));
+  assert.deepEqual(await copy.store.snapshot(), await store.snapshot());
+});
+
+test("promise 3: old FILE with the whole journal, new FILE with one not cut yet or an earlier one: the same data", async (t) => {
+  const { file, store } = await storeWith(t, "a b");
+  copyFileSync(`${file}.journal`, `${file}-early`);
+  await store.transact((tx) => tx.remove(notes, "a"));
+  await write(store, note("a"));
+  const old = crashed(file);
+  copyFileSync(`${file}.journal`, `${file}-whole`);
+  const data = await store.snapshot();
+  await store.close();
+  for (const journal of ["-early", "-whole"]) {
+    copyFileSync(file, `${file}-with${journal}`);
+    copyFileSync(file + journal, `${file}-with${journal}.journal`);
+  }
+  for (const path of [old, `${file}-with-early`, `${file}-with-whole`]) {
+    const { store: again } = await openStore(t, path);
+    assert.deepEqual(await again.snapshot(), data);
+    await write(again, note("z"));
+    assert.equal(await idsIn((await openStore(t, crashed(path))).store), "b a z");
+  }
+});
+
+test("promise 3: what a crash leaves of an unfinished snapshot is removed at the next start", async (t) => {
+  const { file, store } = await openStore(t);
+  await store.close();
+  for (const left of [".new", ".journal.new"]) writeFileSync(`${file}${left}`, "half");
+  await (await openStore(t, file)).store.close();
+  assert.deepEqual(readdirSync(dirname(file)), ["data.json"]);
+});
+
+test("a restore among writes and foldings is as durable as they, and so is what is written after it", async (t) => {
+  const { file, store } = await openStore(t, undefined, { journal_bytes_max: 1_000 });
+  const some = (name: string, count: number) => numbered(count).map(({ id }) => write(store, note(`${name}${id}`)));
+  const before = some("before", 200);
+  const restored = store.restore({ format: 1, collections: { notes: [note("restored")] } });
+  await Promise.all([...before, restored, ...some("during", 50)]);
+  await Promise.all(some("after", 50));
+  const ids = await idsIn(store);
+  assert.match(ids, /^(?!.*before)restored( during\d+){50}( after\d+){50}$/);
+  assert.equal(await idsIn((await openStore(t, crashed(file))).store), ids);
+  await store.close();
+  assert.equal(await idsIn((await openStore(t, file)).store), ids);
+});
+
+test("a restore that meets a folding waits for it, and both succeed", async (t) => {
+  const { file, store, warnings } = await openStore(t, undefined, { journal_bytes_max: 1 });
+  const before = write(store, note("before", "x".repeat(100_000)));
+  // In the first turn the batch gathers, in the second it goes to the disk; the folding that it leads to begins before
+  // the restore has its turn.
+  for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
+  await store.restore({ format: 1, collections: { notes: [note("restored")] } });
+  await before;
+  assert.deepEqual(warnings, []);
+  const copy = await openStore(t, crashed(file));
+  for (const each of [store, copy.store]) assert.equal(await idsIn(each), "restored");
+});
+
+test("a close that meets a folding and a restore lets both end before it writes FILE itself", async (t) => {
+  const { file, store, warnings } = await openStore(t, undefined, { journal_bytes_max: 1 });
+  // The folding that the first begins still runs when the second is kept, which leaves a line for the close to fold.
+  await write(store, note("before", "x".repeat(4_000_000)));
+  await write(store, note("acknowledged"));
+  const restored = store.restore({ format: 1, collections: { notes: [note("restored", "y".repeat(2_000_000))] } });
+  await Promise.all([restored, store.close()]);
+  assert.deepEqual(warnings, []);
+  assert.equal(await idsIn((await openStore(t, file)).store), "restored");
 });

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { collection, isStoreError, type Reader } from "../../src/domain/store.ts";
+import { seededRandom } from "../../src/kit/ids.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { note, notes, write } from "./fixture.ts";
+import { note, notes, numbered, tell, write } from "./fixture.ts";
 
 storeContract(test, memoryStore);
 
@@ -18,15 +19,6 @@ interface Row {
 
 const rows = collection<Row>()("rows", { list: { by: ["list"] }, ranked: { by: ["list"], order: "rank" } });
 
-/** Numbers that look random and are the same each time (a linear congruential generator). */
-function numbers(seed: number): (below: number) => number {
-  let last = seed;
-  return (below) => {
-    last = (Math.imul(last, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((last / 2 ** 32) * below);
-  };
-}
-
 for (const [what, { units, writes, ids, lists }] of Object.entries({
   "in one long list": { units: 3, writes: 4000, ids: 3500, lists: 1 },
   "in lists of a record or two": { units: 200, writes: 10, ids: 60, lists: 40 },
@@ -34,18 +26,17 @@ for (const [what, { units, writes, ids, lists }] of Object.entries({
   test(`writes at random ${what} show in every page as in a plain list, kept or undone`, async () => {
     const store = memoryStore();
     await store.open([rows]);
-    const pick = numbers(7);
+    const random = seededRandom("rows");
+    const pick = (below: number) => (random() * 256 + random()) % below;
     /** In creation order. */
     let expected = new Map<string, Row>();
     const same = async (from: Reader, records: ReadonlyMap<string, Row>, list: string) => {
       const own = [...records.values()].filter((row) => row.list === list);
       const ranked = own.toSorted((a, b) => a.rank - b.rank);
-      const [offset, limit] = [pick(own.length + 2), 25];
-      assert.deepEqual(await from.page(rows, "list", [list], { offset, limit }), own.slice(offset, offset + limit));
-      assert.deepEqual(
-        await from.page(rows, "ranked", [list], { offset, limit }),
-        ranked.slice(offset, offset + limit),
-      );
+      const span = { offset: pick(own.length + 2), limit: 25 };
+      const shown = (all: readonly Row[]) => all.slice(span.offset, span.offset + span.limit);
+      assert.deepEqual(await from.page(rows, "list", [list], span), shown(own));
+      assert.deepEqual(await from.page(rows, "ranked", [list], span), shown(ranked));
       assert.equal(await from.count(rows, "ranked", [list]), own.length);
     };
     for (let unit = 0; unit < units; unit += 1) {
@@ -99,29 +90,21 @@ for (const [what, wait] of Object.entries({
   });
 }
 
-test("work that throws before it has promised anything is undone like any other", async () => {
+test("work that throws before it has promised anything is undone like any other, and the store goes on", async () => {
   const store = await opened();
   const failing = (): Promise<void> => {
     throw new Error("at once");
   };
   await assert.rejects(store.transact(failing), /at once/);
-  await write(store, note("a"));
-  assert.deepEqual(await store.get(notes, "a"), note("a"));
-});
-
-test("a unit of work may take many steps, as long as they are its own", async () => {
-  const store = await opened();
-  await store.transact(async (tx) => {
-    for (let n = 0; n < 5000; n += 1) await tx.put(notes, note(`${n}`));
-  });
-  assert.equal(await store.count(notes, "list", ["all"]), 5000);
+  await write(store, ...numbered(5000));
+  assert.equal(await store.count(notes, "list", ["all"]), 5000, "it may take many steps, as long as they are its own");
 });
 
 test("a hearer that throws keeps nothing from the commit nor from the other hearers, and its error surfaces", async (t) => {
   const store = await opened();
   const heard: string[] = [];
   // node:test counts an unhandled rejection as a failure of its own.
-  const [listeners] = [process.listeners("unhandledRejection")];
+  const listeners = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection");
   t.after(() => {
     for (const listener of listeners) process.on("unhandledRejection", listener);
@@ -131,10 +114,7 @@ test("a hearer that throws keeps nothing from the commit nor from the other hear
     throw new Error("the hearer's own");
   });
   store.hear("t", (subject) => void heard.push(subject));
-  await store.transact(async (tx) => {
-    await tx.put(notes, note("a"));
-    tx.tell("t", "a");
-  });
+  await tell(store, "a");
   assert.deepEqual([heard, (await store.get(notes, "a"))?.id], [["a"], "a"]);
   assert.match(String((await surfaced)[0]), /the hearer's own/);
 });

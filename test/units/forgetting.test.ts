@@ -10,22 +10,13 @@ import { memoryStore } from "../../src/store/memory.ts";
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");
 
-async function world(t: { after(run: () => void): void }, expiries_ms: readonly number[]) {
+async function world(t: { after(run: () => void): void }, ...expiries_ms: readonly number[]) {
   const clock = new AdjustableClock(START);
   const store = memoryStore();
   await store.open(collections);
+  const answer = { fingerprint: "", status: 201, headers: {}, body: "", all: "idempotency" } as const;
   const add = (id: string, after_ms: number) =>
-    store.transact((tx) =>
-      tx.put(idempotency, {
-        id,
-        fingerprint: "",
-        status: 201,
-        headers: {},
-        body: "",
-        expires_at: iso(START + after_ms),
-        all: "idempotency",
-      }),
-    );
+    store.transact((tx) => tx.put(idempotency, { ...answer, id, expires_at: iso(START + after_ms) }));
   for (const [at, after_ms] of expiries_ms.entries()) await add(`id-${at}`, after_ms);
   const errors: unknown[] = [];
   const onError = (error: unknown) => errors.push(error);
@@ -34,13 +25,13 @@ async function world(t: { after(run: () => void): void }, expiries_ms: readonly 
     forgetting.stop();
     clock.close();
   });
+  await forgetting.look();
   const left = () => store.count(idempotency, "expiry", ["idempotency"]);
   return { clock, store, forgetting, add, left, errors };
 }
 
 test("a record goes when its time has come, and not a millisecond before", async (t) => {
-  const { clock, forgetting, left } = await world(t, [1_000, 2_000]);
-  await forgetting.look();
+  const { clock, left } = await world(t, 1_000, 2_000);
   assert.deepEqual(await clock.advance(999), []);
   assert.equal(await left(), 2);
   assert.deepEqual(await clock.advance(1), [{ at: "2026-01-01T00:00:01.000Z", what: "expiry of kept answers" }]);
@@ -50,26 +41,20 @@ test("a record goes when its time has come, and not a millisecond before", async
 });
 
 test("more than one sweep takes at once go in one moment", async (t) => {
-  const { clock, forgetting, left } = await world(
-    t,
-    Array.from({ length: 1_201 }, () => 1_000),
-  );
-  await forgetting.look();
+  const { clock, left } = await world(t, ...Array<number>(1_201).fill(1_000));
   await clock.advance(1_000);
   assert.equal(await left(), 0);
 });
 
 test("a list that was empty is looked at again, which is not told as something that ran", async (t) => {
-  const { clock, forgetting, add, left } = await world(t, []);
-  await forgetting.look();
+  const { clock, add, left } = await world(t);
   await add("late", 10);
   assert.deepEqual(await clock.advance(3_600_000), []);
   assert.equal(await left(), 0);
 });
 
 test("a store that fails is reported, and the sweep is tried again later", async (t) => {
-  const { clock, store, forgetting, errors, left } = await world(t, [1_000]);
-  await forgetting.look();
+  const { clock, store, errors, left } = await world(t, 1_000);
   const { transact } = store;
   store.transact = () => Promise.reject(new Error("full"));
   await clock.advance(1_000);
@@ -80,7 +65,7 @@ test("a store that fails is reported, and the sweep is tried again later", async
 });
 
 test("what is to go first is known whichever list it is in", async (t) => {
-  const { clock, store, forgetting, left } = await world(t, [5_000]);
+  const { clock, store, forgetting, left } = await world(t, 5_000);
   const link = { id: "link", user_id: "usr_1", expires_at: iso(START + 2_000), all: "sign_ins" } as const;
   await store.transact((tx) => tx.put(signIns, link));
   await forgetting.look();
@@ -92,8 +77,7 @@ test("what is to go first is known whichever list it is in", async (t) => {
 });
 
 test("a record that is given more time while a sweep runs stays", async (t) => {
-  const { clock, store, forgetting, add, left } = await world(t, [1_000, 1_000]);
-  await forgetting.look();
+  const { clock, store, add, left } = await world(t, 1_000, 1_000);
   const { transact } = store;
   // The renewal is committed between the sweep's look and its removal.
   store.transact = async (work) => {
@@ -108,8 +92,7 @@ test("a record that is given more time while a sweep runs stays", async (t) => {
 });
 
 test("after the stop no timer is left", async (t) => {
-  const { clock, forgetting } = await world(t, [1_000]);
-  await forgetting.look();
+  const { clock, forgetting } = await world(t, 1_000);
   forgetting.stop();
   assert.deepEqual(await clock.advance(10_000_000), []);
 });

@@ -28,12 +28,7 @@ test("multipart: no boundary, no name, no UTF-8", () => {
   assert.match(String(read("", "multipart/form-data")), /divided/);
   assert.match(String(read(`${part("filename=x", "1")}--B--`)), /no name/);
   assert.match(String(read("--B\r\nContent-Disposition: form-data\r\n--B--")), /no name/);
-  const latin = Buffer.concat([
-    Buffer.from('--B\r\nContent-Disposition: form-data; name="a"\r\n\r\n'),
-    Buffer.of(0xff),
-    Buffer.from("\r\n--B--"),
-  ]);
-  assert.match(String(read(latin)), /UTF-8/);
+  assert.match(String(read(Buffer.from(`${part('name="a"', "\xff")}--B--`, "latin1"))), /UTF-8/);
 });
 
 test("multipart: what is cut off or empty holds nothing", () => {
@@ -43,16 +38,7 @@ test("multipart: what is cut off or empty holds nothing", () => {
 
 test("form: names and values, of a repeated name the first, and none for an empty value", () => {
   const { values, repeated } = fieldsOf("a=1&b=%C3%BC+x&a=2&c=&c=3");
-  assert.deepEqual(
-    [[...values], [...repeated]],
-    [
-      [
-        ["a", "1"],
-        ["b", "ü x"],
-      ],
-      ["a", "c"],
-    ],
-  );
+  assert.deepEqual([[...values].join("; "), [...repeated].join()], ["a,1; b,ü x", "a,c"]);
 });
 
 test("form: one value is decoded as a form has it, or not at all", () => {

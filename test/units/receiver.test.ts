@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { type ReceiverOptions, startReceiver } from "../../src/receiver.ts";
+import { type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
 
 const SECRET = "whsecret";
 const BODY = '{"id":"evt_1","type":"app.created"}';
@@ -21,42 +21,32 @@ async function post(url: string, body: string, signature = `sha256=${SIGNATURES[
   return response.status;
 }
 
-async function using(
-  options: Partial<ReceiverOptions>,
-  use: (url: string, receiver: Awaited<ReturnType<typeof startReceiver>>) => Promise<void>,
-) {
-  const receiver = await startReceiver({ secret: SECRET, ...options });
-  try {
-    await use(receiver.url, receiver);
-  } finally {
-    await receiver.close();
-  }
-}
+const started = (answers?: readonly ReceiverAnswer[]) => startReceiver({ secret: SECRET, ...(answers && { answers }) });
 
-test("takes an event once, however often it comes, and keeps its attempts", () =>
-  using({}, async (url, receiver) => {
-    assert.equal(await post(url, BODY), 200);
-    assert.equal(await post(url, BODY), 200);
-    const [received] = receiver.received;
-    assert.equal(receiver.received.length, 1);
-    assert.deepEqual(
-      [received?.id, received?.type, received?.rawBody, received?.attempts.length],
-      ["evt_1", "app.created", BODY, 2],
-    );
-  }));
+test("takes an event once, however often it comes, and keeps its attempts", async () => {
+  await using receiver = await started();
+  assert.equal(await post(receiver.url, BODY), 200);
+  assert.equal(await post(receiver.url, BODY), 200);
+  const [received] = receiver.received;
+  assert.equal(receiver.received.length, 1);
+  assert.deepEqual(
+    [received?.id, received?.type, received?.rawBody, received?.attempts.length],
+    ["evt_1", "app.created", BODY, 2],
+  );
+});
 
-test("a bad signature gets 401 and uses up no answer", () =>
-  using({ answers: [500, 200] }, async (url, receiver) => {
-    assert.equal(await post(url, BODY, `sha256=${"0".repeat(64)}`), 401);
-    assert.equal(await post(url, BODY, ""), 401);
-    assert.equal(receiver.received.length, 0);
-    assert.equal(await post(url, BODY), 500);
-    assert.equal(await post(url, BODY), 200);
-    assert.equal(await post(url, BODY), 200);
-  }));
+test("a bad signature gets 401 and uses up no answer", async () => {
+  await using receiver = await started([500, 200]);
+  assert.equal(await post(receiver.url, BODY, `sha256=${"0".repeat(64)}`), 401);
+  assert.equal(await post(receiver.url, BODY, ""), 401);
+  assert.equal(receiver.received.length, 0);
+  assert.equal(await post(receiver.url, BODY), 500);
+  assert.equal(await post(receiver.url, BODY), 200);
+  assert.equal(await post(receiver.url, BODY), 200);
+});
 
 test("hangs when told to, and close ends it", async () => {
-  const receiver = await startReceiver({ secret: SECRET, answers: ["hang"] });
+  await using receiver = await started(["hang"]);
   const answer = post(receiver.url, BODY);
   answer.catch(() => {});
   assert.equal((await receiver.next("app.created")).id, "evt_1");
@@ -64,24 +54,24 @@ test("hangs when told to, and close ends it", async () => {
   await assert.rejects(answer);
 });
 
-test("next waits for the type, gives each event once, and says what came instead", () =>
-  using({}, async (url, receiver) => {
-    const waiting = receiver.next("app.deleted", { timeoutMs: 2_000 });
-    await post(url, BODY);
-    await post(url, '{"id":"evt_2","type":"app.deleted"}');
-    assert.equal((await waiting).id, "evt_2");
-    assert.equal((await receiver.next("app.created")).id, "evt_1");
-    await assert.rejects(
-      receiver.next("app.created", { timeoutMs: 30 }),
-      /No app.created within 30 ms; received: app.created, app.deleted/,
-    );
-  }));
+test("next waits for the type, gives each event once, and says what came instead", async () => {
+  await using receiver = await started();
+  const waiting = receiver.next("app.deleted", { timeoutMs: 2_000 });
+  await post(receiver.url, BODY);
+  await post(receiver.url, '{"id":"evt_2","type":"app.deleted"}');
+  assert.equal((await waiting).id, "evt_2");
+  assert.equal((await receiver.next("app.created")).id, "evt_1");
+  await assert.rejects(
+    receiver.next("app.created", { timeoutMs: 30 }),
+    /No app.created within 30 ms; received: app.created, app.deleted/,
+  );
+});
 
-test("signed rubbish is no event", () =>
-  using({}, async (url, receiver) => {
-    assert.equal(await post(url, "[]"), 400);
-    assert.equal(receiver.received.length, 0);
-  }));
+test("signed rubbish is no event", async () => {
+  await using receiver = await started();
+  assert.equal(await post(receiver.url, "[]"), 400);
+  assert.equal(receiver.received.length, 0);
+});
 
 test("npm run receiver: prints each delivery with its verdict; a wrong flag is one line and status 2", async () => {
   const run = (...args: string[]) =>

@@ -73,11 +73,7 @@ test("8.bounds.events: visitors' events never push out the account's others, nor
   assert.equal(await total(world, "user.interaction"), KEPT);
   assert.equal(await total(world), 2 * KEPT);
   const { items } = await listEvents(world.store, world.caller, undefined, { offset: KEPT - 1, limit: 2 });
-  assert.deepEqual(
-    items.map(({ type }) => type),
-    ["user.interaction", "app.updated"],
-    "one list in the order of creation",
-  );
+  assert.equal(items.map(({ type }) => type).join(), "user.interaction,app.updated", "one list in order of creation");
 });
 
 test("8.bounds.events: test events are kept by themselves", async () => {

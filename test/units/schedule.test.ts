@@ -11,15 +11,8 @@ const due = (over: Partial<typeof failure> | { status?: number | null; retryAfte
 
 test("6.retry-schedule: ten attempts, then none", () => {
   const waits = [5 * S, 300 * S, 1_800 * S, 2 * H, 5 * H, 10 * H, 14 * H, 20 * H, 24 * H];
-  assert.deepEqual(
-    waits.map((_, at) => due({ attempt: at + 1 })),
-    waits,
-  );
+  for (const [at, wait] of waits.entries()) assert.equal(due({ attempt: at + 1 }), wait);
   assert.equal(nextAttempt({ ...failure, attempt: 10 }, RETRY_WAITS_MS), undefined);
-  assert.equal(
-    waits.reduce((sum, wait) => sum + wait),
-    75 * H + 2_105 * S,
-  );
 });
 
 test("6.retry-schedule.jitter: at most a fifth less, less than a fifth more", () => {
@@ -29,24 +22,25 @@ test("6.retry-schedule.jitter: at most a fifth less, less than a fifth more", ()
 });
 
 test("6.retry-schedule.retry-after: Retry-After on 429 and 503 can only lengthen a wait, up to 24 h", () => {
-  assert.equal(due({ status: 503, retryAfter: "120" }), 120 * S);
-  assert.equal(due({ status: 429, retryAfter: "120" }), 120 * S);
-  assert.equal(due({ status: 503, retryAfter: "1" }), 5 * S);
-  assert.equal(due({ status: 503, retryAfter: "86400" }), 24 * H);
-  assert.equal(due({ status: 503, retryAfter: "86401" }), 24 * H);
-  assert.equal(due({ status: 503, retryAfter: "9".repeat(400) }), 24 * H);
-  assert.equal(due({ status: 500, retryAfter: "120" }), 5 * S);
-  assert.equal(due({ status: null, retryAfter: "120" }), 5 * S);
-  assert.equal(due({ status: 503, retryAfter: "soon" }), 5 * S);
+  for (const [status, retryAfter, wait_ms] of [
+    [503, "120", 120 * S],
+    [429, "120", 120 * S],
+    [503, "1", 5 * S],
+    [503, "86400", 24 * H],
+    [503, "86401", 24 * H],
+    [503, "9".repeat(400), 24 * H],
+    [500, "120", 5 * S],
+    [null, "120", 5 * S],
+    [503, "soon", 5 * S],
+  ] as const)
+    assert.equal(due({ status, retryAfter }), wait_ms, `${status} ${retryAfter}`);
   assert.equal(nextAttempt({ ...failure, attempt: 10, status: 503, retryAfter: "9" }, RETRY_WAITS_MS), undefined);
 });
 
 test("Retry-After reads seconds and the three forms of an HTTP date, in UTC", () => {
   const at = Date.UTC(1994, 10, 6, 8, 49, 0);
-  assert.equal(retryAfter_ms("37", NOW), 37 * S);
-  assert.equal(retryAfter_ms("Sun, 06 Nov 1994 08:49:37 GMT", at), 37 * S);
-  assert.equal(retryAfter_ms("Sunday, 06-Nov-94 08:49:37 GMT", at), 37 * S);
-  assert.equal(retryAfter_ms("Sun Nov  6 08:49:37 1994", at), 37 * S);
+  const forms = ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"];
+  for (const text of ["37", ...forms]) assert.equal(retryAfter_ms(text, at), 37 * S, text);
   assert.equal(retryAfter_ms("Sun, 06 Nov 1994 08:49:37 GMT", NOW), 0);
   for (const bad of ["", "-1", "1.5", "1e3", "tomorrow", "1994-11-06", "Sun, 99 Nov 1994 99:00:00 GMT"])
     assert.equal(retryAfter_ms(bad, NOW), undefined, bad);

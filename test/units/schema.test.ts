@@ -84,7 +84,8 @@ test("schema: a list has as many items as allowed, each its own place, and no it
   const schema = list(text({ min: 1, max: 2 }), { min: 1, max: 3, distinct: true });
   takes(schema, [["a"], ["a", "b", "c"]]);
   refuses(schema, "must be an array", ["a", { 0: "a" }, null]);
-  refuses(schema, "must have 1 to 3 items", [[], ["a", "b", "c", "d"]]);
+  refuses(schema, "must have at least one item", [[]]);
+  refuses(schema, "must have at most 3 items", [["a", "b", "c", "d"]]);
   refuses(schema, "must not name the same item twice", [["a", "b", "a"]]);
   takes(list(flag, { max: 2 }), [[], [true, true]]);
   const detail = "must have 1 to 2 characters";
@@ -105,7 +106,7 @@ test("schema: an object names every member that is missing, unknown or wrong", (
   assert.deepEqual(
     read.faults.map(({ path, detail }) => `${pointer(path)} ${detail}`),
     [
-      "#/nam is not a known member",
+      "#/nam is not a known member; did you mean name?",
       "#/name is required",
       "#/on must be true or false",
       "#/a~1b~0c must be true or false",
@@ -158,4 +159,17 @@ test("schema: each prints itself as JSON Schema", () => {
     properties: { offset },
     additionalProperties: false,
   });
+});
+
+test("schema: an unknown member is told the known one that was probably meant, and no other", () => {
+  const schema = object({ id: optional(flag), title: optional(flag), custom_domain: optional(flag) });
+  const said = (name: string) => Object(parse(schema, { [name]: true })).faults?.[0].detail.split("; ")[1];
+  const near = "ttitle titl titel tilte Title custom_domains domain_custom custom-domian id_ i";
+  assert.deepEqual(near.split(" ").map(said), [
+    ...Array(5).fill("did you mean title?"),
+    "did you mean custom_domain?",
+    ...[undefined, undefined],
+    ...Array(2).fill("did you mean id?"),
+  ]);
+  for (const far of ["xy", "tile_x", "titles_x", "", "t".repeat(100_000)]) assert.equal(said(far), undefined, far);
 });

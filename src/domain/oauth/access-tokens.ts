@@ -99,7 +99,10 @@ const UNUSABLE: { readonly [F in JwtFault]: Refusal } = {
   malformed: bad("The access token is not a well-formed JWT."),
   untrusted: bad("The access token was not signed by this service."),
   foreign: bad("The access token was made for another use: its typ, iss, aud or claims do not fit."),
-  expired: refuse({ code: "expired_credential", detail: "The access token has expired." }),
+  expired: refuse({
+    code: "expired_credential",
+    detail: "The access token has expired; POST its refresh_token to /oauth/token.",
+  }),
 };
 
 /**

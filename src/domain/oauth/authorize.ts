@@ -74,7 +74,7 @@ function back({ issuer: iss }: Context, { redirectUri, state }: Returnable, { er
 async function returnableTo(reader: Reader, { values, repeated }: Fields): Promise<Returnable | string> {
   for (const name of ["client_id", "redirect_uri"]) {
     if (repeated.has(name)) return `The request names ${name} more than once.`;
-    if (!values.has(name)) return `The request does not say its ${name}.`;
+    if (!values.has(name)) return `The request must name its ${name}, one that was registered.`;
   }
   const client = await reader.get(oauthClients, values.get("client_id") ?? "");
   if (client === undefined) return "The application that sent you here is not registered with this service.";

@@ -1,9 +1,12 @@
-// Apps: what they are, where they are deployed, and which data they show.
+// Apps: what they are, where they are deployed, and the data that they show: upload (a file or pasted text), what became of
+// it, and a preview of its rows.
+import type { Row } from "../../domain/columns.ts";
 import { listDataSourcesOf } from "../../domain/data-sources.ts";
-import type { AppRecord, DeploymentRecord } from "../../domain/model.ts";
+import type { Page } from "../../domain/lists.ts";
+import type { AppRecord, DataSourceRecord, DeploymentRecord } from "../../domain/model.ts";
+import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { html, type Shown } from "../html.ts";
-import { badge, cut, nothingYet, time } from "../parts.ts";
-import { dataSources } from "./data-sources.ts";
+import { badge, cut, nothingYet, table, time } from "../parts.ts";
 import { PATHS } from "./frame.ts";
 import { listing, type Resource, rowsOf } from "./resource.ts";
 import type { View } from "./view.ts";
@@ -32,12 +35,12 @@ export const apps: Resource<AppRecord> = {
       },
     },
   ],
-  fields: {
+  fields: () => ({
     title: { label: "Title" },
     description: { label: "Description", hint: "Shown above the charts." },
     theme: { label: "Theme", hint: "light, dark, or any other name: then its pages follow the reader’s system." },
     public: { label: "Public: anybody with the address sees it. Otherwise only users of this account do." },
-  },
+  }),
   empty: [
     "No apps yet",
     "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
@@ -69,9 +72,73 @@ const SHOWN = { offset: 0, limit: 100 };
 
 async function dataOf(view: View, { id }: AppRecord): Promise<Shown> {
   if (!view.may("listDataSources")) return html`<p class="soft">Seeing its data takes the permission read:data.</p>`;
-  const { items } = await listDataSourcesOf(view.unit.store, id, SHOWN);
+  const { items } = await listDataSourcesOf(view.store, id, SHOWN);
   const add =
     view.may("createDataSource") &&
     html`<p><a class="button quiet" href="${PATHS["Data sources"]}/new?app_id=${id}">Add data</a></p>`;
   return html`${items.length > 0 ? await rowsOf(dataSources, view, items) : nothingYet("No data yet", "Each data source becomes a chart, or a table where none fits.")}${add}`;
+}
+
+const TONES = { processing: "warn", ready: "good", failed: "bad" } as const;
+
+const format = ({ type, columns, row_count }: DataSourceRecord): string =>
+  `${type.toUpperCase()}${columns === null ? "" : ` · ${row_count} rows, ${columns.length} columns`}`;
+
+export const dataSources: Resource<DataSourceRecord> = {
+  noun: "DataSource",
+  one: "data source",
+  param: "data_source_id",
+  place: "Data sources",
+  make: "Upload",
+  lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
+  fields: async (view) => ({
+    name: { label: "Name" },
+    type: {
+      label: "Format",
+      options: [
+        ["csv", "CSV, with a header line"],
+        ["json", "JSON, an array of flat objects"],
+      ],
+    },
+    app_id: { label: "App", hint: "The app that draws it.", options: [["", "none"], ...(await appsOf(view))] },
+    data: { label: "File", accept: ".csv,.json,text/csv,application/json", hint: "UTF-8, at most 10 MiB." },
+  }),
+  draft,
+  empty: ["No data yet", "A data source is a table, written in CSV or JSON. An app that it is given to draws it."],
+  name: ({ name }) => name,
+  below: (source) => html`${format(source)} · ${time(source.created_at)}`,
+  right: ({ status }) => badge(status, TONES[status]),
+  more: preview,
+  live: true,
+};
+
+async function appsOf(view: View): Promise<readonly (readonly [string, string])[]> {
+  const found = await view.ask<Page<AppRecord>>("listApps", { query: { limit: "100" } });
+  return found instanceof Refusal ? [] : found.items.map(({ id, title }) => [id, title]);
+}
+
+/** The body of POST /data-sources holds JSON as it is, or CSV as text. */
+function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal {
+  const { type, data } = sent;
+  if (type !== "json" || typeof data !== "string") return sent;
+  try {
+    return { ...sent, data: JSON.parse(data.replace(/^\uFEFF/, "")) };
+  } catch (error) {
+    return invalidField("#/data", `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+async function preview(view: View, { status, error, columns, app_id }: DataSourceRecord): Promise<Shown> {
+  if (status === "processing")
+    return nothingYet(
+      "Still being processed",
+      "It is looked at again by itself; without the script, load the page again.",
+    );
+  if (status === "failed")
+    return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
+  const found = await view.ask<Page<Row>>("listRows");
+  if (found instanceof Refusal || columns === null) return null;
+  const { items, total } = found;
+  return html`${app_id !== null && html`<p><a href="${PATHS.Apps}/${app_id}">To the app that draws it</a></p>`}
+<h2>${total > items.length ? `The first ${items.length} of ${total} rows` : "Rows"}</h2><div class="card">${table(columns, items, true)}</div>`;
 }

@@ -1,16 +1,34 @@
-// The way to the account dashboard (contract, part 1; the specification names it in parts 5 and 6): the same steps as for the
-// REST API in the order that suits a browser: signed in, the account's standing, the permission, the form.
+// The account dashboard (contract, part 1; the specification names it in parts 5 and 6): its pages, and the way there: the
+// same steps as for the REST API in the order that suits a browser: signed in, the account's standing, the permission, the
+// form. What a form made is remembered in memory, for the browser that sent it.
 import { sha256, standing } from "../../domain/access.ts";
-import { type Refusal, refuse } from "../../domain/refusal.ts";
+import type { Refusal } from "../../domain/refusal.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import type { Request, Way } from "../../http/way.ts";
-import { DASHBOARD } from "../page.ts";
-import { refusedAs } from "../routes.ts";
+import { DASHBOARD, refusedAs } from "../page.ts";
 import { signInFirst } from "../sign-in.ts";
 import type { Visit, Visits } from "../visit.ts";
+import { apps, dataSources, deployments } from "./apps.ts";
+import { deliveries, events, webhooks } from "./events.ts";
 import { refusedPage } from "./frame.ts";
-import { Answered } from "./once.ts";
-import { type DashboardRow, View, type ViewParts } from "./view.ts";
+import { homeRows } from "./home.ts";
+import { apiKeys, oauthApps, users } from "./people.ts";
+import { pagesOf } from "./resource.ts";
+import { type DashboardRow, type ViewParts, viewOf } from "./view.ts";
+
+/** THE table of the dashboard's pages. */
+export const dashboardRows: readonly DashboardRow[] = [
+  ...homeRows,
+  ...pagesOf(apps),
+  ...pagesOf(deployments),
+  ...pagesOf(dataSources),
+  ...pagesOf(users),
+  ...pagesOf(events),
+  ...pagesOf(apiKeys),
+  ...pagesOf(webhooks),
+  ...pagesOf(deliveries),
+  ...pagesOf(oauthApps),
+];
 
 export interface DashboardParts extends ViewParts {
   readonly visits: Visits;
@@ -18,48 +36,51 @@ export interface DashboardParts extends ViewParts {
 
 /** What a form carries beside the data that an operation takes. */
 const FRAME_BYTES = 65_536;
+/** So many answers to forms that make something are remembered. */
+const ANSWERS_MAX = 100;
 
-export class Dashboard implements Way<DashboardRow, Visit> {
-  readonly under = DASHBOARD;
-  readonly rows: readonly DashboardRow[];
-  readonly #parts: DashboardParts;
-  readonly #answered: Answered;
+export function dashboard(parts: DashboardParts): Way<DashboardRow, Visit> {
+  const { visits, explain } = parts;
+  const answers = new Map<string, Promise<Reply>>();
 
-  constructor(rows: readonly DashboardRow[], parts: DashboardParts) {
-    this.#parts = parts;
-    this.#answered = new Answered(parts.unit.clock);
-    this.rows = rows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) }));
+  /** Pressed twice or loaded again, it makes one thing, and whoever pressed it still sees what is shown once. */
+  async function once(words: readonly string[], run: () => Promise<Reply>): Promise<Reply> {
+    const key = sha256(JSON.stringify(words));
+    const answer = answers.get(key) ?? run();
+    answers.set(key, answer);
+    for (const oldest of answers.keys()) if (answers.size > ANSWERS_MAX) answers.delete(oldest);
+    const isMade = await answer.then(
+      ({ status }) => status < 400,
+      () => false,
+    );
+    if (!isMade) answers.delete(key);
+    return answer;
   }
 
-  enter(call: Call): Promise<Visit> {
-    return this.#parts.visits.of(call);
-  }
+  return {
+    under: DASHBOARD,
+    rows: dashboardRows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) })),
+    enter: (call) => visits.of(call),
 
-  admit({ signedIn }: Visit, call: Call): Reply | undefined {
-    return signedIn ? undefined : signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD);
-  }
+    admit: ({ signedIn }, call) =>
+      signedIn ? undefined : signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD),
 
-  /** The account's standing, the user's permission, the form; one that makes something is answered once. */
-  async perform(row: DashboardRow, { call, who, params }: Request<Visit>): Promise<Reply> {
-    const view = new View(this.#parts, who, params);
-    const operation = row.operation === null ? undefined : view.row(row.operation);
-    const scope = operation && !view.may(operation.operation) ? operation.scope : null;
-    const forbidden = scope === null ? undefined : refuse({ code: "insufficient_scope", scope });
-    const unfit = standing(view.account, call.method) ?? forbidden;
-    if (unfit) return refusedPage(view, unfit);
-    if (row.method === "GET") return unlessKnown(call, await row.run(view));
-    const posted = await this.#parts.visits.form(who, FRAME_BYTES + (operation?.bodyLimit ?? 0));
-    if ("refused" in posted) return posted.refused;
-    const { fields } = posted;
-    const run = () => row.run(view.at(params, fields));
-    return fields.has("once") ? this.#answered.once([who.secret, call.path, ...[...fields].flat()], run) : run();
-  }
+    async perform(row: DashboardRow, { call, who, params }: Request<Visit>): Promise<Reply> {
+      const view = viewOf(parts, who, params);
+      const operation = row.operation === null ? undefined : view.row(row.operation);
+      const unfit = standing(view.account, call.method) ?? (operation && view.unfit(operation.operation));
+      if (unfit) return refusedPage(view, unfit);
+      if (row.method === "GET") return unlessKnown(call, await row.run(view));
+      const posted = await visits.form(who, FRAME_BYTES + (operation?.bodyLimit ?? 0));
+      if ("refused" in posted) return posted.refused;
+      const { fields } = posted;
+      const run = () => row.run(viewOf(parts, who, params, fields));
+      return fields.has("once") ? once([who.secret, call.path, ...[...fields].flat()], run) : run();
+    },
 
-  refused(refusal: Refusal, _call: Call, visit?: Visit): Reply {
-    return visit?.signedIn
-      ? refusedPage(new View(this.#parts, visit, {}), refusal)
-      : refusedAs(this.#parts.explain)(refusal);
-  }
+    refused: (refusal: Refusal, _call: Call, visit?: Visit): Reply =>
+      visit?.signedIn ? refusedPage(viewOf(parts, visit, {}), refusal) : refusedAs(explain)(refusal),
+  };
 }
 
 /** A page that somebody looks at is asked for again and again: one that has not changed is not sent again. */

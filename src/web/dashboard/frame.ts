@@ -3,9 +3,8 @@
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import { type Html, html } from "../html.ts";
-import { DASHBOARD, page } from "../page.ts";
+import { allowed, DASHBOARD, page } from "../page.ts";
 import { notice, tabs } from "../parts.ts";
-import { allowed } from "../routes.ts";
 import { whoIsIn } from "../sign-in.ts";
 import type { View } from "./view.ts";
 
@@ -42,8 +41,8 @@ export function framed(view: View, { title, place, status = 200, headers, body }
     status,
     scripted: true,
     headers: { ...view.visit.setCookie, ...headers },
-    header: html`${whoIsIn(view.visit)}<nav class="sections" aria-label="Dashboard">${tabs(SECTIONS, setting ? "Settings" : place)}<a href="/docs">Docs</a></nav>`,
-    body: html`${view.account.state === "limited" && LIMITED}${done !== undefined && notice("good", done)}${setting && html`<nav class="tabs" aria-label="Settings">${tabs(SETTINGS, place)}</nav>`}${body}`,
+    header: html`${whoIsIn(view.visit)}<nav class="sections" aria-label="Dashboard">${tabs(Object.entries(SECTIONS), setting ? "Settings" : place)}<a href="/docs">Docs</a></nav>`,
+    body: html`${view.account.state === "limited" && LIMITED}${done !== undefined && notice("good", done)}${setting && html`<nav class="tabs" aria-label="Settings">${tabs(Object.entries(SETTINGS), place)}</nav>`}${body}`,
   });
 }
 

@@ -19,11 +19,11 @@ export const users: Resource<UserRecord> = {
     "Their sign-in link",
     "Send it to them: it works once, for 15 minutes. Later they ask for one at the sign-in page.",
   ],
-  fields: {
+  fields: () => ({
     email: { label: "E-mail address" },
     name: { label: "Name" },
     permissions: { label: "Permissions", options: scopes },
-  },
+  }),
   empty: ["Nobody here", "There is nobody on this page of the list."],
   name: ({ name, email }) => name || email,
   below: ({ email, created_at }) => html`${email} · since ${time(created_at)}`,
@@ -43,7 +43,7 @@ export const apiKeys: Resource<ApiKeyRecord> = {
   make: "Generate new key",
   lost: "Whatever uses this key is refused at once. This cannot be undone.",
   once: ["The key", COPY],
-  fields: { name: { label: "Name of the new key", hint: "Where it will be used, such as: Build server" } },
+  fields: () => ({ name: { label: "Name of the new key", hint: "Where it will be used, such as: Build server" } }),
   lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
   empty: ["No keys", "Without one, only OAuth access tokens open the API."],
   name: ({ name }) => name,
@@ -60,7 +60,7 @@ export const oauthApps: Resource<OAuthClientRecord> = {
   make: "Register OAuth app",
   lost: "It can ask nobody any more, and every token that it holds stops working at once.",
   once: ["Its client_secret", COPY],
-  fields: {
+  fields: () => ({
     name: { label: "Name", hint: "Users see it when they are asked." },
     redirect_uris: {
       label: "Redirect URIs",
@@ -70,7 +70,7 @@ export const oauthApps: Resource<OAuthClientRecord> = {
     public: {
       label: "Public: it runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
     },
-  },
+  }),
   lead: "Applications that act for users of this account, as far as each user allows it.",
   empty: ["No OAuth apps yet", "Register an application here before it sends users to ask for access."],
   name: ({ name }) => name,

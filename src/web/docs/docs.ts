@@ -1,21 +1,22 @@
-// /docs: everything that the author of a client asks, from the tables that the server runs on. It needs neither a sign-in nor
-// a script. Made once: nothing in it changes while the server runs.
+// /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on. Each is
+// made once: nothing in them changes while the server runs.
+import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
 import type { Code } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
+import { trusted } from "../../kit/schema.ts";
 import { type Html, html } from "../html.ts";
-import { DASHBOARD, page } from "../page.ts";
-import { SCOPES_IN_WORDS, tabs } from "../parts.ts";
-import type { PageRow } from "../routes.ts";
-import { endpointsSection } from "./endpoints.ts";
-import { type Advice, errorsSection, type Problems } from "./errors.ts";
-import { eventsSection, receiverSection } from "./events.ts";
-import { registerSection } from "./register.ts";
+import { SCOPES_IN_WORDS } from "../parts.ts";
+import type { PageRow } from "../visit.ts";
+import { curl, endpoints } from "./endpoints.ts";
+import { events } from "./events.ts";
+import { code, DOCS, type DocsPage, docsPage, glossary, type Section } from "./frame.ts";
 
 export interface DocsParts {
   readonly rows: readonly Operation[];
-  readonly problems: Problems;
-  readonly advice: Advice;
+  readonly problems: { readonly [C in Code]: { readonly status: number; readonly title: string } };
+  /** What to do about each. */
+  readonly advice: { readonly [C in Code]: string };
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
   readonly links: {
@@ -25,63 +26,121 @@ export interface DocsParts {
   };
 }
 
-export function docsRows(parts: DocsParts): readonly PageRow[] {
-  let made: Reply | undefined;
-  return [
-    {
-      method: "GET",
-      path: "/docs",
-      async answer() {
-        made ??= docsPage(parts);
-        return made;
-      },
-    },
-  ];
-}
+const PAGES = { Start: start, Endpoints: endpoints, Events: events, Errors: errors, Register: register };
 
-const SECTIONS = {
-  Start: "#start",
-  Authentication: "#authentication",
-  Endpoints: "#endpoints",
-  Errors: "#errors",
-  Events: "#events-and-webhooks",
-  Receiving: "#receiver",
-  Decisions: "#decisions",
-};
-
-const docsPage = ({ rows, problems, advice, retryWaits_ms, links }: DocsParts): Reply =>
-  page({
-    title: "Docs",
-    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${tabs(SECTIONS, undefined)}</nav>`,
-    body: html`<h1 id="start">The Application Hosting Service</h1>
-<p class="lead">Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.</p>
-${startSection(links.baseUrl)}
-${authenticationSection(links)}
-${endpointsSection(rows, links.baseUrl)}
-${errorsSection(problems, advice, links)}
-${eventsSection()}
-${receiverSection(retryWaits_ms)}
-${registerSection()}`,
+export const docsRows = (parts: DocsParts): readonly PageRow[] =>
+  trusted<[keyof typeof DOCS, (parts: DocsParts) => DocsPage][]>(Object.entries(PAGES)).map(([name, make]) => {
+    let made: Reply | undefined;
+    const answer = async () => {
+      made ??= docsPage(make(parts));
+      return made;
+    };
+    return { method: "GET", path: DOCS[name], answer };
   });
 
-const startSection = (baseUrl: string): Html => html`<pre>${`# Settings, API Keys in the dashboard generates a key
-export API_KEY=…
+function start({ links: { baseUrl, authUrl } }: DocsParts): DocsPage {
+  const redirect_uri = "http://localhost:4700/callback";
+  const own = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
+  const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
+  const asked = new URLSearchParams({ response_type: "code", redirect_uri, scope: "read:apps", state: "xyz" });
+  const token = (body: object) => curl("POST", `${authUrl}/oauth/token`, { body, token: null });
+  const walk: readonly (readonly [Html, string])[] = [
+    [
+      html`Register the client, here or in the dashboard under Settings, OAuth apps. Keep its <code>id</code> and <code>client_secret</code>.`,
+      `${curl("POST", `${baseUrl}/oauth-clients`, { body: client })}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
+    ],
+    [
+      html`Send the user there. Signed in and asked, they come back to the <code>redirect_uri</code> with <code>code</code> and <code>state</code>. PKCE with S256 is supported, and required of public clients.`,
+      `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"\nexport CODE=…`,
+    ],
+    [
+      html`Exchange the code within a minute; it works once.`,
+      `${token({ grant_type: "authorization_code", ...own, code: "$CODE", redirect_uri })}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
+    ],
+    [
+      html`The access token opens for an hour what its user allowed.`,
+      curl("GET", `${baseUrl}/apps`, { token: "ACCESS_TOKEN" }),
+    ],
+    [
+      html`Refresh. The refresh token changes at each use; the old one must not be used again.`,
+      token({ grant_type: "refresh_token", refresh_token: "$REFRESH_TOKEN" }),
+    ],
+  ];
+  return {
+    name: "Start",
+    title: "The Application Hosting Service",
+    lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
+    sections: [
+      {
+        id: "authentication",
+        title: "Authentication",
+        body: html`<p>Every request carries <code>Authorization: Bearer</code> and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.</p>
+${code(`export API_KEY=…\n${curl("POST", `${baseUrl}/apps`, { body: { title: "My first app" } })}`)}`,
+      },
+      {
+        id: "oauth",
+        title: "OAuth 2.0, step by step",
+        body: html`<ol>${walk.map(([what, request]) => html`<li><p>${what}</p>${code(request)}</li>`)}</ol>
+<p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="/.well-known/oauth-protected-resource/v1">protected resource</a>.</p>`,
+      },
+      {
+        id: "scopes",
+        title: "Scopes",
+        body: glossary(Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => [html`<code>${scope}</code>`, words])),
+      },
+      {
+        id: "everywhere",
+        title: "The same everywhere",
+        body: html`<p>Lists take <code>limit</code> and <code>offset</code> and answer <code>{"data", "total", "limit", "offset"}</code>, with <code>Link</code> to the next and the previous page. A single resource carries an <code>ETag</code> for <code>If-Match</code> and <code>If-None-Match</code>. Any POST may carry an <code>Idempotency-Key</code>: repeated within a day, it is answered as the first time.</p>`,
+      },
+    ],
+  };
+}
 
-curl "${baseUrl}/apps" \\
-  -H "Authorization: Bearer $API_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '{"title":"My first app"}'`}</pre>
-<p>Lists take <code>limit</code> and <code>offset</code> and answer <code>{"data", "total", "limit", "offset"}</code>, with <code>Link</code> to the next and the previous page. A single resource carries an <code>ETag</code> for <code>If-Match</code> and <code>If-None-Match</code>. Any POST may carry an <code>Idempotency-Key</code>: repeated within a day, it is answered as the first time.</p>`;
+/** The `type` of a problem leads to its entry here, so each code is an anchor. */
+function errors({ problems, advice, links }: DocsParts): DocsPage {
+  const { status, title } = problems.validation_failed;
+  const example = {
+    type: links.problemType("validation_failed"),
+    ...{ title, status, detail: "#/title is required.", instance: "req_0Ub4aF…", code: "validation_failed" },
+    errors: [{ pointer: "#/title", detail: "is required" }],
+  };
+  // The keys of a table that has every code and nothing else.
+  const codes = trusted<readonly Code[]>(Object.keys(problems));
+  const entry = (each: Code) => [html`<code>${each}</code>`, `${problems[each].title}. ${advice[each]}`, each] as const;
+  const sections = [...new Set(codes.map((each) => problems[each].status))].map((each): Section => {
+    const own = codes.filter((one) => problems[one].status === each);
+    const entries = own.map((one) => [one, one] as const);
+    return { id: `status-${each}`, title: String(each), body: glossary(own.map(entry)), entries };
+  });
+  return {
+    name: "Errors",
+    title: "Errors",
+    lead: html`Every error is RFC 9457 problem details, <code>application/problem+json</code>. Programs look at <code>code</code>, people at <code>detail</code>; <code>instance</code> is the request id, which every answer carries in <code>X-Request-Id</code>.`,
+    sections: [{ id: "example", title: "An example", body: code(JSON.stringify(example, null, 2)) }, ...sections],
+  };
+}
 
-const authenticationSection = ({
-  authUrl,
-}: DocsParts["links"]): Html => html`<h2 id="authentication">Authentication</h2>
-<p class="lead">Every request carries <code>Authorization: Bearer</code> and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed.</p>
-<ol>
-<li>Register the application in the dashboard, under Settings, OAuth apps.</li>
-<li>Send the user to <code>${authUrl}/oauth/authorize</code> with <code>response_type=code</code>, <code>client_id</code>, <code>redirect_uri</code>, <code>scope</code> and <code>state</code>; PKCE with S256 is supported, and required of public clients.</li>
-<li>Exchange the code within a minute: POST <code>${authUrl}/oauth/token</code> with <code>grant_type=authorization_code</code>, <code>code</code>, <code>redirect_uri</code> and the client’s credentials.</li>
-<li>Refresh with <code>grant_type=refresh_token</code>. The refresh token changes at each use; the old one must not be used again.</li>
-</ol>
-<dl class="card entries">${Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => html`<div><dt><code>${scope}</code></dt><dd>${words}</dd></div>`)}</dl>
-<p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="/.well-known/oauth-protected-resource/v1">protected resource</a>.</p>`;
+/** What the specification leaves open, what this server does, and what others do. */
+function register(): DocsPage {
+  const groups: readonly (readonly [id: string, title: string, rows: { readonly [id: string]: Decision }])[] = [
+    ["gaps", "What the specification does not show", GAPS],
+    ["added", "What users expect beyond it", ADDED],
+    ["summed-up", "The rest, summed up", SUMMED_UP],
+  ];
+  const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+  const entry = ([id, { open, choice, field, why }]: [string, Decision]) => {
+    const elsewhere = html`Elsewhere: ${field}. The other reading, ${choice.other}: <code>${shown(choice.or)}</code>`;
+    const says = html`<p><code>${shown(choice.is)}</code></p><p>${why}</p><p class="soft">${elsewhere}</p>`;
+    return [html`<code>${id}</code>${open}`, says, `decision-${id}`] as const;
+  };
+  return {
+    name: "Register",
+    title: "Decisions",
+    lead: `${Object.keys(DECISIONS).length} points that this server had to decide. Each choice is the very value that it runs on, and the tests that bear the id hold it; the first digit is the part of the specification.`,
+    sections: groups.map(([id, title, rows]) => ({
+      ...{ id, title, body: glossary(Object.entries(rows).map(entry)) },
+      entries: Object.keys(rows).map((each) => [`decision-${each}`, each] as const),
+    })),
+  };
+}

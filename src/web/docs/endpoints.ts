@@ -1,44 +1,70 @@
 // The endpoints in /docs, folded from the route table like the OpenAPI document: what the specification shows and what this
-// project chose are told apart at each.
+// project chose are told apart at each. The example answers are made from the schemas.
 import type { Operation as Row } from "../../http/route.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
+import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { badge } from "../parts.ts";
-import { isSchema, membersOf, requiredOf } from "../schemas.ts";
+import { sampleEvent, sampleOf } from "./events.ts";
+import { code, DOCS, type DocsPage, type Section } from "./frame.ts";
 
-export function endpointsSection(rows: readonly Row[], baseUrl: string): Html {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const group = row.path.split("/")[1] ?? "";
-    groups.set(group, [...(groups.get(group) ?? []), row]);
-  }
-  return html`<h2 id="endpoints">Endpoints</h2>
-<p class="lead">All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.</p>
-${[...groups].map(([name, all]) => html`<h3 id="${name}">${name}</h3>${all.map((row) => endpoint(row, baseUrl))}`)}`;
+type Parts = { readonly rows: readonly Row[]; readonly links: { readonly baseUrl: string } };
+
+export function endpoints({ rows, links: { baseUrl } }: Parts): DocsPage {
+  const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
+  return {
+    name: "Endpoints",
+    title: "Endpoints",
+    lead: html`All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.`,
+    sections: [...new Set(rows.map(groupOf))].map((id): Section => {
+      const own = rows.filter((row) => groupOf(row) === id);
+      const entries = own.map(({ operation, summary }) => [operation, summary] as const);
+      return { id, title: id, body: html`${own.map((row) => endpoint(row, rows, baseUrl))}`, entries };
+    }),
+  };
 }
 
-function endpoint(row: Row, baseUrl: string): Html {
+function endpoint(row: Row, rows: readonly Row[], baseUrl: string): Html {
+  const { method, path, operation, summary, gap, scope, answer, query, body, example } = row;
   const origin =
-    row.gap === null
+    gap === null
       ? badge("specification", "good")
-      : html`<a class="badge" href="#decision-${row.gap}">our choice</a>`;
-  return html`<details class="card entry" id="${row.operation}"><summary><span class="method">${row.method}</span> <code>${row.path}</code> <span class="soft">${row.summary}</span></summary>
-<p>${origin} ${row.scope === null ? "Any credential will do." : html`Takes the scope <code>${row.scope}</code>.`} Answers <code>${row.answer.status}</code>${answered(row)}.</p>
-${membersTable("Query", row.query.json)}${row.body && membersTable("Body", row.body.json)}
-<pre>${curl(row, baseUrl)}</pre>${answerFields(row)}</details>\n`;
+      : html`<a class="badge" href="${DOCS.Register}#decision-${gap}">our choice</a>`;
+  const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
+  const sample = sampleAnswer(row, rows);
+  return html`<article class="card" id="${operation}"><h3><span class="method ${method}">${method}</span> <code>${path}</code></h3>
+<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
+${membersTable("Query", query.json)}${body && membersTable("Body", body.json)}${code(curl(method, url, { body: example }))}
+<p>Answers <code>${answer.status}</code>${answered(row)}</p>${sample !== undefined && code(JSON.stringify(sample, null, 2))}</article>\n`;
 }
 
 function answered({ answer: { shape } }: Row): Shown {
-  if (shape.kind === "nothing") return " without a body";
-  return shape.kind === "page" ? ` and a page of ${shape.view.name}` : ` and the ${shape.view.name}`;
+  if (shape.kind === "nothing") return " without a body.";
+  const once =
+    shape.kind !== "plain" &&
+    shape.shownOnce.length > 0 &&
+    html`, <code>${shape.shownOnce.join(", ")}</code> this once`;
+  return html` and ${shape.kind === "page" ? "a page of" : "the"} ${shape.view.name}${once}:`;
 }
 
-function answerFields({ answer: { shape } }: Row): Shown {
-  if (shape.kind === "nothing" || shape.kind === "plain") return null;
-  const names = Object.keys(membersOf(shape.view.json));
-  if (names.length === 0) return null;
-  const once = shape.shownOnce.length > 0 && html`; only in this answer <code>${shape.shownOnce.join(", ")}</code>`;
-  return html`<p class="soft">Fields: ${names.map((name, at) => html`${at > 0 && ", "}<code>${name}</code>`)}${once}.</p>`;
+/** What the requests of the same resource say stands in the answer, too. */
+function sampleAnswer({ answer: { shape }, example }: Row, rows: readonly Row[]): unknown {
+  if (shape.kind === "nothing") return undefined;
+  const { name, json } = shape.view;
+  const alike = rows.find(
+    (row) => row.answer.shape.kind === "one" && row.answer.shape.view.name === name && row.example,
+  );
+  const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
+  const members = membersOf(json);
+  const one =
+    name === "Event"
+      ? sampleEvent("app.created")
+      : { ...Object(sampleOf(json)), ...Object.fromEntries(known.filter(([each]) => each in members)) };
+  if (shape.kind === "plain") return one;
+  const secrets = shape.shownOnce.map((each) => [each, "…"]);
+  return shape.kind === "page"
+    ? { data: [one], total: 1, limit: 20, offset: 0 }
+    : { ...one, ...Object.fromEntries(secrets) };
 }
 
 function membersTable(caption: string, schema: JsonSchema): Shown {
@@ -70,12 +96,19 @@ function rulesOf(schema: JsonSchema): string[] {
   return rules;
 }
 
-function curl({ method, path, example }: Row, baseUrl: string): string {
-  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}"${baseUrl}${path}"`];
-  lines.push(`  -H "Authorization: Bearer $API_KEY"`);
-  if (example !== undefined) {
-    lines.push(`  -H "Content-Type: application/json"`);
-    lines.push(`  -d '${JSON.stringify(example).replaceAll("'", "'\\''")}'`);
-  }
-  return lines.join(" \\\n");
+/** A request that can be pasted into a shell; `$NAME` in the body is a variable there. */
+export function curl(
+  method: string,
+  url: string,
+  { body, token = "API_KEY" }: { body?: unknown; token?: string | null },
+): string {
+  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}"${url}"`];
+  if (token !== null) lines.push(`-H "Authorization: Bearer $${token}"`);
+  const quoted =
+    body !== undefined &&
+    JSON.stringify(body)
+      .replaceAll("'", "'\\''")
+      .replace(/\$[A-Z_]+/g, `'"$&"'`);
+  if (quoted) lines.push('-H "Content-Type: application/json"', `-d '${quoted}'`);
+  return lines.join(" \\\n  ");
 }

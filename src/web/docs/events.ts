@@ -1,11 +1,15 @@
-// Events and how to receive them, in /docs (spec part 6). The samples are made by what makes the test deliveries.
+// Events and how to receive them, in /docs (spec part 6). The samples are made by what makes the test deliveries; those of
+// other answers from their schemas.
 
 import { sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
 import { AdjustableClock, iso } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
+import type { JsonSchema } from "../../kit/schema.ts";
+import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import { DASHBOARD } from "../page.ts";
+import { code, type DocsPage, glossary } from "./frame.ts";
 
 const MEANINGS: { readonly [T in EventType]: string } = {
   "app.created": "An app was created.",
@@ -16,34 +20,62 @@ const MEANINGS: { readonly [T in EventType]: string } = {
   "user.interaction": "Somebody used a deployed app, or a client reported that somebody did.",
 };
 
-export const eventsSection = (): Html => html`<h2 id="events-and-webhooks">Events</h2>
-<p class="lead">An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type.</p>
-${EVENT_TYPES.map((type) => html`<h3 id="${type}"><code>${type}</code></h3><p>${MEANINGS[type]}</p><pre>${JSON.stringify(sample(type), null, 2)}</pre>`)}`;
+export const events = ({ retryWaits_ms }: { retryWaits_ms: readonly number[] }): DocsPage => ({
+  name: "Events",
+  title: "Events",
+  lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type.",
+  sections: [
+    {
+      id: "types",
+      title: "Types of events",
+      body: html`${EVENT_TYPES.map((type) => html`<h3 id="${type}"><code>${type}</code></h3><p>${MEANINGS[type]}</p>${code(JSON.stringify(sampleEvent(type), null, 2))}`)}`,
+      entries: EVENT_TYPES.map((type) => [type, type]),
+    },
+    { id: "receiver", title: "Receiving deliveries", body: receiving(retryWaits_ms) },
+  ],
+});
+
+const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
 
 /** With ids of its own: those of the running server are not used up for a page. */
-function sample(type: EventType): object {
+function samples(of: string) {
   const clock = new AdjustableClock(SAMPLE_TIME);
-  const made = { ids: new TimeOrderedIds(clock, seededRandom(type)), at: iso(SAMPLE_TIME) };
+  return { ids: new TimeOrderedIds(clock, seededRandom(of)), at: iso(SAMPLE_TIME) };
+}
+
+export function sampleEvent(type: EventType): object {
+  const made = samples(type);
   const envelope = { id: made.ids.next("evt_"), type, created: made.at, data: { object: sampleObject(made, type) } };
   const account = { id: made.ids.next("acc_"), name: "Example account" };
   return type === "user.interaction" ? envelope : { ...envelope, account };
 }
 
-const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
+/** A value that fits the schema of an answer; what may be null is. */
+export function sampleOf(schema: JsonSchema, { ids, at } = samples("answer")): unknown {
+  const { type, format, pattern = "", items, minimum, anyOf, additionalProperties } = schema;
+  const members = Object.entries(membersOf(schema));
+  const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  if (Array.isArray(anyOf)) return null;
+  if (prefix !== undefined) return ids.next(prefix);
+  if (members.length > 0) return Object.fromEntries(members.map(([name, each]) => [name, sampleOf(each, { ids, at })]));
+  if (isSchema(additionalProperties)) return { column: null };
+  if (type === "array") return isSchema(items) ? [sampleOf(items, { ids, at })] : [];
+  if (type === "integer") return minimum ?? 0;
+  if (type === "boolean") return true;
+  return format === "date-time" ? at : format === "uri" ? "https://sales.example.com/" : "…";
+}
 
-export const receiverSection = (
-  retryWaits_ms: readonly number[],
-): Html => html`<h2 id="receiver">Receiving deliveries</h2>
-<ol>
+const receiving = (retryWaits_ms: readonly number[]): Html => html`<ol>
 <li><strong>Be reachable over HTTPS.</strong> On a machine of its own this server also sends to http on the same machine.</li>
 <li><strong>Check the signature first</strong>, over the raw bytes of the body, before anything reads them as JSON. Compare in constant time and answer 401 where it differs.</li>
 <li><strong>Answer 2xx within 30 seconds.</strong> Store the event and work on it afterwards.</li>
 <li><strong>Expect an event more than once.</strong> Remember the <code>id</code> of each event that you have dealt with, and answer 2xx to those that you know.</li>
 <li><strong>Do not count on the order.</strong> <code>created</code> and the event’s id put events in order.</li>
 </ol>
-<pre>${EXAMPLE}</pre>
+${code(EXAMPLE)}
 <p>Each delivery carries:</p>
-<dl class="card entries">${HEADERS.map(([name, meaning]) => html`<div><dt><code>${name}</code></dt><dd>${meaning}</dd></div>`)}</dl>
+${glossary(HEADERS.map(([name, meaning]) => [html`<code>${name}</code>`, meaning]))}
 <p>Anything but 2xx is tried again, after ${retryWaits_ms.map(inWords).join(", ")}, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed.</p>
 <p>The dashboard shows every attempt under <a href="${DASHBOARD}/settings/webhooks">Settings, Webhooks</a>, and sends a delivery again when you ask for it.</p>`;
 

@@ -1,7 +1,8 @@
-// From a table to a chart: which columns become x, y and category, and which rows become points. Nothing is drawn here.
+// From a table to a chart: which columns become x, y and category, which rows become points, and where these stand on their
+// axes. Nothing is drawn here.
 import type { Row } from "../../domain/columns.ts";
 import type { Cell, Column } from "../../domain/model.ts";
-import { instant } from "../../kit/clock.ts";
+import { instant, isDateTime } from "../../kit/clock.ts";
 
 /** A point as it stands in the data, and as user.interaction carries it. */
 export interface Point {
@@ -12,42 +13,71 @@ export interface Point {
   readonly category: string | null;
 }
 
+type Label = readonly [at: number, text: string];
+
+/** Where a value stands along it, as a fraction, and what is written there. */
+export interface Axis {
+  at(value: Point["x"]): number;
+  readonly labels: readonly Label[];
+}
+
 export interface Chart {
   readonly kind: "bars" | "line" | "points";
   readonly x: Column;
   readonly y: Column;
+  /** What else could be y. */
+  readonly ys: readonly Column[];
   readonly category: Column | null;
   /** The categories in the order in which they appear; one that is null where there are none. */
   readonly series: readonly (string | null)[];
+  /** From left to right, but for names, which stand as they come. */
   readonly points: readonly Point[];
+  readonly across: Axis;
+  readonly up: Axis;
 }
 
 const SERIES_MAX = 8;
+/** More names are drawn as points: their bars would be thinner than the gaps between them. */
+const BARS_MAX = 200;
 
-/** The first number is drawn over time, over names or over another number; data without a number are a table. */
+/** A number is drawn over time, over names or over another number; data without one are a table. */
 const ACROSS = ["datetime", "string", "number"] as const;
 
 /**
- * The chart of these rows; undefined where none fits, so that they are shown as a table. Names that repeat say little
- * along an axis, so two numbers are drawn against each other instead where there are two.
+ * The chart of these rows, of the column of numbers `wanted` where one is; undefined where none fits, so that they are
+ * shown as a table. Names that repeat say little along an axis, so two numbers are drawn against each other instead.
  */
-export function chartOf(columns: readonly Column[], rows: readonly Row[]): Chart | undefined {
-  const y = columns.find(({ type }) => type === "number");
-  if (y === undefined) return undefined;
-  const charts = ACROSS.flatMap((type) => {
-    const x = columns.find((column) => column.type === type && column !== y);
-    const drawn = x && (type === "number" ? chartWith(columns, rows, y, x) : chartWith(columns, rows, x, y));
-    return drawn && drawn.points.length > 0 && isDrawable(drawn) ? [drawn] : [];
-  });
+export function chartOf(columns: readonly Column[], rows: readonly Row[], wanted?: Column): Chart | undefined {
+  const charts = ACROSS.flatMap((type) => chartOver(type, columns, rows, wanted) ?? []);
   return charts.find(({ kind }) => kind !== "points") ?? charts.find(({ x }) => x.type === "number") ?? charts[0];
 }
 
-function chartWith(columns: readonly Column[], rows: readonly Row[], x: Column, y: Column): Chart {
+function chartOver(type: Column["type"], columns: readonly Column[], rows: readonly Row[], wanted?: Column) {
+  const x = columns.find((column) => column.type === type && column !== wanted);
+  const ys = columns.filter((column) => column.type === "number" && column !== x);
+  const y = wanted ?? ys.find((column) => !isCount(column, rows)) ?? ys[0];
+  if (x === undefined || y === undefined) return undefined;
   const category = columns.find((column) => column !== x && fitsCategory(column, rows)) ?? null;
-  const points = rows.flatMap((cells, row) => pointOf(cells, row, x, y, category));
+  const found = rows.flatMap((cells, row) => pointOf(cells, row, x, y, category));
+  const points = type === "string" ? found : found.toSorted((a, b) => position(a.x) - position(b.x));
   const series = [...new Set(points.map((point) => point.category))];
-  return { kind: kindOf(x, points), x, y, category, series, points };
+  const kind = kindOf(x, points);
+  const across =
+    type === "string"
+      ? names(points)
+      : scale(
+          points.map(({ x: at }) => position(at)),
+          ROOM.across,
+          type,
+        );
+  const up = scale([...(kind === "points" ? [] : [0]), ...points.map((point) => point.y)], ROOM.up);
+  return points.length > 0 && across && up ? { kind, x, y, ys, category, series, points, across, up } : undefined;
 }
+
+/** Ids and counters say which row it is, not how much of something. */
+const isCount = ({ name }: Column, rows: readonly Row[]): boolean =>
+  /(^|[\s_-])id$/i.test(name) ||
+  rows.every((cells, at) => at === 0 || Number(cells[name]) === Number(rows[at - 1]?.[name]) + 1);
 
 /** Few enough values that each has a colour of its own, and more than one. */
 function fitsCategory({ name, type }: Column, rows: readonly Row[]): boolean {
@@ -72,61 +102,89 @@ const short = (cell: NonNullable<Cell>): string => String(cell).slice(0, TEXT_MA
 function kindOf(x: Column, points: readonly Point[]): Chart["kind"] {
   const places = new Set(points.map((point) => JSON.stringify([point.x, point.category])));
   if (x.type === "number" || places.size < points.length) return "points";
-  return x.type === "datetime" ? "line" : "bars";
+  if (x.type === "datetime") return "line";
+  return places.size > BARS_MAX ? "points" : "bars";
 }
 
-/** Where a point stands from left to right, as a fraction of the width. */
-export function horizontal({ x, points }: Chart): (value: string | number) => number {
-  if (x.type === "string" || x.type === "boolean") {
-    const names = namesOf(points);
-    return (value) => (names.indexOf(value) + 0.5) / names.length;
-  }
-  const values = points.map((point) => position(point.x));
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  return (value) => (high === low ? 0.5 : EDGE + ((position(value) - low) / (high - low)) * (1 - 2 * EDGE));
+const position = (value: Point["x"]): number => (typeof value === "number" ? value : instant(value));
+
+function names(points: readonly Point[]): Axis {
+  const places = new Map<Point["x"], number>();
+  for (const { x } of points) if (!places.has(x)) places.set(x, places.size);
+  const at = (value: Point["x"]) => ((places.get(value) ?? 0) + 0.5) / places.size;
+  return { at, labels: Array.from(places.keys(), (name): Label => [at(name), String(name)]) };
 }
 
-const EDGE = 0.03;
+/** What a drawing can hold apart: numbers so near each other or so far apart that it cannot are read in the table. */
+const SPREAD = { min: 1e-305, max: 1e305, ofSize: 1e-12 };
 
-/** The places along x where x is names. */
-export const namesOf = (points: readonly Point[]): readonly (string | number)[] => [
-  ...new Set(points.map(({ x }) => x)),
+/** From the least value to the largest, with round ones written along it. */
+function scale(values: readonly number[], room: number, type?: Column["type"]): Axis | undefined {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const size = Math.max(Math.abs(least), Math.abs(most));
+  const spread = most - least || size || 1;
+  if (!(spread > SPREAD.min && spread < SPREAD.max && spread > size * SPREAD.ofSize)) return undefined;
+  const [low, high] = most > least ? [least, most] : [least && least - spread / 2, most + spread / 2];
+  const at = (value: Point["x"]) => (position(value) - low) / (high - low);
+  const round = type === "datetime" ? times(least, most, room) : numbers(least, most, room);
+  return { at, labels: round.map(([value, text]): Label => [at(value), text]) };
+}
+
+/** As many labels as an axis has room for at most. */
+const ROOM = { across: 12, up: 6 };
+
+function numbers(low: number, high: number, room: number): readonly Label[] {
+  const rough = (high - low) / room;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 2.5, 5].find((factor) => factor * power >= rough) ?? 10) * power;
+  return (low === high ? [low] : multiples(step, low, high)).map((value) => [value, figure(value, brief)]);
+}
+
+const multiples = (step: number, low: number, high: number): number[] => {
+  const from = Math.ceil(low / step);
+  const count = Math.floor(high / step) - from + 1;
+  return Array.from({ length: count }, (_, at) => Number(((from + at) * step).toPrecision(12)));
+};
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Months and years are taken to be as long as each other: two days after their start, the calendar says so as well. */
+const YEAR_MS = 365.2425 * DAY_MS;
+const SURELY_MS = 2 * DAY_MS;
+const STEPS_MS = [
+  ...[1 / 60, 5 / 60, 0.25, 1, 3, 6, 12, 24, 48, 168].map((hours) => hours * HOUR_MS),
+  ...[1 / 12, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 2_000].map((years) => years * YEAR_MS),
 ];
 
-export const position = (value: string | number): number => (typeof value === "number" ? value : instant(value));
-
-/** Numbers so near each other or so far apart that no scale holds them are read in the table. */
-function isDrawable(chart: Chart): boolean {
-  const ticks = ticksOf(chart);
-  const across = chart.points.map(({ x }) => horizontal(chart)(x));
-  const rises = ticks.length > 1 && ticks.every((tick, at) => at === 0 || tick > (ticks[at - 1] ?? tick));
-  return rises && [...ticks, ...across].every(Number.isFinite);
+function times(low: number, high: number, room: number): readonly Label[] {
+  if (low === high) return [[low, dayOf(low)]];
+  const step = STEPS_MS.find((each) => (high - low) / each <= room) ?? 2_000 * YEAR_MS;
+  const text = (at: number): string => {
+    if (step >= YEAR_MS) return date(at + SURELY_MS, { year: "numeric" });
+    if (step > 7 * DAY_MS) return date(at + SURELY_MS, { month: "short", year: "numeric" });
+    return date(at, at % DAY_MS === 0 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
+  };
+  const start = step > 7 * DAY_MS ? -1970 * YEAR_MS : 0;
+  return multiples(step, low - start, high - start).map((at) => [at + start, text(at + start)]);
 }
 
-const TICKS = 4;
+const date = (at: number, parts: Intl.DateTimeFormatOptions): string =>
+  new Intl.DateTimeFormat("en-GB", { ...parts, timeZone: "UTC" }).format(at);
 
-/** Round values from below the lowest to above the highest, zero among them where bars stand on it. */
-export function ticksOf({ kind, points }: Chart): readonly number[] {
-  const values = points.map(({ y }) => y);
-  const low = kind === "points" ? Math.min(...values) : Math.min(0, ...values);
-  const high = kind === "points" ? Math.max(...values) : Math.max(0, ...values);
-  const step = roundStep(high - low || Math.abs(high) || 1);
-  const from = Math.floor(low / step);
-  return multiples(step, from, Math.max(Math.ceil(high / step), from + 1));
+const dayOf = (at: number): string =>
+  date(at, { dateStyle: "medium", ...(at % DAY_MS !== 0 && { timeStyle: "short" }) });
+
+const brief = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
+const full = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
+const figure = (value: number, format: Intl.NumberFormat): string =>
+  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15) ? format.format(value) : String(value);
+
+function value(x: Point["x"]): string {
+  if (typeof x === "number") return figure(x, full);
+  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(x)) return date(instant(x), { month: "long", year: "numeric" });
+  return isDateTime(x) ? dayOf(instant(x)) : x;
 }
 
-/** Round values that lie between the two. */
-export function roundBetween(low: number, high: number): readonly number[] {
-  const step = roundStep(high - low || 1);
-  return high === low ? [low] : multiples(step, Math.ceil(low / step), Math.floor(high / step));
-}
-
-const multiples = (step: number, from: number, to: number): number[] =>
-  Array.from({ length: to - from + 1 }, (_, at) => Number(((from + at) * step).toPrecision(12)));
-
-/** 1, 2, 2.5 or 5 times a power of ten, so that about as many as wanted fit into the range. */
-function roundStep(range: number): number {
-  const rough = range / TICKS;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  return (([1, 2, 2.5, 5] as const).find((factor) => factor * power >= rough) ?? 10) * power;
-}
+/** A point in words, for whoever hears it or hovers over it. */
+export const inWords = ({ y: { name } }: Pick<Chart, "y">, { x, y, category }: Point): string =>
+  [value(x), `${figure(y, full)} ${name}`, category].filter((part) => part !== null).join(", ");

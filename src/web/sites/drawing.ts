@@ -1,111 +1,102 @@
 // Draws a chart as SVG that is as wide as its place: across in percent, up in pixels, so that text never shrinks and
-// nothing needs a script or an inline style. Each point is a real button in the form around the chart, which is why the
-// keyboard reaches it and a click works without a script.
-import { iso } from "../../kit/clock.ts";
+// nothing needs a script or an inline style. A series is one path, so that thousands of rows are drawn whole; above it
+// stand the points that can be pressed, real buttons of the form around the chart, so that the keyboard reaches them.
 import { type Html, html, type Shown } from "../html.ts";
 import { cut } from "../parts.ts";
-import { type Chart, horizontal, namesOf, type Point, position, roundBetween, ticksOf } from "./chart.ts";
+import { type Axis, type Chart, inWords, type Point } from "./chart.ts";
 
 const TOP = 12;
 const BOTTOM = 232;
 const HEIGHT = 264;
 const AXIS_WIDTH = 56;
-/** The least height of a bar's button: a finger must find it. */
-const REACH = 16;
+/** What is left free at both sides. */
+const EDGE = 0.03;
+/** A path is drawn on so many pixels across, and then stretched. */
+const PIXELS = 1_000;
 
+const along = (fraction: number): number => EDGE + fraction * (1 - 2 * EDGE);
+const upTo = (fraction: number): number => BOTTOM - fraction * (BOTTOM - TOP);
 const percent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
 const px = (value: number): string => String(Number(value.toFixed(1)));
 
-const full = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
-const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
-
-/** A point in words, for whoever hears it or hovers over it. */
-export const inWords = ({ x, y, category }: Point): string =>
-  [typeof x === "number" ? full.format(x) : x, full.format(y), category].filter((part) => part !== null).join(", ");
-
 export function drawing(chart: Chart, chosen: number | undefined): Html {
-  const ticks = ticksOf(chart);
-  const [low = 0, high = 1] = [ticks.at(0), ticks.at(-1)];
-  const up = (value: number) => BOTTOM - ((value - low) / (high - low)) * (BOTTOM - TOP);
-  return html`<div class="plot"><svg class="axis" width="${AXIS_WIDTH}" height="${HEIGHT}" aria-hidden="true">${ticks.map(
-    (tick) => html`<text x="${AXIS_WIDTH - 8}" y="${px(up(tick) + 4)}" text-anchor="end">${brief.format(tick)}</text>`,
-  )}</svg><svg class="canvas ${chart.kind}" width="100%" height="${HEIGHT}" role="group" aria-label="${chart.points.length} points">
-${ticks.map((tick) => html`<line class="${tick === 0 ? "zero" : "grid"}" x1="0" x2="100%" y1="${px(up(tick))}" y2="${px(up(tick))}"/>`)}
-${labels(chart)}${chart.kind === "line" && lines(chart, up)}${chart.kind === "bars" ? bars(chart, up, chosen) : dots(chart, up, chosen)}</svg></div>`;
+  const { kind, points, up, across } = chart;
+  const few = points.length <= FEW && " few";
+  return html`<div class="plot"><svg class="axis" width="${AXIS_WIDTH}" height="${HEIGHT}" aria-hidden="true">${up.labels.map(
+    ([at, text]) => html`<text x="${AXIS_WIDTH - 8}" y="${px(upTo(at) + 4)}" text-anchor="end">${text}</text>`,
+  )}</svg><svg class="canvas" width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
+${up.labels.map(([at]) => html`<line x1="0" x2="100%" y1="${px(upTo(at))}" y2="${px(upTo(at))}"/>`)}${labels(across)}
+<svg class="${kind}${few}" width="100%" height="${HEIGHT}" viewBox="0 0 ${PIXELS} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${chart.series.map((category, at) => path(chart, category, at))}</svg>
+<g class="${kind}${few}">${pressable(points).map((point) => button(chart, point, chosen))}</g></svg></div>`;
 }
 
-const button = ({ row, ...point }: Point, chosen: number | undefined): Html =>
-  html`<button class="point" name="point" value="${row}" title="${inWords({ row, ...point })}"${row === chosen && html` aria-current="true"`}></button>`;
+/** So few that a line shows where each point is. */
+const FEW = 60;
+const PRESSABLE_MAX = 200;
+
+/** As many as can be pressed, spread over all. */
+const pressable = (points: readonly Point[]): readonly Point[] => {
+  const share = Math.min(PRESSABLE_MAX / points.length, 1);
+  return points.filter((_, at) => Math.floor((at + 1) * share) > Math.floor(at * share));
+};
 
 const colour = ({ series }: Chart, { category }: Point): number => series.indexOf(category);
 
-const dots = (chart: Chart, up: (y: number) => number, chosen: number | undefined): Shown => {
-  const across = horizontal(chart);
-  return chart.points.map(
-    (point) =>
-      html`<foreignObject class="dot s${colour(chart, point)}" x="${percent(across(point.x))}" y="${px(up(point.y))}">${button(point, chosen)}</foreignObject>\n`,
-  );
-};
+/** One bar alone is no wall. */
+const BAND = { most: 0.12, filled: 0.76 };
 
-function bars(chart: Chart, up: (y: number) => number, chosen: number | undefined): Shown {
-  const across = horizontal(chart);
-  const band = 0.76 / namesOf(chart.points).length;
-  const width = band / chart.series.length;
-  return chart.points.map((point) => {
-    const left = across(point.x) - band / 2 + colour(chart, point) * width;
-    const [top, bottom] = [Math.min(up(point.y), up(0)), Math.max(up(point.y), up(0))];
-    const reach = Math.max(bottom - top, REACH);
-    const drawn = html`<rect class="s${colour(chart, point)}" x="${percent(left)}" y="${px(top)}" width="${percent(width * 0.94)}" height="${px(bottom - top)}"/>`;
-    return html`${drawn}<foreignObject x="${percent(left)}" y="${px(point.y < 0 ? top : bottom - reach)}" width="${percent(width * 0.94)}" height="${px(reach)}">${button(point, chosen)}</foreignObject>\n`;
-  });
+/** Where its bar, or the point itself, begins and how wide that is; how high it is and where it stands. */
+function place(chart: Chart, point: Point) {
+  const { kind, series, across, up } = chart;
+  const [centre, top] = [along(across.at(point.x)), upTo(up.at(point.y))];
+  if (kind !== "bars") return { left: centre, width: 0, top, base: top };
+  const width = Math.min(BAND.filled / across.labels.length / series.length, BAND.most);
+  const left = centre + (colour(chart, point) - series.length / 2) * width;
+  return { left, width: width * 0.94, top, base: upTo(up.at(0)) };
 }
 
-/** Stretched to the width; the stroke keeps its own. */
-function lines(chart: Chart, up: (y: number) => number): Html {
-  const across = horizontal(chart);
-  const drawn = chart.series.map((category, at) => {
-    const own = chart.points.filter((point) => point.category === category);
-    const sorted = own.toSorted((a, b) => position(a.x) - position(b.x));
-    const path = sorted.map((point) => `${px(across(point.x) * 1000)},${px(up(point.y))}`).join(" ");
-    return html`<polyline class="s${at}" points="${path}" vector-effect="non-scaling-stroke"/>`;
+/** Two points on one pixel are one. */
+function path(chart: Chart, category: string | null, at: number): Html {
+  const own = chart.points.filter((point) => point.category === category);
+  const drawn = own.map((point, first) => {
+    const { left, width, top, base } = place(chart, point);
+    const [from, to] = [left, left + width].map((fraction) => px(fraction * PIXELS));
+    if (chart.kind === "bars") return `M${from},${px(base)}V${px(top)}H${to}V${px(base)}`;
+    const pixel = `${Math.round(left * PIXELS)},${Math.round(top)}`;
+    return chart.kind === "points" ? `M${pixel}h0` : `${first === 0 ? "M" : "L"}${pixel}`;
   });
-  return html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 1000 ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${drawn}</svg>`;
+  return html`<path class="s${at}" d="${[...new Set(drawn)].join("")}" vector-effect="non-scaling-stroke"/>`;
 }
 
-/** As many characters as fit below the narrowest chart. */
-const LABELS_CHARACTERS = 40;
+/** The least height of a bar's button: a finger must find it. */
+const REACH = 16;
+
+function button(chart: Chart, point: Point, chosen: number | undefined): Html {
+  const { left, width, top, base } = place(chart, point);
+  const reach = Math.max(Math.abs(base - top), REACH);
+  const size = width > 0 && html` width="${percent(width)}" height="${px(reach)}"`;
+  const from = width === 0 || top > base ? Math.min(top, base) : base - reach;
+  return html`<foreignObject class="s${colour(chart, point)}${left > 0.5 && " end"}" x="${percent(left)}" y="${px(from)}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(chart, point)}"${point.row === chosen && html` aria-current="true"`}></button></foreignObject>\n`;
+}
+
 const LABEL_MAX = 14;
+/** As many characters as fit below a chart that is narrow, wider and wide; the stylesheet shows each where there is room. */
+const ROOMS = [
+  ["narrow", 40],
+  ["wider", 80],
+  ["wide", 120],
+] as const;
 
-function labels(chart: Chart): Shown {
-  const across = horizontal(chart);
-  const texts = chart.x.type === "string" || chart.x.type === "boolean" ? named(chart) : spread(chart);
-  return texts.map(
-    ([value, text]) => html`<text x="${percent(across(value))}" y="${BOTTOM + 22}" text-anchor="middle">${text}</text>`,
-  );
-}
-
-type Label = readonly [value: string | number, text: string];
-
-function named({ points }: Chart): readonly Label[] {
-  const names = namesOf(points);
-  const texts = names.map((name) => cut(name, LABEL_MAX));
-  const room = Math.max(Math.floor(LABELS_CHARACTERS / (Math.max(...texts.map((text) => text.length)) + 1)), 1);
-  const every = Math.ceil(names.length / room);
-  return names.flatMap((name, at): Label[] => (at % every === 0 ? [[name, texts[at] ?? ""]] : []));
-}
-
-/** A few values along a scale: round numbers, or times near its start, its middle, its end. */
-function spread({ x, points }: Chart): readonly Label[] {
-  const values = points.map((point) => position(point.x));
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  if (x.type === "number") return roundBetween(low, high).map((at): Label => [at, brief.format(at)]);
-  const days = high - low > 2 * DAY_MS;
-  const textOf = (at: number) => (days ? iso(at).slice(0, 10) : iso(at).slice(5, 16).replace("T", " "));
-  const parts = high === low ? [0.5] : [0.14, 0.5, 0.86];
-  return parts.map((part): Label => {
-    const at = low + (high - low) * part;
-    return [iso(at), textOf(at)];
+/** Every one, or every second, fourth, eighth: so those of a narrow chart are among those of a wide one. */
+function labels({ labels: all }: Axis): Shown {
+  const texts = all.map(([, text]) => cut(text, LABEL_MAX));
+  const needed = all.length * (Math.max(...texts.map(({ length }) => length)) + 2);
+  return all.map(([at], number) => {
+    const shown = ROOMS.find(([, room]) => number % 2 ** Math.max(Math.ceil(Math.log2(needed / room)), 0) === 0);
+    const anchor = at > 0.95 ? "end" : "middle";
+    return (
+      shown &&
+      html`<text class="${shown[0]}" x="${percent(along(at))}" y="${BOTTOM + 22}" text-anchor="${anchor}">${texts[number]}</text>`
+    );
   });
 }
-
-const DAY_MS = 86_400_000;

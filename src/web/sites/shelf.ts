@@ -6,58 +6,73 @@ import { rowsPage } from "../../domain/data-sources.ts";
 import type { DataSourceRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reader } from "../../domain/store.ts";
-import { type Html, html } from "../html.ts";
-import { ROWS_MAX, table } from "../parts.ts";
-import { type Chart, chartOf } from "./chart.ts";
-import { drawing, inWords } from "./drawing.ts";
+import { type Html, html, type Shown } from "../html.ts";
+import { ROWS_MAX, table, tabs } from "../parts.ts";
+import { type Chart, chartOf, inWords } from "./chart.ts";
+import { drawing } from "./drawing.ts";
 
 export interface Shelf {
   readonly chart: Chart | undefined;
   readonly above: Html;
-  readonly drawn: Html;
+  readonly drawn: Shown;
   readonly table: Html;
 }
 
-/** A record is replaced, never changed: what was made of it holds as long as it lives. */
-const made = new WeakMap<DataSourceRecord, Shelf>();
+/** A record is replaced, never changed: what was made of it holds as long as it lives. By the column that is drawn. */
+const made = new WeakMap<DataSourceRecord, Map<string, Shelf>>();
 
-export async function shelfOf(reader: Reader, caller: Caller, source: DataSourceRecord): Promise<Shelf> {
-  const before = made.get(source);
-  if (before) return before;
-  const page = await rowsPage(reader, caller, source.id, { offset: 0, limit: ROWS_MAX });
-  const { items, total } = page instanceof Refusal ? { items: [], total: 0 } : page;
+/** Drawing more would hold up others. */
+const DRAWN_MAX = { rows: 10_000, cells: 60_000 };
+
+/** `wanted` is the column of numbers that the reader chose. */
+export async function shelfOf(reader: Reader, caller: Caller, source: DataSourceRecord, wanted = ""): Promise<Shelf> {
   const columns = source.columns ?? [];
-  const chart = chartOf(columns, items);
-  const missing = items.length - (chart?.points.length ?? 0);
-  const cut = total > items.length && html`<p class="soft">The first ${items.length} of ${total} rows.</p>`;
+  const chosen = columns.find(({ name, type }) => type === "number" && name === wanted);
+  const shelves = made.get(source) ?? new Map<string, Shelf>();
+  const before = shelves.get(chosen?.name ?? "");
+  if (before) return before;
+  const limit = Math.min(DRAWN_MAX.rows, Math.floor(DRAWN_MAX.cells / Math.max(columns.length, 1)));
+  const page = await rowsPage(reader, caller, source.id, { offset: 0, limit });
+  const { items, total } = page instanceof Refusal ? { items: [], total: 0 } : page;
+  const chart = chartOf(columns, items, chosen);
+  const listed = items.slice(0, ROWS_MAX);
+  const cut = total > listed.length && html`<p class="soft">The first ${listed.length} of ${total} rows.</p>`;
   const shelf = {
     chart,
-    above: html`${chart && html`<p class="soft">${chart.y.name} by ${chart.x.name}${chart.category && html`, by ${chart.category.name}`}${missing > 0 && html`. ${missing} without a value ${missing === 1 ? "is" : "are"} not drawn`}</p>${legend(chart)}`}`,
-    drawn: html`${chart && drawing(chart, undefined)}`,
-    table: html`${items.length === 0 ? html`<p class="soft">It has no rows.</p>` : table(columns, items)}${cut}`,
+    above: html`${chart && saidOf(chart, items.length, total)}`,
+    drawn: chart && drawing(chart, undefined),
+    table: html`${items.length === 0 ? html`<p class="soft">It has no rows.</p>` : table(columns, listed)}${cut}`,
   };
-  made.set(source, shelf);
+  made.set(source, shelves.set(chosen?.name ?? "", shelf));
   return shelf;
 }
 
-const legend = ({ category, series }: Chart): Html =>
-  html`${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
+/** What is drawn, what is not, and what the colours mean. */
+function saidOf({ x, y, category, series, points }: Chart, read: number, total: number): Html {
+  const missing = read - points.length;
+  const lost = missing > 0 && html`. ${missing} without a value ${missing === 1 ? "is" : "are"} not drawn`;
+  const rest = total > read && html`. Drawn are the first ${read} of ${total} rows`;
+  return html`<p class="soft">${y.name} by ${x.name}${category && html`, by ${category.name}`}${lost}${rest}</p>
+${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
+}
 
 const TABLE = "The same as a table";
 
-/** `row` is that of the point that was just sent. */
+/** `row` is that of the point that was just sent; `query` says what is drawn of each source on the page. */
 export function figure(
-  source: DataSourceRecord,
+  { id, name }: DataSourceRecord,
   { chart, above, drawn, table: rows }: Shelf,
   csrf: Html,
-  row: number,
+  query: ReadonlyMap<string, string>,
+  row?: number,
 ): Html {
   const sent = chart?.points.find((point) => point.row === row);
-  return html`<section class="card chart" id="${source.id}" aria-label="${source.name}"><h2>${source.name}</h2>
+  const links = chart?.ys.map((y) => [y.name, `?${new URLSearchParams([...query, [id, y.name]])}#${id}`] as const);
+  return html`<section class="card chart" id="${id}" aria-label="${name}"><h2>${name}</h2>
 ${
   chart
-    ? html`${above}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${source.id}">
-${sent ? drawing(chart, row) : drawn}<p class="said"><output class="soft">${sent ? `Sent: ${inWords(sent)}` : "Choose a point to see it here."}</output></p></form>
+    ? html`${links && links.length > 1 && html`<nav class="tabs" aria-label="What is drawn">${tabs(links, chart.y.name)}</nav>`}${above}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
+${sent ? drawing(chart, row) : drawn}<p class="said"><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>
 <details><summary>${TABLE}</summary>${rows}</details>`
     : rows
 }</section>`;

@@ -1,10 +1,11 @@
 // Failures on command, for tests of clients (contract, part 10). Nothing here strikes unasked.
 import { type Reason, refuse } from "../domain/refusal.ts";
+import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "../http/call.ts";
+import { PROBLEM_TYPE, type ProblemLinks, problem } from "../http/problem.ts";
+import type { Operation } from "../http/route.ts";
 import type { Clock } from "../kit/clock.ts";
-import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
-import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "./call.ts";
-import { PROBLEM_TYPE, type ProblemLinks, problem } from "./problem.ts";
-import type { Operation } from "./route.ts";
+import { alsoHolding, type Fault, type Infer, object, oneOf, optional, text, whole } from "../kit/schema.ts";
+import { COMMON, Rules } from "./rules.ts";
 
 /**
  * The request has been authenticated, counted and found allowed, so that a test of failures is not answered about
@@ -13,16 +14,12 @@ import type { Operation } from "./route.ts";
  */
 const PLACE = "instead of the operation";
 
-const DELAY_MAX_MS = 86_400_000;
-const TIMES_MAX = 1_000_000;
-
 const members = object({
   method: oneOf(["GET", "POST", "PATCH", "DELETE"]),
   path: text({ min: 1, max: 8_192 }),
   status: optional(whole({ min: 400, max: 599 })),
   connection: optional(oneOf(["reset", "empty"])),
-  delayMs: withDefault(whole({ min: 0, max: DELAY_MAX_MS }), 0),
-  times: withDefault(whole({ min: 1, max: TIMES_MAX }), 1),
+  ...COMMON,
 });
 export type FaultRule = Infer<typeof members>;
 
@@ -44,41 +41,30 @@ export interface FaultParts {
   readonly onStrike: (requestId: string, mark: FaultMark) => void;
 }
 
-export class Faults {
-  /** What `add` takes: the rule's members, and an operation that exists. */
-  readonly rule: ObjectSchema<FaultRule>;
+export class Faults extends Rules<GivenFault, FaultRule> {
   readonly #parts: FaultParts;
-  readonly #armed: { readonly rule: FaultRule; left: number }[] = [];
   readonly #waiting = new Set<() => void>();
 
   constructor(parts: FaultParts) {
+    super(
+      "faults",
+      alsoHolding(members, (rule) => unfit(rule, parts.rows)),
+    );
     this.#parts = parts;
-    this.rule = ruleFor(parts.rows);
   }
 
-  get armed(): boolean {
-    return this.#armed.length > 0;
-  }
-
-  add(rule: FaultRule): void {
-    this.#armed.push({ rule, left: rule.times });
-  }
-
-  /** Forgets every rule; what a delay holds back goes on at once. */
-  clear(): void {
-    this.#armed.length = 0;
+  /** What a delay holds back goes on at once. */
+  override clear(): void {
+    super.clear();
     for (const go of [...this.#waiting]) go();
   }
 
   /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
   async strike(call: Call, row: Operation): Promise<Reply | undefined> {
-    const armed = this.#armed.find(({ rule }) => fits(rule, call, row));
-    if (armed === undefined) return undefined;
-    armed.left -= 1;
-    if (armed.left === 0) this.#armed.splice(this.#armed.indexOf(armed), 1);
-    const { status, connection, delayMs: delay_ms } = armed.rule;
-    const mark: FaultMark = { place: PLACE, status: status ?? null, connection: connection ?? null, delay_ms };
-    this.#parts.onStrike(call.id, mark);
+    const rule = this.take(({ method, path }) => method === row.method && [call.path, template(row)].includes(path));
+    if (rule === undefined) return undefined;
+    const { status, connection, delayMs: delay_ms } = rule;
+    this.#parts.onStrike(call.id, { place: PLACE, status: status ?? null, connection: connection ?? null, delay_ms });
     if (delay_ms > 0) await this.#wait(delay_ms);
     if (connection !== undefined) return { ...empty(0), cut: connection };
     return status === undefined ? undefined : answerOf(status, call.id, this.#parts.links);
@@ -99,33 +85,20 @@ export class Faults {
   }
 }
 
-const fits = ({ method, path }: FaultRule, call: Call, row: Operation): boolean =>
-  method === row.method && (path === call.path || path === VERSION_PREFIX + row.path);
+const template = (row: Operation): string => VERSION_PREFIX + row.path;
 
 /** A path is a row's template to the letter, or one that the template fits: without braces, since those never strike. */
-const leadsTo = (row: Operation, path: string): boolean => {
-  const template = VERSION_PREFIX + row.path;
-  return template === path || new RegExp(`^${template.replace(/\{\w+\}/g, "[^/{]+")}$`).test(path);
-};
+const leadsTo = (row: Operation, path: string): boolean =>
+  template(row) === path || new RegExp(`^${template(row).replace(/\{\w+\}/g, "[^/{]+")}$`).test(path);
 
-function ruleFor(rows: readonly Operation[]): ObjectSchema<FaultRule> {
-  const exists = ({ method, path }: FaultRule) => rows.some((row) => row.method === method && leadsTo(row, path));
-  return {
-    ...members,
-    check(value, path, faults) {
-      const before = faults.length;
-      const rule = members.check(value, path, faults);
-      if (faults.length > before) return rule;
-      const { status, connection, delayMs } = rule;
-      if (!exists(rule))
-        faults.push({ path: [...path, "path"], detail: `${rule.method} ${rule.path} is no operation of the REST API` });
-      if (status !== undefined && connection !== undefined)
-        faults.push({ path: [...path, "connection"], detail: "leaves no answer, so there can be no status beside it" });
-      if (status === undefined && connection === undefined && delayMs === 0)
-        faults.push({ path, detail: "must have a status, a connection or a delayMs" });
-      return rule;
-    },
-  };
+function* unfit(rule: FaultRule, rows: readonly Operation[]): Generator<Fault> {
+  const { method, path, status, connection, delayMs } = rule;
+  if (!rows.some((row) => row.method === method && leadsTo(row, path)))
+    yield { path: ["path"], detail: `${method} ${path} is no operation of the REST API` };
+  if (status !== undefined && connection !== undefined)
+    yield { path: ["connection"], detail: "leaves no answer, so there can be no status beside it" };
+  if (status === undefined && connection === undefined && delayMs === 0)
+    yield { path: [], detail: "must have a status, a connection or a delayMs" };
 }
 
 const ASKED = "A test asked for this answer.";

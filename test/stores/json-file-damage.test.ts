@@ -1,0 +1,224 @@
+// The JSON-file store's promises 2 and 6: what it makes of files that are cut short, damaged, written by hand or by others.
+import assert from "node:assert/strict";
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, resolve } from "node:path";
+import { test } from "node:test";
+import { writeParts } from "../../src/store/json-file/disk.ts";
+import {
+  crashed,
+  fileFor,
+  idsIn,
+  note,
+  notes,
+  numbered,
+  openStore,
+  refused,
+  storeWith,
+  textOf,
+  write,
+} from "./fixture.ts";
+
+test("promise 2: a last line that was cut short is set aside, cut off and told in one warning", async (t) => {
+  const { file } = await storeWith(t, "a b");
+  const copy = crashed(file);
+  const [first, second = ""] = textOf(`${copy}.journal`).split("\n");
+  truncateSync(`${copy}.journal`, textOf(`${copy}.journal`).length - 7);
+  const { store: again, warnings } = await openStore(t, copy);
+  assert.equal(await idsIn(again), "a");
+  assert.match(warnings.join("\n"), /^.*data\.json-copy\.journal line 2 .*data\.json-copy\.torn-2$/);
+  assert.equal(textOf(`${copy}.torn-2`), second.slice(0, -6));
+  assert.equal(textOf(`${copy}.journal`), `${first}\n`);
+  await write(again, note("c"));
+  const third = await openStore(t, crashed(copy));
+  assert.equal(await idsIn(third.store), "a c");
+  assert.deepEqual(third.warnings, []);
+});
+
+test("promise 2: a second torn line does not overwrite the first one's copy", async (t) => {
+  const { file } = await openStore(t);
+  const copy = crashed(file);
+  for (const torn of ["first", "second"]) {
+    appendFileSync(`${copy}.journal`, torn);
+    await (await openStore(t, copy)).store.close();
+  }
+  assert.deepEqual([textOf(`${copy}.torn-1`), textOf(`${copy}.torn-1-2`)], ["first", "second"]);
+});
+
+for (const [what, change, says] of [
+  ["a changed byte", (all: string) => all.replace("text of b", "text of x"), /line 2 .*CRC/],
+  ["a missing line", (all: string) => all.replace(/\n.*\n/, "\n"), /line 2 has the number 3 where 2 should follow/],
+  ["a line twice", (all: string) => all.replace(/.*\n/, "$&$&"), /line 2 has the number 1 where 2/],
+  ["a missing first line", (all: string) => all.replace(/.*\n/, ""), /line 1 has the number 2 where 1 should follow/],
+  ["a damaged line feed", (all: string) => all.replace(/\n(?=.*\n$)/, "\v"), /line 2 has run together/],
+] as const) {
+  test(`promise 2: ${what} in the journal is refused by file and line, and nothing is touched`, async (t) => {
+    const { file } = await storeWith(t, "a b c");
+    const copy = crashed(file);
+    const journal = change(textOf(`${copy}.journal`));
+    writeFileSync(`${copy}.journal`, journal);
+    const before = textOf(copy);
+    await refused(copy, /data\.json-copy\.journal/, says, /Restore/);
+    assert.deepEqual([textOf(copy), textOf(`${copy}.journal`)], [before, journal]);
+    assert.equal(existsSync(`${copy}.lock`), false);
+  });
+}
+
+for (const [what, text, says] of [
+  ["nothing in it", "", /data\.json is empty.* delete it for a fresh start/],
+  ["a newer format", '{"format":2,"collections":{}}', /newer version/],
+  ["no JSON", "hello", /not a whole JSON document/],
+  ["half a document", '{"format":1,"collections":{"notes":[', /not a whole JSON document/],
+  ["an array", "[]", /not a JSON object/],
+  ["an unknown member", '{"format":1,"collections":{},"colections":{}}', /unknown member "colections"/],
+  ["an unknown collection", '{"format":1,"collections":{"nots":[]}}', /collection "nots"/],
+  ["no format", '{"collections":{}}', /"format" is not 1/],
+  ["no collections", '{"format":1}', /no "collections"/],
+  ["a list that is none", '{"format":1,"collections":{"notes":{}}}', /"notes" is not an array/],
+  ["a record without id", '{"format":1,"collections":{"notes":[{"text":"x"}]}}', /notes\[0\]: not a record/],
+  ["one id twice", '{"format":1,"collections":{"notes":[{"id":"a"},{"id":"a"}]}}', /notes\[1\]: a second record .*"a"/],
+  [
+    "a unique value twice",
+    '{"format":1,"collections":{"notes":[{"id":"a","text":"x"},{"id":"b","text":"x"}]}}',
+    /notes\[1\]: a second record with the same text/,
+  ],
+  ["a wrong journal number", '{"format":1,"journal":-1,"collections":{}}', /"journal"/],
+] as const) {
+  test(`promise 6: a FILE with ${what} is refused and left alone`, async (t) => {
+    const file = fileFor(t);
+    writeFileSync(file, text);
+    await refused(file, /data\.json/, says);
+    assert.equal(textOf(file), text);
+  });
+}
+
+const pretty = (text: string) => JSON.stringify(JSON.parse(text), null, 2);
+
+for (const [what, change, ...says] of [
+  ["changed", (all: string) => all.replace('"text of 300"', '"text of 3OO"'), /lines 251 to 500: .*checksum/],
+  ["changed in a pretty printed copy", (all: string) => pretty(all).replace("text of 300", "text of x"), /checksum/],
+  ["no JSON", (all: string) => all.replace(/.*"text of 298".*/, '{"id":'), /line 301: not a whole JSON document/],
+  ["no record", (all: string) => all.replace(/.*"text of 298".*/, "12,"), /line 301: not a record with an id/],
+  ["a line twice", (all: string) => all.replace(/.*"text of 298".*\n/, "$&$&"), /line 302: a second .* text in notes/],
+] as const) {
+  test(`promise 6: damage in FILE that makes it ${what} is told by its lines`, async (t) => {
+    const { file, store } = await openStore(t);
+    await write(store, ...numbered(400));
+    await store.close();
+    writeFileSync(file, change(textOf(file)));
+    await refused(file, /data\.json/, ...says);
+  });
+}
+
+test("promise 6: a change made on purpose is accepted without the checksums", async (t) => {
+  const { file, store } = await storeWith(t, "a");
+  await store.close();
+  const changed = textOf(file).replace('"text of a"', '"changed"');
+  writeFileSync(file, changed);
+  await refused(file, /remove its member "checksums"/);
+  writeFileSync(file, changed.replace(/,"checksums":\[.*\]/, ""));
+  assert.equal((await (await openStore(t, file)).store.get(notes, "a"))?.text, "changed");
+});
+
+test("promise 6: any layout of the same document opens: pretty printed, on fewer lines, written by hand, with a BOM", async (t) => {
+  const { file, store } = await openStore(t);
+  await write(store, note("b", "\u2028 \u{1F600} \ud800"), note("a"));
+  const data = await store.snapshot();
+  await store.close();
+  const layouts = [
+    pretty(textOf(file)),
+    textOf(file).replace("},\n{", "},{"),
+    JSON.stringify(data),
+    `\ufeff${JSON.stringify(data, null, "\t")}`,
+    '{"collections":{"notes":[{"id":"b","list":"all","text":"x"},{"id":"a","list":"all","text":"y"}]},"format":1}',
+  ];
+  for (const layout of layouts) {
+    const path = fileFor(t);
+    writeFileSync(path, layout);
+    const { store: opened } = await openStore(t, path);
+    assert.equal(await idsIn(opened), "b a");
+    await write(opened, note("c", "z"));
+    assert.equal(await idsIn((await openStore(t, crashed(path))).store), "b a c");
+  }
+});
+
+test("promise 6: a journal is refused beside a FILE written by hand, which it does not know, and beside none", async (t) => {
+  const { file } = await storeWith(t, "a");
+  const copy = crashed(file);
+  writeFileSync(copy, '{"format":1,"collections":{"notes":[]}}');
+  await refused(copy, /data\.json-copy\.journal does not belong to/);
+  const missing = fileFor(t);
+  writeFileSync(`${missing}.journal`, "x\n");
+  await refused(missing, /data\.json is missing/, /delete both/);
+});
+
+test("promise 6: a FILE too large to be read is refused by its size and with what to do, and none is written", async (t) => {
+  const file = fileFor(t);
+  const fd = openSync(file, "w");
+  t.after(() => closeSync(fd));
+  ftruncateSync(fd, 600_000_000);
+  await refused(file, /^\S*data\.json has 600000000 bytes, and no more than \d+ can be read\. Put /);
+  ftruncateSync(fd, 0);
+  const parts = () => [Buffer.from("12345"), Buffer.from("67890")];
+  await writeParts(fd, parts(), 10);
+  assert.equal(textOf(file), "1234567890");
+  await assert.rejects(writeParts(fd, parts(), 9), /more than 9 bytes/);
+});
+
+test("promise 6: a symbolic link is the file it leads to, for the data, the journal and the lock", async (t) => {
+  const real = fileFor(t);
+  const links = `${dirname(real)}/links`;
+  mkdirSync(links);
+  symlinkSync("../data.json", `${links}/link.json`);
+  const { store } = await openStore(t, `${links}/link.json`);
+  await write(store, note("a"));
+  await refused(real, /in use/);
+  assert.deepEqual(readdirSync(links), ["link.json"]);
+  await store.close();
+  assert.equal(await idsIn((await openStore(t, real)).store), "a");
+});
+
+test("promise 6: all files are for the owner only", async (t) => {
+  const file = fileFor(t);
+  writeFileSync(file, '{"format":1,"collections":{}}');
+  chmodSync(file, 0o644);
+  const { store } = await openStore(t, file);
+  await write(store, note("a"));
+  for (const each of [file, `${file}.journal`, `${file}.lock`]) assert.equal(statSync(each).mode & 0o777, 0o600, each);
+});
+
+test("promise 6: every string comes back from the journal and from FILE as it was, in any place", async (t) => {
+  const texts = ["__proto__", "\u2028\u2029", "\ud800", "\udc00\ud800", "\0\b\f", '"\\/', "\ufeff", "\u{10FFFF}", ""];
+  const quoted = texts.map((text) => JSON.stringify(text));
+  const records = quoted.map((text) => `{"id":${text},"list":"all","text":${text},"__proto__":1}`);
+  const { file, store } = await openStore(t);
+  for (const record of records) await write(store, JSON.parse(record));
+  const journalled = await openStore(t, crashed(file));
+  await store.close();
+  for (const { store: again } of [journalled, await openStore(t, file)]) {
+    const data = JSON.parse(JSON.stringify(await again.snapshot()));
+    assert.equal(JSON.stringify(data.collections.notes), JSON.stringify(records.map((record) => JSON.parse(record))));
+    for (const text of texts) assert.equal((await again.find(notes, "text", [text]))?.id, text);
+  }
+});
+
+for (const [what, path, says] of [
+  ["in a folder that is not there", "nowhere/data.json", /folder does not exist/],
+  ["that is a folder", ".", /folder/],
+  ["under something that is no folder", "/dev/null/data.json", /Look into the disk/],
+] as const) {
+  test(`promise 6: a data file ${what} is refused with what to do`, (t) =>
+    refused(resolve(dirname(fileFor(t)), path), says));
+}

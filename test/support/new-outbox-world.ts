@@ -1,0 +1,114 @@
+// An outbox with its store, clock and rows, and no HTTP in front: events go in by function, receivers are real sockets. It
+// does not load the test runner, which watches every promise: what is timed in it would take twice as long.
+import { Outbox, type OutboxParts } from "../../src/delivery/outbox.ts";
+import { RETRY_WAITS_MS, WEBHOOK_CONCURRENCY } from "../../src/delivery/schedule.ts";
+import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
+import type { Caller } from "../../src/domain/access.ts";
+import { dueDeliveries } from "../../src/domain/deliveries.ts";
+import { recordEvent } from "../../src/domain/events.ts";
+import {
+  type DeliveryRecord,
+  deliveries,
+  type EventRecord,
+  type EventType,
+  events,
+  goneDeployments,
+  TOPIC,
+  type WebhookRecord,
+  webhooks,
+} from "../../src/domain/model.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import type { Store } from "../../src/domain/store.ts";
+import { createWebhook } from "../../src/domain/webhooks.ts";
+import { Unit } from "../../src/domain/work.ts";
+import { Background } from "../../src/kit/background.ts";
+import { AdjustableClock } from "../../src/kit/clock.ts";
+import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+
+export const START = Date.UTC(2026, 0, 1);
+/** What the outbox reads and writes. */
+export const ROWS = [events, deliveries, webhooks, goneDeployments];
+export const SECRET = "whsecret";
+
+export interface WorldOptions extends Partial<OutboxParts> {
+  readonly timeout_ms?: number;
+  readonly store?: Store;
+  readonly sender?: Sender;
+}
+
+export interface World {
+  readonly clock: AdjustableClock;
+  readonly store: Store;
+  readonly unit: Unit;
+  readonly outbox: Outbox;
+  readonly background: Background;
+  readonly caller: Caller;
+  /** Accounts told to be swept. */
+  readonly sweeps: Set<string>;
+  readonly errors: unknown[];
+  /** Resolves when nothing that is due now is left unattempted and unrecorded. */
+  idle(): Promise<void>;
+  advance(by_ms: number): Promise<unknown>;
+  stop(): Promise<void>;
+  webhook(url: string, over?: { events?: readonly EventType[]; account?: Caller }): Promise<WebhookRecord>;
+  emit(object?: object, from?: Caller, type?: EventType): Promise<EventRecord>;
+  read(webhook: WebhookRecord): Promise<WebhookRecord>;
+  log(webhook: WebhookRecord): Promise<readonly DeliveryRecord[]>;
+  pending(): Promise<readonly DeliveryRecord[]>;
+}
+
+export const account = (id: string): Caller => ({
+  account: { id, name: `Account ${id}`, state: "active" },
+  scopes: new Set(["admin"]),
+  credential: "key",
+});
+
+export function kept<T>(value: T | Refusal | undefined): T {
+  if (value === undefined || value instanceof Refusal) throw new Error(`Refused: ${JSON.stringify(value)}`);
+  return value;
+}
+
+/** A world of its own, for its caller to stop. Its clock stands still. */
+export async function newOutboxWorld(options: WorldOptions = {}): Promise<World> {
+  const { timeout_ms = 2_000, store = memoryStore() } = options;
+  const clock = new AdjustableClock(START);
+  const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
+  const errors: unknown[] = [];
+  const sweeps = new Set<string>();
+  if (options.store === undefined) await store.open(ROWS);
+  const onError = (error: unknown) => errors.push(error);
+  const background = new Background(onError);
+  const outbox = new Outbox({
+    clock,
+    background,
+    sender: new HttpSender({ policy: "local", timeout_ms }),
+    retryWaits_ms: RETRY_WAITS_MS,
+    concurrency: WEBHOOK_CONCURRENCY,
+    lease_ms: 60_000,
+    onAttempt: () => undefined,
+    onError,
+    ...options,
+    store,
+  });
+  store.hear(TOPIC.queue, (id) => outbox.notify(id));
+  store.hear(TOPIC.events, (id) => sweeps.add(id));
+  const unit = new Unit({ store, clock, ids });
+  const caller = account("acc_1");
+  const stop = () => {
+    outbox.stop();
+    return background.idle();
+  };
+  return {
+    ...{ clock, store, unit, outbox, background, caller, sweeps, errors, stop },
+    idle: () => background.idle(),
+    advance: (by_ms) => background.idle().then(() => clock.advance(by_ms)),
+    webhook: async (url, { events, account: owner = caller } = {}) =>
+      kept(await createWebhook(unit, owner, { url, events: events ?? ["app.created"], secret: SECRET, active: true })),
+    emit: async (object = { n: 1 }, from = caller, type = "app.created") =>
+      kept(await unit.transact((w) => recordEvent(w, from.account, type, object))),
+    read: async ({ id }) => kept(await store.get(webhooks, id)),
+    log: ({ id }) => store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
+    pending: () => dueDeliveries(store, clock.now()),
+  };
+}
