@@ -77,9 +77,6 @@ choice("1.rfcs.token-body", "a stock library goes the whole way with client_secr
 choice("5.pkce", "a stock library goes the whole way as a public client", "ours", (context) =>
   walk(context, oauth.None, { public: true }),
 );
-choice(
-  "1.rfcs.token-algorithm",
-  "a stock library takes RS256 tokens too",
-  { tokenAlg: "RS256" },
-  (context) => walk(context, oauth.ClientSecretPost),
+choice("1.rfcs.token-algorithm", "a stock library takes RS256 tokens too", { tokenAlg: "RS256" }, (context) =>
+  walk(context, oauth.ClientSecretPost),
 );

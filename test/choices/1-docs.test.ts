@@ -5,10 +5,11 @@ import { DECISIONS, GAPS } from "../../src/decisions.ts";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
 import { PROBLEMS } from "../../src/http/problem.ts";
 import { routes } from "../../src/http/routes.ts";
+import { decoded } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { Answer, type Client, members, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
-import { assertPage, decoded, textOf } from "../support/dashboard.ts";
+import { assertPage, textOf } from "../support/dashboard.ts";
 import { person } from "../support/oauth.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -53,7 +54,7 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
     const [, shown] = codeIn(entry);
     assert.equal(shown === undefined, answer.shape.kind === "nothing", operation);
     const headers = { ...(shown !== undefined && { "content-type": "application/json" }) };
-    const answered = new Answer(answer.status, headers, [], Buffer.from(shown ?? ""));
+    const answered = new Answer(answer.status, headers, Buffer.from(shown ?? ""));
     own.document.check(method, `/v1${path.replace(/\{\w+\}/g, "x")}`, answered);
   }
   assert.match(endpointIn(text, "createApp"), /title<\/code><\/td><td>string, 1 to 200 characters <strong>required/);

@@ -42,16 +42,8 @@ choice("3.custom-domain.names", "takes host names of two labels or more, and not
   const label = "a".repeat(63);
   const longest = `${label}.${label}.${label}.${"b".repeat(57)}.com`;
   assert.equal(longest.length, 253);
-  const good = [
-    null,
-    "a.b",
-    "xn--bcher-kva.example",
-    "1.example",
-    `${label}.com`,
-    longest,
-    "a-b.c-d.example",
-    freshHost(),
-  ];
+  const names = "a.b xn--bcher-kva.example 1.example a-b.c-d.example".split(" ");
+  const good = [null, ...names, `${label}.com`, longest, freshHost()];
   const bad = [
     ...["", "a", "localhost", "a..b", ".a.b", "-a.example", "a-.example", `${"a".repeat(64)}.com`, `x${longest}`],
     ...["127.0.0.1", "10.0.0.1", "1.2.3", "[::1]", "::1", "0x7f.1", "a.1"],

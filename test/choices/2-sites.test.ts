@@ -83,12 +83,7 @@ choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what
 
 choice("2.data-reading.chart-columns", "the reader chooses among the columns of numbers", "ours", async ({ api }) => {
   const { app, path } = await deployed(api);
-  const days = [5, 3, 8].map((visitors, at) => ({
-    id: at + 1,
-    day: `2026-10-1${at}`,
-    visitors,
-    price: visitors * 1.5,
-  }));
+  const days = [5, 3, 8].map((n, at) => ({ id: at + 1, day: `2026-10-1${at}`, visitors: n, price: n * 1.5 }));
   const [chart, other] = [await give(api, app, "Days", days), await give(api, app, "Others", days)];
   const browser = new Browser(api);
   const shown = await browser.open(path);

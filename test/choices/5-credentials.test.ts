@@ -19,6 +19,7 @@ const MALFORMED = [
   ...["Bearer", "Bearer ", "bearer", "BEARER   ", "Bearer a b", "Bearer a,b", "Bearer a, Bearer b", 'Bearer "quoted"'],
   ...["Bearer key=value; x", "Bearer =abc", "Bearer a=b", "Bearer a==b", "Bearer ä", "Bearer a\tb", "Bearer {json}"],
   ...["Bearer <key>", "Bearer a:b", "Bearer a@b", "Bearer a%20b%", "Bearer a\\b", "Bearer a?b", "Bearer a#b"],
+  "Bearer (a)",
 ];
 const OTHER_SCHEMES = [
   ...["Basic dXNlcjpwYXNz", "Token abc", "Digest x=1", "BearerX abc", "Bearerabc", "Negotiate", "key", ":", "="],

@@ -103,6 +103,8 @@ choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status 
     problem(await api.get(missing), "not_found");
   problem(await api.get("/webhooks/wh_00000000000000000000000/deliveries"), "not_found");
   problem(await api.post(`${path}/${NO_DELIVERY}/redeliver`), "not_found");
+  assert.equal((await api.post(`${path}/${found.id}/redeliver`)).status, 202, "one that is over goes once more");
+  await delivery(api, webhook, (each) => attemptsOf(each).length === 2);
   for (const { id } of [webhook, other]) await api.delete(`/webhooks/${id}`);
 });
 

@@ -42,7 +42,7 @@ choice("6.event-objects", "each holds what was answered: app, deployment, app th
   assert.deepEqual(objectOf(await theEvent(api, () => api.delete(app))), changed);
 });
 
-choice("6.event-objects", "data.processed holds the data source, ready or failed", async ({ api }) => {
+choice("6.emitted-by.outcome", "data.processed holds the data source, ready or failed", async ({ api }) => {
   for (const [data, status] of [
     ["a\n1\n", "ready"],
     ['a\n"open', "failed"],

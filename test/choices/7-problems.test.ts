@@ -104,8 +104,8 @@ const NOT_TAKEN = [
 const TAKEN = [
   "application/json",
   "Application/JSON",
-  "application/json; charset=utf-8",
   'application/json;charset="UTF-8"',
+  "application/json; charset=utf-8",
 ];
 
 choice("7.error-codes", "JSON in UTF-8, not compressed, is the one media type", async ({ api }) => {

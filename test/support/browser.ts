@@ -101,12 +101,16 @@ export const formsOf = (page: Answer): readonly Form[] =>
     ),
   }));
 
-function attributeOf(attributes: string, name: string): string | undefined {
-  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1];
-  return value
-    ?.replaceAll("&lt;", "<")
+/** Text out of HTML, its entities resolved. */
+export const decoded = (text: string): string =>
+  text
+    .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")
     .replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&");
+
+function attributeOf(attributes: string, name: string): string | undefined {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1];
+  return value === undefined ? undefined : decoded(value);
 }

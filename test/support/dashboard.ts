@@ -1,6 +1,6 @@
 // What the tests of the pages share: somebody signed in, and what every page has to be whatever it shows.
 import assert from "node:assert/strict";
-import type { Browser } from "./browser.ts";
+import { type Browser, decoded } from "./browser.ts";
 import type { Answer, Client } from "./client.ts";
 import { person } from "./oauth.ts";
 
@@ -27,15 +27,6 @@ export function assertPage(page: Answer, status = 200): void {
     "each id once",
   );
 }
-
-/** Text out of HTML, its entities resolved. */
-export const decoded = (text: string): string =>
-  text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&");
 
 /** The text of a page as a reader sees it, without markup. */
 export const textOf = (page: Answer): string => decoded(page.text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");

@@ -124,5 +124,5 @@ function parse(received: Buffer, bodiless: boolean): { answer: Answer; size: num
   const none = bodiless || status < 200 || status === 204 || status === 304;
   const size = end + 4 + (none ? 0 : Number(headers["content-length"] ?? 0));
   if (received.length < size) return undefined;
-  return { answer: new Answer(status, headers, pairs.flat(), received.subarray(end + 4, size)), size };
+  return { answer: new Answer(status, headers, received.subarray(end + 4, size)), size };
 }
