@@ -1,24 +1,22 @@
 // The process (contract, part 1): flags, ready lines, seeds, and how it stops. What only a process shows is a real one, so
 // the file takes as long as a few starts; values are held without one.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
 import { OptionError, startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, str } from "../support/client.ts";
+import { freshFolder } from "../support/fresh.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { problem } from "../support/problem.ts";
 import { type Ended, runToEnd, ServerProcess } from "../support/process.ts";
 import { RawConnection } from "../support/raw.ts";
 import { listen } from "../support/receivers.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "apphost-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = freshFolder();
 
 function seedFile(name: string, content: unknown): string {
   const file = join(folder, name);

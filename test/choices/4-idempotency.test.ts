@@ -1,11 +1,9 @@
 // Idempotency-Key on POST: the specification has none of it, so all is ours (contract, part 4).
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { choice, withService } from "../support/clauses.ts";
 import type { Answer, Client } from "../support/client.ts";
-import { fresh, freshAddress } from "../support/fresh.ts";
+import { fresh, freshAddress, freshFolder } from "../support/fresh.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
 import { RawConnection } from "../support/raw.ts";
 
@@ -136,21 +134,16 @@ choice("4.idempotency", "a request that broke off half-way leaves the key free",
 });
 
 choice("4.idempotency.window", "a restart does not end it", "ours", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "apphost-"));
-  const options = { data: join(folder, "data.json"), apiKey: "idempotent-key" };
+  const options = { data: join(freshFolder(), "data.json"), apiKey: "idempotent-key" };
   const key = fresh();
   let first = "";
-  try {
-    await withService(options, async ({ api }) => {
-      first = (await once(api, key)).text;
-    });
-    await withService(options, async ({ api }) => {
-      const answer = await once(api, key);
-      assert.deepEqual([replayed(answer), answer.text], [true, first]);
-      reused(await once(api, key, "/apps", { title: "Other" }));
-      assert.equal(await total(api), 1);
-    });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  await withService(options, async ({ api }) => {
+    first = (await once(api, key)).text;
+  });
+  await withService(options, async ({ api }) => {
+    const answer = await once(api, key);
+    assert.deepEqual([replayed(answer), answer.text], [true, first]);
+    reused(await once(api, key, "/apps", { title: "Other" }));
+    assert.equal(await total(api), 1);
+  });
 });

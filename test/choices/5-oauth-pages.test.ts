@@ -2,17 +2,17 @@
 // page to itself, and no way to be sent elsewhere.
 // RFC 9700 2.1, 4.2.4, 4.7, 4.16.
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { get } from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startService } from "../../src/index.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
 import { csrfOf } from "../support/dashboard.ts";
-import { freshAddress } from "../support/fresh.ts";
+import { freshAddress, freshFolder } from "../support/fresh.ts";
 import { authorizeUrl, person, register, returned, scene } from "../support/oauth.ts";
+import { printedOn } from "../support/process.ts";
 import { CA_CERT, SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
 const MANUAL = { clock: "manual" } as const;
@@ -80,19 +80,14 @@ const setCookieOf = (url: string): Promise<string> =>
   });
 
 choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", "ours", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "pages-"));
+  const folder = freshFolder();
   const [tlsCert, tlsKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   await writeFile(tlsCert, SERVER_CERT);
   await writeFile(tlsKey, SERVER_KEY);
-  const service = await startService({ tlsCert, tlsKey });
-  try {
-    assert.match(service.signInUrl, /^https:/);
-    const line = await setCookieOf(service.signInUrl);
-    assert.match(line, /^__Host-apphost_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
-  } finally {
-    await service.close();
-    await rm(folder, { recursive: true });
-  }
+  await using service = await startService({ tlsCert, tlsKey });
+  assert.match(service.signInUrl, /^https:/);
+  const line = await setCookieOf(service.signInUrl);
+  assert.match(line, /^__Host-apphost_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
 });
 
 choice("5.sign-in-link.session", "12 hours, or until sign-out or the user's end", MANUAL, async ({ api, service }) => {
@@ -113,29 +108,16 @@ choice("5.sign-in-link.session", "12 hours, or until sign-out or the user's end"
   assert.equal(await signedIn(third.browser), false);
 });
 
-/** What the sign-in page printed while `use` ran. */
-async function announced(use: () => Promise<void>): Promise<readonly string[]> {
-  const lines: string[] = [];
-  const write = process.stdout.write.bind(process.stdout);
-  process.stdout.write = (chunk: string | Uint8Array): boolean => {
-    if (String(chunk).includes("Sign-in link")) lines.push(String(chunk));
-    return true;
-  };
-  await use().finally(() => {
-    process.stdout.write = write;
-  });
-  return lines;
-}
-
 choice("5.sign-in-link", "all who ask get one answer; the link is printed", { log: "pretty" }, async ({ api }) => {
   const answers = new Set<string>();
-  const lines = await announced(async () => {
+  const printed = await printedOn(process.stdout, async () => {
     for (const email of ["owner@example.com", " OWNER@example.com ", "nobody@example.com", ""]) {
       const answer = await new Browser(api).fillIn(SIGN_IN, SIGN_IN, { email });
       assert.equal(answer.status, 200);
       answers.add(answer.text);
     }
   });
+  const lines = printed.filter((line) => line.includes("Sign-in link"));
   assert.deepEqual([answers.size, lines.length], [1, 2]);
   const link = /http\S+/.exec(lines[0] ?? "")?.[0] ?? "";
   assert.equal((await new Browser(api).signIn(link)).headers.location, "/dashboard");

@@ -1,10 +1,9 @@
 // Revoking tokens (RFC 7009), asking about them (RFC 7662), and what a restart keeps of either.
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { choice, withService } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
+import { freshFolder } from "../support/fresh.ts";
 import { basic, claimsOf, oauthError, refresh, register, scene, sendForm, sendJson } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
@@ -121,30 +120,25 @@ choice("1.rfcs.introspection", "takes a client with a secret, and a token", MANU
 });
 
 choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", "ours", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "oauth-"));
-  const options = { data: join(folder, "data.json"), apiKey: "restart-test-key", port: 0 };
-  try {
-    const kept: { access_token: string; refresh_token: string }[] = [];
-    await withService(options, async ({ service }) => {
-      options.port = Number(new URL(service.authUrl).port); // tokens name their issuer, and the port is part of it
-      for (let made = 0; made < 2; made += 1) kept.push(await service.signIn({ scopes: ["read:apps"] }));
-    });
-    const [first, second] = kept;
-    assert.ok(first && second);
-    await withService(options, async ({ api }) => {
-      assert.equal((await api.as(first.access_token).get("/apps")).status, 200);
-      assert.equal((await sendJson(api, "/oauth/revoke", { token: first.refresh_token })).status, 200);
-    });
-    await withService(options, async ({ api }) => {
-      problem(await api.as(first.access_token).get("/apps"), "invalid_credential");
-      assert.match(oauthError(await refresh(api, first.refresh_token)), /revoked/);
-      assert.equal((await refresh(api, second.refresh_token)).status, 200);
-      oauthError(await refresh(api, second.refresh_token));
-    });
-    await withService(options, async ({ api }) => {
-      problem(await api.as(second.access_token).get("/apps"), "invalid_credential");
-    });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  const options = { data: join(freshFolder(), "data.json"), apiKey: "restart-test-key", port: 0 };
+  const kept: { access_token: string; refresh_token: string }[] = [];
+  await withService(options, async ({ service }) => {
+    options.port = Number(new URL(service.authUrl).port); // tokens name their issuer, and the port is part of it
+    for (let made = 0; made < 2; made += 1) kept.push(await service.signIn({ scopes: ["read:apps"] }));
+  });
+  const [first, second] = kept;
+  assert.ok(first && second);
+  await withService(options, async ({ api }) => {
+    assert.equal((await api.as(first.access_token).get("/apps")).status, 200);
+    assert.equal((await sendJson(api, "/oauth/revoke", { token: first.refresh_token })).status, 200);
+  });
+  await withService(options, async ({ api }) => {
+    problem(await api.as(first.access_token).get("/apps"), "invalid_credential");
+    assert.match(oauthError(await refresh(api, first.refresh_token)), /revoked/);
+    assert.equal((await refresh(api, second.refresh_token)).status, 200);
+    oauthError(await refresh(api, second.refresh_token));
+  });
+  await withService(options, async ({ api }) => {
+    problem(await api.as(second.access_token).get("/apps"), "invalid_credential");
+  });
 });

@@ -5,27 +5,19 @@ import { createHmac } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { hostname } from "node:os";
 import { judgeAddress } from "../../src/delivery/address-policy.ts";
-import { type ReceiverOptions, startReceiver } from "../../src/receiver.ts";
+import type { ReceiverAnswer } from "../../src/receiver.ts";
 import { choice, type OwnContext } from "../support/clauses.ts";
 import { type Client, type Members, members, str } from "../support/client.ts";
-import { closeLater } from "../support/closing.ts";
 import { ISO_TIME, idOf } from "../support/fields.ts";
 import { badParameter, invalid, problem } from "../support/problem.ts";
+import { hooked, SECRET } from "../support/shown.ts";
 import { eventually } from "../support/wait.ts";
 
-const SECRET = "geheim-ü-🔑";
 const MANUAL = { clock: "manual" } as const;
 const DAY_MS = 86_400_000;
 const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
 
-async function receiver(answers: ReceiverOptions["answers"] = [200], secret = SECRET) {
-  const made = await startReceiver({ secret, answers });
-  closeLater(() => made.close());
-  return made;
-}
-
-const subscribe = (api: Client, url: string, body: Members = {}) =>
-  api.create("/webhooks", { url, events: ["app.created"], secret: SECRET, ...body });
+const subscribe = (api: Client, url: string) => api.create("/webhooks", { url, events: ["app.created"] });
 const newApp = (api: Client) => api.create("/apps", { title: "Delivered" });
 
 const logOf = async (api: Client, webhook: Members, query = "") =>
@@ -42,8 +34,7 @@ const settled = (api: Client, webhook: Members) => delivery(api, webhook, ({ sta
 const attempted = (api: Client, webhook: Members) => delivery(api, webhook, (each) => attemptsOf(each).length > 0);
 
 choice("6.retry-schedule.headers", "tell type, delivery and attempt, with a standard signature", async ({ api }) => {
-  const { url, next } = await receiver();
-  const webhook = await subscribe(api, url);
+  const { next, webhook } = await hooked(api, ["app.created"]);
   await newApp(api);
   const { id, rawBody, attempts } = await next("app.created");
   const sent = await settled(api, webhook);
@@ -64,7 +55,7 @@ choice("6.retry-schedule.headers", "tell type, delivery and attempt, with a stan
 });
 
 choice("4.webhook-endpoints.delivery-log", "a delivery has nine fields, an attempt seven", async ({ api }) => {
-  const webhook = await subscribe(api, (await receiver([500])).url);
+  const { webhook } = await hooked(api, ["app.created"], {}, [500]);
   const app = await newApp(api);
   const found = await attempted(api, webhook);
   const { id, created_at, next_attempt_at, attempts, event_id, ...rest } = found;
@@ -109,8 +100,7 @@ choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status 
 });
 
 choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, also when off", async ({ api }) => {
-  const { url, next, received } = await receiver();
-  const webhook = await subscribe(api, url, { active: false });
+  const { next, received, webhook } = await hooked(api, ["app.created"], { active: false });
   const before = (await api.get("/events?limit=1")).json.total;
   for (const type of TYPES) {
     const answer = await api.post(`/webhooks/${webhook.id}/test`, { type });
@@ -139,12 +129,11 @@ choice("6.webhook-policy", "a name that only DNS shows to lie inside is blocked 
 });
 
 /** A webhook whose first delivery had its first attempt. */
-const retries = async ({ api, service }: OwnContext, answers: ReceiverOptions["answers"]) => {
-  const made = await receiver(answers);
-  const webhook = await subscribe(api, made.url);
+const retries = async ({ api, service }: OwnContext, answers: readonly ReceiverAnswer[]) => {
+  const made = await hooked(api, ["app.created"], {}, answers);
   await newApp(api);
-  await attempted(api, webhook);
-  return { ...made, webhook, advance: (by_ms: number) => service.clock.advance(`${by_ms}ms`) };
+  await attempted(api, made.webhook);
+  return { ...made, advance: (by_ms: number) => service.clock.advance(`${by_ms}ms`) };
 };
 
 choice("6.retry-schedule", "a failed delivery is sent again as it was until it succeeds", MANUAL, async (own) => {
@@ -190,8 +179,7 @@ choice("4.webhook-endpoints.redelivery", "is one attempt by hand whose success s
 });
 
 choice("4.webhook-endpoints.redelivery", "of a webhook that is off leaves a success a success", async ({ api }) => {
-  const { url, received } = await receiver();
-  const webhook = await subscribe(api, url);
+  const { received, webhook } = await hooked(api, ["app.created"]);
   await newApp(api);
   const sent = await settled(api, webhook);
   await api.patch(`/webhooks/${webhook.id}`, { active: false });
@@ -217,9 +205,8 @@ choice("3.delivery-cancelled", "switching the webhook off cancels what waits, af
 });
 
 choice("4.webhook-endpoints.rotation", "both secrets sign for a day", MANUAL, async ({ api, service }) => {
-  const { url, next } = await receiver([200], "second");
-  const webhook = await subscribe(api, url);
-  await api.patch(`/webhooks/${webhook.id}`, { secret: "second" });
+  const { next, webhook } = await hooked(api, ["app.created"], { secret: "new" });
+  for (const secret of ["old", "new"]) await api.patch(`/webhooks/${webhook.id}`, { secret });
   for (const [wait_ms, signatures] of [
     [0, 2],
     [DAY_MS - 1, 2],

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Answer, str } from "../support/client.ts";
+import { printedOn } from "../support/process.ts";
 
 const detailOf = ({ json }: Answer): string => str(json.detail);
 const HOOK = { url: "https://a.example/", events: ["app.created"] };
@@ -46,13 +47,11 @@ choice("7.error-codes", "names a token's scopes, and how to renew an expired one
 });
 
 choice("1.test-controls", "answer and console say how to have them", { log: "pretty" }, async (own) => {
-  const lines: string[] = [];
-  const write = process.stderr.write.bind(process.stderr);
-  process.stderr.write = (chunk: string | Uint8Array): boolean => lines.push(String(chunk)) > 0;
-  const answer = await own.api.root.post("/_control/reset").finally(() => {
-    process.stderr.write = write;
+  let answer: Answer | undefined;
+  const lines = await printedOn(process.stderr, async () => {
+    answer = await own.api.root.post("/_control/reset");
   });
   const told = "The test controls are off; start the server with --control.";
-  assert.deepEqual([answer.status, answer.json.code, answer.json.detail], [404, "not_found", told]);
+  assert.deepEqual([answer?.status, answer?.json.code, answer?.json.detail], [404, "not_found", told]);
   assert.deepEqual([lines.length, lines[0]?.includes(told)], [1, true]);
 });
