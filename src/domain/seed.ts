@@ -2,7 +2,7 @@
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
 
 import type { Fault, Infer, Schema } from "../kit/schema.ts";
-import { alsoHolding, list, object, oneOf, optional, pointer, text, withDefault } from "../kit/schema.ts";
+import { list, object, oneOf, optional, pointer, text, withDefault } from "../kit/schema.ts";
 import { addApp, appDraft } from "./apps.ts";
 import { addApiKey, addOAuthClient, apiKeyDraft, oauthClientDraft, pinnedKey } from "./credentials.ts";
 import { addDataSource, dataSourceSeed } from "./data-sources.ts";
@@ -46,7 +46,7 @@ export type Seed = { readonly accounts: readonly AccountSeed[] };
 
 /** The seed's schema; a webhook's URL is judged by the policy in force. */
 export const seedSchema = (webhook: ReturnType<typeof webhookDraft>): Schema<Seed> =>
-  alsoHolding(object({ accounts: list(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) }), clashes);
+  object({ accounts: list(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) }, clashes);
 
 const LISTS = ["api_keys", "users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;
 

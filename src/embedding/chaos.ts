@@ -7,7 +7,7 @@ import { putOff } from "../domain/deliveries.ts";
 import { type DeliveryRecord, eventType } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
-import { alsoHolding, type Infer, object, oneOf, optional, text } from "../kit/schema.ts";
+import { type Infer, object, oneOf, optional, text } from "../kit/schema.ts";
 import { COMMON, Rules } from "./rules.ts";
 
 export const EFFECTS = decide("1.chaos");
@@ -24,7 +24,7 @@ export type ChaosRule = Infer<typeof members>;
 /** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
 export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
-const rule = alsoHolding(members, function* ({ effect, delayMs }) {
+const rule = object(members.members, function* ({ effect, delayMs }) {
   if (effect === "delay" && delayMs === 0) yield { path: ["delayMs"], detail: "must say how long the delay is" };
   if (effect !== "delay" && delayMs > 0) yield { path: ["delayMs"], detail: "goes with the effect delay only" };
 });

@@ -4,7 +4,7 @@ import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "../http/
 import { PROBLEM_TYPE, type ProblemLinks, problem } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Clock } from "../kit/clock.ts";
-import { alsoHolding, type Fault, type Infer, object, oneOf, optional, text, whole } from "../kit/schema.ts";
+import { type Fault, type Infer, object, oneOf, optional, text, whole } from "../kit/schema.ts";
 import { COMMON, Rules } from "./rules.ts";
 
 /**
@@ -48,7 +48,7 @@ export class Faults extends Rules<GivenFault, FaultRule> {
   constructor(parts: FaultParts) {
     super(
       "faults",
-      alsoHolding(members, (rule) => unfit(rule, parts.rows)),
+      object(members.members, (rule) => unfit(rule, parts.rows)),
     );
     this.#parts = parts;
   }

@@ -7,7 +7,7 @@ import { ACCOUNT_STATES, type AccountRecord, type AccountState } from "../domain
 import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
 import { duration, type Instant, iso, type Ran } from "../kit/clock.ts";
-import { alsoHolding, type JsonSchema, object, oneOf, optional, type Schema, text } from "../kit/schema.ts";
+import { type JsonSchema, object, oneOf, optional, type Schema, text } from "../kit/schema.ts";
 import { nothing, one, plain } from "./answers.ts";
 import { CONTROL_PREFIX } from "./links.ts";
 import { type OperateParts, operate } from "./operate.ts";
@@ -101,13 +101,10 @@ const anyObject: Schema<object> = {
   },
 };
 
-const clockMembers = object({ advance: optional(time), freeze: optional(yes), resume: optional(yes) });
-const clockBody: typeof clockMembers = {
-  ...alsoHolding(clockMembers, (asked) =>
-    Object.keys(asked).length === 1 ? [] : [{ path: [], detail: "must have one of advance, freeze and resume" }],
-  ),
-  json: { ...clockMembers.json, minProperties: 1, maxProperties: 1 },
-};
+const movement = object({ advance: optional(time), freeze: optional(yes), resume: optional(yes) }, (asked) =>
+  Object.keys(asked).length === 1 ? [] : [{ path: [], detail: "must have one of advance, freeze and resume" }],
+);
+const clockBody = { ...movement, json: { ...movement.json, minProperties: 1, maxProperties: 1 } };
 
 const string: JsonSchema = { type: "string" };
 const items: JsonSchema = { type: "array", items: { type: "object" } };

@@ -27,7 +27,7 @@ export class Background {
   }
 }
 
-/** For what changes everything at once, a reset or a jump of the clock: it must not run beside another such thing. */
+/** For work that must not run beside other such work: a unit of work, a reset, a jump of the clock. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
   #isTaken = false;

@@ -187,8 +187,11 @@ function isNear(one: string, other: string, letters: number): boolean {
 export const UNKNOWN_MEMBER = "is not a known member";
 const OTHERS_ALLOWED = decide("2.unknown-members");
 
-/** An object with these members and no others. */
-export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M> {
+/** An object with these members and no others; `further` says more of one that fits so far, with paths from it on. */
+export function object<M extends Members>(
+  members: M,
+  further: (value: Shape<M>) => Iterable<Fault> = () => [],
+): ObjectSchema<Shape<M>, M> {
   const named = Object.entries(members);
   const names = Object.keys(members);
   const required = named.filter(([, { absent }]) => absent === undefined).map(([name]) => name);
@@ -204,6 +207,7 @@ export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M>
       if (typeof value !== "object" || value === null || Array.isArray(value))
         return fail(faults, path, "must be an object");
       const given = trusted<Record<string, unknown>>(value);
+      const before = faults.length;
       for (const name of Object.keys(given))
         if (!OTHERS_ALLOWED && !Object.hasOwn(members, name))
           fail(faults, [...path, name], UNKNOWN_MEMBER + meant(name, names));
@@ -212,25 +216,13 @@ export function object<M extends Members>(members: M): ObjectSchema<Shape<M>, M>
         if (Object.hasOwn(given, name)) accepted[name] = check(given[name], [...path, name], faults);
         else if (absent === undefined) fail(faults, [...path, name], "is required");
         else if (absent.value !== undefined) accepted[name] = absent.value;
-      return trusted(accepted);
+      const whole: Shape<M> = trusted(accepted);
+      if (faults.length === before)
+        for (const { path: within, detail } of further(whole)) fail(faults, [...path, ...within], detail);
+      return whole;
     },
   };
 }
-
-/** The same with more to say of a value that fits so far; the paths of those faults begin at the value. */
-export const alsoHolding = <T, M extends Members>(
-  schema: ObjectSchema<T, M>,
-  faultsOf: (value: T) => Iterable<Fault>,
-): ObjectSchema<T, M> => ({
-  ...schema,
-  check(value, path, faults) {
-    const before = faults.length;
-    const accepted = schema.check(value, path, faults);
-    if (faults.length === before)
-      for (const { path: within, detail } of faultsOf(accepted)) faults.push({ path: [...path, ...within], detail });
-    return accepted;
-  },
-});
 
 export type Changes<T> = { readonly [N in keyof T]?: T[N] };
 

@@ -51,8 +51,7 @@ export class Index {
   }
 
   leave(row: Row): void {
-    const key = this.#keyOf(row.record);
-    if (key === undefined) return;
+    const key = this.#keyOf(row.record) ?? [];
     const list = this.#at(key);
     if (list instanceof SortedRows && list.length > 1) list.delete(row);
     else this.#set(key, undefined);

@@ -8,9 +8,10 @@ import { type SignedIn, sessionOf } from "../domain/users.ts";
 import type { Call, Reply } from "../http/call.ts";
 import type { Row, Way } from "../http/way.ts";
 import type { Clock } from "../kit/clock.ts";
-import { fieldsOf, multipartFields } from "../kit/form.ts";
+import { fieldsOf } from "../kit/form.ts";
 import type { Ids } from "../kit/ids.ts";
 import { type Html, html } from "./html.ts";
+import { multipartFields } from "./multipart.ts";
 import { assets, type Explain, messagePage, refusedAs } from "./page.ts";
 
 const FORM_BYTES = 65_536;

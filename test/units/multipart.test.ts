@@ -1,7 +1,8 @@
 // Forms (kit/form), with files and without: fields as browsers send them, and what is no such form.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldsOf, formDecoded, multipartFields } from "../../src/kit/form.ts";
+import { fieldsOf, formDecoded } from "../../src/kit/form.ts";
+import { multipartFields } from "../../src/web/multipart.ts";
 
 const TYPE = "multipart/form-data; boundary=B";
 const part = (head: string, value: string) => `--B\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`;
