@@ -161,7 +161,7 @@ choice("4.app-endpoints.interaction-user", "a click tells the point as the data 
   assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
 });
 
-choice("4.app-endpoints.interaction-user", "the page's own form reports, and what is there", "ours", async (own) => {
+choice("4.app-endpoints.interaction-user", "the page's own form alone reports what is there", "ours", async (own) => {
   const { api } = own;
   const [{ app, path }, other] = [await deployed(api), await deployed(api)];
   const [chart, foreign] = [await give(api, app, "Revenue", SALES), await give(api, other.app, "Other", SALES)];

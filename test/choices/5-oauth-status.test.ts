@@ -52,7 +52,7 @@ choice("1.rfcs.revocation", "what is not known or over already is answered 200 a
   await revoke(second.app, second.tokens.access);
 });
 
-choice("1.rfcs.revocation", "its client revokes a token, and proves who it is", MANUAL, async ({ api }) => {
+choice("1.rfcs.revocation", "only its client revokes a token, having proved itself", MANUAL, async ({ api }) => {
   const { app, tokens } = await held(api);
   const { client_id } = app;
   const [other, token] = [await register(api), tokens.refresh];
