@@ -5,14 +5,14 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Answers the folder that holds them. `flags` of npm, such as one that runs no scripts of theirs. */
-export function installed(dependencies: Readonly<Record<string, string>>, ...flags: string[]): string {
+/** Answers the folder that holds them. */
+export function installed(dependencies: Readonly<Record<string, string>>): string {
   const names = Object.entries(dependencies).map((each) => each.join("-").replaceAll("/", "-"));
   const folder = join(tmpdir(), `installed-${names.join("-")}`);
   if (existsSync(join(folder, "node_modules/.package-lock.json"))) return folder;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
-  const args = ["install", "--silent", "--no-audit", "--no-fund", ...flags];
+  const args = ["install", "--silent", "--no-audit", "--no-fund"];
   execFileSync("npm", args, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
   return folder;
 }

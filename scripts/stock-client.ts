@@ -68,15 +68,10 @@ async function walk({ api, baseUrl }: OwnContext, proof: (secret: string) => unk
   await assert.rejects(renewed(str(next.refresh_token)), isGrant);
 }
 
-choice("1.rfcs.token-body", "a stock library goes the whole way with client_secret_basic", "ours", (context) =>
-  walk(context, oauth.ClientSecretBasic),
-);
-choice("1.rfcs.token-body", "a stock library goes the whole way with client_secret_post", "ours", (context) =>
-  walk(context, oauth.ClientSecretPost),
-);
-choice("5.pkce", "a stock library goes the whole way as a public client", "ours", (context) =>
-  walk(context, oauth.None, { public: true }),
-);
-choice("1.rfcs.token-algorithm", "a stock library takes RS256 tokens too", { tokenAlg: "RS256" }, (context) =>
-  walk(context, oauth.ClientSecretPost),
+const goes = "a stock library goes the whole way";
+choice("1.rfcs.token-body", `${goes} with client_secret_basic`, "ours", (it) => walk(it, oauth.ClientSecretBasic));
+choice("1.rfcs.token-body", `${goes} with client_secret_post`, "ours", (it) => walk(it, oauth.ClientSecretPost));
+choice("5.pkce", `${goes} as a public client`, "ours", (it) => walk(it, oauth.None, { public: true }));
+choice("1.rfcs.token-algorithm", `${goes} with RS256 tokens, too`, { tokenAlg: "RS256" }, (it) =>
+  walk(it, oauth.ClientSecretPost),
 );

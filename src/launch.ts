@@ -22,7 +22,6 @@ import { ADDRESSES, ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
 import { Router } from "./http/router.ts";
-import { routes } from "./http/routes.ts";
 import { Presenter } from "./http/view.ts";
 import type { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
@@ -96,7 +95,7 @@ async function stand(ground: Ground): Promise<Service> {
 
   const journals = new Journals(clock);
   if (watched) journals.hear(store, (error) => log.error(error, "noting what was committed"));
-  const faults = new Faults({ rows: routes, clock, links, onStrike: (id, fault) => journals.note(id, { fault }) });
+  const faults = new Faults({ clock, links, onStrike: (id, fault) => journals.note(id, { fault }) });
   const chaos: Chaos = new Chaos({
     ...{ store, clock },
     onStrike: (id, attempt, effect) => journals.disturbed(id, attempt, effect),
@@ -163,7 +162,7 @@ function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Cont
       const { nowherePage, pageWays } = await import("./pages.ts");
       nowhere = nowherePage;
       const { retrySchedule: retryWaits_ms } = settings;
-      return pageWays({ ...parts, oauth, controls: control.rows, retryWaits_ms, announce: log.announce });
+      return pageWays({ ...parts, oauth, controls: control.tree.rows, retryWaits_ms, announce: log.announce });
     },
     async siteOf(host) {
       const site = await siteAt(store, host);

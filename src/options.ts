@@ -60,6 +60,7 @@ const whole = (min: number, max: number) =>
   kind(`be a whole number from ${min} to ${max}`, (text) =>
     /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
   );
+const count = whole(1, 999_999_999);
 const oneOf = <T extends string>(values: readonly T[]) =>
   kind(`be one of ${values.join(", ")}`, (text) => values.find((known) => known === text));
 const orOff = ({ must, read }: Kind<number>) =>
@@ -91,6 +92,8 @@ const moment = kind("be a time such as 2026-01-01T00:00:00.000Z, with its zone",
   text.includes("T") && isDateTime(text) ? text : undefined,
 );
 
+const AT_ONCE: number = WEBHOOK_CONCURRENCY;
+
 /** It starts without any setting; each has one name as a flag, as a variable and as an option of startService. */
 export const OPTIONS = {
   port: option("port N", 4600, whole(0, 65_535), "port to listen on; 0 for any free one"),
@@ -101,37 +104,18 @@ export const OPTIONS = {
   apiKey: { ...orNone("api-key KEY", key, "the first API key, instead of a random one"), secret: true },
   tlsCert: orNone("tls-cert FILE", pem, "certificate (PEM): serve https"),
   tlsKey: orNone("tls-key FILE", pem, "its private key (PEM)"),
-  rateLimit: option<number | null>(
-    "rate-limit N|off",
-    RATE_LIMIT,
-    orOff(whole(1, 999_999_999)),
-    "requests per account in 60 s",
-  ),
+  rateLimit: option<number | null>("rate-limit N|off", RATE_LIMIT, orOff(count), "requests per account in 60 s"),
   retrySchedule: option("retry-schedule LIST", RETRY_WAITS_MS, waits, "waits before each retry, like 5s,5m,2h"),
-  webhookPolicy: orNone(
-    "webhook-policy POLICY",
-    oneOf(WEBHOOK_POLICIES),
-    "where deliveries go: local (on loopback) or strict",
-  ),
+  webhookPolicy: orNone("webhook-policy POLICY", oneOf(WEBHOOK_POLICIES), "where deliveries go: local or strict"),
   webhookCa: orNone("webhook-ca FILE", certificates, "certificates (PEM) to trust for deliveries"),
-  webhookConcurrency: option<number>(
-    "webhook-concurrency N",
-    WEBHOOK_CONCURRENCY,
-    whole(1, 256),
-    "attempts at once for one webhook",
-  ),
+  webhookConcurrency: option("webhook-concurrency N", AT_ONCE, whole(1, 256), "attempts at once for one webhook"),
   webhookTimeout: option("webhook-timeout TIME", ANSWER_MS, answerTime, "what a receiver has to answer, 30s at most"),
   tokenAlg: option("token-alg ALG", TOKEN_ALGORITHM, oneOf(ALGORITHMS), `signs tokens: ${ALGORITHMS.join(", ")}`),
   randomSeed: orNone("random-seed TEXT", anyText, "ids and keys repeat from run to run (loopback only)"),
   control: option("control", false, yesOrNo, "answer /_control: time, faults, reset, for tests in any language"),
   log: option<LogForm>("log FORM", "pretty", oneOf(LOG_FORMS), LOG_FORMS.join(", ")),
   store: orNone("", store, "where to keep everything; memory by default"),
-  clock: option<"system" | "manual">(
-    "",
-    "system",
-    oneOf(["system", "manual"]),
-    "manual: it stands until it is advanced",
-  ),
+  clock: option("", "system", oneOf(["system", "manual"]), "manual: it stands still until it is advanced"),
   startAt: orNone("", moment, "where a manual clock starts"),
 };
 
@@ -140,21 +124,10 @@ type Name = keyof typeof OPTIONS;
 /** The settings in force; null is "none". */
 export type Settings = { readonly [N in Name]: (typeof OPTIONS)[N] extends Option<infer T> ? T : never };
 
-type TextNames = Exclude<Name, "seed" | "store" | "clock" | "startAt">;
-
-/** What somebody gives: texts as on the command line, or numbers where the text would be a number. */
-type GivenSettings = { readonly [N in TextNames]?: Settings[N] | string | undefined };
-
-export interface ServiceOptions extends GivenSettings {
-  /** A seed, or the name of its file. */
-  readonly seed?: object | string | undefined;
-  /** Where to keep everything; memory by default. */
-  readonly store?: Store | undefined;
-  /** "manual" stands still until it is advanced. */
-  readonly clock?: "system" | "manual" | undefined;
-  /** ISO 8601 with its zone: where a manual clock starts. */
-  readonly startAt?: string | undefined;
-}
+/** What somebody gives: each value itself, or the text that it is on the command line (a seed's is the name of its file). */
+export type ServiceOptions = {
+  readonly [N in Name]?: Settings[N] | (Settings[N] extends string | null ? never : string) | undefined;
+};
 
 /** How a setting is named to whoever gave it: `--port` or `port`. */
 type Called = (name: Name) => string;
@@ -164,7 +137,7 @@ export function readSettings(given: Readonly<Record<string, unknown>>, called: C
   const names = trusted<Name[]>(Object.keys(OPTIONS));
   const unknown = Object.keys(given).find((name) => !(name in OPTIONS));
   if (unknown !== undefined) throw new OptionError(`${unknown} is no option; there are ${names.join(", ")}`);
-  if ("tlsCert" in given !== "tlsKey" in given)
+  if ((given.tlsCert === undefined) !== (given.tlsKey === undefined))
     throw new OptionError(`${called("tlsCert")} and ${called("tlsKey")} must be given together`);
   // Each member is read by the option of its name, so the record has the type that the table says.
   const settings = trusted<Settings>(

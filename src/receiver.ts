@@ -116,7 +116,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   const server = createServer((request, response) => {
     readBody(request).then(
       (body) => take(request, body, response),
-      () => request.destroy(),
+      () => response.destroy(),
     );
   });
   server.listen(port, "127.0.0.1");

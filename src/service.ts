@@ -6,7 +6,7 @@ import type { Context } from "./domain/oauth/access-tokens.ts";
 import { OAuthError, scopesIn } from "./domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
 import { Refusal } from "./domain/refusal.ts";
-import type { Store, StoreData } from "./domain/store.ts";
+import type { StoreData } from "./domain/store.ts";
 import { Unit } from "./domain/work.ts";
 import type { ChaosRule, GivenChaos } from "./embedding/chaos.ts";
 import type { FaultRule, GivenFault } from "./embedding/faults.ts";
@@ -58,8 +58,6 @@ export class Service implements AsyncDisposable {
   readonly faults: Rules<GivenFault, FaultRule>;
   /** Disturbs deliveries. */
   readonly chaos: Rules<GivenChaos, ChaosRule>;
-  /** Where everything is kept. */
-  readonly store: Store;
   /** The REST API's root, which ends in /v1. */
   readonly baseUrl: string;
   /** The authorization server. */
@@ -70,7 +68,7 @@ export class Service implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   constructor(parts: ServiceParts, standing: Standing) {
-    const { clock, links, oauth, faults, chaos } = parts;
+    const { clock, links, faults, chaos } = parts;
     this.#parts = parts;
     this.#standing = standing;
     this.clock = {
@@ -81,7 +79,6 @@ export class Service implements AsyncDisposable {
     };
     this.faults = faults;
     this.chaos = chaos;
-    this.store = oauth.store;
     this.baseUrl = links.baseUrl;
     this.authUrl = links.authUrl;
   }
@@ -131,15 +128,16 @@ export class Service implements AsyncDisposable {
 
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
   async signIn({ scopes, userId }: SignInOptions): Promise<TokenAnswer> {
-    const { account, store } = this;
+    const { account } = this;
+    const { oauth } = this.#parts;
     const asked = scopesIn(scopes.join(" "));
     if (typeof asked === "string")
       throw new OptionError(`signIn: there is no scope ${asked}; the scopes are ${SCOPES.join(", ")}`);
-    const [admin] = await store.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
-    const user = userId === undefined ? admin : await store.get(users, userId);
+    const [admin] = await oauth.store.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
+    const user = userId === undefined ? admin : await oauth.store.get(users, userId);
     if (user?.account_id !== account.id)
       throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
-    const answer = await handOver(this.#parts.oauth, user, asked);
+    const answer = await handOver(oauth, user, asked);
     if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
     return answer;
   }

@@ -34,7 +34,7 @@ test("demo: an answer that is not as it must be ends the walk", async () => {
   const guide = new Guide(service.baseUrl, service.apiKey);
   await guide.step("8 the default", "GET /apps", 200, { limit: 20 });
   await assert.rejects(guide.step("8 the default", "GET /apps", 200, { limit: 21 }), /8 the default: limit/);
-  await assert.rejects(guide.step("8 the default", "GET /apps", 201), /8 the default: GET \/apps answered/);
+  await assert.rejects(guide.step("8 the default", "GET /apps", 201), /8 the default: .*GET \/apps/);
   assert.throws(() => guide.seen("6 signed", "nothing", false), /6 signed/);
   guide.close();
 });
@@ -123,7 +123,7 @@ test("bench: a goal is missed by what is beyond it, and by what could not be mea
 test("bench: an unknown part is exit code 2, and the parts are named", async () => {
   const { code, err } = await ran("bench/main.ts", "bench:delivery", "calm");
   assert.equal(code, 2);
-  assert.match(err, /^There is no part calm\. Choose from: storm, throughput, /);
+  assert.match(err, /^There is no part calm\. Choose from: throughput, silence, /);
 });
 
 const changed = (code: string) =>

@@ -15,7 +15,7 @@ export interface Side {
   readonly measure: () => Promise<Figures>;
 }
 
-export interface Result {
+interface Result {
   readonly name: string;
   readonly rounds: readonly Figures[];
 }

@@ -121,7 +121,7 @@ export async function create(port: number, count: number, request = one, status 
   return ids;
 }
 
-export function idIn(body: string): string {
+function idIn(body: string): string {
   const { id }: { id: string } = JSON.parse(body);
   return id;
 }

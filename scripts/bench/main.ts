@@ -11,14 +11,13 @@ import { before, file, http } from "./http.ts";
 import { describeMachine, pinLoad } from "./machine.ts";
 import { start } from "./start.ts";
 import { loads, writes } from "./store.ts";
-import { storm } from "./storm.ts";
 
 type Parts = Readonly<Record<string, () => Promise<Line[]>>>;
 
 const GROUPS: Readonly<Record<string, Parts>> = {
   bench: { http, growth, start, file, before },
   "bench:store": { writes, loads, folding },
-  "bench:delivery": { storm, throughput, silence, holds },
+  "bench:delivery": { throughput, silence, holds },
 };
 /** Only when asked for. */
 const SPECIAL = ["before"];

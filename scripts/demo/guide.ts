@@ -27,19 +27,16 @@ export class Guide {
 
   /** Answers the answer's body, which must have these members; `key` is the credential, where it is another. */
   async step(shows: string, request: string, status: number, must: Members = {}, body?: object, key = this.#api.key) {
-    this.steps += 1;
     const [method = "GET", path = "/"] = request.split(" ");
     const api = /^\/(oauth|v2)/.test(path) ? this.#api.root : this.#api;
     const sent = body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-    const answer = await api.as(key).send(method, path, sent);
-    const { text } = answer;
-    print(`  ${styleText("cyan", shows)}`);
-    print(`    ${styleText("bold", request)}${sent ? ` ${shortened(sent.body)}` : ""}`);
-    print(`    ${styleText(status < 300 ? "green" : "yellow", String(answer.status))} ${shortened(text)}`);
-    assert.equal(answer.status, status, `${shows}: ${request} answered ${text}`);
-    const found = text === "" ? {} : answer.json;
+    const { status: got, headers, text } = await api.as(key).send(method, path, sent);
+    const asked = `${styleText("bold", request)} ${shortened(sent?.body ?? "")}`;
+    const answered = `${styleText(status < 300 ? "green" : "yellow", String(got))} ${shortened(text)}`;
+    this.seen(shows, `${asked}\n    ${answered}`, got === status);
+    const found: Members = text === "" ? {} : JSON.parse(text);
     for (const [name, value] of Object.entries(must)) assert.deepEqual(found[name], value, `${shows}: ${name}`);
-    return { body: found, headers: answer.headers };
+    return { body: found, headers };
   }
 
   close(): void {

@@ -3,7 +3,6 @@
 // tree; it is in NODE_OPTIONS, for what a test starts, too. What a run starts ends with it.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { SourceMap } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,8 +12,6 @@ export interface Script {
   /** From the root, with slashes: src/kit/ids.ts. */
   readonly path: string;
   readonly code: string;
-  /** The line of the source, from 1, that a line of the code, from 0, was made of. */
-  readonly sourceLine: (line: number) => number;
 }
 
 export interface Run {
@@ -45,18 +42,11 @@ const NODE_OPTIONS = `--import ${pathToFileURL(join(scratch, "hook.mjs"))} --max
 
 /** Without templates every expression of the code stands in the open. */
 export function transpiled(path: string): Script {
-  const options = { loader: "ts", format: "esm", target: "node20", sourcemap: "external" } as const;
-  const supported = { "template-literal": false };
-  const { code, map } = transformSync(readFileSync(path, "utf8"), { ...options, supported });
+  const options = { loader: "ts", format: "esm", target: "node20", supported: { "template-literal": false } } as const;
+  const { code } = transformSync(readFileSync(path, "utf8"), options);
   mkdirSync(dirname(join(scratch, path)), { recursive: true });
   writeFileSync(join(scratch, path), code);
-  const lines = code.split("\n");
-  const origins = new SourceMap(JSON.parse(map));
-  const sourceLine = (line: number) => {
-    const origin = origins.findEntry(line, lines[line]?.search(/\S/) ?? 0);
-    return "originalLine" in origin ? origin.originalLine + 1 : 0;
-  };
-  return { path, code, sourceLine };
+  return { path, code };
 }
 
 /** Each leads a process group; a group that has ended needs no end. */

@@ -1,5 +1,6 @@
-// The whole service killed in the middle of its deliveries: after the last restart every acknowledged event has reached
-// every webhook, and only what was in flight at a kill has come twice.
+// The whole service killed in the middle of its deliveries, to receivers that fail 30 % at random: after the last restart
+// every acknowledged event has reached every webhook, with the same bytes at every attempt, and only what was in flight at a
+// kill came again after it was taken.
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Receiver, startReceiver } from "../../src/receiver.ts";
 import { sources, startService } from "../bench/machine.ts";
@@ -10,15 +11,16 @@ const WEBHOOKS = 3;
 const CLIENTS = 16;
 const SECRET = "torture-secret";
 const LOOK_AGAIN_MS = 50;
+const RETRIES = Array(20).fill("50ms").join(",");
+
+/** Whether the n-th answer fails: scattered, and the same from run to run. */
+const fails = (n: number): boolean => Math.imul(n, 2_654_435_761) >>> 0 < 0.3 * 2 ** 32;
 
 export async function restarts(lab: Lab, events: number, kills: number): Promise<Finding> {
   const file = lab.file();
-  let up = startService("the service", ["--data", file], sources("bin"));
-  const killAndStart = (): typeof up =>
-    up.then(async (server) => {
-      await server.stop();
-      return startService("the service", ["--data", file], sources("bin"));
-    });
+  const start = () => startService("the service", ["--data", file, "--retry-schedule", RETRIES], sources("bin"));
+  let up = start();
+  const killAndStart = (): typeof up => up.then((server) => server.stop()).then(start);
   /** Answers the body; undefined where the service was killed before it answered. */
   const ask = async (method: string, path: string, body?: object) => {
     const server = await up;
@@ -26,7 +28,8 @@ export async function restarts(lab: Lab, events: number, kills: number): Promise
       if (!(error instanceof TypeError)) throw error; // what fetch rejects with when the connection breaks
     });
   };
-  const receivers = await pool(WEBHOOKS, Array(WEBHOOKS), () => startReceiver({ secret: SECRET }));
+  const answers = [...Array.from({ length: 2 * events }, (_, n) => (fails(n) ? 500 : 200)), 200];
+  const receivers = await pool(WEBHOOKS, Array(WEBHOOKS), () => startReceiver({ secret: SECRET, answers }));
   const drafts = receivers.map(({ url }) => ({ url, events: ["app.created"], secret: SECRET }));
   const webhooks = await pool(1, drafts, (draft) => ask("POST", "/v1/webhooks", draft));
   const acknowledged: string[] = [];
@@ -53,11 +56,14 @@ function judge(receivers: readonly Receiver[], acknowledged: readonly string[], 
   const wrong: string[] = [];
   let twice = 0;
   for (const [at, { received }] of receivers.entries()) {
-    const heard = new Set(received.map(({ event }) => event.data.object.id));
-    for (const id of acknowledged) if (!heard.has(id)) wrong.push(`webhook ${at} never heard of ${id}`);
-    const again = received.filter(({ attempts }) => attempts.length > 1).length;
+    const taken = received.map(({ attempts }) => attempts.filter(({ answer }) => answer === 200).length);
+    const heard = new Set(received.filter((_, n) => taken[n] !== 0).map(({ event }) => event.data.object.id));
+    for (const id of acknowledged) if (!heard.has(id)) wrong.push(`webhook ${at} never took ${id}`);
+    for (const { id, rawBody, attempts } of received)
+      if (attempts.some((attempt) => attempt.rawBody !== rawBody)) wrong.push(`webhook ${at} got two bodies of ${id}`);
+    const again = taken.filter((times) => times > 1).length;
     if (again > kills)
-      wrong.push(`webhook ${at} heard ${again} events again, with one in flight at each of ${kills} kills`);
+      wrong.push(`webhook ${at} took ${again} events again, with one in flight at each of ${kills} kills`);
     twice += again;
   }
   const pairs = acknowledged.length * WEBHOOKS;

@@ -1,6 +1,5 @@
 // What a fresh server starts with (contract, part 1): one account with its owner and one key, or what a seed says. A
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
-
 import type { Fault, Infer, Schema } from "../kit/schema.ts";
 import { list, object, oneOf, optional, pointer, text, withDefault } from "../kit/schema.ts";
 import { addApp, appDraft } from "./apps.ts";
@@ -13,8 +12,6 @@ import { addWebhook, type webhookDraft } from "./webhooks.ts";
 import type { Unit, Work } from "./work.ts";
 
 const ITEMS_MAX = 100_000;
-/** Something to sign in to and a key that works: the first request succeeds without preparation. */
-export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 export const FIRST_KEY = "Start-up key";
 /** example.com belongs to nobody, so nothing that is sent there reaches a stranger. */
 const OWNER = { email: "owner@example.com", name: "Owner", permissions: ["admin"] } as const;
@@ -43,6 +40,10 @@ const accountSeed = (webhook: ReturnType<typeof webhookDraft>) =>
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
 export type Seed = { readonly accounts: readonly AccountSeed[] };
+
+const EMPTY = { api_keys: [], users: [], oauth_clients: [], apps: [], data_sources: [], webhooks: [] };
+/** Something to sign in to and a key that works: the first request succeeds without preparation. */
+export const DEFAULT_SEED: Seed = { accounts: [{ id: undefined, name: "Example account", state: "active", ...EMPTY }] };
 
 /** The seed's schema; a webhook's URL is judged by the policy in force. */
 export const seedSchema = (webhook: ReturnType<typeof webhookDraft>): Schema<Seed> =>

@@ -13,33 +13,33 @@ import { COMMON, Rules } from "./rules.ts";
 export const EFFECTS = decide("1.chaos");
 export type Effect = (typeof EFFECTS)[number];
 
-const members = object({
-  effect: oneOf(EFFECTS),
-  type: optional(eventType),
-  webhookId: optional(text({ min: 1, max: 100 })),
-  ...COMMON,
-});
-export type ChaosRule = Infer<typeof members>;
-
 /** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
 export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
-const rule = object(members.members, function* ({ effect, delayMs }) {
-  if (effect === "delay" && delayMs === 0) yield { path: ["delayMs"], detail: "must say how long the delay is" };
-  if (effect !== "delay" && delayMs > 0) yield { path: ["delayMs"], detail: "goes with the effect delay only" };
-});
+const rule = object(
+  {
+    effect: oneOf(EFFECTS),
+    type: optional(eventType),
+    webhookId: optional(text({ min: 1, max: 100 })),
+    ...COMMON,
+  },
+  function* ({ effect, delayMs }) {
+    if (effect === "delay" && delayMs === 0) yield { path: ["delayMs"], detail: "must say how long the delay is" };
+    if (effect !== "delay" && delayMs > 0) yield { path: ["delayMs"], detail: "goes with the effect delay only" };
+  },
+);
+export type ChaosRule = Infer<typeof rule>;
 
-/** What befalls an attempt that has not gone yet; not before `until`. */
-interface Struck {
+/** What befalls an attempt that has not gone yet, and not before `until`. */
+interface Struck extends NotNow {
   readonly effect: Effect;
-  readonly until: Instant;
-}
-
-/** A delivery that waits until the next to the same webhook has gone, however long that takes. */
-interface Held extends NotNow {
-  readonly id: string;
+  readonly webhookId: string;
+  until: Instant;
   readonly letGo: () => void;
 }
+
+/** Until the next to the same webhook has gone, however long that takes. */
+const HELD_BACK = Number.POSITIVE_INFINITY;
 
 export interface ChaosParts {
   readonly store: Store;
@@ -51,9 +51,8 @@ export interface ChaosParts {
 
 export class Chaos extends Rules<GivenChaos, ChaosRule> {
   readonly #parts: ChaosParts;
+  /** By the delivery's id. */
   readonly #struck = new Map<string, Struck>();
-  /** By webhook. */
-  readonly #held = new Map<string, Held>();
 
   constructor(parts: ChaosParts) {
     super("chaos", rule);
@@ -63,11 +62,11 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
   /** What is held back or put off may go. */
   override clear(): void {
     super.clear();
-    const late = [...this.#struck].filter(([, { effect }]) => effect === "delay");
+    const struck = [...this.#struck];
     this.#struck.clear();
-    for (const webhookId of this.#held.keys()) this.#letGo(webhookId);
+    for (const [, { letGo }] of struck) letGo();
     this.#parts.inBackground("ending delays", async () => {
-      for (const [id] of late) await this.#putOff(id, this.#parts.clock.now());
+      for (const [id, { effect }] of struck) if (effect === "delay") await this.#putOff(id, this.#parts.clock.now());
     });
   }
 
@@ -76,9 +75,9 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
     return {
       send: async (post, delivery) => {
         const { id, webhook_id, attempts } = delivery;
-        const struck = this.#struck.get(id) ?? this.#strike(delivery);
-        const held = this.#held.get(webhook_id);
-        if (held?.id === id) return held;
+        const held = this.#heldBack(webhook_id);
+        const struck = this.#struck.get(id) ?? this.#strike(delivery, held !== undefined);
+        if (struck?.until === HELD_BACK) return struck;
         if (struck && struck.until > this.#parts.clock.now()) {
           await this.#putOff(id, struck.until);
           return { again: Promise.resolve() };
@@ -86,35 +85,36 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
         this.#struck.delete(id);
         if (struck) this.#parts.onStrike(id, attempts.length + 1, struck.effect);
         const outcome = await disturbed(inner, post, delivery, struck?.effect);
-        if (held === this.#held.get(webhook_id)) this.#letGo(webhook_id);
+        held?.letGo();
         return outcome;
       },
       close: () => inner.close(),
     };
   }
 
-  #strike(delivery: DeliveryRecord): Struck | undefined {
-    const { id, webhook_id } = delivery;
-    const overtaking = this.#held.has(webhook_id);
+  /** What waits for the next to this webhook. */
+  #heldBack(webhookId: string): Struck | undefined {
+    return [...this.#struck.values()].find((each) => each.webhookId === webhookId && each.until === HELD_BACK);
+  }
+
+  #strike(delivery: DeliveryRecord, overtaking: boolean): Struck | undefined {
     const rule = this.take((each) => fits(each, delivery) && !(each.effect === "reorder" && overtaking));
     if (rule === undefined) return undefined;
-    const struck = { effect: rule.effect, until: this.#parts.clock.now() + rule.delayMs };
-    this.#struck.set(id, struck);
-    if (rule.effect === "reorder") this.#hold(id, webhook_id);
-    return struck;
-  }
-
-  #hold(id: string, webhookId: string): void {
-    let letGo = () => {};
-    const again = new Promise<void>((resolve) => {
-      letGo = resolve;
+    const { effect, delayMs } = rule;
+    let resolve = () => {};
+    const again = new Promise<void>((go) => {
+      resolve = go;
     });
-    this.#held.set(webhookId, { id, again, letGo });
-  }
-
-  #letGo(webhookId: string): void {
-    this.#held.get(webhookId)?.letGo();
-    this.#held.delete(webhookId);
+    const until = effect === "reorder" ? HELD_BACK : this.#parts.clock.now() + delayMs;
+    const struck: Struck = {
+      ...{ effect, webhookId: delivery.webhook_id, until, again },
+      letGo() {
+        struck.until = 0;
+        resolve();
+      },
+    };
+    this.#struck.set(delivery.id, struck);
+    return struck;
   }
 
   #putOff(id: string, until: Instant): Promise<void> {

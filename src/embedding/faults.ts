@@ -1,10 +1,11 @@
 // Failures on command, for tests of clients (contract, part 10). Nothing here strikes unasked.
 import { type Reason, refuse } from "../domain/refusal.ts";
+import { API } from "../http/api.ts";
 import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "../http/call.ts";
 import { PROBLEM_TYPE, type ProblemLinks, problem } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Clock } from "../kit/clock.ts";
-import { type Fault, type Infer, object, oneOf, optional, text, whole } from "../kit/schema.ts";
+import { type Infer, object, oneOf, optional, text, whole } from "../kit/schema.ts";
 import { COMMON, Rules } from "./rules.ts";
 
 /**
@@ -14,14 +15,26 @@ import { COMMON, Rules } from "./rules.ts";
  */
 const PLACE = "instead of the operation";
 
-const members = object({
-  method: oneOf(["GET", "POST", "PATCH", "DELETE"]),
-  path: text({ min: 1, max: 8_192 }),
-  status: optional(whole({ min: 400, max: 599 })),
-  connection: optional(oneOf(["reset", "empty"])),
-  ...COMMON,
-});
-export type FaultRule = Infer<typeof members>;
+const rule = object(
+  {
+    method: oneOf(["GET", "POST", "PATCH", "DELETE"]),
+    path: text({ min: 1, max: 8_192 }),
+    status: optional(whole({ min: 400, max: 599 })),
+    connection: optional(oneOf(["reset", "empty"])),
+    ...COMMON,
+  },
+  function* ({ method, path, status, connection, delayMs }) {
+    const row = path.startsWith(`${VERSION_PREFIX}/`) && API.find(path.slice(VERSION_PREFIX.length))?.rows.get(method);
+    // A path is a row's template to the letter, or one without braces that the template fits: with them it never strikes.
+    if (!row || (/[{}]/.test(path) && path !== template(row)))
+      yield { path: ["path"], detail: `${method} ${path} is no operation of the REST API` };
+    if (status !== undefined && connection !== undefined)
+      yield { path: ["connection"], detail: "leaves no answer, so there can be no status beside it" };
+    if (status === undefined && connection === undefined && delayMs === 0)
+      yield { path: [], detail: "must have a status, a connection or a delayMs" };
+  },
+);
+export type FaultRule = Infer<typeof rule>;
 
 /** What is answered is a `status` (400 to 599), or the connection ends without an answer; `delayMs` by the service's clock. */
 export type GivenFault = Pick<FaultRule, "method" | "path"> & Partial<FaultRule>;
@@ -35,7 +48,6 @@ export interface FaultMark {
 }
 
 export interface FaultParts {
-  readonly rows: readonly Operation[];
   readonly clock: Clock;
   readonly links: ProblemLinks;
   readonly onStrike: (requestId: string, mark: FaultMark) => void;
@@ -46,10 +58,7 @@ export class Faults extends Rules<GivenFault, FaultRule> {
   readonly #waiting = new Set<() => void>();
 
   constructor(parts: FaultParts) {
-    super(
-      "faults",
-      object(members.members, (rule) => unfit(rule, parts.rows)),
-    );
+    super("faults", rule);
     this.#parts = parts;
   }
 
@@ -86,20 +95,6 @@ export class Faults extends Rules<GivenFault, FaultRule> {
 }
 
 const template = (row: Operation): string => VERSION_PREFIX + row.path;
-
-/** A path is a row's template to the letter, or one that the template fits: without braces, since those never strike. */
-const leadsTo = (row: Operation, path: string): boolean =>
-  template(row) === path || new RegExp(`^${template(row).replace(/\{\w+\}/g, "[^/{]+")}$`).test(path);
-
-function* unfit(rule: FaultRule, rows: readonly Operation[]): Generator<Fault> {
-  const { method, path, status, connection, delayMs } = rule;
-  if (!rows.some((row) => row.method === method && leadsTo(row, path)))
-    yield { path: ["path"], detail: `${method} ${path} is no operation of the REST API` };
-  if (status !== undefined && connection !== undefined)
-    yield { path: ["connection"], detail: "leaves no answer, so there can be no status beside it" };
-  if (status === undefined && connection === undefined && delayMs === 0)
-    yield { path: [], detail: "must have a status, a connection or a delayMs" };
-}
 
 const ASKED = "A test asked for this answer.";
 

@@ -122,8 +122,8 @@ export class States {
 
   async #plant(parts: UnitParts, apiKey: string | null): Promise<Start> {
     const { settings, webhookDraft } = this.#parts;
-    const seed = fitting(seedSchema(webhookDraft), settings.seed ?? DEFAULT_SEED, "The seed is wrong");
-    const planted = await plant(new Unit(parts), seed, apiKey ?? undefined);
+    const given = settings.seed && fitting(seedSchema(webhookDraft), settings.seed, "The seed is wrong");
+    const planted = await plant(new Unit(parts), given ?? DEFAULT_SEED, apiKey ?? undefined);
     if (planted instanceof Refusal) throw new OptionError(`The seed is wrong: ${faultOf(planted)}`);
     for (const id of await unprocessed(parts.store)) await processDataSource(new Unit(parts), id);
     return { account: planted.account, apiKey: planted.key };

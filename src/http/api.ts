@@ -10,7 +10,7 @@ import { problem } from "./problem.ts";
 import type { Operation } from "./route.ts";
 import { routes } from "./routes.ts";
 import { template } from "./template.ts";
-import type { Way } from "./way.ts";
+import { RouteTree, type Way } from "./way.ts";
 
 export interface ApiParts extends OperateParts {
   readonly access: Access;
@@ -18,6 +18,8 @@ export interface ApiParts extends OperateParts {
   /** Who calls, as soon as it is known: for the journal. */
   readonly onCaller: (call: Call, caller: Caller) => void;
 }
+
+export const API = new RouteTree(routes);
 
 interface Guest {
   readonly caller: Caller;
@@ -28,7 +30,7 @@ interface Guest {
 
 export const apiWay = (parts: ApiParts): Way<Operation, Guest> => ({
   under: VERSION_PREFIX,
-  rows: routes,
+  tree: API,
   async enter(call) {
     const { access, limiter, onCaller } = parts;
     const caller = await access.authenticate(call.values("authorization"));

@@ -7,7 +7,7 @@ import { ACCOUNT_STATES, type AccountRecord, type AccountState } from "../domain
 import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
 import { duration, type Instant, iso, type Ran } from "../kit/clock.ts";
-import { type JsonSchema, object, oneOf, optional, type Schema, text } from "../kit/schema.ts";
+import { type JsonSchema, object, oneOf, optional, type Schema, taken, text } from "../kit/schema.ts";
 import { nothing, one, plain } from "./answers.ts";
 import { CONTROL_PREFIX } from "./links.ts";
 import { type OperateParts, operate } from "./operate.ts";
@@ -15,7 +15,7 @@ import { type ProblemLinks, problem } from "./problem.ts";
 import { chosen, type Operation, route } from "./route.ts";
 import { shape } from "./view.ts";
 import { accountView } from "./views.ts";
-import type { Method, Way } from "./way.ts";
+import { type Method, RouteTree, type Way } from "./way.ts";
 
 /** A rule book: what a rule may be, and how it comes into force. */
 interface RuleBook {
@@ -50,7 +50,7 @@ export interface Controls {
 
 export const controlWay = (parts: OperateParts, controls: Controls): Way<Operation, Caller> => ({
   under: CONTROL_PREFIX,
-  rows: controlRows(controls),
+  tree: new RouteTree(controlRows(controls)),
   async enter(call) {
     const token = bearerToken(call.values("authorization"));
     if (token instanceof Refusal) return token;
@@ -67,14 +67,14 @@ export const controlWay = (parts: OperateParts, controls: Controls): Way<Operati
 const OFF = "The test controls are off; start the server with --control.";
 
 /** Where they are off, whoever looks for them is told so, and so is the console. */
-export const noControlWay = (links: ProblemLinks, warn: (line: string) => void): Way<never, never> => ({
+export const noControlWay = (links: ProblemLinks, warn: (line: string) => void): Way<Operation, never> => ({
   under: CONTROL_PREFIX,
-  rows: [],
+  tree: new RouteTree([]),
   async enter() {
     warn(OFF);
     return refuse({ code: "not_found", detail: OFF });
   },
-  perform: (row) => row,
+  perform: (_, { who }) => who,
   refused: (refusal, call) => problem(refusal, call.id, links),
 });
 
@@ -84,22 +84,9 @@ const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const says = "a duration such as 250ms, 30s, 5m, 2h or 1d";
 const time = text({ max: 14, pattern: /^\d{1,12}(ms|s|m|h|d)$/, says });
 
-const yes: Schema<boolean> = {
-  json: { const: true },
-  check(value, path, faults) {
-    if (value !== true) faults.push({ path, detail: "must be true" });
-    return true;
-  },
-};
-
-const anyObject: Schema<object> = {
-  json: { type: "object" },
-  check(value, path, faults) {
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-    faults.push({ path, detail: "must be an object" });
-    return {};
-  },
-};
+const yes = taken<boolean>({ const: true }, "true", (value) => value === true);
+const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+const anyObject = taken<object>({ type: "object" }, "an object", isObject);
 
 const movement = object({ advance: optional(time), freeze: optional(yes), resume: optional(yes) }, (asked) =>
   Object.keys(asked).length === 1 ? [] : [{ path: [], detail: "must have one of advance, freeze and resume" }],

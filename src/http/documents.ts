@@ -3,7 +3,7 @@
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
 import { ADDRESSES } from "./links.ts";
 import { type ProblemLinks, problem } from "./problem.ts";
-import type { Row, Way } from "./way.ts";
+import { RouteTree, type Row, type Way } from "./way.ts";
 
 interface Document extends Row {
   read(): Reply;
@@ -16,7 +16,7 @@ export const documentWay = (
   nowhere: (call: Call) => Reply | undefined = () => undefined,
 ): Way<Document, null> => ({
   under: "",
-  rows,
+  tree: new RouteTree(rows),
   enter: async () => null,
   perform: async (row) => row.read(),
   refused(refusal, call) {

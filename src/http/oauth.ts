@@ -13,7 +13,7 @@ import { type Call, jsonReply, type Reply } from "./call.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
 import { explain, headersOf } from "./problem.ts";
-import type { Row, Way } from "./way.ts";
+import { RouteTree, type Row, type Way } from "./way.ts";
 
 /** Beside authorize and token, which the specification shows. */
 const ENDPOINTS = {
@@ -31,14 +31,14 @@ interface Endpoint extends Row {
 
 export const oauthWay = (context: Context, links: ServiceLinks): Way<Endpoint, null> => ({
   under: "",
-  rows: [
+  tree: new RouteTree([
     posted("/oauth/token", (request) => token(context, request)),
     posted(ENDPOINTS.revoke, (request) => revoke(context, request)),
     posted(ENDPOINTS.introspect, (request) => introspect(context, request)),
     got(ENDPOINTS.keys, async () => ({ keys: await context.keys.published() })),
     got(ENDPOINTS.metadata, async () => authorizationServerMetadata(links)),
     got(ADDRESSES.resource_metadata, async () => protectedResourceMetadata(links)),
-  ],
+  ]),
   enter: async () => null,
   perform: (row, { call }) => row.answer(call),
   refused(refusal) {

@@ -5,9 +5,8 @@ import { decide } from "../decisions.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
 import { type Call, empty, header, type Reply, VERSION_PREFIX } from "./call.ts";
-import { type Found, RouteTree } from "./route-tree.ts";
 import { template } from "./template.ts";
-import type { Answer, Way } from "./way.ts";
+import type { Answer, Row, Way } from "./way.ts";
 
 export interface RouterParts {
   /** Answers what lies at no other address. */
@@ -20,22 +19,29 @@ export interface RouterParts {
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
+/** Where nothing is: no rows. The way is the one that has all that lies below. */
+interface Found {
+  readonly way: Way;
+  readonly rows: ReadonlyMap<string, Row>;
+  readonly params: { readonly [name: string]: string };
+}
+
 export class Router {
   readonly #parts: RouterParts;
-  readonly #tree: RouteTree;
+  /** The first that has the path answers. */
+  #ways: readonly Way[];
   #whole: Promise<void> | undefined;
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
-    this.#tree = new RouteTree(parts.rest);
-    for (const way of parts.ways) this.#tree.add(way);
+    this.#ways = [...parts.ways, parts.rest];
   }
 
   /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
   async handle(call: Call): Promise<Reply> {
     let way = this.#parts.rest;
     try {
-      const first = this.#tree.find(call.path);
+      const first = this.#find(call.path);
       const found = this.#isNamed(first, call) ? first : await this.#further(call);
       way = found.way;
       const who = await way.enter(call);
@@ -51,6 +57,16 @@ export class Router {
     }
   }
 
+  #find(path: string): Found {
+    let owner = this.#parts.rest;
+    for (const way of this.#ways) {
+      const found = path.startsWith(way.under) ? way.tree.find(path.slice(way.under.length)) : undefined;
+      if (found) return { way, ...found };
+      if (way.under !== "" && `${path}/`.startsWith(`${way.under}/`)) owner = way;
+    }
+    return { way: owner, rows: NO_ROWS, params: {} };
+  }
+
   /** The addresses of the server answer on every host; whatever else a host has is its site's. */
   #isNamed({ way, rows }: Found, { path }: Call): boolean {
     return path !== "/" && (way !== this.#parts.rest || rows.size > 0);
@@ -59,10 +75,10 @@ export class Router {
   async #further(call: Call): Promise<Found> {
     this.#whole ??= this.#load();
     await this.#whole;
-    const found = this.#tree.find(call.path);
+    const found = this.#find(call.path);
     if (this.#isNamed(found, call)) return found;
     const site = await this.#parts.siteOf(hostOf(call));
-    return site === undefined ? found : this.#tree.find(site + call.path);
+    return site === undefined ? found : this.#find(site + call.path);
   }
 
   #answered({ way, rows, params }: Found, call: Call, who: unknown): Answer | Promise<Answer> {
@@ -80,16 +96,18 @@ export class Router {
   #unknown(path: string): string {
     if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path)) return OTHER_VERSION;
     const bare = path.replace(/\/+$/, "");
-    const near = [bare, VERSION_PREFIX + bare].find((each) => each !== path && this.#tree.find(each).rows.size > 0);
+    const near = [bare, VERSION_PREFIX + bare].find((each) => each !== path && this.#find(each).rows.size > 0);
     return `There is no such path${near === undefined ? "." : `; did you mean ${near}?`}`;
   }
 
   async #load(): Promise<void> {
-    for (const way of await this.#parts.later()) this.#tree.add(way);
+    this.#ways = [...this.#ways, ...(await this.#parts.later())];
   }
 }
 
 /** In lower case, without its port and the dot that a full name ends with. */
 const hostOf = (call: Call): string => (header(call, "host") ?? "").toLowerCase().replace(/\.?(:\d*)?$/, "");
+
+const NO_ROWS: ReadonlyMap<string, Row> = new Map();
 
 const OTHER_VERSION = template(decide("9.other-versions"))({ version: VERSION_PREFIX });

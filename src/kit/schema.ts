@@ -45,7 +45,7 @@ function fail<T>(faults: Fault[], path: Path, detail: string): T {
 }
 
 /** A value that is taken as it is where it fits. */
-const plain = <T>(json: JsonSchema, what: string, fits: (value: unknown) => boolean): Schema<T> => ({
+export const taken = <T>(json: JsonSchema, what: string, fits: (value: unknown) => boolean): Schema<T> => ({
   json,
   check: (value, path, faults) => (fits(value) ? trusted(value) : fail(faults, path, `must be ${what}`)),
 });
@@ -96,17 +96,17 @@ export function unfitText(value: string): string | undefined {
   return value.includes("\0") ? "must not contain a NUL character" : undefined;
 }
 
-export const flag: Schema<boolean> = plain({ type: "boolean" }, "true or false", (value) => typeof value === "boolean");
+export const flag: Schema<boolean> = taken({ type: "boolean" }, "true or false", (value) => typeof value === "boolean");
 
 export function whole({ min, max }: { readonly min: number; readonly max?: number }): Schema<number> {
   const most = max ?? Number.MAX_SAFE_INTEGER;
   const json = { type: "integer", minimum: min, ...(max !== undefined && { maximum: max }) };
   const what = `a whole number ${max === undefined ? `${min} or more` : `from ${min} to ${max}`}`;
-  return plain(json, what, (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= most);
+  return taken(json, what, (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= most);
 }
 
 export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> =>
-  plain({ type: "string", enum: values }, `one of ${values.map((value) => `"${value}"`).join(", ")}`, (value) =>
+  taken({ type: "string", enum: values }, `one of ${values.map((value) => `"${value}"`).join(", ")}`, (value) =>
     values.some((known) => known === value),
   );
 

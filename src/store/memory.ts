@@ -131,7 +131,7 @@ export class MemoryStore extends Reading implements port.Store {
   /** What goes out and what comes in is copied, so that neither side can change what the other has. */
   async snapshot(): Promise<port.StoreData> {
     const lists = await this.transact((run) => run.records());
-    return { format: 1, collections: structuredClone(Object.fromEntries(lists)) };
+    return { format: 1, collections: JSON.parse(JSON.stringify(Object.fromEntries(lists))) };
   }
 
   async restore(data: port.StoreData): Promise<void> {

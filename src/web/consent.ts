@@ -10,35 +10,28 @@ import { html, type Shown } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
 import { SCOPES_IN_WORDS } from "./parts.ts";
 import { signInFirst, whoIsIn } from "./sign-in.ts";
-import type { PageRow, Visit, Visits } from "./visit.ts";
+import type { PageRow, Sent, Visit, WebParts } from "./visit.ts";
 
 const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";
 
-export interface ConsentParts {
-  readonly oauth: Context;
-  readonly visits: Visits;
-}
-
-export const consentRows = (parts: ConsentParts): readonly PageRow[] => [
+export const consentRows = (parts: WebParts): readonly PageRow[] => [
   { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => openConsent(parts, visit) },
-  { method: "POST", path: CONSENT_PATH, answer: (visit) => answerConsent(parts, visit) },
+  { method: "POST", path: CONSENT_PATH, answer: (visit, sent) => answerConsent(parts, visit, sent) },
 ];
 
 /** Nothing is granted by it, so a link or an image that leads here does no harm. */
-async function openConsent({ oauth }: ConsentParts, visit: Visit): Promise<Reply> {
+async function openConsent({ oauth }: WebParts, visit: Visit): Promise<Reply> {
   const { query } = visit.call;
   const put = await putBefore(oauth, visit, query);
   return "status" in put ? put : consentPage(visit, put, query);
 }
 
 /** The answer of the user. Only the word allow allows: a form without a button pressed is a no. */
-async function answerConsent({ oauth, visits }: ConsentParts, visit: Visit): Promise<Reply> {
-  const posted = await visits.form(visit);
-  if ("refused" in posted) return posted.refused;
-  const put = await putBefore(oauth, visit, posted.fields.get("request") ?? "");
+async function answerConsent({ oauth }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
+  const put = await putBefore(oauth, visit, sent.get("request") ?? "");
   if ("status" in put) return put;
-  const allowed = posted.fields.get("decision") === "allow";
+  const allowed = sent.get("decision") === "allow";
   return ended(allowed ? await authorization.allow(oauth, put) : authorization.deny(oauth, put.request));
 }
 

@@ -4,18 +4,20 @@
 import type { Refusal } from "../domain/refusal.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { type Html, html, type Shown } from "./html.ts";
+import type { Explain } from "./page.ts";
 import { notice } from "./parts.ts";
 
 /** What stands in a form, as in a body, and after a refusal its faults by field; "" is the form as a whole. */
 export interface Form {
   readonly values: { readonly [member: string]: unknown };
   readonly faults?: ReadonlyMap<string, string>;
+  readonly status?: number;
 }
 
 export type Option = readonly [value: string, label: Shown];
 
 /** How a member of the body is put to a person. */
-export interface Words {
+interface Words {
   readonly label: Shown;
   readonly hint?: Shown;
   /** What the schema's values mean, or which there are where it does not say. */
@@ -71,14 +73,16 @@ export function bodyOf(sent: ReadonlyMap<string, string>, schema: JsonSchema, fi
 }
 
 /** The form as it was sent, with what the refusal says about it: each member of the body has a field of its own. */
-export function refusedForm(values: Form["values"], { reason }: Refusal, detail: string): Form {
+export function refusedForm(values: Form["values"], refusal: Refusal, explain: Explain): Form {
+  const { reason } = refusal;
+  const { status, detail } = explain(refusal);
   const errors = "errors" in reason && reason.errors ? reason.errors : [{ detail }];
   const faults = new Map<string, string>();
   for (const error of errors) {
     const [, name = ""] = /^#\/([^/]+)/.exec(("pointer" in error && error.pointer) || "") ?? [];
     faults.set(name, [faults.get(name), error.detail].filter(Boolean).join("; "));
   }
-  return { values, faults };
+  return { values, faults, status };
 }
 
 /** All fields, and above them what is wrong with the form as a whole. */
@@ -108,7 +112,7 @@ function drawn({ values, faults }: Form, field: Field): Html {
   const described = [hint && `${name}-hint`, said && `${name}-fault`].filter(Boolean).join(" ");
   const attributes = html`id="${name}" name="${name}"${described && html` aria-describedby="${described}"`}${said && html` aria-invalid="true"`}`;
   return html`<div class="field"><label for="${name}">${label}${!required && html` <span class="soft">optional</span>`}</label>
-${control(field, attributes, held)}${said}${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>
+${control(field, attributes, held)}${said}${hint && html`<p class="soft" id="${name}-hint">${hint}</p>`}</div>
 ${kind === "file" && html`<div class="field"><label for="${name}-text">Or paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, held)}</div>`}`;
 }
 

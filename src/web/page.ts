@@ -62,7 +62,7 @@ ${scripted && html`<script type="module" src="${script.address}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-${!site && html`<header class="top"><a class="brand" href="${DASHBOARD}">${NAME}</a>${header}</header>`}
+${!site && html`<header class="top row"><a class="brand" href="${DASHBOARD}">${NAME}</a>${header}</header>`}
 <main id="main"${narrow ? html` class="narrow"` : ""}>
 ${body}
 </main>

@@ -4,7 +4,7 @@ import type { Row } from "../domain/columns.ts";
 import type { Column, Scope } from "../domain/model.ts";
 import { type Html, html, type Shown } from "./html.ts";
 
-export type Tone = "good" | "bad" | "warn" | "plain";
+type Tone = "good" | "bad" | "warn" | "plain";
 
 export const badge = (text: string, tone: Tone = "plain"): Html => html`<span class="badge ${tone}">${text}</span>`;
 
@@ -24,7 +24,7 @@ export const list = (rows: readonly Html[]): Html => html`<ul class="list card">
 
 /** A row of a list: what it is called and a line below, what stands at its right. */
 export const row = (title: Shown, below: Shown, right: Shown): Html =>
-  html`<li><div><div class="title">${title}</div><div class="soft">${below}</div></div><div class="right">${right}</div></li>`;
+  html`<li><div><div class="title">${title}</div><div class="soft">${below}</div></div><div class="row">${right}</div></li>`;
 
 /** Links of which one is where the reader is. */
 export const tabs = (links: readonly (readonly [name: string, path: string])[], current?: string): readonly Html[] =>
@@ -59,10 +59,10 @@ export const SCOPES_IN_WORDS: { readonly [S in Scope]: string } = {
 };
 
 /** Says that there is nothing yet, and what to do about it. */
-export const nothingYet = (title: string, advice: Shown, action: Shown = null): Html =>
-  html`<div class="card empty"><p class="title">${title}</p><p class="soft">${advice}</p>${action}</div>`;
+export const nothingYet = (title: string, advice: Shown): Html =>
+  html`<div class="card empty"><p class="title">${title}</p><p class="soft">${advice}</p></div>`;
 
-export const notice = (tone: "good" | "bad" | "plain", text: Shown): Html =>
+export const notice = (tone: "good" | "bad", text: Shown): Html =>
   html`<div class="card notice ${tone}" role="${tone === "bad" ? "alert" : "status"}">${text}</div>`;
 
 /** What is shown this once: the value, and a button to copy it where the script runs. */
@@ -77,21 +77,15 @@ export const copyButton = html`<button type="button" class="quiet small" data-co
 
 /** Something that cannot be undone: one has to open it first, and read what follows from it. */
 export const danger = (summary: string, action: string, csrf: Html, follows: Shown): Html =>
-  html`<details class="danger"><summary>${summary}</summary><p>${follows}</p>
+  html`<details class="card form"><summary class="bad">${summary}</summary><p>${follows}</p>
 <form method="post" action="${action}">${csrf}<button class="bad">Delete for good</button></form></details>`;
 
-export interface Span {
-  readonly skip: number;
-  readonly limit: number;
-  readonly total: number;
-}
-
 /** Newer and older; nothing where one page holds all. `address` carries what else the query says. */
-export function pager({ skip, limit, total }: Span, address: string): Shown {
+export function pager(skip: number, limit: number, total: number, address: string): Shown {
   if (total <= limit && skip === 0) return null;
   const to = (at: number) => `${address}${address.includes("?") ? "&" : "?"}skip=${at}`;
   const last = Math.min(skip + limit, total);
-  return html`<nav class="row pager" aria-label="Pages"><span class="soft">${total === 0 ? 0 : Math.min(skip + 1, last)} to ${last} of ${total}, the newest first</span>
+  return html`<nav class="row" aria-label="Pages"><span class="soft">${total === 0 ? 0 : Math.min(skip + 1, last)} to ${last} of ${total}, the newest first</span>
 ${skip > 0 && html`<a class="button quiet small" rel="prev" href="${to(Math.max(skip - limit, 0))}">Newer</a>`}
 ${last < total && html`<a class="button quiet small" rel="next" href="${to(last)}">Older</a>`}</nav>`;
 }

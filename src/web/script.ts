@@ -34,43 +34,36 @@ tell();
 setInterval(tell, 15000);
 
 const live = document.querySelector("[data-live]");
-if (live) follow(live);
+const followed = (page) => page.querySelector("[data-follow]");
+let etag = "", asking = false;
 
-function follow(sign) {
-  const region = (page) => page.querySelector("[data-follow]");
-  let etag = "", timer, asking = false;
-
-  async function ask() {
-    clearTimeout(timer);
-    if (document.hidden || asking) return;
-    asking = true;
-    try {
-      const answer = await fetch(sign.dataset.live + location.search, { headers: etag ? { "if-none-match": etag } : {} });
-      if (answer.ok && !answer.redirected) {
-        show(new DOMParser().parseFromString(await answer.text(), "text/html"));
-        etag = answer.headers.get("etag");
-      }
-      sign.textContent = answer.redirected ? "Signed out" : answer.ok || answer.status === 304 ? "Live" : "Not connected";
-    } catch {
-      sign.textContent = "Not connected";
+async function follow() {
+  if (document.hidden || asking) return;
+  asking = true;
+  try {
+    const answer = await fetch(live.dataset.live + location.search, { headers: { "if-none-match": etag } });
+    live.textContent = answer.redirected ? "Signed out" : answer.ok || answer.status === 304 ? "Live" : "Not connected";
+    if (answer.ok && !answer.redirected) {
+      show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      etag = answer.headers.get("etag");
     }
-    asking = false;
-    timer = setTimeout(ask, 2000);
+  } catch {
+    live.textContent = "Not connected";
   }
+  asking = false;
+}
 
-  function show(page) {
-    const fresh = region(page);
-    if (!fresh) return;
-    const focused = document.activeElement?.id;
-    region(document).replaceWith(fresh);
-    tell();
-    if (focused) document.getElementById(focused)?.focus();
-  }
+function show(page) {
+  const focused = document.activeElement?.id;
+  followed(document).replaceWith(followed(page));
+  tell();
+  if (focused) document.getElementById(focused)?.focus();
+}
 
-  document.addEventListener("visibilitychange", ask);
-  addEventListener("pagehide", () => clearTimeout(timer));
-  addEventListener("pageshow", ask);
-  ask();
+if (live) {
+  follow();
+  setInterval(follow, 2000);
+  document.addEventListener("visibilitychange", follow);
 }
 
 for (const chart of document.querySelectorAll("form[data-chart]")) {

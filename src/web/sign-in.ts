@@ -3,84 +3,59 @@
 
 import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
-import { Unit, type UnitParts } from "../domain/work.ts";
+import { Unit } from "../domain/work.ts";
 import type { Reply } from "../http/call.ts";
-import { fieldsOf } from "../kit/form.ts";
 import { type Html, html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import { notice } from "./parts.ts";
-import { ownPath, type PageRow, type Visit, type Visits } from "./visit.ts";
+import { ownPath, type PageRow, type Sent, type Visit, type WebParts } from "./visit.ts";
 
 const SIGN_IN_PATH = `${DASHBOARD}/sign-in`;
 const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
 
-export interface SignInParts {
-  readonly visits: Visits;
-  readonly unit: UnitParts;
-  /** Where a sign-in link leads, without further parameters. */
-  readonly signInLink: (token: string) => string;
-  /** Shows one line to whoever runs the server. */
-  readonly announce: (line: string) => void;
-}
-
-export const signInRows = (parts: SignInParts): readonly PageRow[] => [
+export const signInRows = (parts: WebParts): readonly PageRow[] => [
   { method: "GET", path: SIGN_IN_PATH, answer: openSignIn },
-  { method: "POST", path: SIGN_IN_PATH, answer: (visit) => signIn(parts, visit) },
-  { method: "POST", path: SIGN_OUT_PATH, answer: (visit) => leave(parts, visit) },
+  { method: "POST", path: SIGN_IN_PATH, answer: (visit, sent) => signIn(parts, visit, sent) },
+  { method: "POST", path: SIGN_OUT_PATH, answer: (visit, sent) => leave(parts, visit, sent) },
 ];
 
 /** Where to sign in first, and where to go on afterwards. */
 export const signInFirst = (next: string, headers: Reply["headers"] = {}): Reply =>
   redirect(`${SIGN_IN_PATH}?${new URLSearchParams({ next })}`, headers);
 
+const nextOf = (sent: Sent): string => ownPath(sent.get("next")) ?? DASHBOARD;
+
 /** A link was followed, or the page is opened. Opening a link uses nothing up: programs that preview links do it, too. */
-async function openSignIn(visit: Visit): Promise<Reply> {
-  const { values } = fieldsOf(visit.call.query);
-  const token = values.get("token");
-  const next = ownPath(values.get("next"));
-  if (token !== undefined) return linkPage(visit, token, next);
-  return visit.signedIn ? redirect(next ?? DASHBOARD) : askPage(visit, next);
+async function openSignIn(visit: Visit, sent: Sent): Promise<Reply> {
+  const [token, next] = [sent.get("token"), nextOf(sent)];
+  if (token === undefined) return visit.signedIn ? redirect(next) : askPage(visit, next);
+  const inner = html`<input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`;
+  return formPage(visit, next, html`<p>This link signs you in once, in this browser.</p>`, inner);
 }
 
 /** The form of a link was sent, or that which asks for one. */
-async function signIn(parts: SignInParts, visit: Visit): Promise<Reply> {
-  const posted = await parts.visits.form(visit);
-  if ("refused" in posted) return posted.refused;
-  const { fields } = posted;
-  const token = fields.get("token");
-  const next = ownPath(fields.get("next"));
-  return token === undefined
-    ? askForLink(parts, visit, fields.get("email") ?? "", next)
-    : useLink(parts, visit, token, next);
-}
-
-/** The session gets a secret of its own: one that somebody planted in the browser before is worth nothing. */
-async function useLink(parts: SignInParts, visit: Visit, token: string, next: string | undefined): Promise<Reply> {
+async function signIn(parts: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
+  const [token, next] = [sent.get("token"), nextOf(sent)];
+  if (token === undefined) return askForLink(parts, visit, sent.get("email") ?? "", next);
+  // The session gets a secret of its own: one that somebody planted in the browser before is worth nothing.
   const secret = await signInWith(parts.unit, token, visit.secret);
-  if (secret !== undefined) return redirect(next ?? DASHBOARD, parts.visits.cookieOf(secret));
-  if (visit.signedIn) return redirect(next ?? DASHBOARD);
+  if (secret !== undefined) return redirect(next, parts.visits.cookieOf(secret));
+  if (visit.signedIn) return redirect(next);
   return askPage(visit, next, "This link has been used or is too old. Ask for a new one.");
 }
 
-async function askForLink(
-  { unit, announce, signInLink }: SignInParts,
-  visit: Visit,
-  email: string,
-  next: string | undefined,
-): Promise<Reply> {
-  const made = await new Unit(unit, visit.call.id).transact((w) => askForLinks(w, email.trim()));
+async function askForLink(parts: WebParts, visit: Visit, email: string, next: string): Promise<Reply> {
+  const made = await new Unit(parts.unit, visit.call.id).transact((w) => askForLinks(w, email.trim()));
   for (const { user, account, token } of made instanceof Refusal ? [] : made) {
-    const on = next === undefined ? "" : `&${new URLSearchParams({ next })}`;
-    announce(`Sign-in link for ${user.email} (${account.name}): ${signInLink(token)}${on}`);
+    const on = next === DASHBOARD ? "" : `&${new URLSearchParams({ next })}`;
+    parts.announce(`Sign-in link for ${user.email} (${account.name}): ${parts.services.links.signIn(token)}${on}`);
   }
   return ASKED;
 }
 
-async function leave({ visits, unit }: SignInParts, visit: Visit): Promise<Reply> {
-  const posted = await visits.form(visit);
-  if ("refused" in posted) return posted.refused;
+async function leave({ visits, unit }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
   await signOut(unit.store, visit.secret);
-  return signInFirst(ownPath(posted.fields.get("next")) ?? DASHBOARD, visits.noCookie());
+  return signInFirst(nextOf(sent), visits.noCookie());
 }
 
 /** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */
@@ -89,28 +64,23 @@ export const whoIsIn = ({ signedIn, csrfField }: Visit, next = DASHBOARD): Shown
   html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<input type="hidden" name="next" value="${next}"><span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
 
 /** What is said, and a form to this page that leads on to `next`. */
-const formPage = (visit: Visit, next: string | undefined, said: Html, inner: Html, status = 200): Reply =>
+const formPage = (visit: Visit, next: string, said: Html, inner: Html, status = 200): Reply =>
   page({
     title: "Sign in",
     status,
     headers: visit.setCookie,
     narrow: true,
     body: html`<h1>Sign in</h1>${said}
-<form class="card" method="post" action="${SIGN_IN_PATH}">${visit.csrfField}${next !== undefined && html`<input type="hidden" name="next" value="${next}">`}
+<form class="card" method="post" action="${SIGN_IN_PATH}">${visit.csrfField}<input type="hidden" name="next" value="${next}">
 ${inner}</form>`,
   });
 
-const linkPage = (visit: Visit, token: string, next: string | undefined): Reply => {
-  const inner = html`<input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`;
-  return formPage(visit, next, html`<p>This link signs you in once, in this browser.</p>`, inner);
-};
-
-const askPage = (visit: Visit, next: string | undefined, fault?: string): Reply => {
-  const said = html`${fault !== undefined && notice("bad", fault)}<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>`;
+function askPage(visit: Visit, next: string, fault?: string): Reply {
+  const said = html`${fault && notice("bad", fault)}<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>`;
   const inner = html`<label for="email">E-mail address</label>
 <input id="email" name="email" type="email" autocomplete="email" required autofocus><button>Ask for a link</button>`;
-  return formPage(visit, next, said, inner, fault === undefined ? 200 : 400);
-};
+  return formPage(visit, next, said, inner, fault ? 400 : 200);
+}
 
 const ASKED = messagePage(
   200,

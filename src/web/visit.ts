@@ -2,14 +2,16 @@
 // token derived from the cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC
 // 9700 4.7). Only pages look at cookies; the REST API never does.
 import { sha256 } from "../domain/access.ts";
-import { Refusal } from "../domain/refusal.ts";
-import type { Reader } from "../domain/store.ts";
+import type { RateLimiter } from "../domain/limits.ts";
+import type { Context } from "../domain/oauth/access-tokens.ts";
+import { type Code, Refusal } from "../domain/refusal.ts";
 import { type SignedIn, sessionOf } from "../domain/users.ts";
+import type { UnitParts } from "../domain/work.ts";
 import type { Call, Reply } from "../http/call.ts";
-import type { Row, Way } from "../http/way.ts";
-import type { Clock } from "../kit/clock.ts";
+import type { Operation, Services } from "../http/route.ts";
+import type { Presenter } from "../http/view.ts";
+import { RouteTree, type Row, type Way } from "../http/way.ts";
 import { fieldsOf } from "../kit/form.ts";
-import type { Ids } from "../kit/ids.ts";
 import { type Html, html } from "./html.ts";
 import { multipartFields } from "./multipart.ts";
 import { assets, type Explain, messagePage, refusedAs } from "./page.ts";
@@ -18,12 +20,28 @@ const FORM_BYTES = 65_536;
 /** A name of its own, since cookies of all ports of a host share one space. */
 const COOKIE = "apphost_session";
 
-export interface VisitParts {
-  readonly store: Reader;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  /** `{auth_url}` */
-  readonly authUrl: string;
+/** What launching hands over to the pages. */
+export interface Launched {
+  readonly unit: UnitParts;
+  readonly oauth: Context;
+  readonly services: Services;
+  readonly presenter: Presenter;
+  readonly limiter: RateLimiter;
+  /** The waits between the attempts of a delivery. */
+  readonly retryWaits_ms: readonly number[];
+  /** Shows one line to whoever runs the server. */
+  readonly announce: (line: string) => void;
+}
+
+/** What all pages may use. */
+export interface WebParts extends Launched {
+  readonly visits: Visits;
+  readonly explain: Explain;
+  /** The route table. */
+  readonly operations: readonly Operation[];
+  readonly problems: { readonly [C in Code]: { readonly status: number; readonly title: string } };
+  /** What to do about each. */
+  readonly advice: { readonly [C in Code]: string };
 }
 
 export interface Visit {
@@ -37,35 +55,41 @@ export interface Visit {
   readonly csrfField: Html;
 }
 
-/** A page at an address of its own. */
+export type Sent = ReadonlyMap<string, string>;
+
+/** A page at an address of its own; `sent` is what its query says, or the form that was posted. */
 export interface PageRow extends Row {
-  answer(visit: Visit): Promise<Reply>;
+  answer(visit: Visit, sent: Sent): Promise<Reply>;
 }
 
-export const pageWay = (visits: Visits, explain: Explain, rows: readonly PageRow[]): Way<PageRow, Visit> => ({
+export const pageWay = ({ visits, explain }: WebParts, rows: readonly PageRow[]): Way<PageRow, Visit> => ({
   under: "",
-  rows: [...rows, ...assets],
+  tree: new RouteTree([...rows, ...assets]),
   enter: (call) => visits.of(call),
-  perform: (row, { who }) => row.answer(who),
+  perform: (row, { call, who }) =>
+    row.method === "GET"
+      ? row.answer(who, fieldsOf(call.query).values)
+      : visits.posted(who, (sent) => row.answer(who, sent)),
   refused: refusedAs(explain),
 });
 
-export type Posted = { readonly fields: ReadonlyMap<string, string> } | { readonly refused: Reply };
-
 export class Visits {
-  readonly #parts: VisitParts;
+  readonly #unit: UnitParts;
+  readonly #authUrl: string;
   readonly #name: string;
   readonly #attributes: string;
 
-  constructor(parts: VisitParts) {
-    const secure = parts.authUrl.startsWith("https:");
-    this.#parts = parts;
+  constructor({ unit, services }: Launched) {
+    const { authUrl } = services.links;
+    const secure = authUrl.startsWith("https:");
+    this.#unit = unit;
+    this.#authUrl = authUrl;
     this.#name = secure ? `__Host-${COOKIE}` : COOKIE;
     this.#attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
   }
 
   async of(call: Call): Promise<Visit> {
-    const { store, clock, ids } = this.#parts;
+    const { store, clock, ids } = this.#unit;
     const sent = cookie(call, this.#name);
     const secret = sent ?? ids.secret();
     const signedIn = sent === undefined ? undefined : await sessionOf(store, sent, clock.now());
@@ -83,42 +107,37 @@ export class Visits {
     return { "set-cookie": `${this.#name}=; Max-Age=0; ${this.#attributes}` };
   }
 
-  /**
-   * What a form carries that was posted from one of our own pages, `limit_bytes` at most; otherwise the page that says
-   * why it is not taken.
-   */
-  async form({ call, secret }: Visit, limit_bytes = FORM_BYTES): Promise<Posted> {
-    const origins = call.values("origin");
+  /** Runs on what a form carries that was posted from one of our own pages, or answers why it is not taken. */
+  async posted(visit: Visit, run: (sent: Sent) => Promise<Reply>, limit_bytes = FORM_BYTES): Promise<Reply> {
+    const { call, secret } = visit;
     // Browsers send an Origin; scripts that send none still need the cookie and the token made from it.
-    const own = origins.every((origin) => this.#own(origin, call));
-    if (!own) return FOREIGN;
+    if (!call.values("origin").every((origin) => this.#own(origin, call))) return FOREIGN;
     const [type = ""] = call.values("content-type");
     if (!FORM_TYPE.test(type)) return NO_FORM;
     const body = await call.body(limit_bytes);
     if (body instanceof Refusal) return TOO_LARGE;
     const fields = URL_ENCODED.test(type) ? fieldsOf(body.toString("utf8")) : multipartFields(body, type);
-    if (typeof fields === "string") return no(400, "This form cannot be read", fields);
+    if (typeof fields === "string") return messagePage(400, "This form cannot be read", fields);
     const { values, repeated } = fields;
     const ours = repeated.size === 0 && sha256(values.get("csrf") ?? "") === sha256(csrfToken(secret));
-    return ours ? { fields: values } : STALE;
+    return ours ? run(values) : STALE;
   }
 
   /** A server may be reached under more names than its public one: the name in use is as good. */
   #own(origin: string, call: Call): boolean {
     const [host = ""] = call.values("host");
-    return [this.#parts.authUrl, `http://${host}`, `https://${host}`].includes(origin);
+    return [this.#authUrl, `http://${host}`, `https://${host}`].includes(origin);
   }
 }
 
 const URL_ENCODED = /^application\/x-www-form-urlencoded *(;|$)/i;
 const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data) *(;|$)/i;
 
-/** Why a form is not taken. */
-const no = (status: number, title: string, why: string) => ({ refused: messagePage(status, title, why) });
-const NO_FORM = no(415, "That was no form", "This page takes what its own form sends.");
-const TOO_LARGE = no(413, "That was too much", "The form is larger than this page takes.");
-const FOREIGN = no(403, "This form came from another site", "Nothing was changed. Open the page here and try again.");
-const STALE = no(403, "This form is out of date", "Nothing was changed. Go back, load the page again and repeat it.");
+const NO_FORM = messagePage(415, "That was no form", "This page takes what its own form sends.");
+const TOO_LARGE = messagePage(413, "That was too much", "The form is larger than this page takes.");
+const AGAIN = "Nothing was changed. Load the page here again and repeat it.";
+const FOREIGN = messagePage(403, "This form came from another site", AGAIN);
+const STALE = messagePage(403, "This form is out of date", AGAIN);
 
 const csrfToken = (secret: string): string => sha256(`csrf ${secret}`);
 

@@ -249,6 +249,17 @@ choice("1.dashboard", "pressed twice or loaded again a form makes one thing", "o
   for (let times = 0; times < 2; times += 1) assertPage(await browser.post(KEYS, { ...fields, name: " " }), 422);
 });
 
+choice("1.dashboard", "the newest 100 answers to forms are remembered", ALONE, async ({ api }) => {
+  const browser = await owner(api);
+  const csrf = csrfOf(await browser.open(`${KEYS}/new`));
+  const pressed = (n: number) => browser.post(KEYS, { csrf, once: `form ${n}`, name: `Key ${n}` });
+  const first = await pressed(0);
+  for (let n = 1; n < 100; n += 1) await pressed(n);
+  assert.equal((await pressed(0)).text, first.text);
+  await pressed(100);
+  assert.notEqual((await pressed(0)).text, first.text);
+});
+
 choice("1.dashboard", "data are uploaded or pasted, shown when they are read, or why not", "ours", async ({ api }) => {
   const browser = await owner(api);
   const csrf = csrfOf(await browser.open("/dashboard/data-sources/new"));

@@ -79,6 +79,9 @@ choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what
   const long = Array.from({ length: 10_001 }, (_, at) => `${at},${at % 7}\n`);
   await give(api, other.app, "Long", `at,value\n${long.join("")}`);
   assert.match(textOf(await page(api, other.path)), /value by at\. Drawn are the first 10000 of 10001 rows/);
+  const wide = Array.from({ length: 100 }, (_, at) => `c${at}`).join();
+  await give(api, other.app, "Wide", `${wide}\n${`${wide.replaceAll("c", "")}\n`.repeat(601)}`);
+  assert.match(textOf(await page(api, other.path)), /Drawn are the first 600 of 601 rows/, "60,000 cells");
 });
 
 choice("2.data-reading.chart-columns", "the reader chooses among the columns of numbers", "ours", async ({ api }) => {

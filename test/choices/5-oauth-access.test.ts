@@ -63,8 +63,8 @@ choice("1.rfcs.access-token", "no token of another server or of a lost key", MAN
     await refused(api.as(access_token), /not signed by this service/);
   });
   const { tokens, holder } = await held(api);
-  const data = await service.store.snapshot();
-  await service.store.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
+  const data = await service.snapshot();
+  await service.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
   await refused(holder, /not signed by this service/);
   const next = str((await refresh(api, tokens.refresh)).json.access_token);
   assert.notEqual(headerOf(next).kid, headerOf(tokens.access).kid);
@@ -114,7 +114,7 @@ choice("5.scope-per-endpoint", "a token's scopes are cut to its user's at each u
 
 choice("1.rfcs.token-algorithm", "RS256 by setting, its key made when needed", { tokenAlg: "RS256" }, async (own) => {
   const { api, service } = own;
-  const count = async () => (await service.store.snapshot()).collections.signing_keys?.length ?? 0;
+  const count = async () => (await service.snapshot()).collections.signing_keys?.length ?? 0;
   assert.equal(await count(), 0);
   const { access_token } = await service.signIn({ scopes: ["read:apps"] });
   assert.equal(await count(), 1);

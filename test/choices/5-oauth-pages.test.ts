@@ -124,7 +124,7 @@ choice("5.sign-in-link", "all who ask get one answer; the link is printed", { lo
 });
 
 choice("5.sign-in-link.waiting", "five may wait; expired ones make room", MANUAL, async ({ api, service }) => {
-  const waiting = async () => (await service.store.snapshot()).collections.sign_ins?.length;
+  const waiting = async () => (await service.snapshot()).collections.sign_ins?.length;
   const ask = () => new Browser(api).fillIn(SIGN_IN, SIGN_IN, OWNER);
   for (let asked = 0; asked < 7; asked += 1) await ask();
   assert.equal(await waiting(), 5);

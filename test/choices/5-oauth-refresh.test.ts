@@ -112,7 +112,7 @@ choice("5.token-lifetimes.memory", "the store is rid of what nothing can come of
     [30 * DAY_MS, [0, 0, 0, 0]],
   ] as const) {
     await service.clock.advance(`${wait_ms}ms`);
-    const { collections } = await service.store.snapshot();
+    const { collections } = await service.snapshot();
     const counts = ["grants", "refresh_tokens", "sessions", "sign_ins"].map((name) => collections[name]?.length ?? 0);
     assert.deepEqual(counts, kept);
   }

@@ -154,6 +154,16 @@ test("snapshot: another service takes it, and its own start-up key opens it; wri
   });
 });
 
+test("over existing data the service shows the account that the start-up key opens", async () => {
+  const accounts = ["One", "Two"].map((name) => ({ name, api_keys: [{ name, key: `key-of-${name}` }] }));
+  await using both = await embedded({ seed: { accounts } });
+  await withSnapshot(both, async (data) => {
+    await using second = await embedded({ data, apiKey: "key-of-Two" });
+    assert.equal(second.service.account.name, "Two");
+    assert.equal((await second.api.get("/account")).json.name, "Two");
+  });
+});
+
 test("snapshot: what is none is refused by name, and nothing is changed", async () => {
   await using it = await embedded();
   await create(it, "Still here");

@@ -1,7 +1,7 @@
 // domain/data-sources over the memory store: what is kept, what the processing makes of it, and that it does so once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Caller } from "../../src/domain/access.ts";
+import { collections } from "../../src/domain/collections.ts";
 import {
   createDataSource,
   type DataSourceDraft,
@@ -11,52 +11,39 @@ import {
   rowsPage,
   unprocessed,
 } from "../../src/domain/data-sources.ts";
-import {
-  accounts,
-  apps,
-  dataContents,
-  dataSources,
-  deliveries,
-  events,
-  TOPIC,
-  webhooks,
-} from "../../src/domain/model.ts";
+import { accounts, dataContents, events, TOPIC } from "../../src/domain/model.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
 import { Unit } from "../../src/domain/work.ts";
-import { AdjustableClock } from "../../src/kit/clock.ts";
-import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { kept } from "../support/outbox-world.ts";
+import { kept, outboxWorld } from "../support/outbox-world.ts";
 
-const START = Date.UTC(2026, 0, 1);
 const SPAN = { offset: 0, limit: 20 };
-const ACCOUNT = { id: "acc_1", name: "Account acc_1", state: "active", all: "accounts" } as const;
-const CALLER: Caller = { account: ACCOUNT, scopes: new Set(["admin"]), credential: "key_1" };
+type Sent = readonly [type: DataSourceDraft["type"], data: DataSourceDraft["data"]];
 
 async function setUp() {
-  const clock = new AdjustableClock(START);
-  const ids = new TimeOrderedIds(clock, seededRandom("data sources"));
   const store = memoryStore();
-  await store.open([accounts, apps, dataSources, dataContents, events, webhooks, deliveries]);
-  await store.transact((tx) => tx.put(accounts, ACCOUNT));
+  await store.open(collections);
+  const { clock, unit, caller } = await outboxWorld({ store });
+  await store.transact((tx) => tx.put(accounts, { ...caller.account, all: "accounts" }));
   const due: string[] = [];
   store.hear(TOPIC.data, (id) => due.push(id));
-  const unit = (cause: string | null) => new Unit({ store, clock, ids }, cause);
-  const process = (id: string) => processDataSource(unit(null), id);
+  const process = (id: string) => processDataSource(unit, id);
   /** As the service does it: the request, then the processing without one. */
-  const sent = async (type: DataSourceDraft["type"], data: DataSourceDraft["data"]) =>
-    kept(await createDataSource(unit("req_1"), CALLER, { name: "Sales", app_id: null, type, data }));
-  const sourceOf = async (id: string) => kept(await getDataSource(store, CALLER, id));
-  const load = async (type: DataSourceDraft["type"], data: DataSourceDraft["data"]) => {
-    const { id } = await sent(type, data);
+  const sent = async (...[type, data]: Sent) =>
+    kept(await createDataSource(new Unit(unit, "req_1"), caller, { name: "Sales", app_id: null, type, data }));
+  const sourceOf = async (id: string) => kept(await getDataSource(store, caller, id));
+  const load = async (...given: Sent) => {
+    const { id } = await sent(...given);
     await process(id);
     return sourceOf(id);
   };
-  const rowsOf = async (id: string) => kept(await rowsPage(store, CALLER, id, SPAN)).items;
+  const removed = (id: string) => removeDataSource(unit, caller, id, () => undefined);
+  const rowsOf = async (id: string) => kept(await rowsPage(store, caller, id, SPAN)).items;
   const allEvents = async () => {
-    const page = await store.page(events, "account_type", ["acc_1", "data.processed"], SPAN);
+    const page = await store.page(events, "account_type", [caller.account.id, "data.processed"], SPAN);
     return page.map((event) => ({ ...event, body: JSON.parse(event.body) }));
   };
-  return { clock, store, unit, due, process, sent, sourceOf, load, rowsOf, allEvents };
+  return { clock, store, due, process, sent, sourceOf, load, removed, rowsOf, allEvents };
 }
 
 test("3.data-processing.first: data is kept and due until it is processed, with one event caused by the request that sent it", async () => {
@@ -124,9 +111,12 @@ test("what waits is listed oldest first", async () => {
 });
 
 test("removing takes the data along, also before it is processed, and then nothing is announced", async () => {
-  const { sent, load, process, unit, store, allEvents } = await setUp();
+  const { sent, load, process, removed, store, allEvents } = await setUp();
   for (const { id } of [await load("csv", "a\n1\n"), await sent("csv", "a\n1\n")]) {
-    assert.equal(await removeDataSource(unit(null), CALLER, id, () => undefined), null);
+    assert.equal(await removed(id), null);
+    // As for one that is removed between a request's look at it and its transaction.
+    const again = await removed(id);
+    assert.equal(again instanceof Refusal && again.reason.code, "not_found");
     assert.equal(await store.get(dataContents, id), undefined);
     await process(id);
     assert.equal((await allEvents()).length, 1);

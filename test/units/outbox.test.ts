@@ -422,7 +422,9 @@ test("3.delivery-cancelled: switched off or removed with thousands pending: 100 
   for (const end of ["off", "removed"]) {
     const world = await outboxWorld();
     const webhook = await world.webhook("http://127.0.0.1:9/");
-    await failedOnce(world, webhook, MANY);
+    // It has been off before, and has another queue since.
+    for (const active of [false, true]) await change(world, webhook, { active });
+    await failedOnce(world, await world.read(webhook), MANY);
     await world.idle();
     await (end === "off" ? change(world, webhook, { active: false }) : removed(world, webhook));
     assert.equal(await cancelledOf(world, webhook), 0, "nothing in the transaction that answers");

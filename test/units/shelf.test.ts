@@ -21,7 +21,7 @@ test("shelf: made once for each state of the data", async () => {
   const unit = new Unit({ store, clock, ids: new TimeOrderedIds(clock, systemRandom) });
   await store.open(collections);
   await store.transact((tx) => tx.put(accounts, account));
-  const data = [{ town: "Bath", people: 3 }];
+  const data = [{ town: "Bath", people: 3, area: 2 }];
   const made = await createDataSource(unit, caller, { name: "Towns", type: "json", app_id: null, data });
   assert.ok(!(made instanceof Refusal));
   const sourceNow = async () => {
@@ -34,4 +34,8 @@ test("shelf: made once for each state of the data", async () => {
   const after = await shelfOf(store, caller, await sourceNow());
   assert.equal(after.chart?.points.length, 1);
   assert.equal(await shelfOf(store, caller, await sourceNow()), after, "the rows are not drawn again");
+  const chosen = await shelfOf(store, caller, await sourceNow(), "area");
+  assert.deepEqual([after.chart?.y.name, chosen.chart?.y.name], ["people", "area"]);
+  assert.equal(await shelfOf(store, caller, await sourceNow(), "area"), chosen, "nor those of another column");
+  assert.equal(await shelfOf(store, caller, await sourceNow(), "town"), after, "what is no number is no choice");
 });

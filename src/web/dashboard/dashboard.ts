@@ -4,17 +4,17 @@
 import { sha256, standing } from "../../domain/access.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Call, Reply } from "../../http/call.ts";
-import type { Request, Way } from "../../http/way.ts";
+import { type Request, RouteTree, type Way } from "../../http/way.ts";
 import { DASHBOARD, refusedAs } from "../page.ts";
 import { signInFirst } from "../sign-in.ts";
-import type { Visit, Visits } from "../visit.ts";
+import type { Sent, Visit, WebParts } from "../visit.ts";
 import { apps, dataSources, deployments } from "./apps.ts";
 import { deliveries, events, webhooks } from "./events.ts";
 import { refusedPage } from "./frame.ts";
 import { homeRows } from "./home.ts";
 import { apiKeys, oauthApps, users } from "./people.ts";
 import { pagesOf } from "./resource.ts";
-import { type DashboardRow, type ViewParts, viewOf } from "./view.ts";
+import { type DashboardRow, viewOf } from "./view.ts";
 
 /** THE table of the dashboard's pages. */
 export const dashboardRows: readonly DashboardRow[] = [
@@ -29,17 +29,14 @@ export const dashboardRows: readonly DashboardRow[] = [
   ...pagesOf(deliveries),
   ...pagesOf(oauthApps),
 ];
-
-export interface DashboardParts extends ViewParts {
-  readonly visits: Visits;
-}
+const TREE = new RouteTree(dashboardRows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) })));
 
 /** What a form carries beside the data that an operation takes. */
 const FRAME_BYTES = 65_536;
 /** So many answers to forms that make something are remembered. */
 const ANSWERS_MAX = 100;
 
-export function dashboard(parts: DashboardParts): Way<DashboardRow, Visit> {
+export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
   const { visits, explain } = parts;
   const answers = new Map<string, Promise<Reply>>();
 
@@ -59,7 +56,7 @@ export function dashboard(parts: DashboardParts): Way<DashboardRow, Visit> {
 
   return {
     under: DASHBOARD,
-    rows: dashboardRows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) })),
+    tree: TREE,
     enter: (call) => visits.of(call),
 
     admit: ({ signedIn }, call) =>
@@ -71,11 +68,11 @@ export function dashboard(parts: DashboardParts): Way<DashboardRow, Visit> {
       const unfit = standing(view.account, call.method) ?? (operation && view.unfit(operation.operation));
       if (unfit) return refusedPage(view, unfit);
       if (row.method === "GET") return unlessKnown(call, await row.run(view));
-      const posted = await visits.form(who, FRAME_BYTES + (operation?.bodyLimit ?? 0));
-      if ("refused" in posted) return posted.refused;
-      const { fields } = posted;
-      const run = () => row.run(viewOf(parts, who, params, fields));
-      return fields.has("once") ? once([who.secret, call.path, ...[...fields].flat()], run) : run();
+      const act = (sent: Sent) => {
+        const run = () => row.run(viewOf(parts, who, params, sent));
+        return sent.has("once") ? once([who.secret, call.path, ...[...sent].flat()], run) : run();
+      };
+      return visits.posted(who, act, FRAME_BYTES + (operation?.bodyLimit ?? 0));
     },
 
     refused: (refusal: Refusal, _call: Call, visit?: Visit): Reply =>

@@ -25,11 +25,11 @@ const SETTINGS = {
 export const PATHS = { ...SECTIONS, ...SETTINGS };
 export type Place = keyof typeof PATHS;
 
-export interface Framed {
+interface Framed {
   readonly title: string;
   readonly place?: Place | undefined;
   readonly status?: number | undefined;
-  readonly headers?: Reply["headers"] | undefined;
+  readonly headers?: Reply["headers"];
   readonly body: Html;
 }
 
@@ -41,7 +41,7 @@ export function framed(view: View, { title, place, status = 200, headers, body }
     status,
     scripted: true,
     headers: { ...view.visit.setCookie, ...headers },
-    header: html`${whoIsIn(view.visit)}<nav class="sections" aria-label="Dashboard">${tabs(Object.entries(SECTIONS), setting ? "Settings" : place)}<a href="/docs">Docs</a></nav>`,
+    header: html`${whoIsIn(view.visit)}<nav class="tabs" aria-label="Dashboard">${tabs(Object.entries(SECTIONS), setting ? "Settings" : place)}<a href="/docs">Docs</a></nav>`,
     body: html`${view.account.state === "limited" && LIMITED}${done !== undefined && notice("good", done)}${setting && html`<nav class="tabs" aria-label="Settings">${tabs(Object.entries(SETTINGS), place)}</nav>`}${body}`,
   });
 }

@@ -133,7 +133,7 @@ export async function listing<R extends Named>(
   const links = [["all", path] as const, ...values.map((each) => [each, to(each)] as const)];
   return html`${values.length > 0 && html`<nav class="tabs" aria-label="${filter}">${tabs(links, chosen ?? "all")}</nav>`}
 ${total > 0 ? await rowsOf(of, view, items) : nothingYet(chosen === undefined ? empty[0] : `Nothing is ${chosen}`, empty[1])}
-${pager({ skip, limit, total }, chosen === undefined ? path : to(chosen))}`;
+${pager(skip, limit, total, chosen === undefined ? path : to(chosen))}`;
 }
 
 export async function rowsOf<R extends Named>(of: Resource<R>, view: View, items: readonly R[]): Promise<Html> {
@@ -147,16 +147,8 @@ export async function rowsOf<R extends Named>(of: Resource<R>, view: View, items
   return list(await Promise.all(items.map(rowOf)));
 }
 
-/** Why what was sent was in vain. */
-interface Vain {
-  readonly sent: Form["values"];
-  readonly refusal: Refusal;
-}
-
-const again = (view: View, { sent, refusal }: Vain): Form => refusedForm(sent, refusal, view.explain(refusal).detail);
-
-/** The form that makes one, or changes the one of the path. */
-async function formPage<R extends Named>(of: Resource<R>, view: View, vain?: Vain): Promise<Reply> {
+/** The form that makes one, or changes the one of the path; `refused` is what was sent in vain. */
+async function formPage<R extends Named>(of: Resource<R>, view: View, refused?: Form): Promise<Reply> {
   const { place, param, make = "", edit, fields } = of;
   const record = param in view.params ? await view.ask<R>(operation(of, "get")) : undefined;
   if (record instanceof Refusal) return refusedPage(view, record, place);
@@ -164,13 +156,13 @@ async function formPage<R extends Named>(of: Resource<R>, view: View, vain?: Vai
   const asked = (await fields?.(view)) ?? {};
   const schema = view.body(operation(of, "create"));
   const there = record && { values: view.shown(operation(of, "get"), record).members };
-  const form = vain ? again(view, vain) : (there ?? blankForm(schema, view.query));
+  const form = refused ?? there ?? blankForm(schema, view.query);
   const title = record ? `${edit} ${await of.name(record, view)}` : make;
   const type = Object.values(asked).some(({ accept }) => accept) && html` enctype="multipart/form-data"`;
   return framed(view, {
     title,
     place,
-    status: vain && view.explain(vain.refusal).status,
+    status: refused?.status,
     body: html`${head(title)}<form class="card form" method="post" action="${record ? `${back}/edit` : back}"${type}>${view.visit.csrfField}${!record && html`<input type="hidden" name="once" value="${view.visit.call.id}">`}
 ${controls(form, schema, asked)}
 <div class="row"><button>${record ? "Save" : make}</button><a class="button quiet" href="${back}">Cancel</a></div></form>`,
@@ -181,7 +173,7 @@ async function send<R extends Named>(of: Resource<R>, view: View, verb: "create"
   const sent = bodyOf(view.fields, view.body(operation(of, "create")), (await of.fields?.(view)) ?? {});
   const body = of.draft ? of.draft(sent) : sent;
   const kept = body instanceof Refusal ? body : await view.ask(operation(of, verb), { body });
-  if (kept instanceof Refusal) return formPage(of, view, { sent, refusal: kept });
+  if (kept instanceof Refusal) return formPage(of, view, refusedForm(sent, kept, view.explain));
   const { members, once } = view.shown(operation(of, verb), kept);
   const { id = "" } = members;
   if (verb === "create" && of.once) return onePage(of, view, { ...view.params, [of.param]: id }, { once });
@@ -193,7 +185,7 @@ async function onePage<R extends Named>(
   of: Resource<R>,
   view: View,
   params: View["params"],
-  { once, vain }: { readonly once?: unknown; readonly vain?: Vain } = {},
+  { once, refused }: { readonly once?: unknown; readonly refused?: Form } = {},
 ): Promise<Reply> {
   const record = await view.ask<R>(operation(of, "get"), { params });
   if (record instanceof Refusal) return refusedPage(view, record, of.place);
@@ -206,12 +198,12 @@ async function onePage<R extends Named>(
   return framed(view, {
     title: name,
     place,
-    status: vain ? view.explain(vain.refusal).status : once === undefined ? 200 : 201,
-    body: html`<p class="crumb"><a href="${of.within === undefined ? all : all.replace(/\/[^/]*$/, "")}">${place}</a>${live && html` <span class="soft" data-live="${at}"></span>`}</p>
+    status: refused?.status ?? (once === undefined ? 200 : 201),
+    body: html`<p class="soft"><a href="${of.within === undefined ? all : all.replace(/\/[^/]*$/, "")}">${place}</a>${live && html` <span data-live="${at}"></span>`}</p>
 ${typeof once === "string" && of.once && shownOnce(of.once[0], once, of.once[1])}
 <div data-follow>${head(name, html`${await of.right(record, view)}${change}`)}
 ${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view, operation(of, "get"), record)}</div>
-${actions.map((each) => view.may(each.operation) && actionForm(view, at, each, vain))}
+${actions.map((each) => view.may(each.operation) && actionForm(view, at, each, refused))}
 ${lost && view.may(operation(of, "delete")) && danger(`Delete this ${of.one}`, `${at}/delete`, view.visit.csrfField, lost)}`,
   });
 }
@@ -230,12 +222,12 @@ function factOf(name: string, value: unknown): Shown {
   return /(id|url|uris)$/.test(name) ? html`<code>${text}</code>` : text;
 }
 
-function actionForm(view: View, at: string, { path, operation: named, button, fields }: Action, vain?: Vain): Html {
+function actionForm(view: View, at: string, { path, operation: named, button, fields }: Action, refused?: Form): Html {
   const schema = view.body(named);
-  const form = vain ? again(view, vain) : blankForm(schema, () => undefined);
-  const drawn = html`<form class="form" method="post" action="${at}${path}">${view.visit.csrfField}${fields && controls(form, schema, fields)}<button class="quiet">${button}</button></form>`;
+  const form = refused ?? blankForm(schema, () => undefined);
+  const drawn = html`<form method="post" action="${at}${path}">${view.visit.csrfField}${fields && controls(form, schema, fields)}<button class="quiet">${button}</button></form>`;
   return fields
-    ? html`<details class="card"${vain && html` open`}><summary>${button}</summary>${drawn}</details>`
+    ? html`<details class="card form"${refused && html` open`}><summary>${button}</summary>${drawn}</details>`
     : drawn;
 }
 
@@ -243,7 +235,8 @@ async function act<R extends Named>(of: Resource<R>, view: View, action: Action)
   const { operation: named, fields = {}, done, makes } = action;
   const sent = bodyOf(view.fields, view.body(named), fields);
   const made = await view.ask(named, { body: sent });
-  if (made instanceof Refusal) return onePage(of, view, view.params, { vain: { sent, refusal: made } });
+  if (made instanceof Refusal)
+    return onePage(of, view, view.params, { refused: refusedForm(sent, made, view.explain) });
   const at = `${pathOf(of, view)}/${view.params[of.param]}`;
   return redirect(`${makes === undefined ? at : `${at}${makes}/${view.shown(named, made).members.id}`}?done=${done}`);
 }

@@ -3,26 +3,14 @@
 // never be allowed more, and says no in the same words. A form has no If-Match.
 import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
-import { Unit, type UnitParts } from "../../domain/work.ts";
+import { Unit } from "../../domain/work.ts";
 import { ask } from "../../http/ask.ts";
 import type { Reply } from "../../http/call.ts";
-import type { Operation, Services } from "../../http/route.ts";
-import type { Presenter } from "../../http/view.ts";
+import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { type JsonSchema, parse, trusted } from "../../kit/schema.ts";
-import type { Explain } from "../page.ts";
-import type { Visit } from "../visit.ts";
-
-/** What every page may use. */
-export interface ViewParts {
-  readonly unit: UnitParts;
-  readonly services: Services;
-  readonly presenter: Presenter;
-  /** The route table: what each operation takes. */
-  readonly operations: readonly Operation[];
-  readonly explain: Explain;
-}
+import type { Visit, WebParts } from "../visit.ts";
 
 /** One address of the dashboard. */
 export interface DashboardRow extends Row {
@@ -43,7 +31,7 @@ export type View = ReturnType<typeof viewOf>;
 
 /** `params` are the values of the path; `fields` is what was posted, empty where nothing was. */
 export function viewOf(
-  { unit: unitParts, services, presenter, operations, explain }: ViewParts,
+  { unit: unitParts, services, presenter, operations, explain }: WebParts,
   visit: Visit,
   params: Values,
   fields: ReadonlyMap<string, string> = new Map(),

@@ -3,48 +3,71 @@
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
 import type { Code } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import type { Operation } from "../../http/route.ts";
 import { trusted } from "../../kit/schema.ts";
-import { type Html, html } from "../html.ts";
+import { html, type Shown } from "../html.ts";
 import { SCOPES_IN_WORDS } from "../parts.ts";
-import type { PageRow } from "../visit.ts";
+import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
 import { code, DOCS, type DocsPage, docsPage, glossary, type Section } from "./frame.ts";
 
-export interface DocsParts {
-  readonly rows: readonly Operation[];
-  readonly problems: { readonly [C in Code]: { readonly status: number; readonly title: string } };
-  /** What to do about each. */
-  readonly advice: { readonly [C in Code]: string };
-  /** The waits between the attempts of a delivery. */
-  readonly retryWaits_ms: readonly number[];
-  readonly links: {
-    readonly baseUrl: string;
-    readonly authUrl: string;
-    problemType(code: Code): string;
-  };
-}
-
-const PAGES = { Start: start, Endpoints: endpoints, Events: events, Errors: errors, Register: register };
-
-export const docsRows = (parts: DocsParts): readonly PageRow[] =>
-  trusted<[keyof typeof DOCS, (parts: DocsParts) => DocsPage][]>(Object.entries(PAGES)).map(([name, make]) => {
+export function docsRows(parts: WebParts): readonly PageRow[] {
+  const row = (path: string, make: (parts: WebParts) => DocsPage): PageRow => {
     let made: Reply | undefined;
     const answer = async () => {
       made ??= docsPage(make(parts));
       return made;
     };
-    return { method: "GET", path: DOCS[name], answer };
-  });
+    return { method: "GET", path, answer };
+  };
+  return [
+    row(DOCS.Start, start),
+    row(DOCS.Endpoints, endpoints),
+    row(DOCS.Events, events),
+    row(DOCS.Errors, errors),
+    row(DOCS.Register, register),
+  ];
+}
 
-function start({ links: { baseUrl, authUrl } }: DocsParts): DocsPage {
+const start = ({ services: { links } }: WebParts): DocsPage => ({
+  name: "Start",
+  title: "The Application Hosting Service",
+  lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
+  sections: [
+    {
+      id: "authentication",
+      title: "Authentication",
+      body: html`<p>Every request carries <code>Authorization: Bearer</code> and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.</p>
+${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } })}`)}`,
+    },
+    {
+      id: "oauth",
+      title: "OAuth 2.0, step by step",
+      body: html`<ol>${oauthSteps(links).map(([what, request]) => html`<li><p>${what}</p>${code(request)}</li>`)}</ol>
+<p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="/.well-known/oauth-protected-resource/v1">protected resource</a>.</p>`,
+    },
+    {
+      id: "scopes",
+      title: "Scopes",
+      body: glossary(Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => [html`<code>${scope}</code>`, words])),
+    },
+    {
+      id: "everywhere",
+      title: "The same everywhere",
+      body: html`<p>Lists take <code>limit</code> and <code>offset</code> and answer <code>{"data", "total", "limit", "offset"}</code>, with <code>Link</code> to the next and the previous page. A single resource carries an <code>ETag</code> for <code>If-Match</code> and <code>If-None-Match</code>. Any POST may carry an <code>Idempotency-Key</code>: repeated within a day, it is answered as the first time.</p>`,
+    },
+  ],
+});
+
+/** What to do, and a request that does it in a shell. */
+function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readonly (readonly [Shown, string])[] {
   const redirect_uri = "http://localhost:4700/callback";
-  const own = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
   const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
   const asked = new URLSearchParams({ response_type: "code", redirect_uri, scope: "read:apps", state: "xyz" });
-  const token = (body: object) => curl("POST", `${authUrl}/oauth/token`, { body, token: null });
-  const walk: readonly (readonly [Html, string])[] = [
+  const token = (grant_type: string, body: object) =>
+    curl("POST", `${authUrl}/oauth/token`, { body: { grant_type, ...body }, token: null });
+  const own = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
+  return [
     [
       html`Register the client, here or in the dashboard under Settings, OAuth apps. Keep its <code>id</code> and <code>client_secret</code>.`,
       `${curl("POST", `${baseUrl}/oauth-clients`, { body: client })}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
@@ -54,51 +77,22 @@ function start({ links: { baseUrl, authUrl } }: DocsParts): DocsPage {
       `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"\nexport CODE=…`,
     ],
     [
-      html`Exchange the code within a minute; it works once.`,
-      `${token({ grant_type: "authorization_code", ...own, code: "$CODE", redirect_uri })}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
+      "Exchange the code within a minute; it works once.",
+      `${token("authorization_code", { ...own, code: "$CODE", redirect_uri })}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
     ],
     [
-      html`The access token opens for an hour what its user allowed.`,
+      "The access token opens for an hour what its user allowed.",
       curl("GET", `${baseUrl}/apps`, { token: "ACCESS_TOKEN" }),
     ],
     [
-      html`Refresh. The refresh token changes at each use; the old one must not be used again.`,
-      token({ grant_type: "refresh_token", refresh_token: "$REFRESH_TOKEN" }),
+      "Refresh. The refresh token changes at each use; the old one must not be used again.",
+      token("refresh_token", { refresh_token: "$REFRESH_TOKEN" }),
     ],
   ];
-  return {
-    name: "Start",
-    title: "The Application Hosting Service",
-    lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
-    sections: [
-      {
-        id: "authentication",
-        title: "Authentication",
-        body: html`<p>Every request carries <code>Authorization: Bearer</code> and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.</p>
-${code(`export API_KEY=…\n${curl("POST", `${baseUrl}/apps`, { body: { title: "My first app" } })}`)}`,
-      },
-      {
-        id: "oauth",
-        title: "OAuth 2.0, step by step",
-        body: html`<ol>${walk.map(([what, request]) => html`<li><p>${what}</p>${code(request)}</li>`)}</ol>
-<p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="/.well-known/oauth-protected-resource/v1">protected resource</a>.</p>`,
-      },
-      {
-        id: "scopes",
-        title: "Scopes",
-        body: glossary(Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => [html`<code>${scope}</code>`, words])),
-      },
-      {
-        id: "everywhere",
-        title: "The same everywhere",
-        body: html`<p>Lists take <code>limit</code> and <code>offset</code> and answer <code>{"data", "total", "limit", "offset"}</code>, with <code>Link</code> to the next and the previous page. A single resource carries an <code>ETag</code> for <code>If-Match</code> and <code>If-None-Match</code>. Any POST may carry an <code>Idempotency-Key</code>: repeated within a day, it is answered as the first time.</p>`,
-      },
-    ],
-  };
 }
 
 /** The `type` of a problem leads to its entry here, so each code is an anchor. */
-function errors({ problems, advice, links }: DocsParts): DocsPage {
+function errors({ problems, advice, services: { links } }: WebParts): DocsPage {
   const { status, title } = problems.validation_failed;
   const example = {
     type: links.problemType("validation_failed"),

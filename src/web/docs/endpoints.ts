@@ -5,12 +5,12 @@ import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { badge } from "../parts.ts";
+import type { WebParts } from "../visit.ts";
 import { sampleEvent, sampleOf } from "./events.ts";
 import { code, DOCS, type DocsPage, type Section } from "./frame.ts";
 
-type Parts = { readonly rows: readonly Row[]; readonly links: { readonly baseUrl: string } };
-
-export function endpoints({ rows, links: { baseUrl } }: Parts): DocsPage {
+export function endpoints({ operations: rows, services }: WebParts): DocsPage {
+  const { baseUrl } = services.links;
   const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
   return {
     name: "Endpoints",

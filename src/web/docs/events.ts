@@ -9,6 +9,7 @@ import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import { DASHBOARD } from "../page.ts";
+import type { WebParts } from "../visit.ts";
 import { code, type DocsPage, glossary } from "./frame.ts";
 
 const MEANINGS: { readonly [T in EventType]: string } = {
@@ -20,7 +21,7 @@ const MEANINGS: { readonly [T in EventType]: string } = {
   "user.interaction": "Somebody used a deployed app, or a client reported that somebody did.",
 };
 
-export const events = ({ retryWaits_ms }: { retryWaits_ms: readonly number[] }): DocsPage => ({
+export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({
   name: "Events",
   title: "Events",
   lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type.",

@@ -33,7 +33,7 @@ export const docsPage = ({ name, title, lead, sections }: DocsPage): Reply =>
   page({
     title,
     scripted: true,
-    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="sections" aria-label="Docs">${tabs(Object.entries(DOCS), name)}</nav>`,
+    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="tabs" aria-label="Docs">${tabs(Object.entries(DOCS), name)}</nav>`,
     body: html`<div class="docs"><nav class="side" aria-label="On this page"><ul>${sections.map(listed)}</ul></nav>
 <div><h1>${title}</h1><p class="lead">${lead}</p>
 ${sections.map(({ id, title: heading, body }) => html`<h2 id="${id}">${heading}</h2>${body}`)}</div></div>`,

@@ -11,7 +11,7 @@ import { ROWS_MAX, table, tabs } from "../parts.ts";
 import { type Chart, chartOf, inWords } from "./chart.ts";
 import { drawing } from "./drawing.ts";
 
-export interface Shelf {
+interface Shelf {
   readonly chart: Chart | undefined;
   readonly above: Html;
   readonly drawn: Shown;
@@ -72,7 +72,7 @@ export function figure(
 ${
   chart
     ? html`${links && links.length > 1 && html`<nav class="tabs" aria-label="What is drawn">${tabs(links, chart.y.name)}</nav>`}${above}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
-${sent ? drawing(chart, row) : drawn}<p class="said"><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>
+${sent ? drawing(chart, row) : drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>
 <details><summary>${TABLE}</summary>${rows}</details>`
     : rows
 }</section>`;

@@ -5,29 +5,19 @@ import { type Caller, sha256, standing } from "../../domain/access.ts";
 import { interact } from "../../domain/apps.ts";
 import { getDataSource, listDataSourcesOf } from "../../domain/data-sources.ts";
 import { mayView, type Site, siteOf } from "../../domain/deployments.ts";
-import type { RateLimiter } from "../../domain/limits.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { Refusal, refuse } from "../../domain/refusal.ts";
-import { Unit, type UnitParts } from "../../domain/work.ts";
+import { Unit } from "../../domain/work.ts";
 import type { Reply } from "../../http/call.ts";
-import type { Answer, Request, Row, Way } from "../../http/way.ts";
+import { type Answer, type Request, RouteTree, type Row, type Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { html, type Shown } from "../html.ts";
-import { allowed, type Explain, page, redirect } from "../page.ts";
+import { allowed, page, redirect } from "../page.ts";
 import { nothingYet } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
-import type { Visit, Visits } from "../visit.ts";
+import type { Sent, Visit, WebParts } from "../visit.ts";
 import { figure, shelfOf } from "./shelf.ts";
-
-export interface SitesParts {
-  readonly visits: Visits;
-  readonly unit: UnitParts;
-  readonly limiter: RateLimiter;
-  readonly explain: Explain;
-  /** Where deployed apps are reached. */
-  readonly links: { site(deploymentId: string): string };
-}
 
 interface SiteRow extends Row {
   run(visit: Visit, site: Site): Promise<Reply>;
@@ -36,13 +26,17 @@ interface SiteRow extends Row {
 const UNDER = "/sites";
 const pathOf = ({ deployment }: Site): string => `${UNDER}/${deployment.id}/`;
 
-export const sites = (parts: SitesParts): Way<SiteRow, Visit> => ({
+export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
   under: UNDER,
-  rows: [
+  tree: new RouteTree<SiteRow>([
     { method: "GET", path: "/{deployment_id}", run: async (_, site) => redirect(pathOf(site)) },
     { method: "GET", path: "/{deployment_id}/", run: (visit, site) => show(parts, visit, site) },
-    { method: "POST", path: "/{deployment_id}/interactions", run: (visit, site) => click(parts, visit, site) },
-  ],
+    {
+      method: "POST",
+      path: "/{deployment_id}/interactions",
+      run: (visit, site) => parts.visits.posted(visit, (sent) => click(parts, visit, site, sent)),
+    },
+  ]),
   enter: (call) => parts.visits.of(call),
 
   async perform(row: SiteRow, { call, who, params }: Request<Visit>): Promise<Answer> {
@@ -52,7 +46,8 @@ export const sites = (parts: SitesParts): Way<SiteRow, Visit> => ({
     if (standing(site.account, call.method))
       return said(403, "This app is not available", "Its account is suspended or limited at the moment.");
     // Under its custom domain nobody can sign in.
-    if (!call.path.startsWith(UNDER) && !site.app.public) return redirect(parts.links.site(site.deployment.id));
+    if (!call.path.startsWith(UNDER) && !site.app.public)
+      return redirect(parts.services.links.site(site.deployment.id));
     // A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8).
     const rate = parts.limiter.count(`deployment ${site.deployment.id}`);
     if (rate?.exceeded) return refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
@@ -77,7 +72,7 @@ const said = (status: number, title: string, message: Shown, headers: Reply["hea
   });
 
 /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
-function former(successor: Site | undefined, { links }: SitesParts): Reply {
+function former(successor: Site | undefined, { services: { links } }: WebParts): Reply {
   const next =
     successor?.app.public &&
     html`<p><a href="${links.site(successor.deployment.id)}">To the one that took its place</a></p>`;
@@ -99,7 +94,7 @@ function withheld(site: Site, visit: Visit): Reply | undefined {
   }
 }
 
-async function show({ unit: { store } }: SitesParts, visit: Visit, { app, account }: Site): Promise<Reply> {
+async function show({ unit: { store } }: WebParts, visit: Visit, { app, account }: Site): Promise<Reply> {
   const { items } = await listDataSourcesOf(store, app.id, { offset: 0, limit: LIMIT_MAX });
   const { values } = fieldsOf(visit.call.query);
   const drawn = new Map([...values].filter(([name]) => items.some(({ id }) => id === name)));
@@ -121,23 +116,20 @@ async function show({ unit: { store } }: SitesParts, visit: Visit, { app, accoun
     scripted: true,
     headers: visit.setCookie,
     body: html`<h1>${title}</h1>
-${description !== "" && html`<p class="lead prose">${description}</p>`}
+${description !== "" && html`<p class="lead">${description}</p>`}
 ${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has no data. As soon as it is given a data source, its chart stands here.") : await Promise.all(figures)}`,
   });
 }
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
-async function click(parts: SitesParts, visit: Visit, { app, account }: Site): Promise<Reply> {
-  const posted = await parts.visits.form(visit);
-  if ("refused" in posted) return posted.refused;
-  const { fields } = posted;
-  const [chart_id = "", y] = [fields.get("chart"), fields.get("y")];
+async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
+  const [chart_id = "", y] = [sent.get("chart"), sent.get("y")];
   const unit = new Unit(parts.unit, visit.call.id);
   const caller = callerOf(account);
   const source = await getDataSource(unit.store, caller, chart_id);
   const isShown = !(source instanceof Refusal) && source.app_id === app.id;
   const { chart } = isShown ? await shelfOf(unit.store, caller, source, y) : {};
-  const point = chart?.points.find(({ row }) => row === rowIn(fields));
+  const point = chart?.points.find(({ row }) => row === rowIn(sent));
   if (point === undefined)
     return said(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
   const { row, ...data_point } = point;
@@ -147,8 +139,8 @@ async function click(parts: SitesParts, visit: Visit, { app, account }: Site): P
   return redirect(`./?${query}#${chart_id}`);
 }
 
-const rowIn = (fields: ReadonlyMap<string, string>): number | undefined =>
-  /^\d{1,9}$/.test(fields.get("point") ?? "") ? Number(fields.get("point")) : undefined;
+const rowIn = (sent: Sent): number | undefined =>
+  /^\d{1,9}$/.test(sent.get("point") ?? "") ? Number(sent.get("point")) : undefined;
 
 /** A deployed app acts for its own account. */
 const callerOf = (account: AccountRecord): Caller => ({ account, scopes: new Set(), credential: "site" });
