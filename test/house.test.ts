@@ -35,15 +35,19 @@ test("house: what is read as code is neither comment, string nor regular express
 /** The one arrow from web to http: what a row is, what leads to it, and how it is asked and shown. */
 const WEB_MAY_SEE = /^src\/http\/(route|call|way|ask|view)\.ts$/;
 
-test("house: imports point one way", () => {
-  const wrong: string[] = [];
-  for (const { path, imports } of src)
-    for (const target of imports.filter((name) => name.startsWith("src/"))) {
-      const [from, to] = [layerOf(path), layerOf(target)];
-      const allowed = MAY_IMPORT[from]?.includes(to) || (from === "web" && WEB_MAY_SEE.test(target));
-      if (!allowed) wrong.push(`${path} imports ${target}`);
+const own = (names: readonly string[]) => names.filter((name) => name.startsWith("src/"));
+
+test("house: imports point one way, between the drawn layers, and to nothing but Node's modules and our files", () => {
+  const there = new Set(src.map(({ path }) => path));
+  for (const { path, imports } of src) {
+    const from = layerOf(path);
+    assert.ok(from in MAY_IMPORT, path);
+    for (const name of imports) assert.ok(there.has(name) || /^(node:|package\.json$)/.test(name), `${path}: ${name}`);
+    for (const target of own(imports)) {
+      const allowed = MAY_IMPORT[from]?.includes(layerOf(target)) || (from === "web" && WEB_MAY_SEE.test(target));
+      assert.ok(allowed, `${path} imports ${target}`);
     }
-  assert.deepEqual(wrong, []);
+  }
 });
 
 test("house: no file imports what imports it, at whatever distance", () => {
@@ -59,8 +63,7 @@ test("house: no file imports what imports it, at whatever distance", () => {
 test("house: what is loaded later counts as imported, and of our files that is the command and the pages", () => {
   const later = src.flatMap(({ loads, atOnce }) => loads.filter((name) => !atOnce.includes(name)));
   assert.ok(later.includes("node:tls"));
-  const own = later.filter((name) => name.startsWith("src/"));
-  assert.deepEqual(own.sort(), ["src/main.ts", "src/pages.ts"]);
+  assert.deepEqual([...own(later)].sort(), ["src/main.ts", "src/pages.ts"]);
 });
 
 /** What a start waits for: the pages and all of TLS would make it half as long again. */
@@ -70,26 +73,7 @@ test("house: the command loads nothing at once that the first answer of the API 
   for (const path of loaded) for (const name of known.get(path)?.atOnce ?? []) loaded.add(name);
   assert.ok(loaded.has("src/http/router.ts"));
   const LATER = /^src\/(web\/|pages|receiver|http\/openapi)|^node:(https|tls|dns|zlib)/;
-  assert.deepEqual(
-    [...loaded].filter((path) => LATER.test(path)),
-    [],
-  );
-});
-
-test("house: every layer is one of the drawn", () => {
-  for (const { path } of src) assert.ok(layerOf(path) in MAY_IMPORT, path);
-});
-
-test("house: nothing but Node's own modules and our files is imported", () => {
-  for (const { path, imports } of src)
-    for (const target of imports) assert.ok(/^(node:|src\/|package\.json$)/.test(target), `${path} imports ${target}`);
-});
-
-test("house: every import between our files ends in .ts and is there", () => {
-  const there = new Set(src.map(({ path }) => path));
-  for (const { path, imports } of src)
-    for (const target of imports.filter((name) => name.startsWith("src/")))
-      assert.ok(there.has(target), `${path} imports ${target}`);
+  for (const path of loaded) assert.doesNotMatch(path, LATER);
 });
 
 /** The files in which `pattern` occurs in code, beside those that own it. */
@@ -99,58 +83,37 @@ const beside = (owners: readonly RegExp[], finds: (file: SourceFile) => boolean)
 const uses = (pattern: RegExp) => (file: SourceFile) => pattern.test(file.code);
 const loads = (pattern: RegExp) => (file: SourceFile) => file.loads.some((name) => pattern.test(name));
 
+type Rule = readonly [rule: string, owners: readonly RegExp[], finds: (file: SourceFile) => boolean];
+
 const CLOCK = /^src\/kit\/clock\.ts$/;
+const VERSION = /^src\/kit\/version\.ts$/;
+const SCHEMA = /^src\/kit\/schema\.ts$/;
+const PRINTS = /^src\/(main|kit\/log)\.ts$/;
+const RANDOM = /\b(randomBytes|randomFill\w*|randomInt|randomUUID|getRandomValues)\b|Math\.random/;
 const IDS = /^src\/kit\/ids\.ts$/;
 /** Where sockets are: deadlines there are real time, whatever the service's clock says. */
 const SOCKETS = /^src\/(http\/listener|delivery\/(sender|resolver)|receiver)\.ts$/;
 const FILES = /^src\/(store\/json-file.*|store\/journal.*|options)\.ts$/;
 
-test("house: the clock alone asks for the time", () => {
-  assert.deepEqual(beside([CLOCK], uses(/\bDate\.now\b|\bnew Date\(\s*\)/)), []);
-});
-
-test("house: timers belong to the clock, and to the sockets for their deadlines", () => {
-  assert.deepEqual(beside([CLOCK, SOCKETS], uses(/\bset(Timeout|Interval)\(/)), []);
-});
-
-test("house: randomness comes from kit/ids", () => {
-  assert.deepEqual(
-    beside([IDS], uses(/\b(randomBytes|randomFill\w*|randomInt|randomUUID|getRandomValues)\b|Math\.random/)),
-    [],
-  );
-});
-
-test("house: files are touched by the JSON-file store and at the start only", () => {
-  assert.deepEqual(beside([FILES, /^src\/kit\/version\.ts$/], loads(/^node:fs/)), []);
-});
-
-test("house: sockets are opened by the listener, the sender and the receiver only", () => {
-  assert.deepEqual(beside([SOCKETS], loads(/^node:(http|https|http2|tls|dgram)$/)), []);
-});
-
-test("house: no any, no assertion of a type outside kit/schema, no non-null assertion", () => {
-  assert.deepEqual(beside([], uses(/[:<|&(]\s*any\b(?!\w)/)), []);
-  const asserts = (file: SourceFile) => /\sas\s(?!const\b)/.test(withoutNames(file.code));
-  assert.deepEqual(beside([/^src\/kit\/schema\.ts$/], asserts), []);
-  assert.deepEqual(beside([], uses(/[\w)\]]!(?=[.;,)\]\s[])(?!=)/)), []);
-});
-
 /** `import * as x` and `import { a as b }` rename, they assert nothing. */
 const withoutNames = (code: string): string =>
   code.replace(/\bimport\s[^;]*;|\bexport\s*(?:type\s*)?(\{[^}]*\}|\*\s+as\s)/g, " ");
 
-test("house: nothing is left to do, commented out, printed on the way or swallowed", () => {
-  assert.deepEqual(
-    src.filter(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text)).map(({ path }) => path),
-    [],
-  );
-  assert.deepEqual(beside([/^src\/(main|kit\/log)\.ts$/], uses(/\bconsole\.\w/)), []);
-  assert.deepEqual(beside([], uses(/catch\s*(\(\w*\))?\s*\{\s*\}/)), []);
-});
-
-test("house: each file says first what it is for", () => {
-  for (const { path, text } of src) assert.match(text.replace(/^#!.*\n/, ""), /^\/\/ \S/, path);
-});
+for (const [rule, owners, finds] of [
+  ["the clock alone asks for the time", [CLOCK], uses(/\bDate\.now\b|\bnew Date\(\s*\)/)],
+  ["timers belong to the clock, and to the sockets for deadlines", [CLOCK, SOCKETS], uses(/\bset(Timeout|Interval)\(/)],
+  ["randomness comes from kit/ids", [IDS], uses(RANDOM)],
+  ["files are touched by the JSON-file store and at the start only", [FILES, VERSION], loads(/^node:fs/)],
+  ["sockets are the listener's, the sender's and the receiver's", [SOCKETS], loads(/^node:(https?|http2|tls|dgram)$/)],
+  ["there is no any", [], uses(/[:<|&(]\s*any\b(?!\w)/)],
+  ["a type is asserted in kit/schema alone", [SCHEMA], ({ code }) => /\sas\s(?!const\b)/.test(withoutNames(code))],
+  ["there is no non-null assertion", [], uses(/[\w)\]]!(?=[.;,)\]\s[])(?!=)/)],
+  ["nothing is left to do", [], ({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text)],
+  ["nothing is printed on the way", [PRINTS], uses(/\bconsole\.\w/)],
+  ["no error is swallowed", [], uses(/catch\s*(\(\w*\))?\s*\{\s*\}/)],
+  ["each file says first what it is for", [], ({ text }) => !/^\/\/ \S/.test(text.replace(/^#!.*\n/, ""))],
+] satisfies readonly Rule[])
+  test(`house: ${rule}`, () => assert.deepEqual(beside(owners, finds), []));
 
 test("house: every clause of the specification has one test", () => {
   const texts = tests.filter(({ path }) => path.startsWith("test/spec/")).map(({ text }) => text);
@@ -166,11 +129,8 @@ test("house: what the specification shows and what was chosen are never mixed", 
 
 /** That each id of a choice is a row of the register, or a facet of one, is the compiler's to say. */
 test("house: every row of the register has a test that bears its id, or a facet of it", () => {
-  const borne = (id: string) => new RegExp(`"${id.replace(".", "\\.")}(?![\\w-])`);
-  assert.deepEqual(
-    Object.keys(DECISIONS).filter((id) => !tests.some(({ text }) => borne(id).test(text))),
-    [],
-  );
+  const texts = tests.map(({ text }) => text).join("\n");
+  for (const id of Object.keys(DECISIONS)) assert.match(texts, new RegExp(`"${id.replace(".", "\\.")}(?![\\w-])`));
 });
 
 test("house: the register is one file of data: under 50 rows, each with sentences and a choice that could be another", () => {
@@ -186,10 +146,7 @@ test("house: the register is one file of data: under 50 rows, each with sentence
 
 test("house: the code runs on every row of the register, and asks for its choice by the id", () => {
   const text = src.map((file) => file.text).join("\n");
-  assert.deepEqual(
-    Object.keys(DECISIONS).filter((id) => !text.includes(`decide("${id}")`)),
-    [],
-  );
+  for (const id of Object.keys(DECISIONS)) assert.ok(text.includes(`decide("${id}")`), id);
 });
 
 test("house: each part of the specification that leaves something open has a row for it", () => {

@@ -9,8 +9,6 @@ import { freshHost } from "../support/fresh.ts";
 import { person } from "../support/oauth.ts";
 import { eventually } from "../support/wait.ts";
 
-const OWN = { needs: "embedded" } as const;
-
 interface Deployed {
   readonly app: string;
   readonly deployment: string;
@@ -36,81 +34,64 @@ const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20.5\n2026-
 const interactions = async (api: Client) =>
   (await api.get("/events?type=user.interaction&limit=100")).items.map((event) => members(members(event.data).object));
 
-choice(
-  "2.data-reading.chart-columns",
-  "shows title, description and a chart of each data source that is ready",
-  OWN,
-  async ({ api }) => {
-    const { app, path } = await deployed(api, { description: "Net of <returns>" });
-    const empty = await api.root.as(null).get(path);
-    assertPage(empty);
-    assert.match(textOf(empty), /Sales Net of <returns> There is nothing to see yet/);
-    await give(api, app, "Revenue", SALES);
-    await give(api, app, "Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
-    const failed = { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" };
-    await api.create("/data-sources", failed);
-    const page = await api.root.as(null).get(path);
-    assertPage(page);
-    const text = textOf(page);
-    assert.match(text, /revenue by month, by region\. 1 without a value is not drawn North South/);
-    assert.equal([...page.text.matchAll(/<button class="point"/g)].length, 3);
-    assert.match(page.text, /aria-label="January 2026, 20\.5 revenue, South"/);
-    assert.match(text, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
-    assert.doesNotMatch(text, /Broken/);
-  },
-);
+const page = (api: Client, path: string) => api.root.as(null).get(path);
 
-choice(
-  "2.data-reading.chart-points",
-  "draws every row, 200 to press, and lists the first 200",
-  OWN,
-  async ({ api }) => {
-    const { app, path } = await deployed(api);
-    const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
-    await give(api, app, "Whole", rows(200));
-    await give(api, app, "More", rows(201));
-    const page = await api.root.as(null).get(path);
-    assert.equal([...page.text.matchAll(/<button class="point"/g)].length, 400);
-    assert.deepEqual(page.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
-    const drawn = [...page.text.matchAll(/<path class="s0" d="([^"]*)"/g)].map(([, d = ""]) => d.split("M").length - 1);
-    assert.deepEqual(drawn, [200, 201]);
-  },
-);
+choice("2.data-reading.chart-columns", "shows title, description and a chart of each source", "ours", async (own) => {
+  const { api } = own;
+  const { app, path } = await deployed(api, { description: "Net of <returns>" });
+  const empty = await page(api, path);
+  assertPage(empty);
+  assert.match(textOf(empty), /Sales Net of <returns> There is nothing to see yet/);
+  await give(api, app, "Revenue", SALES);
+  await give(api, app, "Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
+  await api.create("/data-sources", { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" });
+  const shown = await page(api, path);
+  assertPage(shown);
+  const text = textOf(shown);
+  assert.match(text, /revenue by month, by region\. 1 without a value is not drawn North South/);
+  assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 3);
+  assert.match(shown.text, /aria-label="January 2026, 20\.5 revenue, South"/);
+  assert.match(text, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
+  assert.doesNotMatch(text, /Broken/);
+});
 
-choice(
-  "2.data-reading.chart-points",
-  "what is more than 10,000 rows or 60,000 cells is not drawn, and said",
-  OWN,
-  async ({ api }) => {
-    const { app, path } = await deployed(api);
-    await give(
-      api,
-      app,
-      "Long",
-      `at,value\n${Array.from({ length: 10_001 }, (_, at) => `${at},${at % 7}\n`).join("")}`,
-    );
-    const text = textOf(await api.root.as(null).get(path));
-    assert.match(text, /value by at\. Drawn are the first 10000 of 10001 rows/);
-    const wide = Array.from({ length: 100 }, (_, at) => `c${at}`).join();
-    await give(api, app, "Wide", `${wide}\n${`${wide.replaceAll("c", "")}\n`.repeat(601)}`);
-    assert.match(textOf(await api.root.as(null).get(path)), /Drawn are the first 600 of 601 rows/, "60,000 cells");
-  },
-);
-
-choice("2.data-reading.chart-columns", "the reader chooses among the columns of numbers", OWN, async ({ api }) => {
+choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what can be drawn", "ours", async (own) => {
+  const { api } = own;
   const { app, path } = await deployed(api);
-  const rows = [5, 3, 8].map((visitors, at) => ({
-    id: at + 1,
-    day: `2026-10-1${at}`,
-    visitors,
-    price: visitors * 1.5,
-  }));
-  const chart = await give(api, app, "Days", rows);
-  const other = await give(api, app, "Others", rows);
+  const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
+  await give(api, app, "Whole", rows(200));
+  await give(api, app, "More", rows(201));
+  const drawn = await page(api, path);
+  assert.equal([...drawn.text.matchAll(/<button class="point"/g)].length, 400);
+  assert.deepEqual(drawn.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
+  const series = [...drawn.text.matchAll(/<path class="s0" d="([^"]*)"/g)];
+  const points = series.map(([, d = ""]) => d.split("M").length - 1);
+  assert.deepEqual(points, [200, 201], "every row is drawn, 200 are to be pressed");
+  const other = await deployed(api);
+  for (const values of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]]) {
+    const few = values.map((value, n) => ({ n, value }));
+    await give(api, other.app, `N${values}`, few);
+  }
+  const table = await page(api, other.path);
+  assertPage(table);
+  assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
+  assert.match(textOf(table), /1\.7e\+308/);
+  const long = Array.from({ length: 10_001 }, (_, at) => `${at},${at % 7}\n`);
+  await give(api, other.app, "Long", `at,value\n${long.join("")}`);
+  assert.match(textOf(await page(api, other.path)), /value by at\. Drawn are the first 10000 of 10001 rows/);
+  const wide = Array.from({ length: 100 }, (_, at) => `c${at}`).join();
+  await give(api, other.app, "Wide", `${wide}\n${`${wide.replaceAll("c", "")}\n`.repeat(601)}`);
+  assert.match(textOf(await page(api, other.path)), /Drawn are the first 600 of 601 rows/, "60,000 cells");
+});
+
+choice("2.data-reading.chart-columns", "the reader chooses among the columns of numbers", "ours", async ({ api }) => {
+  const { app, path } = await deployed(api);
+  const days = [5, 3, 8].map((n, at) => ({ id: at + 1, day: `2026-10-1${at}`, visitors: n, price: n * 1.5 }));
+  const [chart, other] = [await give(api, app, "Days", days), await give(api, app, "Others", days)];
   const browser = new Browser(api);
-  const page = await browser.open(path);
-  assert.match(textOf(page), /Days id visitors price visitors by day/);
-  const [, link = ""] = /href="([^"]*)">price<\/a><\/nav>/.exec(page.text) ?? [];
+  const shown = await browser.open(path);
+  assert.match(textOf(shown), /Days id visitors price visitors by day/);
+  const [, link = ""] = /href="([^"]*)">price<\/a><\/nav>/.exec(shown.text) ?? [];
   assert.equal(link, `?${chart}=price#${chart}`);
   const chosen = await browser.open(`${path}?${chart}=price`);
   assert.match(textOf(chosen), /price by day .*visitors by day/, "of one chart");
@@ -123,149 +104,94 @@ choice("2.data-reading.chart-columns", "the reader chooses among the columns of 
   assert.match(textOf(await browser.open(`${path}?${chart}=day&${chart}x=1`)), /visitors by day/, "of numbers only");
 });
 
-choice("2.data-reading.chart-points", "numbers that cannot be drawn are a table", OWN, async ({ api }) => {
-  const { app, path } = await deployed(api);
-  for (const [at, values] of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]].entries())
-    await give(
-      api,
-      app,
-      `N${at}`,
-      values.map((value, n) => ({ n, value })),
-    );
-  const page = await api.root.as(null).get(path);
-  assertPage(page);
-  assert.doesNotMatch(page.text, /NaN|Infinity|<svg/);
-  assert.match(textOf(page), /1\.7e\+308/);
-});
-
-choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", OWN, async ({ api }) => {
+choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", "ours", async ({ api }) => {
   const { app, path } = await deployed(api);
   const names = Array.from({ length: 31 }, (_, at) => `c${at}.`);
   const id = await give(api, app, "Wide", [Object.fromEntries(names.map((name) => [name, "x".repeat(201)]))]);
   const browser = (await person(api)).browser;
-  for (const page of [await browser.open(path), await browser.open(`/dashboard/data-sources/${id}`)]) {
-    assertPage(page);
-    assert.match(textOf(page), /c29\..*The first 30 of 31 columns/);
-    assert.doesNotMatch(textOf(page), /c30\.|x{200}/);
-    assert.match(textOf(page), /x{199}…/);
+  for (const wide of [await browser.open(path), await browser.open(`/dashboard/data-sources/${id}`)]) {
+    assertPage(wide);
+    assert.match(textOf(wide), /c29\..*The first 30 of 31 columns/);
+    assert.match(textOf(wide), /x{199}…/);
+    assert.doesNotMatch(textOf(wide), /c30\.|x{200}/);
   }
 });
 
-choice(
-  "2.themes.drawn",
-  "light and dark are drawn, any other name follows the reader's system",
-  OWN,
-  async ({ api }) => {
-    for (const [theme, drawn] of [
-      ["light", 'data-theme="light"'],
-      ["dark", 'data-theme="dark"'],
-      ["<sea>", '<html lang="en">'],
-    ]) {
-      const { path } = await deployed(api, { theme });
-      const page = await api.root.as(null).get(path);
-      assert.ok(page.text.includes(str(drawn)), theme);
-    }
-  },
-);
+choice("2.themes.drawn", "light and dark, any other name follows the reader's system", "ours", async ({ api }) => {
+  for (const [theme, drawn] of [
+    ["light", 'data-theme="light"'],
+    ["dark", 'data-theme="dark"'],
+    ["<sea>", '<html lang="en">'],
+  ] as const)
+    assert.ok((await page(api, (await deployed(api, { theme })).path)).text.includes(drawn), theme);
+});
 
 /** Clicks the point with these words, as a browser without a script does. */
-async function click(browser: Browser, page: Answer, path: string, chart: string, title: string): Promise<Answer> {
-  const point = new RegExp(`value="(\\d+)" aria-label="${title}"`).exec(page.text)?.[1] ?? "none";
-  const action = `${path}interactions`;
-  return browser.post(action, { csrf: csrfOf(page), chart, point });
+async function click(browser: Browser, path: string, chart: string, title: string): Promise<Answer> {
+  const shown = await browser.open(path);
+  const point = new RegExp(`value="(\\d+)" aria-label="${title}"`).exec(shown.text)?.[1] ?? "none";
+  return browser.post(`${path}interactions`, { csrf: csrfOf(shown), chart, point });
 }
 
-choice(
-  "4.app-endpoints.interaction-user",
-  "a click becomes user.interaction with the point as it stands in the data",
-  OWN,
-  async ({ api }) => {
-    const { app, path } = await deployed(api);
-    const chart = await give(api, app, "Revenue", SALES);
-    const browser = new Browser(api);
-    const page = await browser.open(path);
-    assert.deepEqual(
-      formsOf(page).map(({ action }) => action),
-      ["interactions"],
-    );
-    const answer = await click(browser, page, path, chart, "January 2026, 20\\.5 revenue, South");
-    assert.equal(answer.status, 303);
-    assert.equal(answer.header("location"), `./?chart=${chart}&point=1#${chart}`);
-    assert.match(
-      textOf(await browser.open(`${path}?chart=${chart}&point=1`)),
-      /Sent: January 2026, 20\.5 revenue, South/,
-    );
-    await click(browser, page, path, chart, "February 2026, -4 revenue, North");
-    const [second, first] = (await interactions(api)).filter(({ app_id }) => app_id === app).reverse();
-    const user_id = str(first?.user_id);
-    assert.match(user_id, /^visitor_[0-9a-f]{20}$/);
-    const common = { app_id: app, user_id, interaction_type: "chart_click", chart_id: chart };
-    assert.deepEqual(first, { ...common, data_point: { x: "2026-01", y: 20.5, category: "South" } });
-    assert.deepEqual(second, { ...common, data_point: { x: "2026-02", y: -4, category: "North" } }, "the same visitor");
-    const member = await person(api, []);
-    await click(member.browser, await member.browser.open(path), path, chart, "January 2026, 10 revenue, North");
-    assert.equal((await interactions(api)).at(-1)?.user_id, member.id, "a user of the account is named");
-  },
-);
+const B_KEY = "key-of-b-account";
+const TWO = { seed: { accounts: [{ name: "A" }, { name: "B", api_keys: [{ name: "k", key: B_KEY }] }] } };
 
-choice(
-  "4.app-endpoints.interaction-user",
-  "a user of another account is a visitor",
-  {
-    ...OWN,
-    options: { seed: { accounts: [{ name: "A" }, { name: "B", api_keys: [{ name: "k", key: "key-of-b-account" }] }] } },
-  },
-  async ({ api }) => {
-    const { app, path } = await deployed(api);
-    const chart = await give(api, app, "Revenue", SALES);
-    const stranger = await person(api.as("key-of-b-account"), ["admin"]);
-    await click(stranger.browser, await stranger.browser.open(path), path, chart, "January 2026, 10 revenue, North");
-    assert.match(str((await interactions(api)).at(-1)?.user_id), /^visitor_/);
-    const mine = await deployed(api, { public: false });
-    assertPage(await stranger.browser.open(mine.path), 404);
-  },
-);
+choice("4.app-endpoints.interaction-user", "a click tells the point as the data have it, and who", TWO, async (own) => {
+  const { api } = own;
+  const { app, path } = await deployed(api);
+  const chart = await give(api, app, "Revenue", SALES);
+  const browser = new Browser(api);
+  const forms = formsOf(await browser.open(path)).map(({ action }) => action);
+  assert.deepEqual(forms, ["interactions"]);
+  const answer = await click(browser, path, chart, "January 2026, 20\\.5 revenue, South");
+  assert.deepEqual([answer.status, answer.header("location")], [303, `./?chart=${chart}&point=1#${chart}`]);
+  assert.match(
+    textOf(await browser.open(`${path}?chart=${chart}&point=1`)),
+    /Sent: January 2026, 20\.5 revenue, South/,
+  );
+  await click(browser, path, chart, "February 2026, -4 revenue, North");
+  const [first, second] = await interactions(api);
+  const user_id = str(first?.user_id);
+  assert.match(user_id, /^visitor_[0-9a-f]{20}$/);
+  const common = { app_id: app, user_id, interaction_type: "chart_click", chart_id: chart };
+  assert.deepEqual(first, { ...common, data_point: { x: "2026-01", y: 20.5, category: "South" } });
+  assert.deepEqual(second, { ...common, data_point: { x: "2026-02", y: -4, category: "North" } }, "the same visitor");
+  const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
+  for (const who of [member, stranger]) await click(who.browser, path, chart, "January 2026, 10 revenue, North");
+  const [, , third, fourth] = await interactions(api);
+  assert.equal(third?.user_id, member.id, "a user of the account is named");
+  assert.match(str(fourth?.user_id), /^visitor_/, "a user of another account is a visitor");
+  assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
+});
 
-choice(
-  "4.app-endpoints.interaction-user",
-  "nothing but the page's own form reports anything, and only what is there",
-  OWN,
-  async ({ api }) => {
-    const { app, path } = await deployed(api);
-    const other = await deployed(api);
-    const chart = await give(api, app, "Revenue", SALES);
-    const foreign = await give(api, other.app, "Other", SALES);
-    const browser = new Browser(api);
-    const csrf = csrfOf(await browser.open(path));
-    const before = (await interactions(api)).length;
-    const action = `${path}interactions`;
-    assertPage(await browser.post(action, { csrf, chart, point: "0" }, "https://evil.example"), 403);
-    assertPage(await browser.post(action, { chart, point: "0" }), 403);
-    assertPage(await new Browser(api).post(action, { csrf, chart, point: "0" }), 403);
-    for (const [named, point] of [
-      [chart, "3"],
-      [chart, "4"],
-      [chart, "-1"],
-      [chart, ""],
-      [foreign, "0"],
-      ["ds_0", "0"],
-    ])
-      assertPage(await browser.post(action, { csrf, chart: str(named), point: str(point) }), 404);
-    assert.equal((await interactions(api)).length, before);
-    const wrong = await browser.request("GET", action);
-    assertPage(wrong, 405);
-    assert.equal(wrong.header("allow"), "POST, OPTIONS");
-  },
-);
+choice("4.app-endpoints.interaction-user", "the page's own form alone reports what is there", "ours", async (own) => {
+  const { api } = own;
+  const [{ app, path }, other] = [await deployed(api), await deployed(api)];
+  const [chart, foreign] = [await give(api, app, "Revenue", SALES), await give(api, other.app, "Other", SALES)];
+  const browser = new Browser(api);
+  const csrf = csrfOf(await browser.open(path));
+  const before = (await interactions(api)).length;
+  const action = `${path}interactions`;
+  assertPage(await browser.post(action, { csrf, chart, point: "0" }, "https://evil.example"), 403);
+  assertPage(await browser.post(action, { chart, point: "0" }), 403);
+  assertPage(await new Browser(api).post(action, { csrf, chart, point: "0" }), 403);
+  for (const point of ["3", "4", "-1", ""]) assertPage(await browser.post(action, { csrf, chart, point }), 404);
+  for (const no of [foreign, "ds_0"]) assertPage(await browser.post(action, { csrf, chart: no, point: "0" }), 404);
+  assert.equal((await interactions(api)).length, before);
+  const wrong = await browser.request("GET", action);
+  assertPage(wrong, 405);
+  assert.equal(wrong.header("allow"), "POST, OPTIONS");
+});
 
-const TIGHT = { ...OWN, options: { rateLimit: 12, clock: "manual" } } as const;
+const TIGHT = { rateLimit: 12, clock: "manual" } as const;
 choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit", TIGHT, async ({ api, service }) => {
   const { app, path } = await deployed(api);
   const { id: chart } = await api.create("/data-sources", { name: "R", type: "csv", app_id: app, data: SALES });
-  await eventually(async () => (service.events.some(({ type }) => type === "data.processed") ? true : undefined));
+  await service.settled();
   const browser = new Browser(api);
-  const page = await browser.open(path);
-  const clicked = () => click(browser, page, path, chart, "January 2026, 10 revenue, North");
+  const shown = await browser.open(path);
+  const point = /value="(\d+)" aria-label="January 2026, 10 revenue, North"/.exec(shown.text)?.[1] ?? "none";
+  const clicked = () => browser.post(`${path}interactions`, { csrf: csrfOf(shown), chart, point });
   for (let n = 2; n <= 11; n += 1) assert.equal((await browser.request("GET", path)).status, 200, String(n));
   assert.equal((await clicked()).status, 303, "the twelfth");
   assertPage(await clicked(), 403);
@@ -273,64 +199,53 @@ choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit",
   assertPage(refused, 403);
   assert.match(textOf(refused), /Too many requests; the next window starts in 60 s/);
   assert.equal((await api.get("/apps")).status, 200, "the account's own requests are not used up");
-  const other = await deployed(api);
-  assertPage(await browser.open(other.path));
+  assertPage(await browser.open((await deployed(api)).path));
   await service.clock.advance("60000ms");
   assertPage(await browser.open(path));
   assert.equal((await clicked()).status, 303);
 });
 
-choice("5.scope-per-endpoint.viewers", "a private app asks for a sign-in, and for read:apps", OWN, async ({ api }) => {
+choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for read:apps", "ours", async ({ api }) => {
   const { path } = await deployed(api, { public: false });
-  const asked = await api.root.as(null).get(path);
+  const asked = await page(api, path);
   assert.equal(asked.status, 303);
   assert.equal(asked.header("location"), `/dashboard/sign-in?${new URLSearchParams({ next: path })}`);
-  assertPage(await (await person(api, ["read:apps"])).browser.open(path));
-  assertPage(await (await person(api, ["admin"])).browser.open(path));
+  for (const may of ["read:apps", "admin"]) assertPage(await (await person(api, [may])).browser.open(path));
   const refused = await (await person(api, ["read:data", "write:apps"])).browser.open(path);
   assertPage(refused, 403);
   assert.match(textOf(refused), /takes the permission read:apps/);
 });
 
-choice("3.redeploy.site", "a retired or deleted deployment says that it is over", OWN, async ({ api }) => {
+choice("3.redeploy.site", "a retired or deleted deployment says that it is over", "ours", async ({ api }) => {
   const first = await deployed(api);
+  const bare = await page(api, first.path.slice(0, -1));
+  assert.deepEqual([bare.status, bare.header("location")], [303, first.path], "to the one with its last slash");
+  assertPage(await page(api, `${first.path}more`), 404);
+  assert.equal((await api.root.as(null).head(first.path)).text, "");
   const next = await api.create(`/apps/${first.app}/deploy`, { name: "R2" });
-  const retired = await api.root.as(null).get(first.path);
+  const retired = await page(api, first.path);
   assertPage(retired, 410);
   assert.ok(retired.text.includes(`href="${str(next.url)}"`), "and leads to what took its place");
   await api.patch(`/apps/${first.app}`, { public: false });
-  assert.ok(!(await api.root.as(null).get(first.path)).text.includes(next.id), "but not where that is private");
+  assert.ok(!(await page(api, first.path)).text.includes(next.id), "but not where that is private");
   await api.delete(`/apps/${first.app}`);
-  for (const { pathname } of [new URL(str(next.url)), { pathname: first.path }])
-    assertPage(await api.root.as(null).get(pathname), 410);
+  for (const path of [new URL(str(next.url)).pathname, first.path]) assertPage(await page(api, path), 410);
+  assert.equal((await page(api, first.path.slice(0, -1))).status, 410);
   for (const path of ["/sites", "/sites/", "/sites/dep_00000000000000000000000/", "/sites/../v1/", `${first.path}x`])
-    assert.ok([404, 410].includes((await api.root.as(null).get(path)).status), path);
-  assert.equal((await api.root.as(null).get(first.path.slice(0, -1))).status, 410);
+    assert.ok([404, 410].includes((await page(api, path)).status), path);
 });
 
-choice("3.redeploy.site", "the address without its last slash leads to the one with it", OWN, async ({ api }) => {
+choice("5.scope-per-endpoint.viewers", "a suspended account's are not shown, a limited one's are", {}, async (own) => {
+  const { api, service } = own;
   const { path } = await deployed(api);
-  const answer = await api.root.as(null).get(path.slice(0, -1));
-  assert.deepEqual([answer.status, answer.header("location")], [303, path]);
-  assertPage(await api.root.as(null).get(`${path}more`), 404);
-  assert.equal((await api.root.as(null).head(path)).text, "");
+  await service.setAccountState("limited");
+  const browser = new Browser(api);
+  const csrf = csrfOf(await browser.open("/dashboard/sign-in"));
+  assertPage(await browser.open(path));
+  assertPage(await browser.post(`${path}interactions`, { csrf, chart: "x", point: "0" }), 403);
+  await service.setAccountState("suspended");
+  assertPage(await browser.open(path), 403);
 });
-
-choice(
-  "5.scope-per-endpoint.viewers",
-  "a suspended account's apps are not shown, a limited one's take no clicks",
-  { ...OWN, options: {} },
-  async ({ api, service }) => {
-    const { path } = await deployed(api);
-    await service.setAccountState("limited");
-    const browser = new Browser(api);
-    const csrf = csrfOf(await browser.open("/dashboard/sign-in"));
-    assertPage(await browser.open(path));
-    assertPage(await browser.post(`${path}interactions`, { csrf, chart: "x", point: "0" }), 403);
-    await service.setAccountState("suspended");
-    assertPage(await browser.open(path), 403);
-  },
-);
 
 /** The answer of the server to a request for another host, which the OpenAPI document says nothing about. */
 async function at({ authUrl }: OwnContext, host: string, path: string): Promise<Answer> {
@@ -342,57 +257,47 @@ async function at({ authUrl }: OwnContext, host: string, path: string): Promise<
   }
 }
 
-choice(
-  "3.custom-domain.private-app",
-  "whatever is no address of the server is the live custom domain's",
-  OWN,
-  async (context) => {
-    const { api } = context;
-    const custom_domain = freshHost();
-    const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
-    for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`]) {
-      const page = await at(context, host, "/");
-      assertPage(page);
-      assert.match(textOf(page), /Under a name/, host);
-    }
-    for (const other of ["/apps", "/index.html", "/.well-known/unknown"])
-      assertPage(await at(context, custom_domain, other), 404);
-    const named = ["/v1/apps", "/dashboard", "/docs", "/healthz", "/openapi.json", "/oauth/token", path];
-    const answers = await Promise.all(named.map((address) => at(context, custom_domain, address)));
-    const statuses = answers.map(({ status }) => status);
-    assert.deepEqual(statuses, [401, 303, 200, 200, 200, 405, 200], "no domain takes the server's own addresses away");
-    const style = /href="(\/assets\/style[^"]*)"/.exec((await at(context, custom_domain, "/")).text)?.[1] ?? "";
-    assert.equal((await at(context, custom_domain, style)).status, 200);
-    assert.equal((await at(context, freshHost(), "/healthz")).status, 200, "any other name is the server itself");
-    const newer = await api.create(`/apps/${app}/deploy`, { name: "R2", environment: "staging", custom_domain });
-    assert.equal((await at(context, custom_domain, "/")).status, 200);
-    await api.patch(`/apps/${app}`, { public: false });
-    const led = await at(context, custom_domain, "/");
-    assert.deepEqual([led.status, led.header("location")], [303, newer.url], "where one can sign in");
-    await api.delete(`/apps/${app}`);
-    const home = (await at(context, custom_domain, "/")).header("location");
-    assert.equal(home, "/dashboard", "the name is free again");
-  },
-);
+choice("3.custom-domain.private-app", "what is no address of the server is the domain's", "ours", async (context) => {
+  const { api } = context;
+  const custom_domain = freshHost();
+  const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
+  for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`]) {
+    const shown = await at(context, host, "/");
+    assertPage(shown);
+    assert.match(textOf(shown), /Under a name/, host);
+    const style = /href="(\/assets\/style[^"]*)"/.exec(shown.text)?.[1] ?? "";
+    assert.equal((await at(context, host, style)).status, 200);
+  }
+  for (const other of ["/apps", "/index.html", "/.well-known/unknown"])
+    assertPage(await at(context, custom_domain, other), 404);
+  const named = ["/v1/apps", "/dashboard", "/docs", "/healthz", "/openapi.json", "/oauth/token", path];
+  const statuses = await Promise.all(named.map(async (address) => (await at(context, custom_domain, address)).status));
+  assert.deepEqual(statuses, [401, 303, 200, 200, 200, 405, 200], "no domain takes the server's own addresses away");
+  assert.equal((await at(context, freshHost(), "/healthz")).status, 200, "any other name is the server itself");
+  const newer = await api.create(`/apps/${app}/deploy`, { name: "R2", environment: "staging", custom_domain });
+  assert.equal((await at(context, custom_domain, "/")).status, 200);
+  await api.patch(`/apps/${app}`, { public: false });
+  const led = await at(context, custom_domain, "/");
+  assert.deepEqual([led.status, led.header("location")], [303, newer.url], "where one can sign in");
+  await api.delete(`/apps/${app}`);
+  assert.equal((await at(context, custom_domain, "/")).header("location"), "/dashboard", "the name is free again");
+});
 
-choice(
-  "3.custom-domain.private-app",
-  "a click under a custom domain is taken from that domain",
-  OWN,
-  async (context) => {
-    const { api } = context;
-    const custom_domain = freshHost();
-    const { app } = await deployed(api, {}, { custom_domain });
-    const chart = await give(api, app, "Revenue", SALES);
-    const page = await at(context, custom_domain, "/");
-    const [cookie = ""] = (page.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]);
-    const post = (origin: string) =>
-      api.root.as(null).send("POST", "/interactions", {
-        headers: { host: custom_domain, cookie, origin, "content-type": "application/x-www-form-urlencoded" },
-        body: new URLSearchParams({ csrf: csrfOf(page), chart, point: "0" }).toString(),
-      });
-    assert.equal((await post("https://evil.example")).status, 403);
-    assert.equal((await post(`http://${custom_domain}`)).status, 303);
-    assert.equal((await interactions(api)).at(-1)?.app_id, app);
-  },
-);
+choice("3.custom-domain.private-app", "a click under a domain is taken from there only", "ours", async (context) => {
+  const { api } = context;
+  const custom_domain = freshHost();
+  const { app } = await deployed(api, {}, { custom_domain });
+  const chart = await give(api, app, "Revenue", SALES);
+  const shown = await at(context, custom_domain, "/");
+  const [cookie = ""] = (shown.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]);
+  const body = new URLSearchParams({ csrf: csrfOf(shown), chart, point: "0" }).toString();
+  const type = "application/x-www-form-urlencoded";
+  for (const [origin, status] of [
+    ["https://evil.example", 403],
+    [`http://${custom_domain}`, 303],
+  ] as const) {
+    const headers = { host: custom_domain, cookie, origin, "content-type": type };
+    assert.equal((await api.root.as(null).send("POST", "/interactions", { headers, body })).status, status);
+  }
+  assert.equal((await interactions(api)).at(-1)?.app_id, app);
+});

@@ -1,196 +1,144 @@
-// Spec part 5: what an access token opens, and how soon it stops opening it. Every refusal here is felt at the next call,
+// What an access token opens, and how soon it stops opening it (spec part 5). Every refusal here is felt at the next call,
 // also after the token was taken many times before and its signature is no longer checked.
+// RFC 9700 2.2, 4.10.2; RFC 8725 3.1, 3.10, 3.11 (units/jwt has the rest).
 import assert from "node:assert/strict";
 import { createHash, createHmac, createPublicKey } from "node:crypto";
 import { choice, withService } from "../support/clauses.ts";
-import { type Answer, type Client, str } from "../support/client.ts";
-import { claimsOf, headerOf, person, publishedKeys, refresh, register, sendJson, tokensFor } from "../support/oauth.ts";
+import { type Client, str } from "../support/client.ts";
+import { claimsOf, headerOf, person, publishedKeys, refresh, scene, sendJson } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
-const OWN = { needs: "embedded", options: { clock: "manual" } } as const;
+const MANUAL = { clock: "manual" } as const;
 
-async function scene(api: Client, scope = "read:apps", permissions: readonly string[] = ["admin"]) {
-  const [app, who] = [await register(api), await person(api, permissions)];
-  const tokens = await tokensFor(api, who, app, scope);
-  return { app, who, tokens, holder: api.as(tokens.access) };
+/** A client, a person, and somebody who holds their tokens and has used them. */
+async function held(api: Client, scope = "read:apps") {
+  const made = await scene(api);
+  const tokens = await made.tokens(scope);
+  const holder = api.as(tokens.access);
+  assert.equal((await holder.get("/account")).status, 200);
+  return { ...made, tokens, holder };
 }
 
-async function refused(answer: Promise<Answer>, says: RegExp): Promise<void> {
-  const body = problem(await answer, 401, "invalid_credential");
-  assert.match(str(body.detail), says);
-  assert.match((await answer).header("www-authenticate"), /^Bearer .*error="invalid_token"/);
+async function refused(holder: Client, says: RegExp): Promise<void> {
+  const answer = await holder.get("/apps");
+  assert.match(str(problem(answer, "invalid_credential").detail), says);
+  assert.match(answer.header("www-authenticate"), /^Bearer .*error="invalid_token"/);
 }
 
-choice(
-  "1.rfcs.access-token",
-  "every token that is not exactly right is refused",
-  OWN,
-  async ({ api, authUrl, baseUrl }) => {
-    const { tokens, holder } = await scene(api);
-    assert.equal((await holder.get("/apps")).status, 200);
-    const [header = "", claims = "", signature = ""] = tokens.access.split(".");
-    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-    const [head, said] = [headerOf(tokens.access), claimsOf(tokens.access)];
-    const [jwk = {}] = await publishedKeys(api);
-    const pem = createPublicKey({
-      key: { kty: "EC", crv: "P-256", x: str(jwk.x), y: str(jwk.y) },
-      format: "jwk",
-    }).export({
-      type: "spki",
-      format: "pem",
-    });
-    const mac = (input: string) => createHmac("sha256", pem).update(input).digest("base64url");
-    const hs256 = `${part({ ...head, alg: "HS256" })}.${claims}`;
-    for (const [token, why] of [
-      [`${part({ ...head, alg: "none" })}.${claims}.`, "none"],
-      [`${part({ ...head, alg: "none" })}.${claims}.${signature}`, "none with a signature"],
-      [`${hs256}.${mac(hs256)}`, "HS256 with the public key"],
-      [`${part({ ...head, alg: "RS256" })}.${claims}.${signature}`, "another alg"],
-      [`${part({ ...head, kid: "other" })}.${claims}.${signature}`, "another kid"],
-      [`${part({ ...head, kid: "__proto__" })}.${claims}.${signature}`, "kid of __proto__"],
-      [`${part({ ...head, typ: "JWT" })}.${claims}.${signature}`, "another typ"],
-      [`${part({ ...head, crit: [] })}.${claims}.${signature}`, "crit"],
-      [`${header}.${part({ ...said, scope: "admin" })}.${signature}`, "tampered claims"],
-      [`${header}.${part({ ...said, iss: `${authUrl}/` })}.${signature}`, "another iss"],
-      [`${header}.${part({ ...said, aud: `${baseUrl}/` })}.${signature}`, "another aud"],
-      [`${header}.${claims}.${signature.slice(0, -2)}`, "half a signature"],
-      [`${header}.${claims}.${signature}=`, "padding"],
-      [`${header}.${claims}.${signature}.`, "four parts"],
-      [`${header}.${claims}.${signature}${"A".repeat(10_000)}`, "10 kB"],
-      [`${header}.${claims}`, "two parts"],
-      [tokens.refresh, "a refresh token"],
-    ] as const) {
-      const answer = await api.as(token).get("/apps");
-      assert.equal(answer.status, 401, why);
-      problem(answer, 401, "invalid_credential");
-    }
-    problem(await api.as(`${header}.${claims}. ${signature}`).get("/apps"), 401, "malformed_credential");
-  },
-);
+choice("1.rfcs.access-token", "every token that is not exactly right is refused", MANUAL, async (own) => {
+  const { api, authUrl, baseUrl } = own;
+  const { tokens } = await held(api);
+  const [header = "", claims = "", signature = ""] = tokens.access.split(".");
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const [head, said] = [headerOf(tokens.access), claimsOf(tokens.access)];
+  const [jwk = {}] = await publishedKeys(api);
+  const key = { kty: "EC", crv: "P-256", x: str(jwk.x), y: str(jwk.y) };
+  const pem = createPublicKey({ key, format: "jwk" }).export({ type: "spki", format: "pem" });
+  const hs256 = `${part({ ...head, alg: "HS256" })}.${claims}`;
+  const heads = [
+    { alg: "none" },
+    { alg: "RS256" },
+    { kid: "other" },
+    { kid: "__proto__" },
+    { typ: "JWT" },
+    { crit: [] },
+  ];
+  const bodies = [{ scope: "admin" }, { iss: `${authUrl}/` }, { aud: `${baseUrl}/` }];
+  for (const token of [
+    ...heads.map((changed) => `${part({ ...head, ...changed })}.${claims}.${signature}`),
+    ...bodies.map((changed) => `${header}.${part({ ...said, ...changed })}.${signature}`),
+    `${part({ ...head, alg: "none" })}.${claims}.`,
+    `${hs256}.${createHmac("sha256", pem).update(hs256).digest("base64url")}`,
+    ...["=", ".", "A".repeat(10_000)].map((more) => tokens.access + more),
+    ...[tokens.access.slice(0, -2), `${header}.${claims}`, tokens.refresh],
+  ])
+    problem(await api.as(token).get("/apps"), "invalid_credential");
+  problem(await api.as(`${header}.${claims}. ${signature}`).get("/apps"), "malformed_credential");
+});
 
-choice(
-  "1.rfcs.access-token",
-  "a token of another server, or of this one before a reset of its keys, is not signed by it",
-  async ({ api }) => {
-    await withService({}, async (other) => {
-      const { access_token } = await other.service.signIn({ scopes: ["admin"] });
-      assert.equal((await other.api.as(access_token).get("/apps")).status, 200);
-      await refused(api.as(access_token).get("/apps"), /not signed by this service/);
-    });
-  },
-);
-
-choice("1.rfcs.access-token", "a signing key that is gone from the store takes its tokens along", OWN, async (own) => {
-  const { service } = own;
-  const { tokens, holder } = await scene(own.api);
-  assert.equal((await holder.get("/apps")).status, 200);
+choice("1.rfcs.access-token", "no token of another server or of a lost key", MANUAL, async ({ api, service }) => {
+  await withService({}, async (other) => {
+    const { access_token } = await other.service.signIn({ scopes: ["admin"] });
+    assert.equal((await other.api.as(access_token).get("/apps")).status, 200);
+    await refused(api.as(access_token), /not signed by this service/);
+  });
+  const { tokens, holder } = await held(api);
   const data = await service.snapshot();
   await service.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
-  await refused(holder.get("/apps"), /not signed by this service/);
-  const next = await refresh(own.api, tokens.refresh);
-  assert.notEqual(headerOf(str(next.json.access_token)).kid, headerOf(tokens.access).kid);
-  assert.equal((await own.api.as(str(next.json.access_token)).get("/apps")).status, 200);
+  await refused(holder, /not signed by this service/);
+  const next = str((await refresh(api, tokens.refresh)).json.access_token);
+  assert.notEqual(headerOf(next).kid, headerOf(tokens.access).kid);
+  assert.equal((await api.as(next).get("/apps")).status, 200);
 });
 
-choice("1.rfcs.revocation", "revoking is felt at the next call", OWN, async ({ api }) => {
-  const { app, tokens, holder } = await scene(api);
-  assert.equal((await holder.get("/apps")).status, 200);
-  await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
-  await refused(holder.get("/apps"), /access .* revoked/);
-});
-
-choice("1.rfcs.revocation", "a deleted user or client is felt at the next call", OWN, async ({ api }) => {
-  const [first, second] = [await scene(api), await scene(api)];
-  for (const { holder } of [first, second]) assert.equal((await holder.get("/apps")).status, 200);
+choice("1.rfcs.revocation", "revoking, or the end of user or client, is felt at once", MANUAL, async ({ api }) => {
+  const [revoked, first, second] = [await held(api), await held(api), await held(api)];
+  await sendJson(api, "/oauth/revoke", { ...revoked.app, token: revoked.tokens.refresh });
+  await refused(revoked.holder, /access .* revoked/);
   await api.delete(`/users/${first.who.id}`);
-  await refused(first.holder.get("/apps"), /user was deleted/);
+  await refused(first.holder, /user was deleted/);
   await api.delete(`/oauth-clients/${second.app.client_id}`);
-  await refused(second.holder.get("/apps"), /application was deleted/);
+  await refused(second.holder, /application was deleted/);
 });
 
-choice(
-  "5.scope-per-endpoint",
-  "a token's scopes are cut to its user's permissions at each use",
-  OWN,
-  async ({ api }) => {
-    const { who, tokens, holder } = await scene(api, "read:apps write:apps");
-    const statuses = async () => [
-      (await holder.get("/apps")).status,
-      (await holder.post("/apps", { title: "T" })).status,
-      (await holder.get("/data-sources")).status,
-      (await holder.get("/account")).status,
-    ];
-    for (const [permissions, expected] of [
-      [["admin"], [200, 201, 403, 200]],
-      [
-        ["read:apps", "read:data"],
-        [200, 403, 403, 200],
-      ],
-      [["write:apps"], [403, 201, 403, 200]],
-      [[], [403, 403, 403, 200]],
-      [
-        ["read:apps", "write:apps"],
-        [200, 201, 403, 200],
-      ],
-    ] as const) {
-      await api.patch(`/users/${who.id}`, { permissions });
-      assert.deepEqual(await statuses(), expected, permissions.join());
-    }
-    assert.equal(claimsOf(tokens.access).scope, "read:apps write:apps");
-  },
-);
-
-choice("5.scope-per-endpoint", "a token for admin opens what its user still holds", OWN, async ({ api }) => {
-  const { who, holder } = await scene(api, "admin");
-  await api.patch(`/users/${who.id}`, { permissions: ["read:apps"] });
-  assert.equal((await holder.get("/apps")).status, 200);
-  problem(await holder.get("/users"), 403, "insufficient_scope");
-  problem(await holder.post("/apps", { title: "T" }), 403, "insufficient_scope");
+choice("5.scope-per-endpoint", "a token's scopes are cut to its user's at each use", MANUAL, async ({ api }) => {
+  const [some, admin] = [await held(api, "read:apps write:apps"), await held(api, "admin")];
+  const statuses = async (holder: Client) => [
+    (await holder.get("/apps")).status,
+    (await holder.post("/apps", { title: "T" })).status,
+    (await holder.get("/data-sources")).status,
+    (await holder.get("/users")).status,
+    (await holder.get("/account")).status,
+  ];
+  for (const [permissions, ofSome, ofAdmin] of [
+    [["admin"], [200, 201, 403, 403, 200], [200, 201, 200, 200, 200]],
+    [
+      ["read:apps", "read:data"],
+      [200, 403, 403, 403, 200],
+      [200, 403, 200, 403, 200],
+    ],
+    [["write:apps"], [403, 201, 403, 403, 200], [403, 201, 403, 403, 200]],
+    [[], [403, 403, 403, 403, 200], [403, 403, 403, 403, 200]],
+    [
+      ["read:apps", "write:apps"],
+      [200, 201, 403, 403, 200],
+      [200, 201, 403, 403, 200],
+    ],
+  ] as const) {
+    for (const { who } of [some, admin]) await api.patch(`/users/${who.id}`, { permissions });
+    const found = [await statuses(some.holder), await statuses(admin.holder)];
+    assert.deepEqual(found, [ofSome, ofAdmin], permissions.join());
+  }
+  assert.equal(claimsOf(some.tokens.access).scope, "read:apps write:apps");
 });
 
-choice("5.scope-per-endpoint", "an account's state holds for tokens as for keys", OWN, async ({ api, service }) => {
-  const { holder } = await scene(api, "admin");
-  await service.setAccountState("limited");
-  assert.equal((await holder.get("/apps")).status, 200);
-  problem(await holder.post("/apps", { title: "T" }), 403, "account_limited");
-  await service.setAccountState("suspended");
-  problem(await holder.get("/apps"), 403, "account_suspended");
+choice("1.rfcs.token-algorithm", "RS256 by setting, its key made when needed", { tokenAlg: "RS256" }, async (own) => {
+  const { api, service } = own;
+  const count = async () => (await service.snapshot()).collections.signing_keys?.length ?? 0;
+  assert.equal(await count(), 0);
+  const { access_token } = await service.signIn({ scopes: ["read:apps"] });
+  assert.equal(await count(), 1);
+  assert.equal((await api.as(access_token).get("/apps")).status, 200);
+  const [{ kty, alg, kid, n, e } = {}] = await publishedKeys(api);
+  const thumbprint = createHash("sha256").update(`{"e":"${e}","kty":"RSA","n":"${n}"}`).digest("base64url");
+  assert.deepEqual([kty, alg, kid], ["RSA", "RS256", thumbprint]);
+  const { kid: named, alg: signed } = headerOf(access_token);
+  assert.deepEqual([named, signed], [thumbprint, "RS256"]);
 });
 
-choice("1.rfcs.token-algorithm", "RS256 by setting, its key made when first needed", async () => {
-  await withService({ tokenAlg: "RS256" }, async ({ api, service }) => {
-    const count = async () => (await service.snapshot()).collections.signing_keys?.length ?? 0;
-    assert.equal(await count(), 0);
-    const { access_token } = await service.signIn({ scopes: ["read:apps"] });
-    assert.equal(await count(), 1);
-    assert.equal(headerOf(access_token).alg, "RS256");
-    assert.equal((await api.as(access_token).get("/apps")).status, 200);
-    const [{ kty, alg, kid, n, e } = {}] = await publishedKeys(api);
-    assert.deepEqual([kty, alg, kid], ["RSA", "RS256", headerOf(access_token).kid]);
-    const thumbprint = createHash("sha256").update(`{"e":"${e}","kty":"RSA","n":"${n}"}`).digest("base64url");
-    assert.equal(kid, thumbprint);
+choice("1.rfcs.access-token", "signIn gives tokens to be refreshed and revoked", MANUAL, async ({ api, service }) => {
+  const { access_token, refresh_token, scope, expires_in } = await service.signIn({
+    scopes: ["read:apps", "read:data"],
   });
+  assert.deepEqual([scope, expires_in], ["read:apps read:data", 3600]);
+  assert.equal((await api.as(access_token).get("/apps")).status, 200);
+  problem(await api.as(access_token).get("/users"), "insufficient_scope");
+  const next = await refresh(api, refresh_token);
+  assert.equal(next.status, 200);
+  assert.equal((await sendJson(api, "/oauth/revoke", { token: str(next.json.access_token) })).status, 200);
+  await refused(api.as(access_token), /revoked/);
+  const userId = (await person(api, ["read:apps"])).id;
+  assert.equal((await service.signIn({ scopes: ["admin"], userId })).scope, "read:apps");
+  await assert.rejects(service.signIn({ scopes: ["read:data"], userId }), /holds none/);
+  await assert.rejects(service.signIn({ scopes: ["admin"], userId: "usr_nobody" }), /no user usr_nobody/);
 });
-
-choice(
-  "1.rfcs.access-token",
-  "signIn hands tokens over without a browser; they can be refreshed and revoked",
-  OWN,
-  async (own) => {
-    const { api, service } = own;
-    const { access_token, refresh_token, scope, expires_in } = await service.signIn({
-      scopes: ["read:apps", "read:data"],
-    });
-    assert.deepEqual([scope, expires_in], ["read:apps read:data", 3600]);
-    assert.equal((await api.as(access_token).get("/apps")).status, 200);
-    problem(await api.as(access_token).get("/users"), 403, "insufficient_scope");
-    const next = await refresh(api, refresh_token);
-    assert.equal(next.status, 200);
-    assert.equal((await sendJson(api, "/oauth/revoke", { token: str(next.json.access_token) })).status, 200);
-    await refused(api.as(access_token).get("/apps"), /revoked/);
-    const who = await person(api, ["read:apps"]);
-    assert.equal((await service.signIn({ scopes: ["admin"], userId: who.id })).scope, "read:apps");
-    await assert.rejects(service.signIn({ scopes: ["read:data"], userId: who.id }), /holds none/);
-    await assert.rejects(service.signIn({ scopes: ["admin"], userId: "usr_nobody" }), /no user usr_nobody/);
-  },
-);

@@ -3,216 +3,136 @@
 import assert from "node:assert/strict";
 import { choice, type OwnContext } from "../support/clauses.ts";
 import { problem } from "../support/problem.ts";
-import { RawConnection, rawAnswer } from "../support/raw.ts";
-
-const OWN = { needs: "embedded" } as const;
-
-/** The head of a request; `lines` are further headers. */
-const head = (line: string, { api }: OwnContext, ...lines: string[]): string =>
-  [`${line} HTTP/1.1`, "host: localhost", `authorization: Bearer ${api.key}`, ...lines, "", ""].join("\r\n");
+import { head, RawConnection, rawAnswer } from "../support/raw.ts";
 
 /** The head of a POST /v1/apps. */
 const post = (context: OwnContext, ...lines: string[]) =>
   head("POST /v1/apps", context, "content-type: application/json", ...lines);
+const account = (context: OwnContext, ...lines: string[]) => head("GET /v1/account", context, ...lines);
 
 const APP = '{"title":"Raw"}';
 const LENGTH = `content-length: ${APP.length}`;
 
 const NOT_HTTP = [
-  ...[
-    "GARBAGE\r\n\r\n",
-    "GET\r\n\r\n",
-    "GET /\r\n\r\n",
-    "GET / HTTP/1.1 x\r\n\r\n",
-    "GET / FTP/1.1\r\n\r\n",
-    "GET / HTTP/2.0\r\nhost: x\r\n\r\n",
-  ],
-  ...["G€T / HTTP/1.1\r\nhost: x\r\n\r\n", " GET / HTTP/1.1\r\nhost: x\r\n\r\n", "GET / HTTP/9.9\r\nhost: x\r\n\r\n"],
-  ...["GET / HTTP/1.1\r\nhost x\r\n\r\n", "GET / HTTP/1.1\r\nhost: x\r\nbad name: 1\r\n\r\n"],
-  ...["GET / HTTP/1.1\r\nhost: x\r\nname : 1\r\n\r\n", "GET / HTTP/1.1\r\nhost: x\r\na: \x00\r\n\r\n"],
-  ...["GET / HTTP/1.1\r\nhost: x\r\n: 1\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not for TLS\r\n\r\n"],
-  "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n",
-  ...["GET /a b HTTP/1.1\r\nhost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+  ...["GARBAGE", "GET", "GET /", "GET / HTTP/1.1 x", "GET / FTP/1.1", "PRI * HTTP/2.0\r\n\r\nSM"],
+  ...["GET / HTTP/2.0", "G€T / HTTP/1.1", " GET / HTTP/1.1", "GET / HTTP/9.9", "GET /a b HTTP/1.1"].map(
+    (line) => `${line}\r\nhost: x`,
+  ),
+  ...["host x", "host: x\r\nbad name: 1", "host: x\r\nname : 1", "host: x\r\na: \x00", "host: x\r\n: 1"].map(
+    (lines) => `GET / HTTP/1.1\r\n${lines}`,
+  ),
+  "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not for TLS",
+  "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443",
 ];
 
-choice(
-  "7.error-codes.not-http",
-  "is answered 400 invalid_request, and the connection closed",
-  OWN,
-  async ({ authUrl }) => {
-    for (const bytes of NOT_HTTP) {
-      const connection = await RawConnection.open(authUrl);
-      const answer = await connection.write(Buffer.from(bytes, "latin1")).answer();
-      assert.equal(answer.status, 400, JSON.stringify(bytes));
-      problem(answer, 400, "invalid_request");
-      assert.equal(answer.headers.connection, "close");
-      assert.equal(await connection.untilClosed(), "end");
-    }
-  },
-);
+choice("7.error-codes.not-http", "is answered 400 invalid_request, and the connection closed", "ours", async (own) => {
+  for (const bytes of NOT_HTTP) {
+    const connection = await RawConnection.open(own.authUrl);
+    const answer = await connection.write(Buffer.from(`${bytes}\r\n\r\n`, "latin1")).answer();
+    problem(answer, "invalid_request");
+    assert.equal(answer.headers.connection, "close");
+    assert.equal(await connection.untilClosed(), "end");
+  }
+});
 
 /** Requests whose end one reader sees here and another there: what request smuggling is made of. */
 const AMBIGUOUS = [
   ["content-length: 15", "content-length: 16"],
   ["content-length: 15", "transfer-encoding: chunked"],
-  ["content-length: -1"],
-  ["content-length: 1e1"],
-  ["content-length: 0x0f"],
-  ["content-length: 15, 15"],
-  ["content-length: "],
-  ["transfer-encoding: gzip, chunked, identity"],
-  ["transfer-encoding: xchunked"],
+  ...["-1", "1e1", "0x0f", "15, 15", ""].map((length) => [`content-length: ${length}`]),
+  ...["gzip, chunked, identity", "xchunked"].map((coding) => [`transfer-encoding: ${coding}`]),
 ];
 
-choice("7.error-codes.not-http", "a body whose length is in doubt is refused", OWN, async (context) => {
-  for (const lines of AMBIGUOUS) {
-    const answer = await rawAnswer(context.authUrl, post(context, ...lines) + APP);
-    assert.equal(answer.status, 400, lines.join());
-    problem(answer, 400, "invalid_request");
-  }
-  const size = await rawAnswer(
-    context.authUrl,
-    `${post(context, "transfer-encoding: chunked")}zz\r\n${APP}\r\n0\r\n\r\n`,
-  );
-  problem(size, 400, "invalid_request");
-});
-
-choice("7.error-codes.host", "is needed once in HTTP/1.1", OWN, async (context) => {
+choice("7.error-codes.not-http", "a length or a host in doubt is refused", "ours", async (context) => {
   const { authUrl, api } = context;
-  const credential = `authorization: Bearer ${api.key}`;
-  const request = (version: string, ...lines: string[]) =>
-    `GET /v1/account HTTP/${version}\r\n${[credential, ...lines].join("\r\n")}\r\n\r\n`;
-  problem(await rawAnswer(authUrl, request("1.1")), 400, "invalid_request");
-  problem(await rawAnswer(authUrl, request("1.1", "host: a", "host: a")), 400, "invalid_request");
-  problem(await rawAnswer(authUrl, request("1.1", "host: a", "Host: b")), 400, "invalid_request");
-  assert.equal((await rawAnswer(authUrl, request("1.1", "host: localhost"))).status, 200);
-  assert.equal((await rawAnswer(authUrl, request("1.0"))).status, 200, "HTTP/1.0 has none");
+  for (const lines of AMBIGUOUS) problem(await rawAnswer(authUrl, post(context, ...lines) + APP), "invalid_request");
+  const chunked = post(context, "transfer-encoding: chunked");
+  problem(await rawAnswer(authUrl, `${chunked}zz\r\n${APP}\r\n0\r\n\r\n`), "invalid_request");
+  const ask = (version: string, ...lines: string[]) =>
+    rawAnswer(
+      authUrl,
+      [`GET /v1/account HTTP/${version}`, `authorization: Bearer ${api.key}`, ...lines, "", ""].join("\r\n"),
+    );
+  for (const hosts of [[], ["host: a", "host: a"], ["host: a", "Host: b"]])
+    problem(await ask("1.1", ...hosts), "invalid_request");
+  assert.equal((await ask("1.1", "host: localhost")).status, 200);
+  assert.equal((await ask("1.0")).status, 200, "HTTP/1.0 has none");
 });
 
-choice("1.rfcs.http", "a chunked body is read", OWN, async (context) => {
-  const chunks = `5\r\n${APP.slice(0, 5)}\r\na;ext=1\r\n${APP.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
-  const answer = await rawAnswer(context.authUrl, post(context, "transfer-encoding: chunked") + chunks);
-  assert.equal(answer.status, 201, answer.text);
-});
-
-choice("1.rfcs.http", "a body may come byte by byte", OWN, async (context) => {
-  const connection = await RawConnection.open(context.authUrl);
-  for (const byte of post(context, LENGTH) + APP) connection.write(byte);
-  assert.equal((await connection.answer()).status, 201);
-  connection.destroy();
-});
-
-choice("1.rfcs.http", "a target may be a whole URL", OWN, async (context) => {
-  assert.equal((await rawAnswer(context.authUrl, head("GET http://localhost/v1/account", context))).status, 200);
-  assert.equal((await rawAnswer(context.authUrl, head("OPTIONS *", context))).status, 404);
-});
-
-choice("1.rfcs.http", "an upgrade that is not offered is passed over", OWN, async (context) => {
-  const lines = ["connection: upgrade", "upgrade: websocket", "sec-websocket-key: x"];
-  assert.equal((await rawAnswer(context.authUrl, head("GET /v1/account", context, ...lines))).status, 200);
-});
-
-choice("1.rfcs.http", "a GET or DELETE may come with a body, which means nothing", OWN, async (context) => {
-  assert.equal((await rawAnswer(context.authUrl, head("GET /v1/account", context, LENGTH) + APP)).status, 200);
+choice("1.rfcs.http", "what a client may do is taken, however unusual", "ours", async (context) => {
   const { id } = await context.api.create("/apps", { title: "T" });
-  assert.equal((await rawAnswer(context.authUrl, head(`DELETE /v1/apps/${id}`, context, LENGTH) + APP)).status, 204);
+  const chunks = `5\r\n${APP.slice(0, 5)}\r\na;ext=1\r\n${APP.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
+  for (const [status, request] of [
+    [201, post(context, "transfer-encoding: chunked") + chunks],
+    [200, head("GET http://localhost/v1/account", context)],
+    [404, head("OPTIONS *", context)],
+    [200, account(context, "connection: upgrade", "upgrade: websocket", "sec-websocket-key: x")],
+    [200, account(context, LENGTH) + APP], // a body of a GET means nothing
+    [204, head(`DELETE /v1/apps/${id}`, context, LENGTH) + APP],
+  ] as const)
+    assert.equal((await rawAnswer(context.authUrl, request)).status, status, request);
+  const bytewise = await RawConnection.open(context.authUrl);
+  for (const byte of post(context, LENGTH) + APP) bytewise.write(byte);
+  assert.equal((await bytewise.answer()).status, 201);
+  const ended = bytewise.write(post(context, LENGTH) + APP).end();
+  assert.equal((await ended.answer()).status, 201, "though the client has stopped sending");
+  await ended.untilClosed();
 });
 
-choice("1.rfcs.expect", "100-continue is answered once the request is fit to go on", OWN, async (context) => {
-  const connection = await RawConnection.open(context.authUrl);
+choice("1.rfcs.expect", "100-continue is answered once the request is fit to go on", "ours", async (context) => {
+  const { authUrl } = context;
+  const connection = await RawConnection.open(authUrl);
   connection.write(post(context, LENGTH, "Expect: 100-Continue"));
   assert.equal((await connection.answer()).status, 100);
   assert.equal((await connection.write(APP).answer()).status, 201);
   connection.destroy();
-});
-
-choice("1.rfcs.expect", "a request that is refused anyway is not asked for its body", OWN, async (context) => {
   const expect = "expect: 100-continue";
-  const anonymous = `POST /v1/apps HTTP/1.1\r\nhost: x\r\n${expect}\r\n${LENGTH}\r\n\r\n`;
-  problem(await rawAnswer(context.authUrl, anonymous), 401, "missing_credential");
-  problem(await rawAnswer(context.authUrl, post(context, "content-length: 1048577", expect)), 413, "payload_too_large");
-  const nowhere = head("POST /v1/nowhere", context, expect, LENGTH);
-  problem(await rawAnswer(context.authUrl, nowhere), 404, "not_found");
+  for (const [request, code] of [
+    [`POST /v1/apps HTTP/1.1\r\nhost: x\r\n${expect}\r\n${LENGTH}\r\n\r\n`, "missing_credential"],
+    [post(context, "content-length: 1048577", expect), "payload_too_large"],
+    [head("POST /v1/nowhere", context, expect, LENGTH), "not_found"],
+    [post(context, LENGTH, "expect: 200-ok") + APP, "invalid_request"],
+  ] as const)
+    problem(await rawAnswer(authUrl, request), code);
 });
 
-choice("1.rfcs.expect", "another expectation is refused", OWN, async (context) => {
-  const answer = await rawAnswer(context.authUrl, post(context, LENGTH, "expect: 200-ok") + APP);
-  problem(answer, 400, "invalid_request");
-});
-
-choice("1.rfcs.http.pipelining", "many requests sent at once are answered in their order", OWN, async (context) => {
+choice("1.rfcs.http.pipelining", "many requests at once are answered in their order", "ours", async (context) => {
   const connection = await RawConnection.open(context.authUrl);
   const titles = ["one", "two", "three", "four"];
   const bodies = titles.map((title) => JSON.stringify({ title }));
   const requests = bodies.map((body) => post(context, `content-length: ${body.length}`) + body);
-  const reads = [
-    head("GET /v1/apps/unknown", context),
-    head("HEAD /v1/account", context),
-    head("GET /v1/account", context),
-  ];
-  connection.write([...requests, ...reads].join(""));
+  const reads = [head("GET /v1/apps/unknown", context), head("HEAD /v1/account", context), account(context)];
+  connection.write([...requests, ...reads, "GARBAGE\r\n\r\n"].join(""));
   for (const title of titles) assert.equal((await connection.answer()).json.title, title);
-  problem(await connection.answer(), 404, "not_found");
+  problem(await connection.answer(), "not_found");
   assert.equal((await connection.answer(true)).status, 200);
   assert.equal((await connection.answer()).json.state, "active");
-  connection.destroy();
+  problem(await connection.answer(), "invalid_request");
+  assert.equal(await connection.untilClosed(), "end");
 });
 
-choice(
-  "1.rfcs.http.pipelining",
-  "what follows a good request and is none does not spoil its answer",
-  OWN,
-  async (context) => {
-    const connection = await RawConnection.open(context.authUrl);
-    connection.write(`${post(context, LENGTH) + APP}GARBAGE\r\n\r\n`);
-    assert.equal((await connection.answer()).status, 201);
-    problem(await connection.answer(), 400, "invalid_request");
-    assert.equal(await connection.untilClosed(), "end");
-  },
-);
-
-choice("1.rfcs.http.connections", "are kept where the client lets them, closed where it asks", OWN, async (context) => {
+choice("1.rfcs.http.connections", "are kept while the client lets them, or closed", "ours", async (context) => {
   const kept = await RawConnection.open(context.authUrl);
-  for (let used = 0; used < 3; used += 1)
-    assert.equal((await kept.write(head("GET /v1/account", context)).answer()).status, 200);
-  const answer = await kept.write(head("GET /v1/account", context, "connection: close")).answer();
+  for (let used = 0; used < 3; used += 1) assert.equal((await kept.write(account(context)).answer()).status, 200);
+  const answer = await kept.write(account(context, "connection: close")).answer();
   assert.equal(answer.headers.connection, "close");
   assert.equal(await kept.untilClosed(), "end");
 });
 
-choice("1.rfcs.http.connections", "a client that stops sending still gets its answer", OWN, async (context) => {
-  const connection = await RawConnection.open(context.authUrl);
-  assert.equal(
-    (
-      await connection
-        .write(post(context, LENGTH) + APP)
-        .end()
-        .answer()
-    ).status,
-    201,
-  );
-  await connection.untilClosed();
+choice("1.rfcs.http.aborted", "uploads that break off leave no app and no socket", {}, async (context) => {
+  const { authUrl, api, service } = context;
+  const broken: RawConnection[] = [];
+  for (let made = 0; made < 30; made += 1) {
+    const connection = await RawConnection.open(authUrl);
+    connection.write(post(context, "content-length: 500000") + APP);
+    if (made % 3 === 0) connection.abort();
+    if (made % 3 === 1) connection.destroy();
+    if (made % 3 === 2) connection.end();
+    broken.push(connection);
+  }
+  await Promise.all(broken.map((connection) => connection.closed));
+  assert.equal((await api.get("/apps")).json.total, 0);
+  const began = performance.now();
+  await service.close();
+  assert.ok(performance.now() - began < 5_000, "a socket that is left would be waited for ten seconds");
 });
-
-choice(
-  "1.rfcs.http.aborted",
-  "uploads that break off leave no app, no socket and nothing that keeps the server from closing",
-  { needs: "embedded", options: {} },
-  async (context) => {
-    const { authUrl, api, service } = context;
-    const broken: RawConnection[] = [];
-    for (let made = 0; made < 30; made += 1) {
-      const connection = await RawConnection.open(authUrl);
-      connection.write(post(context, "content-length: 500000") + APP);
-      if (made % 3 === 0) connection.abort();
-      if (made % 3 === 1) connection.destroy();
-      if (made % 3 === 2) connection.end();
-      broken.push(connection);
-    }
-    await Promise.all(broken.map((connection) => connection.closed));
-    assert.equal((await api.get("/apps")).json.total, 0);
-    const began = performance.now();
-    await service.close();
-    assert.ok(performance.now() - began < 5_000, "a socket that is left would be waited for ten seconds");
-  },
-);

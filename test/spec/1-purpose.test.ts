@@ -4,8 +4,6 @@ import { clause } from "../support/clauses.ts";
 import { freshAddress } from "../support/fresh.ts";
 import { allApps, deploy, done, hooked, newApp } from "../support/shown.ts";
 
-const OWN = { needs: "embedded" } as const;
-
 clause("1.apps", async ({ api }) => {
   const { id } = await newApp(api);
   assert.ok((await allApps(api)).includes(id));
@@ -18,11 +16,11 @@ clause("1.deploy", async ({ api }) => {
   await deploy(api, id, { environment: "staging" });
 });
 
-clause("1.data-sources", OWN, async ({ api }) => {
+clause("1.data-sources", "ours", async ({ api }) => {
   done(await api.post("/data-sources", { name: "Orders", type: "csv", data: "region,revenue\nNorth,5\n" }));
 });
 
-clause("1.manage-users", OWN, async ({ api }) => {
+clause("1.manage-users", "ours", async ({ api }) => {
   const user = await api.create("/users", { email: freshAddress(), permissions: ["read:apps"] });
   const path = `/users/${user.id}`;
   assert.deepEqual((await api.get(path)).json.permissions, ["read:apps"]);

@@ -6,8 +6,6 @@ import { str } from "../support/client.ts";
 import { freshHost } from "../support/fresh.ts";
 import { deploy, deployed, hooked, ISO_UTC, newApp } from "../support/shown.ts";
 
-const OWN = { needs: "embedded" } as const;
-
 clause("2.app.id", async ({ api }) => {
   const [one, two] = [await newApp(api), await newApp(api)];
   for (const { id } of [one, two]) assert.match(id, /^app_[0-9A-Za-z]+$/);
@@ -39,7 +37,7 @@ for (const [id, field, values] of [
   ["2.deployment-request.custom_domain", "custom_domain", [freshHost(), freshHost()]],
   ["2.deployment-request.environment", "environment", ["production", "staging"]],
 ] as const)
-  clause(id, OWN, async ({ api }) => {
+  clause(id, "ours", async ({ api }) => {
     const app = await newApp(api);
     for (const value of values) assert.equal((await deploy(api, app.id, { [field]: value })).json[field], value);
   });

@@ -5,8 +5,6 @@ import type { Client } from "../support/client.ts";
 import { freshHost } from "../support/fresh.ts";
 import { APP, allApps, appsIn, deploy, deployed, done, newApp } from "../support/shown.ts";
 
-const OWN = { needs: "embedded" } as const;
-
 /** The account has so many apps, or more. */
 async function fillUp(api: Client, count: number): Promise<void> {
   for (let there = (await allApps(api)).length; there < count; there += 1)
@@ -86,7 +84,7 @@ clause("4.deploy", async ({ api }) => {
   done(await api.post(`/apps/${app.id}/deploy`, { name: "R2", custom_domain: freshHost(), environment: "staging" }));
 });
 
-clause("4.create-data-source", OWN, async ({ api }) => {
+clause("4.create-data-source", "ours", async ({ api }) => {
   const source = await api.create("/data-sources", { name: "Orders", type: "json", data: [{ a: 1 }] });
   assert.equal((await api.get(`/data-sources/${source.id}`)).status, 200);
 });

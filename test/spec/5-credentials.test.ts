@@ -1,6 +1,6 @@
 // Spec part 5: the header, API keys, and the causes of 401 and 403.
 import assert from "node:assert/strict";
-import { clause, type Needs } from "../support/clauses.ts";
+import { clause } from "../support/clauses.ts";
 import type { Answer, Client } from "../support/client.ts";
 import { APP, newApp } from "../support/shown.ts";
 
@@ -45,16 +45,14 @@ clause("5.401.format", async ({ api }) => {
     assert.equal((await withHeader(api, value)).status, 401, value);
 });
 
-const held = (state: string): Needs => ({
-  needs: "embedded",
-  options: {
-    seed: { accounts: [{ name: "Held", state, apps: [{ id: "app_kept0000000000000000000", title: "Kept" }] }] },
-  },
+const KEPT = "app_kept0000000000000000000";
+const held = (state: string) => ({
+  seed: { accounts: [{ name: "Held", state, apps: [{ id: KEPT, title: "Kept" }] }] },
 });
 
 clause("5.403.limited", held("limited"), async ({ api }) => {
   assert.equal((await api.post("/apps", APP)).status, 403);
-  assert.equal((await api.delete("/apps/app_kept0000000000000000000")).status, 403);
+  assert.equal((await api.delete(`/apps/${KEPT}`)).status, 403);
 });
 
 clause("5.403.suspended", held("suspended"), async ({ api }) => {

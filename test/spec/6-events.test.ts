@@ -6,8 +6,6 @@ import { clause } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
 import { deploy, deployed, hooked, ISO_UTC, newApp } from "../support/shown.ts";
 
-const OWN = { needs: "embedded" } as const;
-
 const CLICK = {
   user_id: "u1",
   interaction_type: "chart_click",
@@ -36,18 +34,18 @@ clause(
 );
 clause(
   "6.types.app-updated",
-  OWN,
+  "ours",
   async ({ api }) => void (await caused(api, "app.updated", (app) => api.patch(`/apps/${app}`, { title: "New" }))),
 );
 clause(
   "6.types.data-processed",
-  OWN,
+  "ours",
   async ({ api }) =>
     void (await caused(api, "data.processed", () =>
       api.create("/data-sources", { name: "N", type: "json", data: [{ a: 1 }] }),
     )),
 );
-clause("6.types.user-interaction", OWN, async ({ api }) => void (await click(api)));
+clause("6.types.user-interaction", "ours", async ({ api }) => void (await click(api)));
 
 clause("6.envelope", async ({ api }) => {
   const { event } = await caused(api, "app.created", () => newApp(api));
@@ -67,7 +65,7 @@ clause("6.envelope.account", async ({ api }) => {
   assert.deepEqual(Object.keys(account ?? {}).sort(), ["id", "name"]);
 });
 
-clause("6.envelope.account-absent", OWN, async ({ api }) => {
+clause("6.envelope.account-absent", "ours", async ({ api }) => {
   assert.equal("account" in (await click(api)).event, false);
 });
 
@@ -78,7 +76,7 @@ clause("6.data.app-deployed", async ({ api }) => {
   for (const value of Object.values(deployment)) assert.notEqual(str(value), "");
 });
 
-clause("6.data.user-interaction", OWN, async ({ api }) => {
+clause("6.data.user-interaction", "ours", async ({ api }) => {
   const { app, event } = await click(api);
   assert.deepEqual(event.data.object, { app_id: app, ...CLICK });
 });

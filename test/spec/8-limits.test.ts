@@ -14,12 +14,12 @@ clause("8.default-offset", async ({ api }) => {
   assert.deepEqual(await appsIn(api, "?limit=5"), await appsIn(api, "?limit=5&offset=0"));
 });
 
-clause("8.answer-time", { needs: "embedded", options: { clock: "manual" } }, async ({ api }) => {
+clause("8.answer-time", { clock: "manual" }, async ({ api }) => {
   assert.equal((await answeredAfter(api, 29_999)).status, "succeeded");
   assert.equal((await answeredAfter(api, 30_000)).status, "pending");
 });
 
-clause("8.rate-limit-403", { needs: "embedded", options: { rateLimit: 5, clock: "manual" } }, async ({ api }) => {
+clause("8.rate-limit-403", { rateLimit: 5, clock: "manual" }, async ({ api }) => {
   for (let used = 0; used < 5; used += 1) assert.equal((await api.get("/apps")).status, 200);
   assert.equal((await api.get("/apps")).status, 403);
 });

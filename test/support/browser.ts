@@ -61,6 +61,11 @@ export class Browser {
     return this.#follow(await this.post(form.action, { ...form.fields, ...filled }));
   }
 
+  /** Opens the page, fills in its form that leads to `action`, and presses a button. */
+  async fillIn(path: string, action: string, filled: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.submit(await this.open(path), action, filled);
+  }
+
   /** Sends a form as this browser would, from a page of `origin`. */
   post(path: string, fields: Readonly<Record<string, string>>, origin: string | null = this.origin): Promise<Answer> {
     const headers = { "content-type": "application/x-www-form-urlencoded", ...(origin !== null && { origin }) };
@@ -96,12 +101,16 @@ export const formsOf = (page: Answer): readonly Form[] =>
     ),
   }));
 
-function attributeOf(attributes: string, name: string): string | undefined {
-  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1];
-  return value
-    ?.replaceAll("&lt;", "<")
+/** Text out of HTML, its entities resolved. */
+export const decoded = (text: string): string =>
+  text
+    .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")
     .replaceAll("&quot;", '"')
     .replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&");
+
+function attributeOf(attributes: string, name: string): string | undefined {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1];
+  return value === undefined ? undefined : decoded(value);
 }

@@ -12,15 +12,8 @@ import { closeLater } from "./closing.ts";
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FOUND = [process.env.APPHOST_CHROMIUM, ...PLACES].find((path) => path !== undefined && existsSync(path));
 const REQUIRED = process.env.TEST_REQUIRE_BROWSER === "1";
-const QUIET = [
-  "no-sandbox",
-  "disable-gpu",
-  "disable-quic",
-  "no-first-run",
-  "disable-background-networking",
-  "disable-component-update",
-  "disable-sync",
-];
+const QUIET =
+  "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking disable-component-update disable-sync";
 
 export interface Stage {
   readonly service: Service;
@@ -38,7 +31,7 @@ export interface Stage {
 
 let shared: Promise<Browser> | undefined;
 function browser(): Promise<Browser> {
-  shared ??= chromium.launch({ executablePath: FOUND ?? "", args: QUIET.map((flag) => `--${flag}`) });
+  shared ??= chromium.launch({ executablePath: FOUND ?? "", args: QUIET.split(" ").map((flag) => `--${flag}`) });
   return shared;
 }
 closeLater(async () => (await shared)?.close());

@@ -23,11 +23,8 @@ export interface OwnContext extends Context {
   readonly document: ApiDocument;
 }
 
-/** What a test needs of our own server: its handle, and `options` that the file's common server does not have. */
-export interface Needs {
-  readonly needs: "embedded";
-  readonly options?: ServiceOptions;
-}
+/** A test that cannot do with anybody's server takes the file's common one of ours, or one of its own with options. */
+export type Server = "ours" | ServiceOptions;
 
 type Run = (context: Context) => Promise<void>;
 type OwnRun = (context: OwnContext) => Promise<void>;
@@ -37,32 +34,30 @@ type ChoiceId = DecisionId | `${DecisionId}.${string}`;
 
 /** A test of what the specification shows; its words stand in the list of clauses. Each clause has one test. */
 export function clause(id: ClauseId, run: Run): void;
-export function clause(id: ClauseId, needs: Needs, run: OwnRun): void;
-export function clause(id: ClauseId, first: Run | Needs, second?: OwnRun): void {
+export function clause(id: ClauseId, server: Server, run: OwnRun): void;
+export function clause(id: ClauseId, first: Run | Server, second?: OwnRun): void {
   define(`${id}: ${SPEC_CLAUSES[id]}`, first, second);
 }
 
 /** A test of what this project chose; `id` is the decision's. Several tests may hold one decision. */
 export function choice(id: ChoiceId, requirement: string, run: Run): void;
-export function choice(id: ChoiceId, requirement: string, needs: Needs, run: OwnRun): void;
-export function choice(id: ChoiceId, requirement: string, first: Run | Needs, second?: OwnRun): void {
+export function choice(id: ChoiceId, requirement: string, server: Server, run: OwnRun): void;
+export function choice(id: ChoiceId, requirement: string, first: Run | Server, second?: OwnRun): void {
   define(`${id} (our choice): ${requirement}`, first, second);
 }
 
 const { CONFORMANCE_BASE_URL, CONFORMANCE_API_KEY } = process.env;
 const foreign = CONFORMANCE_BASE_URL !== undefined;
 
-function define(name: string, first: Run | Needs, second: OwnRun | undefined): void {
+function define(name: string, first: Run | Server, second: OwnRun | undefined): void {
   if (typeof first === "function") {
     test(name, async () => first(foreign ? foreignContext() : await common()));
     return;
   }
-  const { options } = first;
   const skip = foreign ? { skip: "needs a server of our own" } : {};
-  test(name, skip, async () => {
-    if (options === undefined) return second?.(await common());
-    return withService(options, async (context) => second?.(context));
-  });
+  test(name, skip, async () =>
+    first === "ours" ? second?.(await common()) : withService(first, async (context) => second?.(context)),
+  );
 }
 
 function foreignContext(): Context {

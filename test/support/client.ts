@@ -27,13 +27,11 @@ export function str(value: unknown): string {
 export class Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  readonly rawHeaders: readonly string[];
   readonly bytes: Buffer;
 
-  constructor(status: number, headers: IncomingHttpHeaders, rawHeaders: readonly string[], bytes: Buffer) {
+  constructor(status: number, headers: IncomingHttpHeaders, bytes: Buffer) {
     this.status = status;
     this.headers = headers;
-    this.rawHeaders = rawHeaders;
     this.bytes = bytes;
   }
 
@@ -173,7 +171,7 @@ export class Client {
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", reject);
         response.on("end", () =>
-          resolve(new Answer(response.statusCode ?? 0, response.headers, response.rawHeaders, Buffer.concat(chunks))),
+          resolve(new Answer(response.statusCode ?? 0, response.headers, Buffer.concat(chunks))),
         );
       });
       request.setTimeout(PATIENCE_MS, () => request.destroy(new Error(`${method} ${target}: no answer`)));

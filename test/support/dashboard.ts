@@ -1,6 +1,6 @@
 // What the tests of the pages share: somebody signed in, and what every page has to be whatever it shows.
 import assert from "node:assert/strict";
-import type { Browser } from "./browser.ts";
+import { type Browser, decoded } from "./browser.ts";
 import type { Answer, Client } from "./client.ts";
 import { person } from "./oauth.ts";
 
@@ -28,15 +28,6 @@ export function assertPage(page: Answer, status = 200): void {
   );
 }
 
-/** Text out of HTML, its entities resolved. */
-export const decoded = (text: string): string =>
-  text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&");
-
 /** The text of a page as a reader sees it, without markup. */
 export const textOf = (page: Answer): string => decoded(page.text.replace(/<[^>]*>/g, " ")).replace(/\s+/g, " ");
 
@@ -52,3 +43,10 @@ export function multipart(fields: Readonly<Record<string, string>>): { body: str
 
 /** The hidden field that every form carries. */
 export const csrfOf = (page: Answer): string => /name="csrf" value="([0-9a-f]{64})"/.exec(page.text)?.[1] ?? "";
+
+/** What a page shows once: a key, a secret or a link. */
+export const secretIn = (page: Answer): string => /id="secret">([^<]*)</.exec(page.text)?.[1] ?? "";
+
+/** The first id of this kind that the page holds. */
+export const idIn = (page: Answer, prefix: string): string =>
+  new RegExp(`${prefix}_[0-9A-Za-z]{23}`).exec(page.text)?.[0] ?? "";

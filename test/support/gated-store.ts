@@ -4,8 +4,9 @@ import { memoryStore, type Store, type Tx } from "../../src/index.ts";
 
 export class Gate {
   readonly store: Store;
-  /** What the next writes reject with; undefined lets them through. */
+  /** What the writes reject with after the next `spared` ones; undefined lets them through. */
   fault: Error | undefined;
+  spared = 0;
   #waiting: Promise<void> = Promise.resolve();
   #begun: () => void = () => {};
 
@@ -14,7 +15,8 @@ export class Gate {
     const transact = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
       this.#begun();
       await this.#waiting;
-      if (this.fault) throw this.fault;
+      if (this.fault && this.spared === 0) throw this.fault;
+      this.spared = Math.max(this.spared - 1, 0);
       return real.transact(work);
     };
     this.store = new Proxy(real, {

@@ -3,26 +3,17 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMembers, type Members, members } from "./client.ts";
 
-/** Where a value breaks its schema. */
-type Check = (value: unknown, rule: unknown, at: string, schema: Members, root: Members) => string[];
-
-const SAYS_NOTHING = new Set([
-  "description",
-  "title",
-  "default",
-  "example",
-  "examples",
-  "readOnly",
-  "writeOnly",
-  "deprecated",
-]);
+const SAYS_NOTHING = /^(description|title|default|examples?|readOnly|writeOnly|deprecated|x-.*)$/;
 
 /** Every breach of `schema` by `value`; references are looked up in `root`. */
 export function breaches(value: unknown, schema: Members, root: Members, at = "#"): string[] {
+  const inner = (part: unknown, rule: unknown, place = at) => breaches(part, members(rule), root, place);
   return Object.entries(schema).flatMap(([keyword, rule]) => {
-    if (SAYS_NOTHING.has(keyword) || keyword.startsWith("x-")) return [];
-    const check = KEYWORDS.get(keyword);
-    return check ? check(value, rule, at, schema, root) : [`${at}: the checker does not know the keyword ${keyword}`];
+    const [plain, nested] = [PLAIN.get(keyword), NESTED.get(keyword)];
+    if (SAYS_NOTHING.test(keyword)) return [];
+    if (nested) return nested({ value, rule, at, schema, root, inner });
+    if (plain?.(value, rule)) return [];
+    return [`${at}: ${JSON.stringify(value)} against ${plain ? "" : "the unknown "}${keyword} ${JSON.stringify(rule)}`];
   });
 }
 
@@ -34,32 +25,13 @@ export function resolve(root: Members, reference: string): Members {
   );
 }
 
+const list = (rule: unknown): unknown[] => (Array.isArray(rule) ? rule : [rule]);
+
 function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   return Number.isInteger(value) ? "integer" : typeof value;
 }
-
-const hasType = (value: unknown, type: unknown): boolean =>
-  typeOf(value) === type || (type === "number" && typeof value === "number");
-
-const unless = (holds: boolean, fault: string): string[] => (holds ? [] : [fault]);
-const list = (rule: unknown): unknown[] => (Array.isArray(rule) ? rule : [rule]);
-const length = (text: string): number => [...text].length;
-
-/** A keyword that concerns texts, numbers or arrays only; other values it lets pass. */
-const onText =
-  (holds: (value: string, rule: string) => boolean): Check =>
-  (value, rule, at) =>
-    unless(typeof value !== "string" || holds(value, String(rule)), `${at}: ${JSON.stringify(value)} against ${rule}`);
-const onNumber =
-  (holds: (value: number, rule: number) => boolean): Check =>
-  (value, rule, at) =>
-    unless(typeof value !== "number" || holds(value, Number(rule)), `${at}: ${value} against ${rule}`);
-const onArray =
-  (holds: (value: readonly unknown[], rule: number) => boolean): Check =>
-  (value, rule, at) =>
-    unless(!Array.isArray(value) || holds(value, Number(rule)), `${at}: an array of the wrong length, see ${rule}`);
 
 const FORMATS: { readonly [format: string]: RegExp } = {
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/,
@@ -69,72 +41,76 @@ const FORMATS: { readonly [format: string]: RegExp } = {
   email: /^[^@\s]+@[^@\s]+$/,
 };
 
-const matching = (rule: unknown, value: unknown, at: string, root: Members): number =>
-  list(rule).filter((option) => breaches(value, members(option), root, at).length === 0).length;
+type Holds = (value: unknown, rule: unknown) => boolean;
 
-const KEYWORDS = new Map<string, Check>([
-  ["$ref", (value, rule, at, _, root) => breaches(value, resolve(root, String(rule)), root, at)],
+/** Keywords that concern texts, numbers or arrays only let other values pass. */
+const text = (holds: (value: string, rule: string) => boolean): Holds => {
+  return (value, rule) => typeof value !== "string" || holds(value, String(rule));
+};
+const number = (holds: (value: number, rule: number) => boolean): Holds => {
+  return (value, rule) => typeof value !== "number" || holds(value, Number(rule));
+};
+const array = (holds: (value: readonly unknown[], rule: number) => boolean): Holds => {
+  return (value, rule) => !Array.isArray(value) || holds(value, Number(rule));
+};
+
+const PLAIN = new Map<string, Holds>([
   [
     "type",
-    (value, rule, at) =>
-      unless(
-        list(rule).some((type) => hasType(value, type)),
-        `${at}: ${JSON.stringify(value)} is no ${rule}`,
-      ),
+    (value, rule) => list(rule).some((type) => type === typeOf(value) || (type === typeof value && type === "number")),
   ],
-  [
-    "enum",
-    (value, rule, at) =>
-      unless(
-        list(rule).some((one) => isDeepStrictEqual(one, value)),
-        `${at}: ${JSON.stringify(value)} is not listed`,
-      ),
-  ],
-  ["const", (value, rule, at) => unless(isDeepStrictEqual(value, rule), `${at}: is not ${JSON.stringify(rule)}`)],
-  ["pattern", onText((value, rule) => new RegExp(rule, "u").test(value))],
-  ["format", onText((value, rule) => FORMATS[rule]?.test(value) ?? false)],
-  ["minLength", onText((value, rule) => length(value) >= Number(rule))],
-  ["maxLength", onText((value, rule) => length(value) <= Number(rule))],
-  ["minimum", onNumber((value, rule) => value >= rule)],
-  ["maximum", onNumber((value, rule) => value <= rule)],
-  ["minItems", onArray((value, rule) => value.length >= rule)],
-  ["maxItems", onArray((value, rule) => value.length <= rule)],
-  ["uniqueItems", onArray((value) => new Set(value.map((item) => JSON.stringify(item))).size === value.length)],
+  ["enum", (value, rule) => list(rule).some((one) => isDeepStrictEqual(one, value))],
+  ["const", (value, rule) => isDeepStrictEqual(value, rule)],
+  ["required", (value, rule) => !isMembers(value) || list(rule).every((name) => Object.hasOwn(value, String(name)))],
+  ["pattern", text((value, rule) => new RegExp(rule, "u").test(value))],
+  ["format", text((value, rule) => FORMATS[rule]?.test(value) ?? false)],
+  ["minLength", text((value, rule) => [...value].length >= Number(rule))],
+  ["maxLength", text((value, rule) => [...value].length <= Number(rule))],
+  ["minimum", number((value, rule) => value >= rule)],
+  ["maximum", number((value, rule) => value <= rule)],
+  ["minItems", array((value, rule) => value.length >= rule)],
+  ["maxItems", array((value, rule) => value.length <= rule)],
+  ["uniqueItems", array((value) => new Set(value.map((item) => JSON.stringify(item))).size === value.length)],
+]);
+
+interface Inside {
+  readonly value: unknown;
+  readonly rule: unknown;
+  readonly at: string;
+  readonly schema: Members;
+  readonly root: Members;
+  /** The breaches of a rule by a part. */
+  readonly inner: (part: unknown, rule: unknown, place?: string) => string[];
+}
+
+const fitting = ({ value, rule, inner }: Inside): number =>
+  list(rule).filter((option) => inner(value, option).length === 0).length;
+
+/** The members of a value that a schema names, or does not. */
+const named = ({ value, schema }: Inside, is: boolean): readonly [string, unknown][] =>
+  Object.entries(isMembers(value) ? value : {}).filter(
+    ([name]) => Object.hasOwn(members(schema.properties ?? {}), name) === is,
+  );
+
+const NESTED = new Map<string, (inside: Inside) => string[]>([
+  ["$ref", ({ value, rule, root, inner }) => inner(value, resolve(root, String(rule)))],
   [
     "items",
-    (value, rule, at, _, root) =>
-      Array.isArray(value) ? value.flatMap((item, index) => breaches(item, members(rule), root, `${at}/${index}`)) : [],
-  ],
-  [
-    "required",
-    (value, rule, at) =>
-      isMembers(value)
-        ? list(rule).flatMap((name) => unless(Object.hasOwn(value, String(name)), `${at}: lacks ${name}`))
-        : [],
+    ({ value, rule, at, inner }) =>
+      Array.isArray(value) ? value.flatMap((item, n) => inner(item, rule, `${at}/${n}`)) : [],
   ],
   [
     "properties",
-    (value, rule, at, _, root) =>
-      isMembers(value)
-        ? Object.entries(members(rule)).flatMap(([name, schema]) =>
-            Object.hasOwn(value, name) ? breaches(value[name], members(schema), root, `${at}/${name}`) : [],
-          )
-        : [],
+    (it) => named(it, true).flatMap(([name, each]) => it.inner(each, members(it.rule)[name], `${it.at}/${name}`)),
   ],
   [
     "additionalProperties",
-    (value, rule, at, { properties = {} }, root) =>
-      isMembers(value) && rule !== true
-        ? Object.keys(value)
-            .filter((name) => !Object.hasOwn(members(properties), name))
-            .flatMap((name) =>
-              isMembers(rule)
-                ? breaches(value[name], rule, root, `${at}/${name}`)
-                : [`${at}: ${name} is not in the schema`],
-            )
-        : [],
+    (it) =>
+      (it.rule === true ? [] : named(it, false)).flatMap(([name, each]) =>
+        isMembers(it.rule) ? it.inner(each, it.rule, `${it.at}/${name}`) : [`${it.at}: ${name} is not in the schema`],
+      ),
   ],
-  ["allOf", (value, rule, at, _, root) => list(rule).flatMap((one) => breaches(value, members(one), root, at))],
-  ["anyOf", (value, rule, at, _, root) => unless(matching(rule, value, at, root) > 0, `${at}: fits no alternative`)],
-  ["oneOf", (value, rule, at, _, root) => unless(matching(rule, value, at, root) === 1, `${at}: fits not just one`)],
+  ["allOf", ({ value, rule, inner }) => list(rule).flatMap((one) => inner(value, one))],
+  ["anyOf", (it) => (fitting(it) > 0 ? [] : [`${it.at}: fits no alternative`])],
+  ["oneOf", (it) => (fitting(it) === 1 ? [] : [`${it.at}: fits not just one`])],
 ]);

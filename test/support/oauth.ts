@@ -111,13 +111,27 @@ export function pair(answer: Answer): TokenPair {
   return { access: str(access_token), refresh: str(refresh_token), scope: str(scope) };
 }
 
+/** Client credentials in HTTP Basic. */
+export const basic = (user: string, password: string | null): Readonly<Record<string, string>> => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
+});
+
+/** A client and a person, and the ways that they go: to the consent page, to a code, to tokens. */
+export async function scene(api: Client, draft: object = {}, permissions?: readonly string[]) {
+  const [app, who] = [await register(api, draft), await person(api, permissions)];
+  const open = (extra?: Extra) => who.browser.open(authorizeUrl(app, extra));
+  const code = (extra?: Extra) => codeOf(who, app, extra);
+  const tokens = (scope?: string) => tokensFor(api, who, app, scope);
+  return { app, who, open, code, tokens };
+}
+
 /** The whole flow. */
 export const tokensFor = async (api: Client, who: Person, app: App, scope = "read:apps"): Promise<TokenPair> =>
   pair(await exchange(api, app, await codeOf(who, app, { scope })));
 
 /** An error of RFC 6749 5.2, never a problem document; answers its description. */
-export function oauthError(answer: Answer, status: number, error: string): string {
-  assert.equal(answer.status, status, answer.text);
+export function oauthError(answer: Answer, error = "invalid_grant"): string {
+  assert.equal(answer.status, { invalid_client: 401, temporarily_unavailable: 503 }[error] ?? 400, answer.text);
   assert.equal(answer.headers["content-type"], "application/json");
   assert.equal(answer.headers["cache-control"], "no-store");
   assert.equal(answer.json.error, error, answer.text);

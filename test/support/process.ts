@@ -69,3 +69,14 @@ export class ServerProcess {
 /** Runs a command to its end. */
 export const runToEnd = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
   new ServerProcess(args, env).ended;
+
+/** What this process itself prints while `use` runs. */
+export async function printedOn(stream: NodeJS.WriteStream, use: () => Promise<void>): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const write = stream.write.bind(stream);
+  stream.write = (chunk: string | Uint8Array): boolean => lines.push(String(chunk)) > 0;
+  await use().finally(() => {
+    stream.write = write;
+  });
+  return lines;
+}

@@ -3,7 +3,7 @@
 // closed.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
-import { Answer } from "./client.ts";
+import { Answer, type Client } from "./client.ts";
 
 /** Only a hang takes as long, even on a busy machine. */
 const PATIENCE_MS = 15_000;
@@ -84,6 +84,10 @@ export class RawConnection {
   }
 }
 
+/** The head of a request with a credential; `lines` are further headers. */
+export const head = (line: string, { api }: { readonly api: Client }, ...lines: readonly string[]): string =>
+  [`${line} HTTP/1.1`, "host: localhost", `authorization: Bearer ${api.key}`, ...lines, "", ""].join("\r\n");
+
 /** Sends `data` on a connection of its own; answers the one answer to it and closes. */
 export async function rawAnswer(address: string, data: string | Buffer): Promise<Answer> {
   const connection = await RawConnection.open(address);
@@ -120,5 +124,5 @@ function parse(received: Buffer, bodiless: boolean): { answer: Answer; size: num
   const none = bodiless || status < 200 || status === 204 || status === 304;
   const size = end + 4 + (none ? 0 : Number(headers["content-length"] ?? 0));
   if (received.length < size) return undefined;
-  return { answer: new Answer(status, headers, pairs.flat(), received.subarray(end + 4, size)), size };
+  return { answer: new Answer(status, headers, received.subarray(end + 4, size)), size };
 }

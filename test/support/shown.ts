@@ -2,7 +2,7 @@
 // sent, and of an answer no more is read than it shows. Where it leaves a form open (a list may be bare or wrapped, the
 // statuses of success are not named), any will do. Events are seen where they arrive: at a receiver of the test's own.
 import assert from "node:assert/strict";
-import { type EventEnvelope, type Receiver, startReceiver } from "../../src/receiver.ts";
+import { type EventEnvelope, type Receiver, type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
 import { type Answer, type Client, type Members, members, str } from "./client.ts";
 import { closeLater } from "./closing.ts";
 import { freshHost } from "./fresh.ts";
@@ -50,13 +50,17 @@ export const deploy = async (api: Client, app: string, fields: object = {}): Pro
     }),
   );
 
-/** A receiver, and a webhook that leads there; what is not signed with the webhook's secret is refused there. */
-export async function hooked(api: Client, events: readonly string[], fields: object = {}): Promise<Receiver> {
+/** A receiver, and the answer to a webhook that leads there; what is not signed with its secret is refused there. */
+export async function hooked(
+  api: Client,
+  events: readonly string[],
+  fields: object = {},
+  answers: readonly ReceiverAnswer[] = [200],
+): Promise<Receiver & { readonly webhook: Members }> {
   const webhook = { events, secret: SECRET, active: true, ...fields };
-  const receiver = await startReceiver(webhook);
+  const receiver = await startReceiver({ ...webhook, answers });
   closeLater(() => receiver.close());
-  done(await api.post("/webhooks", { ...webhook, url: receiver.url }));
-  return receiver;
+  return { ...receiver, webhook: done(await api.post("/webhooks", { ...webhook, url: receiver.url })).json };
 }
 
 /** Deploys a new app; answers the app, the event that arrives and the deployment that it embeds. */

@@ -31,8 +31,12 @@ export async function makeWorld(api: Client): Promise<Ids> {
 }
 
 /** The ids of things that never were, in the form of real ones. */
-export const nowhere = (ids: Ids): Ids =>
-  Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, id.replace(/_.*/, `_${"0".repeat(23)}`)]));
+export const NOWHERE: Ids = Object.fromEntries(
+  ["app", "deployment", "data_source", "user", "webhook", "delivery", "event", "key", "client"].map((kind, at) => [
+    `${kind}_id`,
+    `${["app", "dep", "ds", "usr", "wh", "dlv", "evt", "key", "cli"][at]}_${"0".repeat(23)}`,
+  ]),
+);
 
 export const fill = (path: string, ids: Ids): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `no-value-for-${name}`);

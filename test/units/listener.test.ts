@@ -52,7 +52,7 @@ for (const [what, parts] of Object.entries(late))
     listening(SHORT, async (address) => {
       for (const part of parts) {
         const connection = await RawConnection.open(address);
-        problem(await connection.write(part).answer(), 408, "request_timeout");
+        problem(await connection.write(part).answer(), "request_timeout");
         assert.equal(await connection.untilClosed(), "end");
       }
     }));
@@ -120,7 +120,7 @@ test("an answer that fails or cannot be written is a bare 500, told with the req
     LIMITS,
     async (address) => {
       for (const at of answers.keys()) {
-        const { instance } = problem(await rawAnswer(address, ASK), 500, "internal_error");
+        const { instance } = problem(await rawAnswer(address, ASK), "internal_error");
         assert.equal(told[at], instance);
       }
       assert.equal((await rawAnswer(address, ASK)).status, 204);
