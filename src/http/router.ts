@@ -95,7 +95,7 @@ export class Router {
   /** Of an address that is nearly one of ours, the one that was probably meant. */
   #unknown(path: string): string {
     if (/^\/v(?!1(\/|$))\d+(\/|$)/.test(path)) return OTHER_VERSION;
-    const bare = path.replace(/\/+$/, "");
+    const bare = path.endsWith("/") ? path.slice(0, -1) : path;
     const near = [bare, VERSION_PREFIX + bare].find((each) => each !== path && this.#find(each).rows.size > 0);
     return `There is no such path${near === undefined ? "." : `; did you mean ${near}?`}`;
   }

@@ -1,7 +1,6 @@
 // One value describes a piece of input: it checks it, gives it its TypeScript type and prints itself as JSON Schema.
 // Every fault of a value is collected, each with the JSON pointer of its place, so that one answer names them all.
-// This file is the only one that may assert a type (`as`): what is asserted here was checked on the line above, or is
-// guaranteed by the rule that `trusted` names.
+// No other file may assert a type (`as`): here it was checked on the line above, or holds by the rule at `trusted`.
 import { decide } from "../decisions.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -185,6 +184,8 @@ function isNear(one: string, other: string, letters: number): boolean {
 
 /** The fault of a member that the schema does not have: by name, so that a misspelt one never passes in silence. */
 export const UNKNOWN_MEMBER = "is not a known member";
+/** No more faults are shown, and a body has room for a million. */
+const HINTS_MAX = 20;
 const OTHERS_ALLOWED = decide("2.unknown-members");
 
 /** An object with these members and no others; `further` says more of one that fits so far, with paths from it on. */
@@ -193,7 +194,7 @@ export function object<M extends Members>(
   further: (value: Shape<M>) => Iterable<Fault> = () => [],
 ): ObjectSchema<Shape<M>, M> {
   const named = Object.entries(members);
-  const names = Object.keys(members);
+  const known = Object.keys(members);
   const required = named.filter(([, { absent }]) => absent === undefined).map(([name]) => name);
   return {
     members,
@@ -210,7 +211,7 @@ export function object<M extends Members>(
       const before = faults.length;
       for (const name of Object.keys(given))
         if (!OTHERS_ALLOWED && !Object.hasOwn(members, name))
-          fail(faults, [...path, name], UNKNOWN_MEMBER + meant(name, names));
+          fail(faults, [...path, name], UNKNOWN_MEMBER + (faults.length < HINTS_MAX ? meant(name, known) : ""));
       const accepted: Record<string, unknown> = {};
       for (const [name, { check, absent }] of named)
         if (Object.hasOwn(given, name)) accepted[name] = check(given[name], [...path, name], faults);

@@ -171,5 +171,8 @@ test("schema: an unknown member is told the known one that was probably meant, a
     ...[undefined, undefined],
     ...Array(2).fill("did you mean id?"),
   ]);
+  const many = parse(schema, Object.fromEntries(Array.from({ length: 22 }, (_, at) => [`title${at}`, true])));
+  const hints = ("faults" in many ? many.faults : []).map(({ detail }) => detail.includes("did you mean"));
+  assert.deepEqual(hints, [...Array(20).fill(true), false, false], "no further than faults are shown");
   for (const far of ["xy", "tile_x", "titles_x", "", "t".repeat(100_000)]) assert.equal(said(far), undefined, far);
 });

@@ -31,11 +31,21 @@ test("shelf: made once for each state of the data", async () => {
   };
   assert.equal((await shelfOf(store, caller, await sourceNow())).chart, undefined, "its rows are not known yet");
   await processDataSource(unit, made.id);
-  const after = await shelfOf(store, caller, await sourceNow());
-  assert.equal(after.chart?.points.length, 1);
+  const source = await sourceNow();
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    turn = setImmediate(count);
+  };
+  let turn = setImmediate(count);
+  const shelves = ["", "area", ""].map((wanted) => shelfOf(store, caller, source, wanted));
+  const [after, chosen, again] = await Promise.all(shelves);
+  clearImmediate(turn);
+  assert.ok(turns >= 2, "others have their turn between two");
+  assert.equal(again, after, "not twice for two who come at once");
+  assert.equal(after?.chart?.points.length, 1);
   assert.equal(await shelfOf(store, caller, await sourceNow()), after, "the rows are not drawn again");
-  const chosen = await shelfOf(store, caller, await sourceNow(), "area");
-  assert.deepEqual([after.chart?.y.name, chosen.chart?.y.name], ["people", "area"]);
+  assert.deepEqual([after?.chart?.y.name, chosen?.chart?.y.name], ["people", "area"]);
   assert.equal(await shelfOf(store, caller, await sourceNow(), "area"), chosen, "nor those of another column");
   assert.equal(await shelfOf(store, caller, await sourceNow(), "town"), after, "what is no number is no choice");
 });

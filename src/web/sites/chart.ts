@@ -59,7 +59,7 @@ function chartOver(type: Column["type"], columns: readonly Column[], rows: reado
   if (x === undefined || y === undefined) return undefined;
   const category = columns.find((column) => column !== x && fitsCategory(column, rows)) ?? null;
   const found = rows.flatMap((cells, row) => pointOf(cells, row, x, y, category));
-  const points = type === "string" ? found : found.toSorted((a, b) => position(a.x) - position(b.x));
+  const points = type === "string" ? found : inOrder(found);
   const series = [...new Set(points.map((point) => point.category))];
   const kind = kindOf(x, points);
   const across =
@@ -97,6 +97,12 @@ function pointOf(cells: Row, row: number, x: Column, y: Column, category: Column
 /** An event's data point carries text of this length at most. */
 const TEXT_MAX = 1_000;
 const short = (cell: NonNullable<Cell>): string => String(cell).slice(0, TEXT_MAX).toWellFormed();
+
+/** A time is read once, not at each comparison. */
+const inOrder = (points: readonly Point[]): readonly Point[] =>
+  Array.from(points, (point) => [position(point.x), point] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, point]) => point);
 
 /** Bars and lines need one value a place; several are a cloud of points. */
 function kindOf(x: Column, points: readonly Point[]): Chart["kind"] {

@@ -19,15 +19,19 @@ const upTo = (fraction: number): number => BOTTOM - fraction * (BOTTOM - TOP);
 const percent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
 const px = (value: number): string => String(Number(value.toFixed(1)));
 
-export function drawing(chart: Chart, chosen: number | undefined): Html {
+/** Answers what draws the points to press, one of them chosen: they are few, and all else is drawn once. */
+export function drawing(chart: Chart): (chosen?: number) => Html {
   const { kind, points, up, across } = chart;
   const few = points.length <= FEW && " few";
-  return html`<div class="plot"><svg class="axis" width="${AXIS_WIDTH}" height="${HEIGHT}" aria-hidden="true">${up.labels.map(
+  const below = html`<div class="plot"><svg class="axis" width="${AXIS_WIDTH}" height="${HEIGHT}" aria-hidden="true">${up.labels.map(
     ([at, text]) => html`<text x="${AXIS_WIDTH - 8}" y="${px(upTo(at) + 4)}" text-anchor="end">${text}</text>`,
   )}</svg><svg class="canvas" width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
 ${up.labels.map(([at]) => html`<line x1="0" x2="100%" y1="${px(upTo(at))}" y2="${px(upTo(at))}"/>`)}${labels(across)}
-<svg class="${kind}${few}" width="100%" height="${HEIGHT}" viewBox="0 0 ${PIXELS} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${chart.series.map((category, at) => path(chart, category, at))}</svg>
-<g class="${kind}${few}">${pressable(points).map((point) => button(chart, point, chosen))}</g></svg></div>`;
+<svg class="${kind}${few}" width="100%" height="${HEIGHT}" viewBox="0 0 ${PIXELS} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${chart.series.map((category, at) => path(chart, category, at))}</svg>`;
+  const buttons = pressable(points);
+  return (chosen) =>
+    html`${below}
+<g class="${kind}${few}">${buttons.map((point) => button(chart, point, chosen))}</g></svg></div>`;
 }
 
 /** So few that a line shows where each point is. */

@@ -2,10 +2,12 @@
 // below, or the table alone where no chart fits. Made once for each state of the data (contract, part 8); only the visitor's
 // own form and the point that was just sent are put in afterwards.
 import type { Caller } from "../../domain/access.ts";
+import type { Row } from "../../domain/columns.ts";
 import { rowsPage } from "../../domain/data-sources.ts";
-import type { DataSourceRecord } from "../../domain/model.ts";
+import type { Column, DataSourceRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reader } from "../../domain/store.ts";
+import { Turns } from "../../kit/background.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { ROWS_MAX, table, tabs } from "../parts.ts";
 import { type Chart, chartOf, inWords } from "./chart.ts";
@@ -14,12 +16,17 @@ import { drawing } from "./drawing.ts";
 interface Shelf {
   readonly chart: Chart | undefined;
   readonly above: Html;
+  /** Its points can be drawn anew, with one of them chosen. */
+  readonly plot: ((chosen?: number) => Html) | undefined;
   readonly drawn: Shown;
   readonly table: Html;
 }
 
 /** A record is replaced, never changed: what was made of it holds as long as it lives. By the column that is drawn. */
 const made = new WeakMap<DataSourceRecord, Map<string, Shelf>>();
+
+/** One at a time, with others' requests in between: a page may show a hundred. */
+const making = new Turns();
 
 /** Drawing more would hold up others. */
 const DRAWN_MAX = { rows: 10_000, cells: 60_000 };
@@ -28,23 +35,36 @@ const DRAWN_MAX = { rows: 10_000, cells: 60_000 };
 export async function shelfOf(reader: Reader, caller: Caller, source: DataSourceRecord, wanted = ""): Promise<Shelf> {
   const columns = source.columns ?? [];
   const chosen = columns.find(({ name, type }) => type === "number" && name === wanted);
-  const shelves = made.get(source) ?? new Map<string, Shelf>();
-  const before = shelves.get(chosen?.name ?? "");
-  if (before) return before;
-  const limit = Math.min(DRAWN_MAX.rows, Math.floor(DRAWN_MAX.cells / Math.max(columns.length, 1)));
-  const page = await rowsPage(reader, caller, source.id, { offset: 0, limit });
-  const { items, total } = page instanceof Refusal ? { items: [], total: 0 } : page;
+  const known = () => made.get(source)?.get(chosen?.name ?? "");
+  const make = async () => {
+    const limit = Math.min(DRAWN_MAX.rows, Math.floor(DRAWN_MAX.cells / Math.max(columns.length, 1)));
+    const page = await rowsPage(reader, caller, source.id, { offset: 0, limit });
+    await new Promise(setImmediate);
+    const { items, total } = page instanceof Refusal ? { items: [], total: 0 } : page;
+    const shelf = shelfFrom(columns, items, total, chosen);
+    made.set(source, (made.get(source) ?? new Map()).set(chosen?.name ?? "", shelf));
+    return shelf;
+  };
+  return known() ?? making.run(async () => known() ?? make());
+}
+
+function shelfFrom(
+  columns: readonly Column[],
+  items: readonly Row[],
+  total: number,
+  chosen: Column | undefined,
+): Shelf {
   const chart = chartOf(columns, items, chosen);
+  const plot = chart && drawing(chart);
   const listed = items.slice(0, ROWS_MAX);
   const cut = total > listed.length && html`<p class="soft">The first ${listed.length} of ${total} rows.</p>`;
-  const shelf = {
+  return {
     chart,
     above: html`${chart && saidOf(chart, items.length, total)}`,
-    drawn: chart && drawing(chart, undefined),
+    plot,
+    drawn: plot?.(),
     table: html`${items.length === 0 ? html`<p class="soft">It has no rows.</p>` : table(columns, listed)}${cut}`,
   };
-  made.set(source, shelves.set(chosen?.name ?? "", shelf));
-  return shelf;
 }
 
 /** What is drawn, what is not, and what the colours mean. */
@@ -61,7 +81,7 @@ const TABLE = "The same as a table";
 /** `row` is that of the point that was just sent; `query` says what is drawn of each source on the page. */
 export function figure(
   { id, name }: DataSourceRecord,
-  { chart, above, drawn, table: rows }: Shelf,
+  { chart, above, plot, drawn, table: rows }: Shelf,
   csrf: Html,
   query: ReadonlyMap<string, string>,
   row?: number,
@@ -72,7 +92,7 @@ export function figure(
 ${
   chart
     ? html`${links && links.length > 1 && html`<nav class="tabs" aria-label="What is drawn">${tabs(links, chart.y.name)}</nav>`}${above}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
-${sent ? drawing(chart, row) : drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>
+${sent ? plot?.(row) : drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>
 <details><summary>${TABLE}</summary>${rows}</details>`
     : rows
 }</section>`;
