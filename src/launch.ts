@@ -16,7 +16,7 @@ import { Journals } from "./embedding/journals.ts";
 import { States } from "./embedding/states.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Reply } from "./http/call.ts";
-import { controlWay, noControlWay } from "./http/control.ts";
+import { controlWay } from "./http/control.ts";
 import { documentWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
 import { ADDRESSES, ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
@@ -163,7 +163,7 @@ function outboxOf({ settings, store, clock, log }: Ground, chaos: Chaos, backgro
 function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Router {
   const { links } = parts.services;
   const { faults: _, ...undisturbed } = parts;
-  const control = settings.control ? controlWay(undisturbed, service) : noControlWay(links, log.warn);
+  const control = controlWay(undisturbed, settings.control ? service : undefined, log.warn);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
   return new Router({
     rest: documentWay(links, PLAIN_DOCUMENTS, (call) => nowhere(call)),

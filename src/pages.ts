@@ -28,7 +28,7 @@ export function pageWays(launched: PagesParts): readonly Way[] {
   const { links } = launched.services;
   const tables = { operations: routes, problems: PROBLEMS, advice: ADVICE };
   const parts: WebParts = { ...launched, ...tables, explain, visits: new Visits(launched.unit, links.authUrl) };
-  const description = jsonReply(200, openApi(routes, links, launched.controls));
+  const description = jsonReply(200, openApi(routes, launched.services, launched.controls));
   return [
     documentWay(links, [document(ADDRESSES.openapi, () => description)]),
     pageWay(parts, [...consentRows(parts), ...signInRows(parts), ...docsRows(parts)]),

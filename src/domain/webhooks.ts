@@ -45,9 +45,8 @@ export async function addWebhook(w: Work, account_id: string, { id, secret, ...d
 }
 
 const removing = async ({ tx }: Work, webhook: WebhookRecord) => leavingQueue(tx, webhook);
-const own = owned(webhooks, "webhook", { adding: addWebhook, changing, removing });
-export const { create: createWebhook, get: getWebhook, list: listWebhooks } = own;
-export const { change: changeWebhook, remove: removeWebhook } = own;
+export const own = owned(webhooks, "webhook", { adding: addWebhook, changing, removing });
+export const { create: createWebhook, get: getWebhook, change: changeWebhook, remove: removeWebhook } = own;
 
 /** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
 async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {

@@ -1,6 +1,6 @@
 // Conditional requests (RFC 9110 13): If-Match and If-None-Match against the strong ETag of one resource.
 import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
-import type { Call } from "./call.ts";
+import { type Call, empty, type Reply } from "./call.ts";
 
 const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 
@@ -11,9 +11,6 @@ export interface Conditions {
   readonly match: Tags;
   readonly noneMatch: Tags;
 }
-
-/** RFC 9110 13.1.1: a change that was made of an older version changes nothing. */
-const FAILED = refuse({ code: "precondition_failed" });
 
 const NO_CONDITIONS: Conditions = { match: undefined, noneMatch: undefined };
 
@@ -34,14 +31,23 @@ function tags(call: Call, header: string, faults: FieldError[]): Tags {
   return listed;
 }
 
-/** What the conditions say of a resource that exists with this ETag: 412, or for a reader that it is what they have. */
-export function judge(conditions: Conditions, etag: string): Refusal | "not-modified" | undefined {
-  const { match, noneMatch } = conditions;
-  if (match !== undefined && match !== "*" && !match.includes(etag)) return FAILED;
-  const same = noneMatch === "*" || noneMatch?.some((tag) => tag.replace(/^W\//, "") === etag);
-  return same ? "not-modified" : undefined;
-}
+/** RFC 9110 13.1.1: a change that was made of an older version changes nothing. */
+const FAILED = refuse({ code: "precondition_failed" });
 
-/** The same before a change, which what they have forbids. */
+const fails = ({ match }: Conditions, etag: string): boolean =>
+  match !== undefined && match !== "*" && !match.includes(etag);
+
+const isKnown = ({ noneMatch }: Conditions, etag: string): boolean =>
+  noneMatch === "*" || noneMatch?.some((tag) => tag.replace(/^W\//, "") === etag) === true;
+
+/** What the conditions say to a change of the resource that has this ETag. */
 export const forbids = (conditions: Conditions, etag: string): Refusal | undefined =>
-  judge(conditions, etag) === undefined ? undefined : FAILED;
+  fails(conditions, etag) || isKnown(conditions, etag) ? FAILED : undefined;
+
+/** What they make of the answer to a reader: 412, or 304 where it is what they have. */
+export function judged(conditions: Conditions, reply: Reply): Reply | Refusal {
+  const { etag } = reply.headers;
+  if (typeof etag !== "string") return reply;
+  if (fails(conditions, etag)) return FAILED;
+  return isKnown(conditions, etag) ? empty(304, { etag }) : reply;
+}

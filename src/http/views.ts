@@ -54,20 +54,20 @@ export const appView = view<AppRecord>("App", {
   ...TIMES,
 });
 
-const deployment = view<DeploymentRecord>("Deployment", {
-  id: id("dep"),
-  app_id: id("app"),
-  name: text(100),
-  environment: string,
-  custom_domain: orNull(string),
-  url,
-  status: enumOf(["live", decide("3.redeploy").live]),
-  deployed_at: time,
-});
-export const deploymentView: View<DeploymentRecord> = {
-  ...deployment,
-  fields: (record, links) => Object.assign({}, deployment.fields(record, links), { url: links.site(record.id) }),
-};
+export const deploymentView = view<DeploymentRecord>(
+  "Deployment",
+  {
+    id: id("dep"),
+    app_id: id("app"),
+    name: text(100),
+    environment: string,
+    custom_domain: orNull(string),
+    url,
+    status: enumOf(["live", decide("3.redeploy").live]),
+    deployed_at: time,
+  },
+  (record, links) => ({ ...record, url: links.site(record.id) }),
+);
 
 export const dataSourceView = view<DataSourceRecord>("DataSource", {
   id: id("ds"),
@@ -151,14 +151,15 @@ const envelope = {
   data: shape({ object: { type: "object" } }),
 };
 export const eventView: View<EventRecord> = {
+  kind: "one",
   name: "Event",
   json: shape({ ...envelope, account: shape({ id: id("acc"), name: string }) }, Object.keys(envelope)),
-  fields: ({ body }): unknown => JSON.parse(body),
   text: ({ body }) => body,
 };
 
 export const rowView: View<{ readonly [column: string]: unknown }> = {
+  kind: "one",
   name: "Row",
   json: { type: "object", additionalProperties: { type: ["string", "number", "boolean", "null"] } },
-  fields: (row) => row,
+  text: (row) => JSON.stringify(row),
 };
