@@ -5,7 +5,7 @@ import { jsonReply } from "./http/call.ts";
 import { document, documentWay } from "./http/documents.ts";
 import { ADDRESSES } from "./http/links.ts";
 import { openApi } from "./http/openapi.ts";
-import { ADVICE, explain, PROBLEMS } from "./http/problem.ts";
+import { explain, PROBLEMS } from "./http/problem.ts";
 import type { Operation } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
 import type { Way } from "./http/way.ts";
@@ -26,7 +26,7 @@ export interface PagesParts extends Launched {
 
 export function pageWays(launched: PagesParts): readonly Way[] {
   const { links } = launched.services;
-  const tables = { operations: routes, problems: PROBLEMS, advice: ADVICE };
+  const tables = { operations: routes, problems: PROBLEMS };
   const parts: WebParts = { ...launched, ...tables, explain, visits: new Visits(launched.unit, links.authUrl) };
   const description = jsonReply(200, openApi(routes, launched.services, launched.controls));
   return [

@@ -110,7 +110,8 @@ const controlRows = (controls: Controls): readonly Operation[] =>
     route("POST /settled", null, "waitUntilSettled", "Wait until every delivery that is due has been attempted", {
       query: object({ timeout: optional(time) }),
       view: plain(shape({ settled: { type: "boolean" }, pending: items })),
-      run: ({ query: { timeout } }) => controls.settled({ timeoutMs: timeout === undefined ? timeout : duration(timeout) }),
+      run: ({ query: { timeout } }) =>
+        controls.settled({ timeoutMs: timeout === undefined ? timeout : duration(timeout) }),
     }),
     ...rulesAt("/faults", "Fault", "Have requests fail", controls.faults),
     ...rulesAt("/chaos", "Chaos", "Disturb deliveries", controls.chaos),

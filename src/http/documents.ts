@@ -1,8 +1,8 @@
 // Documents at one address each, for anybody: health, the way home, the description of the API (contract, part 1). Their way
 // is also that of all addresses which nobody knows.
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
-import { ADDRESSES } from "./links.ts";
-import { type ProblemLinks, problem } from "./problem.ts";
+import { ADDRESSES, type ServiceLinks } from "./links.ts";
+import { problem } from "./problem.ts";
 import { RouteTree, type Row, type Way } from "./way.ts";
 
 interface Document extends Row {
@@ -11,7 +11,7 @@ interface Document extends Row {
 
 /** `nowhere`: what a person is shown where nothing is. */
 export const documentWay = (
-  links: ProblemLinks,
+  links: ServiceLinks,
   rows: readonly Document[],
   nowhere: (call: Call) => Reply | undefined = () => undefined,
 ): Way<Document, null> => ({

@@ -3,7 +3,6 @@ import { decide } from "../decisions.ts";
 import type { Links } from "../domain/deployments.ts";
 import type { Code } from "../domain/refusal.ts";
 import { VERSION_PREFIX } from "./call.ts";
-import type { ProblemLinks } from "./problem.ts";
 
 const DASHBOARD = decide("1.dashboard");
 
@@ -22,11 +21,12 @@ export const ADDRESSES = {
 
 export const CONTROL_PREFIX = decide("1.test-controls");
 
-export class ServiceLinks implements Links, ProblemLinks {
+export class ServiceLinks implements Links {
   /** `{auth_url}`, without a slash at its end. */
   readonly authUrl: string;
   /** `{base_url}`, which ends in /v1. */
   readonly baseUrl: string;
+  /** RFC 9728 metadata of the REST API. */
   readonly resourceMetadata: string;
   readonly #host: string;
 
@@ -49,6 +49,7 @@ export class ServiceLinks implements Links, ProblemLinks {
     return `${this.authUrl}${ADDRESSES.sign_in}?token=${token}`;
   }
 
+  /** Where the error is explained. */
   problemType(code: Code): string {
     return `${this.authUrl}${ADDRESSES.docs}/errors#${code}`;
   }

@@ -9,7 +9,8 @@ import type { Ids } from "../kit/ids.ts";
 import { Arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
 import type { Call, Handler, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
-import { type ProblemLinks, problem } from "./problem.ts";
+import type { ServiceLinks } from "./links.ts";
+import { problem } from "./problem.ts";
 
 /** How often Node looks for requests that are over their time. */
 const TIMEOUT_CHECK_MS = 1_000;
@@ -22,7 +23,7 @@ const REQUEST_ID = { header: "x-request-id", prefix: "req_" };
 export interface ListenerParts {
   readonly ids: Ids;
   readonly handle: Handler;
-  readonly links: ProblemLinks;
+  readonly links: ServiceLinks;
   readonly onError: (error: unknown, requestId: string) => void;
   /** Told after each answer: method, path, status (0 for none), time taken. Left out where nobody wants to know. */
   readonly onAnswer?: (call: Call, status: number, duration_ms: number) => void;

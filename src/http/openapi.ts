@@ -141,15 +141,15 @@ function failures(row: Operation): number[] {
     ...(method === "POST" ? [409, 422] : []),
     ...(changes || readsOne(row) ? [412] : []),
     ...(method === "GET" ? [] : [503]),
-    ...refusals.map((code) => PROBLEMS[code].status),
+    ...refusals.map((code) => PROBLEMS[code][0]),
   ];
 }
 
 function problemResponse(status: number): JsonSchema {
-  const codes = Object.entries(PROBLEMS).filter(([, entry]) => entry.status === status);
+  const codes = Object.entries(PROBLEMS).filter(([, [own]]) => own === status);
   const own = { status: { const: status }, [CODE_MEMBER]: { enum: codes.map(([code]) => code) } };
   return {
-    description: codes.map(([code, { title }]) => `\`${code}\`: ${title}.`).join(" "),
+    description: codes.map(([code, [, title]]) => `\`${code}\`: ${title}.`).join(" "),
     content: { [PROBLEM_TYPE]: { schema: { allOf: [ref("schemas", "Problem"), { properties: own }] } } },
   };
 }

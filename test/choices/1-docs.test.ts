@@ -36,7 +36,7 @@ choice("1.dashboard.docs", "need no sign-in, keep to themselves and can only be 
 
 choice("1.dashboard.docs", "the type of every problem leads to its entry", "ours", async ({ api, authUrl }) => {
   const { text } = await docs(api, "/errors");
-  for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
+  for (const [code, [status, title]] of Object.entries(PROBLEMS)) {
     const own = inside(text, `<h2 id="status-${status}">([\\s\\S]*?)</dl>`);
     assert.ok(inside(own, `<div id="${code}">(.*?)</div>`).includes(title.replaceAll("'", "&#39;")), code);
   }
