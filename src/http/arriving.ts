@@ -2,8 +2,8 @@
 // (contract, parts 7 and 8; RFC 9112). No answer is written here.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { decide } from "../decisions.ts";
-import { Refusal, refuse } from "../domain/refusal.ts";
-import type { Call, Headers } from "./call.ts";
+import { type Refusal, refuse } from "../domain/refusal.ts";
+import type { Call } from "./call.ts";
 
 const BOUNDS = decide("8.bounds");
 
@@ -26,73 +26,43 @@ const HTTP_MAJOR = 1;
 const EXPECTATION = "100-continue";
 
 /** The head of a request; its body stays where it is until it is asked for. */
-export class Arrived implements Call {
-  readonly id: string;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly headers: Headers;
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
-
-  constructor(id: string, request: IncomingMessage, response: ServerResponse) {
-    const target = originForm(request.url ?? "/");
-    const mark = target.indexOf("?");
-    this.id = id;
-    this.method = request.method ?? "GET";
-    this.path = mark < 0 ? target : target.slice(0, mark);
-    this.query = mark < 0 ? "" : target.slice(mark + 1);
-    this.headers = request.headers;
-    this.#request = request;
-    this.#response = response;
-  }
-
-  values(name: string): readonly string[] {
-    return valuesOf(this.#request.rawHeaders, name);
-  }
-
-  body(limit_bytes: number): Promise<Buffer | Refusal> {
-    return readBody(this.#request, limit_bytes, () => continueIfAsked(this.#request, this.#response));
-  }
+export function arrived(id: string, request: IncomingMessage, response: ServerResponse): Call {
+  const target = originForm(request.url ?? "/");
+  const [path = ""] = target.split("?", 1);
+  return {
+    id,
+    method: request.method ?? "GET",
+    path,
+    query: target.slice(path.length + 1),
+    headers: request.headers,
+    values: (name) => valuesOf(request.rawHeaders, name),
+    body: (limit_bytes) => readBody(request, response, limit_bytes),
+  };
 }
 
 /** Collects the body. More than `limit_bytes` is refused as soon as it is known, by its announced length or on arrival. */
-function readBody(request: IncomingMessage, limit_bytes: number, begin: () => void): Promise<Buffer | Refusal> {
+function readBody(request: IncomingMessage, response: ServerResponse, limit_bytes: number): Promise<Buffer | Refusal> {
   const tooLarge = () => refuse({ code: "payload_too_large", limit_bytes });
-  if (Number(request.headers["content-length"] ?? 0) > limit_bytes) return Promise.resolve(tooLarge());
-  begin();
+  const { expect, "content-length": length = 0 } = request.headers;
+  if (Number(length) > limit_bytes) return Promise.resolve(tooLarge());
+  if (expect !== undefined) response.writeContinue();
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    let settled = false;
     const collect = (chunk: Buffer) => {
-      if (settled) return;
       size += chunk.length;
-      if (size > limit_bytes) settle(tooLarge());
-      else chunks.push(chunk);
+      if (size <= limit_bytes) chunks.push(chunk);
+      else {
+        request.off("data", collect).pause();
+        resolve(tooLarge());
+      }
     };
-    const finish = () => settle(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    const abort = () => {
-      if (!settled) settle(refuse({ code: "invalid_request", detail: "The connection ended before the body did." }));
-    };
-    // The listeners stay, and say no more: taking them off again is work that nobody sees the result of.
-    const settle = (result: Buffer | Refusal) => {
-      settled = true;
-      if (result instanceof Refusal) request.pause();
-      resolve(result);
-    };
-    // What goes wrong ends in "close", too; Node tells of an error only those who ask for it.
+    const finish = () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    const abort = () => resolve(notHttp("The connection ended before the body did."));
+    // The listeners stay; the first word counts. What goes wrong ends in "close", too, and Node tells of an error only
+    // those who ask for it.
     request.on("data", collect).on("end", finish).on("close", abort);
   });
-}
-
-/** Requests whose client was told to go on and send the body. */
-const continued = new WeakSet<ServerResponse>();
-
-function continueIfAsked(request: IncomingMessage, response: ServerResponse): void {
-  if (request.headers.expect?.toLowerCase() !== EXPECTATION) return;
-  continued.add(response);
-  response.writeContinue();
 }
 
 /** A request target may be a whole URL (RFC 9112 3.2.2). */
@@ -137,13 +107,9 @@ const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", d
 const DROPPED_BYTES = 65_536;
 
 /** The answer comes before the body, and the next request could not be told from it or would wait too long. */
-export function wouldHang(request: IncomingMessage, response: ServerResponse): boolean {
-  if (request.complete) return false;
-  const { expect, "content-length": length, "transfer-encoding": coding } = request.headers;
-  if (length === undefined && coding === undefined) return false;
-  return (
-    (expect !== undefined && !continued.has(response)) || Number(length ?? Number.POSITIVE_INFINITY) > DROPPED_BYTES
-  );
+export function wouldHang({ complete, headers }: IncomingMessage): boolean {
+  const { expect, "content-length": length = 0, "transfer-encoding": coding } = headers;
+  return !complete && (expect !== undefined || coding !== undefined || Number(length) > DROPPED_BYTES);
 }
 
 /** What is no request at all, told from Node's error. */

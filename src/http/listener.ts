@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
 import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
-import { Arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
+import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
 import type { Call, Handler, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
 import type { ServiceLinks } from "./links.ts";
@@ -36,8 +36,9 @@ export interface Tls {
 
 export class Listener {
   readonly #server: Server;
-  /** The answers begun on each connection, in order; those that are finished go when the next begins. */
-  readonly #begun = new WeakMap<Duplex, ServerResponse[]>();
+  readonly #limits: Limits;
+  /** The answer that was begun last on each connection. */
+  readonly #last = new WeakMap<Duplex, ServerResponse>();
   readonly #sockets = new Set<Socket>();
   /** What comes between `listen` and `serve` waits for this. */
   readonly #serving: Promise<ListenerParts>;
@@ -48,6 +49,7 @@ export class Listener {
 
   /** Other limits than the decided ones are for tests, which cannot wait for these. */
   constructor(tls?: Tls, limits: Limits = LIMITS) {
+    this.#limits = limits;
     this.#serving = new Promise((resolve) => {
       this.serve = (parts) => {
         this.#parts = parts;
@@ -114,57 +116,50 @@ export class Listener {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#note(request.socket, response);
+    this.#last.set(request.socket, response);
     const parts = this.#parts ?? (await this.#serving);
     const started = parts.onAnswer ? realTime() : 0;
-    const call = new Arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
+    const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     const unfit = unfitRequest(request);
     let reply: Reply;
     try {
       reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
-      this.#write(request, response, call, reply);
+      this.#write(response, call.id, reply);
     } catch (error) {
       // Also a reply that Node refuses to write, such as one with a line break in a header.
       parts.onError(error, call.id);
       reply = problem(refuse({ code: "internal_error" }), call.id, parts.links);
       if (response.headersSent) response.destroy();
-      else this.#write(request, response, call, reply);
+      else this.#write(response, call.id, reply);
     }
     parts.onAnswer?.(call, reply.status, realTime() - started);
   }
 
-  #write(request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply): void {
+  #write(response: ServerResponse, id: string, reply: Reply): void {
+    const { req: request } = response;
     if (response.destroyed) return;
     if (reply.cut !== undefined) {
       cutOff(request, reply.cut);
       return;
     }
-    const headers: string[] = [REQUEST_ID.header, call.id];
+    const headers: string[] = [REQUEST_ID.header, id];
     for (const name in reply.headers) {
       const value = reply.headers[name];
       if (typeof value === "string") headers.push(name, value);
       else for (const each of value ?? []) headers.push(name, each);
     }
-    const linger = wouldHang(request, response);
+    const linger = wouldHang(request);
     if (this.#stopping || linger) headers.push("connection", "close");
     const { status } = reply;
     const bytes = Buffer.byteLength(reply.body);
     if (status !== 204 && status !== 304) headers.push("content-length", String(bytes));
     response.writeHead(status, headers);
-    const body = request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body;
+    const body = request.method === "HEAD" ? "" : reply.body;
     if (linger) lingeringEnd(request, response, body);
     // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 faster.
     else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
-  }
-
-  #note(socket: Duplex, response: ServerResponse): void {
-    const begun = this.#begun.get(socket);
-    if (begun === undefined) {
-      this.#begun.set(socket, [response]);
-      return;
-    }
-    while (begun[0]?.writableFinished) begun.shift();
-    begun.push(response);
+    // Whoever reads nothing of it for so long is given up.
+    if (response.writableLength > 0) response.setTimeout(this.#limits.request_ms);
   }
 
   /**
@@ -173,19 +168,18 @@ export class Listener {
    */
   async #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): Promise<void> {
     const parts = await this.#serving;
-    const open = (this.#begun.get(socket) ?? []).filter((response) => !response.writableFinished);
-    const before = open.findLast(({ req }) => req.complete);
-    if (!socket.writable || (before === undefined && open.some((each) => each.headersSent))) {
-      socket.destroy();
-      return;
+    const last = this.#last.get(socket);
+    const open = last?.writableFinished === false ? last : undefined;
+    const again = () => this.#refuseSocket(error, socket);
+    if (open?.req.complete) open.once("close", again);
+    else if (open?.socket === null)
+      open.once("socket", again); // which an answer gets when it is its turn
+    else if (!socket.writable || open?.headersSent) socket.destroy();
+    else {
+      const id = parts.ids.next(REQUEST_ID.prefix);
+      const reply = problem(socketRefusal(error), id, parts.links);
+      const words = { ...reply, headers: { ...reply.headers, [REQUEST_ID.header]: id } };
+      lastWords(socket, words, STATUS_CODES[reply.status] ?? "");
     }
-    if (before) {
-      before.once("close", () => this.#refuseSocket(error, socket));
-      return;
-    }
-    const id = parts.ids.next(REQUEST_ID.prefix);
-    const reply = problem(socketRefusal(error), id, parts.links);
-    const words = { ...reply, headers: { ...reply.headers, [REQUEST_ID.header]: id } };
-    lastWords(socket, words, STATUS_CODES[reply.status] ?? "");
   }
 }

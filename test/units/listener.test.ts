@@ -2,9 +2,10 @@
 // that each is in force and how it is answered. That the decided ones are handed on is asserted at the end.
 import assert from "node:assert/strict";
 import { ServerResponse } from "node:http";
+import { connect } from "node:net";
 import { test } from "node:test";
 import { LIMITS, type Limits } from "../../src/http/arriving.ts";
-import { empty } from "../../src/http/call.ts";
+import { type Call, empty } from "../../src/http/call.ts";
 import { ServiceLinks } from "../../src/http/links.ts";
 import { Listener, type ListenerParts, type Tls } from "../../src/http/listener.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
@@ -90,15 +91,57 @@ test("a refused client that never closes keeps no socket", () =>
     const stubborn = await RawConnection.open(address);
     assert.equal((await stubborn.write("GARBAGE\r\n\r\n").answer()).status, 400);
     assert.equal(await stubborn.closed, "end");
-    const began = performance.now();
-    const status = () =>
-      rawAnswer(address, ASK).then(
-        (answer) => answer.status,
-        () => 0,
-      );
-    while ((await status()) !== 204) assert.ok(performance.now() - began < 10_000, "the only socket was never freed");
+    await answeredAgain(address);
     stubborn.destroy();
   }));
+
+/** Waits until the only socket that there may be is free again. */
+async function answeredAgain(address: string): Promise<void> {
+  const began = performance.now();
+  const status = () =>
+    rawAnswer(address, ASK).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+  while ((await status()) === 0) assert.ok(performance.now() - began < 10_000, "the only socket was never freed");
+}
+
+test("an answer that nobody reads is given up, and its connection makes room", () => {
+  const handle = async (call: Call) => ({ ...empty(200), body: call.path === "/" ? "" : "x".repeat(50_000_000) });
+  const parts = { ...PLAIN, handle };
+  return listening(
+    { ...SHORT, connections: 1 },
+    async (address) => {
+      const deaf = connect(Number(new URL(address).port), "127.0.0.1").pause();
+      deaf.write(ASK.replace("/", "/large"));
+      await answeredAgain(address);
+      deaf.destroy();
+    },
+    parts,
+  );
+});
+
+test("a body that is none is refused behind the answers to what came before it", async () => {
+  let go = () => {};
+  const held = new Promise<void>((resolve) => (go = resolve));
+  const handle = async (call: Call) => {
+    await (call.method === "GET" ? held : call.body(1_000));
+    return empty(204);
+  };
+  await listening(
+    LIMITS,
+    async (address) => {
+      const connection = await RawConnection.open(address);
+      connection.write(`${ASK}POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n`);
+      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+      go();
+      assert.equal((await connection.answer()).status, 204);
+      problem(await connection.answer(), "invalid_request");
+      assert.equal(await connection.untilClosed(), "end");
+    },
+    { ...PLAIN, handle },
+  );
+});
 
 test("the decided limits", () => {
   const bytes = { url_bytes: 8_192, header_bytes: 16_384 };
