@@ -17,10 +17,11 @@ import { States } from "./embedding/states.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Reply } from "./http/call.ts";
 import { controlWay } from "./http/control.ts";
-import { documentWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
+import { openWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
 import { ADDRESSES, ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
+import { problem } from "./http/problem.ts";
 import { Router } from "./http/router.ts";
 import { Presenter } from "./http/view.ts";
 import type { Background } from "./kit/background.ts";
@@ -166,7 +167,11 @@ function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Cont
   const control = controlWay(undisturbed, settings.control ? service : undefined, log.warn);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
   return new Router({
-    rest: documentWay(links, PLAIN_DOCUMENTS, (call) => nowhere(call)),
+    // Its way is also that of all addresses which nobody knows: there a person is shown a page.
+    rest: openWay(PLAIN_DOCUMENTS, (refusal, call) => {
+      const page = refusal.reason.code === "not_found" ? nowhere(call) : undefined;
+      return page ?? problem(refusal, call.id, links);
+    }),
     ways: [apiWay(parts), oauthWay(oauth, links), control],
     async later() {
       const { nowherePage, pageWays } = await import("./pages.ts");

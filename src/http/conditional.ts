@@ -1,53 +1,47 @@
 // Conditional requests (RFC 9110 13): If-Match and If-None-Match against the strong ETag of one resource.
 import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
-import { type Call, empty, type Reply } from "./call.ts";
+import { type Call, empty, header, type Reply } from "./call.ts";
 
 const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 
-/** Undefined where the header is absent; "*" or the listed tags. */
-type Tags = "*" | readonly string[] | undefined;
+/** The listed tags, or "*" alone; undefined where the header is absent. */
+type Tags = readonly string[] | undefined;
 
 export interface Conditions {
   readonly match: Tags;
   readonly noneMatch: Tags;
 }
 
-const NO_CONDITIONS: Conditions = { match: undefined, noneMatch: undefined };
+export const conditionsOf = (call: Call, faults: FieldError[]): Conditions => ({
+  match: tags(call, "If-Match", faults),
+  noneMatch: tags(call, "If-None-Match", faults),
+});
 
-export function conditionsOf(call: Call, faults: FieldError[]): Conditions {
-  const { headers } = call;
-  if (headers["if-match"] === undefined && headers["if-none-match"] === undefined) return NO_CONDITIONS;
-  return { match: tags(call, "If-Match", faults), noneMatch: tags(call, "If-None-Match", faults) };
-}
-
-function tags(call: Call, header: string, faults: FieldError[]): Tags {
-  const values = call.values(header.toLowerCase());
-  if (values.length === 0) return undefined;
-  const whole = values.join(",").trim();
-  if (whole === "*") return "*";
-  const listed = whole.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];
-  const wellFormed = listed.length > 0 && listed.every((tag) => ENTITY_TAG.test(tag));
-  if (!wellFormed) faults.push({ header, detail: "must be * or a list of entity tags in double quotes" });
+function tags(call: Call, name: string, faults: FieldError[]): Tags {
+  const given = header(call, name.toLowerCase());
+  if (given === undefined) return undefined;
+  const listed = given.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];
+  const isFit = given.trim() === "*" || (listed.length > 0 && listed.every((tag) => ENTITY_TAG.test(tag)));
+  if (!isFit) faults.push({ header: name, detail: "must be * or a list of entity tags in double quotes" });
   return listed;
 }
 
 /** RFC 9110 13.1.1: a change that was made of an older version changes nothing. */
 const FAILED = refuse({ code: "precondition_failed" });
 
-const fails = ({ match }: Conditions, etag: string): boolean =>
-  match !== undefined && match !== "*" && !match.includes(etag);
-
-const isKnown = ({ noneMatch }: Conditions, etag: string): boolean =>
-  noneMatch === "*" || noneMatch?.some((tag) => tag.replace(/^W\//, "") === etag) === true;
+function judge({ match, noneMatch }: Conditions, etag: string): "failed" | "known" | undefined {
+  const names = (tag: string) => tag === "*" || tag === etag;
+  if (match && !match.some(names)) return "failed";
+  return noneMatch?.some((tag) => names(tag.replace(/^W\//, ""))) ? "known" : undefined;
+}
 
 /** What the conditions say to a change of the resource that has this ETag. */
-export const forbids = (conditions: Conditions, etag: string): Refusal | undefined =>
-  fails(conditions, etag) || isKnown(conditions, etag) ? FAILED : undefined;
+export const forbids = (conditions: Conditions, etag: string): Refusal | undefined => judge(conditions, etag) && FAILED;
 
 /** What they make of the answer to a reader: 412, or 304 where it is what they have. */
 export function judged(conditions: Conditions, reply: Reply): Reply | Refusal {
   const { etag } = reply.headers;
-  if (typeof etag !== "string") return reply;
-  if (fails(conditions, etag)) return FAILED;
-  return isKnown(conditions, etag) ? empty(304, { etag }) : reply;
+  const verdict = typeof etag === "string" && judge(conditions, etag);
+  if (verdict === "failed") return FAILED;
+  return verdict === "known" ? empty(304, { etag: String(etag) }) : reply;
 }

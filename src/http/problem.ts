@@ -101,16 +101,19 @@ function short(error: FieldError): FieldError {
 
 /** Headers that the cause itself asks for: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */
 export function headersOf(reason: Reason, metadataUrl: string): Record<string, string> {
+  const challenge = (error = "") => ({
+    "www-authenticate": `Bearer realm="app-hosting", resource_metadata="${metadataUrl}"${error}`,
+  });
   switch (reason.code) {
     case "missing_credential":
-      return { "www-authenticate": challenge(metadataUrl) };
+      return challenge();
     case "malformed_credential":
-      return { "www-authenticate": challenge(metadataUrl, reason.scheme === "bearer" && `error="invalid_request"`) };
+      return challenge(reason.scheme === "bearer" ? ', error="invalid_request"' : "");
     case "invalid_credential":
     case "expired_credential":
-      return { "www-authenticate": challenge(metadataUrl, `error="invalid_token"`) };
+      return challenge(', error="invalid_token"');
     case "insufficient_scope":
-      return { "www-authenticate": challenge(metadataUrl, `error="insufficient_scope", scope="${reason.scope}"`) };
+      return challenge(`, error="insufficient_scope", scope="${reason.scope}"`);
     case "method_not_allowed":
       return { allow: reason.allow.join(", ") };
     case "rate_limit_exceeded":
@@ -121,9 +124,6 @@ export function headersOf(reason: Reason, metadataUrl: string): Record<string, s
       return {};
   }
 }
-
-const challenge = (metadataUrl: string, error: string | false = false): string =>
-  `Bearer realm="app-hosting", resource_metadata="${metadataUrl}"${error ? `, ${error}` : ""}`;
 
 export function problem(refusal: Refusal, requestId: string, links: ServiceLinks): Reply {
   const { reason } = refusal;
