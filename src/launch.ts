@@ -9,7 +9,7 @@ import { siteAt } from "./domain/deployments.ts";
 import { rateLimiter } from "./domain/limits.ts";
 import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
-import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
+import { webhookDraft } from "./domain/webhooks.ts";
 import { Chaos } from "./embedding/chaos.ts";
 import { Faults } from "./embedding/faults.ts";
 import { Journals } from "./embedding/journals.ts";
@@ -121,7 +121,7 @@ async function stand(ground: Ground): Promise<Service> {
   await workers.start();
 
   const service = new Service({ clock, oauth, links, journals, faults, chaos, workers, states, stop }, standing);
-  const services = { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
+  const services = { links, webhookDraft: draft };
   const onCaller: ApiParts["onCaller"] = ({ id }, { account }) => journals.note(id, { account_id: account.id });
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults, onCaller };
   const router = routerOf(ground, parts, oauth, service);

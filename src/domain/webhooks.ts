@@ -4,8 +4,8 @@
 // delivery layer's to say and comes in as a function.
 import { decide } from "../decisions.ts";
 import { type Instant, iso } from "../kit/clock.ts";
-import type { Infer, ObjectSchema } from "../kit/schema.ts";
-import { changesOf, flag, list, object, oneOf, optional, text, withDefault } from "../kit/schema.ts";
+import type { Infer } from "../kit/schema.ts";
+import { flag, list, object, oneOf, optional, text, withDefault } from "../kit/schema.ts";
 import { serviceSignature, standardSignature } from "../kit/signature.ts";
 import { VERSION } from "../kit/version.ts";
 import type { Caller } from "./access.ts";
@@ -30,9 +30,6 @@ export const webhookDraft = (urlRule: (url: string) => string | undefined) =>
     active: withDefault(flag, true),
   });
 export type WebhookDraft = Infer<ReturnType<typeof webhookDraft>>;
-
-export const webhookChanges = (draft: ObjectSchema<WebhookDraft>) => changesOf(draft);
-export type WebhookChanges = Infer<ReturnType<typeof webhookChanges>>;
 
 export const testRequest = object({ type: eventType });
 

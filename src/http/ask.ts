@@ -34,7 +34,7 @@ export function answered(
   }
   if (view.kind !== "one") return { status, headers, body: view.text(result, presenter) };
   const record = trusted<object>(result);
-  const { text, etag } = location ? presenter.fresh(view, record) : presenter.tagged(view, record);
+  const { text, etag } = location ? presenter.fresh(view, record) : presenter.shown(view, record);
   headers.etag = etag;
   if (location) headers.location = links.baseUrl + location(record);
   if (once === undefined) return { status, headers, body: text };

@@ -38,7 +38,7 @@ export async function operate(parts: OperateParts, row: Operation, request: Requ
   const body = row.body ? await readJson(call, row.bodyLimit) : NO_BODY;
   if (body instanceof Refusal) return body;
   const there = row.target?.view;
-  const expect = (record: object) => there && forbids(conditions, presenter.tagged(there, record).etag);
+  const expect = (record: object) => there && forbids(conditions, presenter.shown(there, record).etag);
   const perform = async (unit: Unit): Promise<Answer> => {
     const result = await ask(row, { unit, caller, params, services, query, expect }, body.value);
     if (result instanceof Refusal) return result;

@@ -31,7 +31,7 @@ export const PROBLEMS: { readonly [C in Code]: readonly [status: number, title: 
   request_timeout: [408, "The request took too long", "Send all of it within 30 seconds, its headers within 10."],
   domain_taken: [TAKEN, "The custom domain belongs to another app", "It is free once no live deployment holds it."],
   email_taken: [409, "The e-mail address belongs to another user", "However it is capitalised, it is one user."],
-  last_admin: [409, "The last admin cannot be removed or stop being one", "Make somebody else an admin first."],
+  last_admin: [409, "The last user with the permission admin has to stay", "Give somebody else the permission first."],
   idempotency_in_progress: [409, "The first request with this key is running", "Wait for its answer, then repeat."],
   precondition_failed: [412, "The precondition does not hold", "Read it again, see what changed, use the new ETag."],
   payload_too_large: [413, "The body is too large", "A body holds 1 MiB, that of a data source 10 MiB."],

@@ -10,18 +10,9 @@ import { type ObjectSchema, trusted } from "../kit/schema.ts";
 import { type Asked, type Operation, route, type Spec } from "./route.ts";
 import { page, type View } from "./view.ts";
 
-/** Which scope each kind of operation takes (spec part 5 names them, not where they apply): `manage` is for all that no line
- * of the table of scopes names. */
-export const SCOPE = {
-  readApps: "read:apps",
-  writeApps: "write:apps",
-  deleteApps: "delete:apps",
-  readData: "read:data",
-  manage: decide("5.scope-per-endpoint"),
-  any: null,
-} as const;
-
-export const MANAGED = [SCOPE.manage, SCOPE.manage, SCOPE.manage] as const;
+/** The scope of all that no line of the specification's table of scopes names (part 5). */
+export const MANAGE = decide("5.scope-per-endpoint");
+export const MANAGED = [MANAGE, MANAGE, MANAGE] as const;
 export const CREATED = decide("4.create-status");
 const CHANGE = decide("4.app-endpoints");
 

@@ -4,7 +4,7 @@ import { type DecisionId, decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import type { Scope } from "../domain/model.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import type { WebhookChanges, WebhookDraft } from "../domain/webhooks.ts";
+import type { WebhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { instant } from "../kit/clock.ts";
 import { type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
@@ -17,9 +17,8 @@ import type { Method, Row } from "./way.ts";
 /** What operations may use beside the unit of work. */
 export interface Services {
   readonly links: ServiceLinks;
-  /** The body of POST /webhooks and of PATCH under the URL policy in force. */
+  /** The body of POST /webhooks under the URL policy in force. */
   readonly webhookDraft: ObjectSchema<WebhookDraft>;
-  readonly webhookChanges: ObjectSchema<WebhookChanges>;
 }
 
 /** The names between braces in a path. */

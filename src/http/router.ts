@@ -71,7 +71,9 @@ export class Router {
   }
 
   async #further(call: Call): Promise<Place> {
-    this.#whole ??= this.#load();
+    this.#whole ??= this.#parts.later().then((ways) => {
+      this.#ways = [...this.#ways, ...ways];
+    });
     await this.#whole;
     const found = this.#find(call.path);
     if (this.#isNamed(found, call)) return found;
@@ -96,10 +98,6 @@ export class Router {
     const bare = path.endsWith("/") ? path.slice(0, -1) : path;
     const near = [bare, VERSION_PREFIX + bare].find((each) => each !== path && this.#find(each).rows.size > 0);
     return `There is no such path${near === undefined ? "." : `; did you mean ${near}?`}`;
-  }
-
-  async #load(): Promise<void> {
-    this.#ways = [...this.#ways, ...(await this.#parts.later())];
   }
 }
 

@@ -3,7 +3,7 @@ import { decide } from "../decisions.ts";
 import * as credentials from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
 import * as users from "../domain/users.ts";
-import { MANAGED, resource, SCOPE } from "./resource.ts";
+import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
 import { page } from "./view.ts";
 import { accountView, apiKeyView, eventView, oauthClientView, userView } from "./views.ts";
@@ -57,16 +57,16 @@ const client = resource({
 });
 
 const others = [
-  route("GET /events", SCOPE.manage, "listEvents", "List events", {
+  route("GET /events", MANAGE, "listEvents", "List events", {
     query: events.eventQuery,
     view: page(eventView),
     run: ({ unit, caller, query: { type, ...span } }) => events.listEvents(unit.store, caller, type, span),
   }),
-  route("GET /events/{event_id}", SCOPE.manage, "getEvent", "Read an event", {
+  route("GET /events/{event_id}", MANAGE, "getEvent", "Read an event", {
     view: eventView,
     run: ({ unit, caller, params }) => events.getEvent(unit.store, caller, params.event_id),
   }),
-  route("GET /account", SCOPE.any, "getAccount", "Read the account that the credential belongs to", {
+  route("GET /account", null, "getAccount", "Read the account that the credential belongs to", {
     view: accountView,
     run: async ({ caller }) => caller.account,
   }),

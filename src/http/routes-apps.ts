@@ -1,20 +1,22 @@
-// The rows for apps, their deployments and interactions.
+// The rows for apps, their deployments and interactions, and for the data sources that they show.
 import * as apps from "../domain/apps.ts";
+import * as data from "../domain/data-sources.ts";
 import * as deployments from "../domain/deployments.ts";
 import { listQuery } from "../domain/lists.ts";
-import { CREATED, resource, SCOPE } from "./resource.ts";
-import { chosen, route } from "./route.ts";
+import { DATA_BODY_BYTES } from "./input.ts";
+import { CREATED, MANAGE, resource } from "./resource.ts";
+import { chosen, type Operation, route } from "./route.ts";
 import { page } from "./view.ts";
-import { appView, deploymentView, eventView } from "./views.ts";
+import { appView, dataSourceView, deploymentView, eventView, rowView } from "./views.ts";
 
 /** The event is recorded; what receivers make of it is still to come. */
 const INTERACTION_STATUS = 202;
 
-const { get: app, rows } = resource({
+const app = resource({
   path: "/apps/{app_id}",
   noun: "App",
   words: ["an app", "apps", "an app with its deployments"],
-  scopes: [SCOPE.readApps, SCOPE.writeApps, SCOPE.deleteApps],
+  scopes: ["read:apps", "write:apps", "delete:apps"],
   view: appView,
   owned: apps.own,
   create: {
@@ -27,12 +29,12 @@ const { get: app, rows } = resource({
   remove: { spec: "4.delete-app" },
 });
 
-export const appRoutes = chosen("4.app-endpoints", [
-  ...rows,
-  route("POST /apps/{app_id}/deploy", SCOPE.writeApps, "deployApp", "Deploy an app to an environment", {
+const ofApps = chosen("4.app-endpoints", [
+  ...app.rows,
+  route("POST /apps/{app_id}/deploy", "write:apps", "deployApp", "Deploy an app to an environment", {
     spec: "4.deploy",
     refusals: ["domain_taken"],
-    target: app,
+    target: app.get,
     body: deployments.deployRequest,
     example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
     status: CREATED,
@@ -41,19 +43,19 @@ export const appRoutes = chosen("4.app-endpoints", [
     run: ({ unit, caller, params, body, services }) =>
       deployments.deploy(unit, caller, params.app_id, body, services.links),
   }),
-  route("GET /apps/{app_id}/deployments", SCOPE.readApps, "listDeployments", "List the deployments of an app", {
-    target: app,
+  route("GET /apps/{app_id}/deployments", "read:apps", "listDeployments", "List the deployments of an app", {
+    target: app.get,
     query: listQuery,
     view: page(deploymentView),
     run: ({ unit, params, query }) => deployments.listDeployments(unit.store, params.app_id, query),
   }),
-  route("GET /apps/{app_id}/deployments/{deployment_id}", SCOPE.readApps, "getDeployment", "Read a deployment", {
+  route("GET /apps/{app_id}/deployments/{deployment_id}", "read:apps", "getDeployment", "Read a deployment", {
     view: deploymentView,
     run: ({ unit, caller, params }) =>
       deployments.getDeployment(unit.store, caller, params.app_id, params.deployment_id),
   }),
-  route("POST /apps/{app_id}/interactions", SCOPE.writeApps, "reportInteraction", "Report that a user used an app", {
-    target: app,
+  route("POST /apps/{app_id}/interactions", "write:apps", "reportInteraction", "Report that a user used an app", {
+    target: app.get,
     body: apps.interaction,
     example: {
       ...{ user_id: "visitor-17", interaction_type: "chart_click", chart_id: "revenue" },
@@ -64,3 +66,30 @@ export const appRoutes = chosen("4.app-endpoints", [
     run: ({ unit, caller, params, body }) => apps.interact(unit, caller, params.app_id, body),
   }),
 ]);
+
+const source = resource({
+  path: "/data-sources/{data_source_id}",
+  noun: "DataSource",
+  words: ["a data source", "data sources", "a data source with its rows"],
+  scopes: ["read:data", MANAGE, MANAGE],
+  view: dataSourceView,
+  owned: data.own,
+  create: {
+    spec: "4.create-data-source",
+    bodyLimit: DATA_BODY_BYTES,
+    body: data.dataSourceDraft,
+    example: { name: "Orders", type: "csv", data: "region,revenue\r\nNorth,48250\r\nSouth,39100\r\n" },
+  },
+});
+
+const ofData = chosen("2.data-source-fields", [
+  ...source.rows,
+  route("GET /data-sources/{data_source_id}/rows", "read:data", "listRows", "List the rows of a data source", {
+    target: source.get,
+    query: listQuery,
+    view: page(rowView),
+    run: ({ unit, caller, params, query }) => data.rowsPage(unit.store, caller, params.data_source_id, query),
+  }),
+]);
+
+export const appRoutes: readonly Operation[] = [...ofApps, ...ofData];

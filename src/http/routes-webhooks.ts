@@ -1,7 +1,8 @@
 // The rows for webhooks and their delivery log (spec parts 4 and 6).
 import { decide } from "../decisions.ts";
 import * as webhooks from "../domain/webhooks.ts";
-import { MANAGED, resource, SCOPE } from "./resource.ts";
+import { changesOf } from "../kit/schema.ts";
+import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, route } from "./route.ts";
 import { page } from "./view.ts";
 import { deliveryView, webhookView } from "./views.ts";
@@ -23,12 +24,12 @@ const { get: webhook, rows } = resource({
     example: { url: "https://hooks.example.com/apps", events: ["app.created", "app.deployed"], active: true },
     once: { [decide("4.webhook-endpoints")]: ({ secret }) => secret },
   },
-  update: { body: ({ webhookChanges }) => webhookChanges, example: { active: false } },
+  update: { body: ({ webhookDraft }) => changesOf(webhookDraft), example: { active: false } },
 });
 
 export const webhookRoutes = chosen("4.webhook-endpoints", [
   ...rows,
-  route("POST /webhooks/{webhook_id}/test", SCOPE.manage, "testWebhook", "Send a sample event to a webhook", {
+  route("POST /webhooks/{webhook_id}/test", MANAGE, "testWebhook", "Send a sample event to a webhook", {
     target: webhook,
     body: webhooks.testRequest,
     example: { type: "app.deployed" },
@@ -36,17 +37,17 @@ export const webhookRoutes = chosen("4.webhook-endpoints", [
     view: deliveryView,
     run: ({ unit, caller, params, body }) => webhooks.sendTest(unit, caller, params.webhook_id, body.type),
   }),
-  route(`GET ${LOG}`, SCOPE.manage, "listDeliveries", "List the deliveries of a webhook", {
+  route(`GET ${LOG}`, MANAGE, "listDeliveries", "List the deliveries of a webhook", {
     query: webhooks.deliveryQuery,
     view: page(deliveryView),
     run: ({ unit, caller, params, query: { status, ...span } }) =>
       webhooks.listDeliveries(unit.store, caller, params.webhook_id, status, span),
   }),
-  route(`GET ${LOG}/{delivery_id}`, SCOPE.manage, "getDelivery", "Read a delivery with all its attempts", {
+  route(`GET ${LOG}/{delivery_id}`, MANAGE, "getDelivery", "Read a delivery with all its attempts", {
     view: deliveryView,
     run: ({ unit, caller, params }) => webhooks.getDelivery(unit.store, caller, params.webhook_id, params.delivery_id),
   }),
-  route(`POST ${LOG}/{delivery_id}/redeliver`, SCOPE.manage, "redeliver", "Send a delivery once more", {
+  route(`POST ${LOG}/{delivery_id}/redeliver`, MANAGE, "redeliver", "Send a delivery once more", {
     status: DELIVERY_STATUS,
     view: deliveryView,
     run: ({ unit, caller, params }) => webhooks.redeliver(unit, caller, params.webhook_id, params.delivery_id),

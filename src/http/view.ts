@@ -58,57 +58,51 @@ export const page = <R extends object>(of: View<R>): View<Page<R>> => ({
   ...of,
   kind: "page",
   text({ items, total, span }, presenter) {
-    const texts = items.map((item) => presenter.text(of, item));
+    const texts = items.map((item) => presenter.shown(of, item).text);
     return listed({ items: `[${texts.join(",")}]`, total, limit: span.limit, offset: span.offset });
   },
 });
 
-/** A text with the ETag of its bytes. */
-interface Tagged {
-  readonly text: string;
-  readonly etag: string;
-}
-
 /** 120 bits of the hash in base64url. */
 const ETAG_CHARACTERS = 20;
 const tag = template(decide("4.etag"));
-/** Strong (RFC 9110 8.8.1): a hash of the very bytes of the representation. */
-const etagOf = (text: string): string => tag({ hash: hash("sha256", text, "base64url").slice(0, ETAG_CHARACTERS) });
+
+/** A text with the ETag of its bytes, strong (RFC 9110 8.8.1): a hash of them, made when it is first asked for. */
+class Shown {
+  readonly text: string;
+  #etag: string | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  get etag(): string {
+    this.#etag ??= tag({ hash: hash("sha256", this.text, "base64url").slice(0, ETAG_CHARACTERS) });
+    return this.#etag;
+  }
+}
 
 export class Presenter {
   readonly links: ServiceLinks;
-  readonly #shown = new WeakMap<object, { readonly text: string; etag: string | undefined }>();
+  readonly #kept = new WeakMap<object, Shown>();
 
   constructor(links: ServiceLinks) {
     this.links = links;
   }
 
-  text<R extends object>(view: View<R>, record: R): string {
-    return this.#of(view, record).text;
-  }
-
-  tagged<R extends object>(view: View<R>, record: R): Tagged {
-    const shown = this.#of(view, record);
-    const { text, etag = etagOf(text) } = shown;
-    shown.etag = etag;
-    return { text, etag };
+  shown<R extends object>(view: View<R>, record: R): Shown {
+    const known = this.#kept.get(record);
+    if (known) return known;
+    const shown = this.fresh(view, record);
+    this.#kept.set(record, shown);
+    return shown;
   }
 
   /**
    * For a record that was made just now and may never be read: nothing of it is remembered. Where it was, collecting the
    * garbage among so many texts took 2 of the 15 us between listener and answer.
    */
-  fresh<R extends object>(view: View<R>, record: R): Tagged {
-    const text = view.text(record, this);
-    return { text, etag: etagOf(text) };
-  }
-
-  #of<R extends object>(view: View<R>, record: R) {
-    let shown = this.#shown.get(record);
-    if (shown === undefined) {
-      shown = { text: view.text(record, this), etag: undefined };
-      this.#shown.set(record, shown);
-    }
-    return shown;
+  fresh<R extends object>(view: View<R>, record: R): Shown {
+    return new Shown(view.text(record, this));
   }
 }
