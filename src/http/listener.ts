@@ -23,7 +23,7 @@ const REQUEST_ID = { header: "x-request-id", prefix: "req_" };
 export interface ListenerParts {
   readonly ids: Ids;
   readonly handle: Handler;
-  readonly links: ProblemLinks;
+  readonly links: ProblemLinks & { readonly always: readonly string[] };
   readonly onError: (error: unknown, requestId: string) => void;
   /** Told after each answer: method, path, status (0 for none), time taken. Left out where nobody wants to know. */
   readonly onAnswer?: (call: Call, status: number, duration_ms: number) => void;
@@ -140,24 +140,24 @@ export class Listener {
     let reply: Reply;
     try {
       reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
-      this.#write(request, response, call, reply);
+      this.#write(request, response, call, reply, parts);
     } catch (error) {
       // Also a reply that Node refuses to write, such as one with a line break in a header.
       parts.onError(error, call.id);
       reply = problem(refuse({ code: "internal_error" }), call.id, parts.links);
       if (response.headersSent) response.destroy();
-      else this.#write(request, response, call, reply);
+      else this.#write(request, response, call, reply, parts);
     }
     parts.onAnswer?.(call, reply.status, realTime() - started);
   }
 
-  #write(request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply): void {
+  #write(request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply, { links }: ListenerParts): void {
     if (response.destroyed) return;
     if (reply.cut !== undefined) {
       cutOff(request, reply.cut);
       return;
     }
-    const headers: string[] = [REQUEST_ID.header, call.id];
+    const headers: string[] = [REQUEST_ID.header, call.id, ...links.always];
     for (const name in reply.headers) {
       const value = reply.headers[name];
       if (typeof value === "string") headers.push(name, value);

@@ -130,6 +130,7 @@ choice("1.rfcs.http.connections", "are kept while the client lets them, or close
   const kept = await RawConnection.open(context.authUrl);
   for (let used = 0; used < 3; used += 1) assert.equal((await kept.write(account(context)).answer()).status, 200);
   const answer = await kept.write(account(context, "connection: close")).answer();
+  assert.equal(answer.headers["strict-transport-security"], undefined, "not from a server of http");
   assert.equal(answer.headers.connection, "close");
   assert.equal(await kept.untilClosed(), "end");
 });
