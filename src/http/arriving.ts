@@ -13,6 +13,8 @@ export const LIMITS = {
   headers_ms: 10_000,
   request_ms: 30_000,
   idle_ms: 60_000,
+  /** For an answer of which nothing more is taken. */
+  unread_ms: 30_000,
   connections: 1_000,
 };
 export type Limits = { readonly [N in keyof typeof LIMITS]: number };
@@ -27,50 +29,64 @@ const EXPECTATION = "100-continue";
 
 /** The head of a request; its body stays where it is until it is asked for. */
 export function arrived(id: string, request: IncomingMessage, response: ServerResponse): Call {
-  const target = originForm(request.url ?? "/");
+  const { headers } = request;
+  const { host, target } = targetOf(request);
   const [path = ""] = target.split("?", 1);
   return {
     id,
     method: request.method ?? "GET",
-    path,
+    path: path.includes("%") ? path.replace(UNRESERVED, decodeURIComponent) : path,
     query: target.slice(path.length + 1),
-    headers: request.headers,
+    headers: host === headers.host ? headers : { ...headers, host },
     values: (name) => valuesOf(request.rawHeaders, name),
-    body: (limit_bytes) => readBody(request, response, limit_bytes),
+    body(limit_bytes, unfit) {
+      const refusal = Number(headers["content-length"] ?? 0) > limit_bytes ? tooLarge(limit_bytes) : unfit;
+      if (refusal) return Promise.resolve(refusal);
+      if (headers.expect !== undefined) response.writeContinue();
+      return readBody(request, limit_bytes);
+    },
   };
 }
 
-/** Collects the body. More than `limit_bytes` is refused as soon as it is known, by its announced length or on arrival. */
-function readBody(request: IncomingMessage, response: ServerResponse, limit_bytes: number): Promise<Buffer | Refusal> {
-  const tooLarge = () => refuse({ code: "payload_too_large", limit_bytes });
-  const { expect, "content-length": length = 0 } = request.headers;
-  if (Number(length) > limit_bytes) return Promise.resolve(tooLarge());
-  if (expect !== undefined) response.writeContinue();
+const tooLarge = (limit_bytes: number): Refusal => refuse({ code: "payload_too_large", limit_bytes });
+
+/** Collects the body in one buffer that grows: chunks may be of one byte each, and a chunk costs 200. */
+function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer | Refusal> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    let bytes: Buffer = Buffer.alloc(0);
+    let length = 0;
     const collect = (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limit_bytes) chunks.push(chunk);
-      else {
+      const size = length + chunk.length;
+      if (size > limit_bytes) {
         request.off("data", collect).pause();
-        resolve(tooLarge());
+        return resolve(tooLarge(limit_bytes));
       }
+      if (size > bytes.length) bytes = length === 0 ? chunk : Buffer.concat([bytes], Math.min(2 * size, limit_bytes));
+      if (length > 0) chunk.copy(bytes, length);
+      length = size;
     };
-    const finish = () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    const finish = () => resolve(bytes.subarray(0, length));
     const abort = () => resolve(notHttp("The connection ended before the body did."));
-    // The listeners stay; the first word counts. What goes wrong ends in "close", too, and Node tells of an error only
-    // those who ask for it.
+    // The listeners stay, and the first word counts: to take them off is work that nobody sees the result of. What goes
+    // wrong ends in "close", too; Node tells of an error only those who ask for it.
     request.on("data", collect).on("end", finish).on("close", abort);
   });
 }
 
-/** A request target may be a whole URL (RFC 9112 3.2.2). */
-function originForm(target: string): string {
-  if (target.startsWith("/") || !URL.canParse(target)) return target;
-  const { pathname, search } = new URL(target);
-  return pathname + search;
+/** Letters, digits and - . _ ~ mean the same where they are percent-encoded (RFC 3986 2.3). */
+const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi;
+
+/** A target may be a whole URL, whose host is then the one that counts (RFC 9112 3.2.2). */
+const WHOLE_URL = /^https?:\/\/([^/?#]+)\/?(.*)$/i;
+
+function targetOf({ url = "/", headers }: IncomingMessage) {
+  const whole = url.startsWith("/") ? null : WHOLE_URL.exec(url);
+  return whole ? { host: whole[1], target: `/${whole[2]}` } : { host: headers.host, target: url };
 }
+
+/** A name or an address, and perhaps a port; nothing where the client knows none (RFC 9110 7.2). */
+const isHost = (host: string): boolean =>
+  host === "" || (/^[!-~]+$/.test(host) && !/[/?#@\\]/.test(host) && URL.canParse(`http://${host}`));
 
 function valuesOf(raw: readonly string[], name: string): string[] {
   const values: string[] = [];
@@ -95,7 +111,13 @@ export function unfitRequest(request: IncomingMessage): Refusal | undefined {
   if (bytes > LIMITS.header_bytes) return refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });
   if (hosts > 1) return notHttp("There is more than one Host header.");
   if (hosts === 0 && request.httpVersion === "1.1") return notHttp("The Host header is missing.");
-  const expected = request.headers.expect;
+  const { host = "", target } = targetOf(request);
+  if (![host, request.headers.host ?? ""].every(isHost)) return notHttp("The Host is neither a name nor an address.");
+  if (!target.startsWith("/") && target !== "*")
+    return notHttp("The request target is neither a path nor an http URL.");
+  const { expect: expected, "transfer-encoding": coding = "chunked" } = request.headers;
+  if (/, *chunked$/i.test(coding)) return refuse({ code: "not_implemented" });
+  if (coding.toLowerCase() !== "chunked") return notHttp("The body is not chunked, so nobody can tell where it ends.");
   return expected === undefined || expected.toLowerCase() === EXPECTATION
     ? undefined
     : notHttp("The expectation is not known.");
@@ -113,16 +135,16 @@ export function wouldHang({ complete, headers }: IncomingMessage): boolean {
 }
 
 /** What is no request at all, told from Node's error. */
-export function socketRefusal(error: NodeJS.ErrnoException): Refusal {
+export function socketRefusal(error: NodeJS.ErrnoException, bytesRead = 0): Refusal {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return refuse({ code: "request_timeout" });
-  if (error.code === "HPE_HEADER_OVERFLOW") return overflow(error);
+  if (error.code === "HPE_HEADER_OVERFLOW") return overflow(error, bytesRead);
   return notHttp("What arrived is not an HTTP/1.1 request.");
 }
 
-/** Where the parser gave up before the first line ended, it is the URL that was too long. */
-function overflow(error: NodeJS.ErrnoException): Refusal {
+/** Where the first packet has no end of the first line, it is the URL that was too long. */
+function overflow(error: NodeJS.ErrnoException, bytesRead: number): Refusal {
   const packet = "rawPacket" in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : Buffer.alloc(0);
-  const inFirstLine = packet.subarray(0, PARSER_BYTES).indexOf("\r\n") < 0;
+  const inFirstLine = bytesRead <= packet.length && packet.subarray(0, PARSER_BYTES).indexOf("\r\n") < 0;
   return inFirstLine
     ? refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes })
     : refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });

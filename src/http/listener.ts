@@ -1,7 +1,8 @@
 // node:http in and out: makes a Call of each request, writes each Reply, and holds the limits of what arrives (contract,
 // part 8). One reader, one writer. What fails before a request exists is answered here as well.
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
+import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
 import { realTime } from "../kit/clock.ts";
@@ -36,9 +37,8 @@ export interface Tls {
 
 export class Listener {
   readonly #server: Server;
-  readonly #limits: Limits;
-  /** The answer that was begun last on each connection. */
-  readonly #last = new WeakMap<Duplex, ServerResponse>();
+  /** The answers begun on each connection, in order; those that are sent go when the next begins. */
+  readonly #begun = new WeakMap<Duplex, ServerResponse[]>();
   readonly #sockets = new Set<Socket>();
   /** What comes between `listen` and `serve` waits for this. */
   readonly #serving: Promise<ListenerParts>;
@@ -49,7 +49,6 @@ export class Listener {
 
   /** Other limits than the decided ones are for tests, which cannot wait for these. */
   constructor(tls?: Tls, limits: Limits = LIMITS) {
-    this.#limits = limits;
     this.#serving = new Promise((resolve) => {
       this.serve = (parts) => {
         this.#parts = parts;
@@ -69,6 +68,7 @@ export class Listener {
       ? process.getBuiltinModule("node:https").createServer({ ...options, ...tls, handshakeTimeout: limits.headers_ms })
       : createServer(options);
     this.#server.maxConnections = limits.connections;
+    this.#server.timeout = limits.unread_ms;
     this.#server.maxHeadersCount = 0;
     for (const asked of ["request", "checkContinue", "checkExpectation"])
       this.#server.on(asked, (request: IncomingMessage, response: ServerResponse) => this.#answer(request, response));
@@ -79,6 +79,7 @@ export class Listener {
       void this.#refuseSocket(new Error("CONNECT"), socket);
     });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
+    this.#server.on("timeout", (socket: Socket) => this.#giveUp(socket));
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
@@ -101,12 +102,28 @@ export class Listener {
   /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeIdleConnections();
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
     void this.#endSilent();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), STOP_MS);
+    // To Node an answer that was handed over is sent: it would cut what a client still reads.
+    const unread = () =>
+      Array.from(this.#sockets, (socket) => this.#open(socket))
+        .flat()
+        .find((each) => each.writableEnded);
+    for (let answer = unread(); answer; answer = unread()) await once(answer, "close");
+    this.#server.close();
     await closed;
     clearTimeout(deadline);
+  }
+
+  /** Nothing came or went for a while. Where an answer is still being made, that is no fault of the client. */
+  #giveUp(socket: Socket): void {
+    if (socket.writableLength > 0 || this.#open(socket).every((answer) => answer.writableEnded)) socket.destroy();
+  }
+
+  /** The answers of a connection that are begun and not sent. */
+  #open(socket: Duplex): ServerResponse[] {
+    return (this.#begun.get(socket) ?? []).filter((answer) => !answer.writableFinished);
   }
 
   /** To Node a connection on which nothing was said is not idle. What has arrived and was not read yet gets its turn. */
@@ -116,7 +133,7 @@ export class Listener {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#last.set(request.socket, response);
+    this.#begun.set(request.socket, [...this.#open(request.socket), response]);
     const parts = this.#parts ?? (await this.#serving);
     const started = parts.onAnswer ? realTime() : 0;
     const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
@@ -124,25 +141,25 @@ export class Listener {
     let reply: Reply;
     try {
       reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
-      this.#write(response, call.id, reply);
+      this.#write(response, call.id, reply, parts);
     } catch (error) {
       // Also a reply that Node refuses to write, such as one with a line break in a header.
       parts.onError(error, call.id);
       reply = problem(refuse({ code: "internal_error" }), call.id, parts.links);
       if (response.headersSent) response.destroy();
-      else this.#write(response, call.id, reply);
+      else this.#write(response, call.id, reply, parts);
     }
     parts.onAnswer?.(call, reply.status, realTime() - started);
   }
 
-  #write(response: ServerResponse, id: string, reply: Reply): void {
+  #write(response: ServerResponse, id: string, reply: Reply, { links }: ListenerParts): void {
     const { req: request } = response;
     if (response.destroyed) return;
     if (reply.cut !== undefined) {
       cutOff(request, reply.cut);
       return;
     }
-    const headers: string[] = [REQUEST_ID.header, id];
+    const headers: string[] = [REQUEST_ID.header, id, ...links.always];
     for (const name in reply.headers) {
       const value = reply.headers[name];
       if (typeof value === "string") headers.push(name, value);
@@ -158,8 +175,6 @@ export class Listener {
     if (linger) lingeringEnd(request, response, body);
     // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 faster.
     else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
-    // Whoever reads nothing of it for so long is given up.
-    if (response.writableLength > 0) response.setTimeout(this.#limits.request_ms);
   }
 
   /**
@@ -168,16 +183,14 @@ export class Listener {
    */
   async #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): Promise<void> {
     const parts = await this.#serving;
-    const last = this.#last.get(socket);
-    const open = last?.writableFinished === false ? last : undefined;
-    const again = () => this.#refuseSocket(error, socket);
-    if (open?.req.complete) open.once("close", again);
-    else if (open?.socket === null)
-      open.once("socket", again); // which an answer gets when it is its turn
-    else if (!socket.writable || open?.headersSent) socket.destroy();
+    const open = this.#open(socket);
+    const before = open.findLast(({ req }) => req.complete);
+    if (!socket.writable || (before === undefined && open.some((each) => each.headersSent))) socket.destroy();
+    else if (before) before.once("close", () => this.#refuseSocket(error, socket));
     else {
       const id = parts.ids.next(REQUEST_ID.prefix);
-      const reply = problem(socketRefusal(error), id, parts.links);
+      const bytesRead = "bytesRead" in socket ? Number(socket.bytesRead) : 0;
+      const reply = problem(socketRefusal(error, bytesRead), id, parts.links);
       const words = { ...reply, headers: { ...reply.headers, [REQUEST_ID.header]: id } };
       lastWords(socket, words, STATUS_CODES[reply.status] ?? "");
     }

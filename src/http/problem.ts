@@ -41,6 +41,7 @@ export const PROBLEMS: { readonly [C in Code]: readonly [status: number, title: 
   idempotency_key_reused: [422, "The Idempotency-Key was used for another request", "Use a new key for a new one."],
   headers_too_large: [431, "The headers are too large", "The headers hold 16 KiB."],
   internal_error: [500, "Something went wrong on the server", "Tell its operator the request id: the log has why."],
+  not_implemented: [501, "The transfer coding is not known", "Send the body as it is or chunked, in no other coding."],
   storage_unavailable: [503, "The change could not be stored", "Nothing was changed. Reading goes on; try again soon."],
 };
 
