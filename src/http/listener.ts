@@ -185,9 +185,10 @@ export class Listener {
     const parts = await this.#serving;
     const open = this.#open(socket);
     const before = open.findLast(({ req }) => req.complete);
-    if (!socket.writable || (before === undefined && open.some((each) => each.headersSent))) socket.destroy();
+    if (!socket.writable) socket.destroy();
     else if (before) before.once("close", () => this.#refuseSocket(error, socket));
-    else {
+    // What was answered early is thrown away, whatever it is.
+    else if (!open.some((each) => each.headersSent)) {
       const id = parts.ids.next(REQUEST_ID.prefix);
       const bytesRead = "bytesRead" in socket ? Number(socket.bytesRead) : 0;
       const reply = problem(socketRefusal(error, bytesRead), id, parts.links);
