@@ -9,7 +9,6 @@ const DASHBOARD = decide("1.dashboard");
 
 /** One server on one port: base URL and authorization server are one origin, so a person needs to know one address. */
 export const ADDRESSES = {
-  api: VERSION_PREFIX,
   home: "/",
   dashboard: DASHBOARD,
   sign_in: `${DASHBOARD}/sign-in`,
@@ -35,7 +34,7 @@ export class ServiceLinks implements Links {
 
   constructor(publicUrl: string) {
     this.authUrl = publicUrl.replace(/\/+$/, "");
-    this.baseUrl = `${this.authUrl}${ADDRESSES.api}`;
+    this.baseUrl = `${this.authUrl}${VERSION_PREFIX}`;
     this.resourceMetadata = `${this.authUrl}${ADDRESSES.resource_metadata}`;
     const { protocol, hostname } = new URL(publicUrl);
     this.#host = hostname.toLowerCase();

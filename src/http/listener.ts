@@ -88,13 +88,7 @@ export class Listener {
 
   /** Listens; the port is free to be 0. Rejects with the system's error (EADDRINUSE, EACCES). */
   async listen(port: number, host: string): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off("error", reject);
-        resolve();
-      });
-    });
+    await once(this.#server.listen(port, host), "listening");
     const address = this.#server.address();
     return typeof address === "object" && address ? address.port : port;
   }
