@@ -152,15 +152,15 @@ function collectGarbage(): void {
   runInNewContext("gc")();
 }
 
-test("a body in a million chunks takes the room of its bytes", () =>
+test("a body in many chunks takes the room of its bytes", () =>
   listening(
     LIMITS,
     async (address) => {
-      const chunks = "1\r\nx\r\n".repeat(1_000_001);
+      const chunks = "1\r\nx\r\n".repeat(200_001);
       const connection = (await RawConnection.open(address)).write(
         `POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`,
       );
-      assert.ok(Number((await connection.answer()).text) < 20_000_000);
+      assert.ok(Number((await connection.answer()).text) < 8_000_000);
       connection.destroy();
     },
     {
@@ -168,7 +168,7 @@ test("a body in a million chunks takes the room of its bytes", () =>
       async handle(call) {
         collectGarbage();
         const before = process.memoryUsage().heapUsed;
-        assert.ok((await call.body(1_000_000)) instanceof Refusal);
+        assert.ok((await call.body(200_000)) instanceof Refusal);
         collectGarbage();
         return { status: 200, headers: {}, body: String(process.memoryUsage().heapUsed - before) };
       },
