@@ -93,29 +93,28 @@ async function stand(ground: Ground): Promise<Service> {
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
 
-  const journals = new Journals(clock);
-  if (watched) journals.hear(store, (error) => log.error(error, "noting what was committed"));
-  const faults = new Faults({ clock, links, onStrike: (id, fault) => journals.note(id, { fault }) });
-  const chaos: Chaos = new Chaos({
-    ...{ store, clock },
-    onStrike: (id, attempt, effect) => journals.disturbed(id, attempt, effect),
-    inBackground: (what, work) => workers.run(what, work),
+  const workers: Workers = new Workers({
+    ...unit,
+    makeOutbox: () => outboxOf(ground, chaos, workers),
+    onError: log.error,
   });
-  const workers = new Workers({ ...unit, makeOutbox: (all) => outboxOf(ground, chaos, all), onError: log.error });
   ends.push(() => workers.stop());
+  const background = workers;
+  const journals = new Journals(clock);
+  if (watched) journals.hear(store, background);
+  const faults = new Faults({ clock, links, journals });
+  const chaos = new Chaos({ store, clock, journals, background });
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const onError = (error: unknown) => log.error(error, "noting the use of an API key");
-  const access = accessTo({ ...unit, checkToken: (token) => check(oauth, token), onError });
-  ends.push(() => access.settled());
+  const access = accessTo({ ...unit, background, checkToken: (token) => check(oauth, token) });
   const limiter = rateLimiter(clock, settings.rateLimit);
 
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
   const forget = () => {
-    for (const each of [journals, chaos, faults]) each.clear();
+    for (const each of [limiter, journals, chaos, faults]) each.clear();
   };
-  const states = new States({ ...ground, access, limiter, workers, webhookDraft: draft, forget });
+  const states = new States({ ...ground, workers, webhookDraft: draft, forget });
   const standing = await states.open();
   await workers.start();
 

@@ -8,17 +8,15 @@ import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
 import { Refusal } from "./domain/refusal.ts";
 import type { StoreData } from "./domain/store.ts";
 import { Unit } from "./domain/work.ts";
-import type { ChaosRule, GivenChaos } from "./embedding/chaos.ts";
-import type { FaultRule, GivenFault } from "./embedding/faults.ts";
 import type { JournalDelivery, JournalRequest, Journals, Trace } from "./embedding/journals.ts";
-import type { Rules } from "./embedding/rules.ts";
+import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./embedding/rules.ts";
 import type { Standing, States } from "./embedding/states.ts";
 import type { ServiceLinks } from "./http/links.ts";
 import { Turns } from "./kit/background.ts";
 import { type AdjustableClock, duration, type Instant, type Ran } from "./kit/clock.ts";
 import { OptionError } from "./options.ts";
 import type { EventEnvelope } from "./receiver.ts";
-import type { Settled, Workers } from "./workers.ts";
+import type { Workers } from "./workers.ts";
 
 export interface ServiceParts {
   readonly clock: AdjustableClock;
@@ -32,14 +30,10 @@ export interface ServiceParts {
   readonly stop: () => Promise<void>;
 }
 
-/** Time, as the service sees it; the service itself cannot tell whether it passed or was moved. */
-export interface ServiceClock {
-  /** Milliseconds since 1970, as Date.now(). */
-  now(): Instant;
-  freeze(): void;
-  resume(): void;
-  /** Moves time on by "250ms", "30s", "5m", "2h" or "1d". All that falls due runs in the order of its time; answers what. */
-  advance(by: string): Promise<Ran[]>;
+/** Whether every delivery that is due has been attempted, and which have not. */
+export interface Settled {
+  readonly settled: boolean;
+  readonly pending: readonly JournalDelivery[];
 }
 
 export interface SignInOptions {
@@ -48,12 +42,19 @@ export interface SignInOptions {
   readonly userId?: string | undefined;
 }
 
-const PATIENCE_MS = 5_000;
 /** The last moment whose ISO 8601 form has a year of four digits. */
 const LAST: Instant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export class Service implements AsyncDisposable {
-  readonly clock: ServiceClock;
+  /** Time, as the service sees it; the service itself cannot tell whether it passed or was moved. */
+  readonly clock = {
+    /** Milliseconds since 1970, as Date.now(). */
+    now: (): Instant => this.#parts.clock.now(),
+    freeze: (): void => this.#parts.clock.freeze(),
+    resume: (): void => this.#parts.clock.resume(),
+    /** Moves time on by "250ms", "30s", "5m", "2h" or "1d". All that falls due runs in the order of its time; answers what. */
+    advance: (by: string): Promise<Ran[]> => this.#advance(by),
+  };
   /** Has requests fail. */
   readonly faults: Rules<GivenFault, FaultRule>;
   /** Disturbs deliveries. */
@@ -68,19 +69,12 @@ export class Service implements AsyncDisposable {
   #closed: Promise<void> | undefined;
 
   constructor(parts: ServiceParts, standing: Standing) {
-    const { clock, links, faults, chaos } = parts;
+    this.faults = parts.faults;
+    this.chaos = parts.chaos;
+    this.baseUrl = parts.links.baseUrl;
+    this.authUrl = parts.links.authUrl;
     this.#parts = parts;
     this.#standing = standing;
-    this.clock = {
-      now: () => clock.now(),
-      freeze: () => clock.freeze(),
-      resume: () => clock.resume(),
-      advance: (by) => this.#advance(by),
-    };
-    this.faults = faults;
-    this.chaos = chaos;
-    this.baseUrl = links.baseUrl;
-    this.authUrl = links.authUrl;
   }
 
   /** The start-up API key; null where existing data holds only its hash. */
@@ -122,21 +116,22 @@ export class Service implements AsyncDisposable {
   }
 
   /** Waits until every delivery that is due now has been attempted, for 5 s where no other time is given. */
-  settled({ timeoutMs = PATIENCE_MS }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
-    return this.#parts.workers.settled(timeoutMs);
+  async settled({ timeoutMs = 5_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
+    const { workers, journals } = this.#parts;
+    const { settled, pending } = await workers.settled(timeoutMs);
+    return { settled, pending: pending.map((delivery) => journals.shown(delivery)) };
   }
 
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
   async signIn({ scopes, userId }: SignInOptions): Promise<TokenAnswer> {
-    const { account } = this;
+    const { id } = this.account;
     const { oauth } = this.#parts;
     const asked = scopesIn(scopes.join(" "));
     if (typeof asked === "string")
       throw new OptionError(`signIn: there is no scope ${asked}; the scopes are ${SCOPES.join(", ")}`);
-    const [admin] = await oauth.store.page(users, "account_admin", [account.id, true], { offset: 0, limit: 1 });
+    const [admin] = await oauth.store.page(users, "account_admin", [id, true], { offset: 0, limit: 1 });
     const user = userId === undefined ? admin : await oauth.store.get(users, userId);
-    if (user?.account_id !== account.id)
-      throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
+    if (user?.account_id !== id) throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
     const answer = await handOver(oauth, user, asked);
     if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
     return answer;

@@ -5,10 +5,10 @@ import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events
 import type { Collection, Store, Stored } from "../domain/store.ts";
 import type { Call } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
+import type { Background } from "../kit/background.ts";
 import { type Clock, iso } from "../kit/clock.ts";
 import type { EventEnvelope } from "../receiver.ts";
-import type { Effect } from "./chaos.ts";
-import type { FaultMark } from "./faults.ts";
+import type { Effect, FaultRule } from "./rules.ts";
 
 /** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */
 const KEPT = 10_000;
@@ -22,7 +22,8 @@ export interface JournalRequest {
   /** Null while there is no answer, and where there never is one. */
   readonly status: number | null;
   readonly account_id: string | null;
-  readonly fault: FaultMark | null;
+  /** The rule that struck it. */
+  readonly fault: FaultRule | null;
 }
 
 export interface JournalAttempt extends Attempt {
@@ -76,9 +77,14 @@ export class Journals {
   }
 
   /** Notes what commits tell of, from here on; the store answers in the order in which it is asked. */
-  hear(store: Store, onError: (error: unknown) => void): void {
+  hear(store: Store, background: Background): void {
     const note = <R extends Stored>(topic: string, from: Collection<R>, journal: Newest<R>) =>
-      store.hear(topic, (id) => void store.get(from, id).then((record) => record && journal.keep(record), onError));
+      store.hear(topic, (id) =>
+        background.run("noting what was committed", async () => {
+          const record = await store.get(from, id);
+          if (record) journal.keep(record);
+        }),
+      );
     note(TOPIC.event, events, this.#events);
     note(TOPIC.delivery, deliveries, this.#deliveries);
   }
@@ -93,7 +99,14 @@ export class Journals {
   }
 
   get deliveries(): readonly JournalDelivery[] {
-    return Array.from(this.#deliveries.values(), (delivery) => this.#shown(delivery));
+    return Array.from(this.#deliveries.values(), (delivery) => this.shown(delivery));
+  }
+
+  /** As clients see it, with what was done to each attempt on purpose. */
+  shown({ id, webhook_id, event_id, event_type, status, attempts, ...more }: DeliveryRecord): JournalDelivery {
+    const marked = attempts.map((each) => ({ ...each, chaos: this.#effects.get(`${id} ${each.number}`) ?? null }));
+    const { next_attempt_at, created_at } = more;
+    return { id, webhook_id, event_id, event_type, status, attempts: marked, next_attempt_at, created_at };
   }
 
   trace(requestId: string): Trace | undefined {
@@ -109,12 +122,6 @@ export class Journals {
 
   clear(): void {
     for (const journal of [this.#requests, this.#events, this.#deliveries, this.#effects]) journal.clear();
-  }
-
-  #shown({ id, webhook_id, event_id, event_type, status, next_attempt_at, created_at, ...delivery }: DeliveryRecord) {
-    const chaos = (number: number) => this.#effects.get(`${id} ${number}`) ?? null;
-    const attempts = delivery.attempts.map((attempt) => ({ ...attempt, chaos: chaos(attempt.number) }));
-    return { id, webhook_id, event_id, event_type, status, attempts, next_attempt_at, created_at };
   }
 }
 

@@ -1,13 +1,12 @@
 // The states that a service stands in (contract, parts 1 and 10): what its seed plants in a fresh store, what an existing
 // one holds, and any snapshot: everything the store keeps as plain JSON, in the form of the store's own file, with the
-// service's time as a record among the others. Back to one of them, what runs behind the answers ends, everything kept is
-// replaced in one step, and all that was only counted or remembered begins anew. Requests under way are their sender's to
-// wait for.
-import { type Access, keyOf } from "../domain/access.ts";
+// service's time as a record among the others. Into one of them, everything kept is replaced in one step, and all that was
+// only counted or remembered begins anew; back to one, what runs behind the answers ends before. Requests under way are
+// their sender's to wait for.
+import { keyOf } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { addApiKey } from "../domain/credentials.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
-import type { RateLimiter } from "../domain/limits.ts";
 import { type AccountRecord, accounts, clockRecords, users } from "../domain/model.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
@@ -15,10 +14,10 @@ import type { StoreData } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
 import type { webhookDraft } from "../domain/webhooks.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
+import { explain } from "../http/problem.ts";
 import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts";
-import { type IdMark, seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
+import { seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
 import type { Log } from "../kit/log.ts";
-import { trusted } from "../kit/schema.ts";
 import { fitting, OptionError, type Settings } from "../options.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Workers } from "../workers.ts";
@@ -28,14 +27,12 @@ export interface StateParts {
   readonly unit: UnitParts;
   readonly clock: AdjustableClock;
   readonly ids: TimeOrderedIds;
-  readonly access: Access;
-  readonly limiter: RateLimiter;
   readonly workers: Workers;
   readonly webhookDraft: ReturnType<typeof webhookDraft>;
   readonly log: Log;
-  /** Somebody holds the service in their hands: they need a key that opens it, and may ask for a reset. */
+  /** Somebody holds the service in their hands and needs a key that opens it. */
   readonly watched: boolean;
-  /** Forgets what tests have asked for and what was noted. */
+  /** Forgets what was counted and noted, and what tests have asked for. */
   readonly forget: () => void;
 }
 
@@ -55,22 +52,18 @@ const FIRST = { offset: 0, limit: 1 };
 
 export class States {
   readonly #parts: StateParts;
-  #seeded: { readonly start: Start; readonly data: StoreData } | undefined;
-  #mark: IdMark | undefined;
+  #seed: ReturnType<typeof planted> | undefined;
 
   constructor(parts: StateParts) {
     this.#parts = parts;
   }
 
-  /** Takes up what the store holds; plants the seed where it is fresh. What it brings is processed before anybody sees it. */
+  /** Takes up what the store holds; brings in the seed where it is fresh. */
   async open(): Promise<Standing> {
-    const { settings, unit, log, watched, ids } = this.#parts;
+    const { settings, log } = this.#parts;
     const found = await this.#takeUp(settings.apiKey);
     if (found && settings.seed) log.warn("The seed was not used: the store already holds an account.");
-    const start = found ?? (await this.#plant(unit, settings.apiKey));
-    if (watched && !found) this.#seeded = { start, data: await unit.store.snapshot() };
-    this.#mark = ids.mark();
-    return this.#stand(start);
+    return this.#stand(found ?? (await this.#sow(settings.apiKey)));
   }
 
   async snapshot(): Promise<StoreData> {
@@ -82,59 +75,48 @@ export class States {
 
   /** Back to the seed, with the start-up key that there is. */
   reset(apiKey: string | null): Promise<Standing> {
-    return this.#betweenWork(async () => {
+    return this.#betweenWork(() => {
       this.#parts.clock.rewind();
-      this.#seeded ??= await this.#plantAside(apiKey);
-      await this.#replace(this.#seeded.data);
-      return this.#stand(this.#seeded.start);
+      return this.#sow(apiKey);
     });
   }
 
   /** To a snapshot and its time. Where the start-up key is not in it, it is added: it always opens the service. */
   restore(snapshot: unknown, standing: Standing): Promise<Standing> {
+    const { unit, clock } = this.#parts;
     const data = checkedSnapshot(snapshot);
     return this.#betweenWork(async () => {
       await this.#replace(data);
-      const [record] = trusted<readonly { readonly at?: unknown }[]>(data.collections[clockRecords.name] ?? []);
-      const at = String(record?.at);
-      if (isDateTime(at)) this.#parts.clock.set(instant(at));
-      return { ...standing, ...(await this.#takeUp(standing.apiKey)) };
+      const at = String((await unit.store.get(clockRecords, "now"))?.at);
+      if (isDateTime(at)) clock.set(instant(at));
+      return (await this.#takeUp(standing.apiKey)) ?? standing;
     });
   }
 
-  async #betweenWork(change: () => Promise<Standing>): Promise<Standing> {
+  async #betweenWork(change: () => Promise<Start>): Promise<Standing> {
     const { workers } = this.#parts;
     await workers.stop();
     try {
-      return await change();
+      return await this.#stand(await change());
     } finally {
       await workers.start();
     }
   }
 
   async #replace(data: StoreData): Promise<void> {
-    const { unit, access, limiter, forget } = this.#parts;
-    await access.settled();
+    const { unit, forget } = this.#parts;
     await unit.store.restore(data);
-    limiter.reset();
     forget();
   }
 
-  async #plant(parts: UnitParts, apiKey: string | null): Promise<Start> {
-    const { settings, webhookDraft } = this.#parts;
-    const given = settings.seed && fitting(seedSchema(webhookDraft), settings.seed, "The seed is wrong");
-    const planted = await plant(new Unit(parts), given ?? DEFAULT_SEED, apiKey ?? undefined);
-    if (planted instanceof Refusal) throw new OptionError(`The seed is wrong: ${faultOf(planted)}`);
-    for (const id of await unprocessed(parts.store)) await processDataSource(new Unit(parts), id);
-    return { account: planted.account, apiKey: planted.key };
-  }
-
-  /** Over data that was there before, the seed is planted in a store of its own: no reader ever sees half of it. */
-  async #plantAside(apiKey: string | null) {
-    const store = memoryStore();
-    await store.open(collections);
-    const start = await this.#plant({ ...this.#parts.unit, store }, apiKey);
-    return { start, data: await store.snapshot() };
+  /** From here on a service of the same random seed makes the same ids, however often it is reset. */
+  async #sow(apiKey: string | null): Promise<Start> {
+    const { ids, settings } = this.#parts;
+    this.#seed ??= planted(this.#parts, apiKey);
+    const { start, data, mark } = await this.#seed;
+    await this.#replace(data);
+    if (settings.randomSeed !== null) ids.restart(mark, seededRandom(`${settings.randomSeed}, after the start`));
+    return start;
   }
 
   /** The account that the start-up key opens, or else the first one, which a key opens from now on; none in a fresh store. */
@@ -142,35 +124,36 @@ export class States {
     const unit = new Unit(this.#parts.unit);
     const { store } = unit;
     const key = apiKey === null ? undefined : await keyOf(store, apiKey);
-    const owner = key && (await store.get(accounts, key.account_id));
-    if (owner) return { account: owner, apiKey };
-    const [account] = await store.page(accounts, "all", ["accounts"], FIRST);
-    if (!account || (apiKey === null && !this.#parts.watched)) return account && { account, apiKey };
+    const [first] = await store.page(accounts, "all", ["accounts"], FIRST);
+    const account = key ? await store.get(accounts, key.account_id) : first;
+    if (!account || key || (apiKey === null && !this.#parts.watched)) return account && { account, apiKey };
     const draft = { name: FIRST_KEY, key: apiKey ?? undefined };
     const added = await unit.transact((w) => addApiKey(w, account.id, draft));
     return { account, apiKey: added.key };
   }
 
-  /** From here on a service of the same random seed makes the same ids, however often it is reset. The link is a new one. */
-  async #stand(start: Start): Promise<Standing> {
-    const { ids, unit, settings } = this.#parts;
-    const { randomSeed } = settings;
-    if (randomSeed !== null && this.#mark) ids.restart(this.#mark, seededRandom(`${randomSeed}, after the start`));
-    return { ...start, ...(await ownersSignIn(new Unit(unit), start.account)) };
+  /** With a new sign-in link, for the account's first admin; for its first user where a seed names no admin. */
+  #stand(start: Start): Promise<Standing> {
+    const { id } = start.account;
+    return new Unit(this.#parts.unit).transact(async (w) => {
+      const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
+      const [user] = admin ? [admin] : await w.tx.page(users, "account", [id], FIRST);
+      return { ...start, signInToken: user ? await newSignIn(w, user.id) : "", signsIn: user?.email ?? "" };
+    });
   }
 }
 
-/** A new sign-in link for the account's first admin; its first user where a seed names no admin. */
-const ownersSignIn = (unit: Unit, { id }: AccountRecord) =>
-  unit.transact(async (w) => {
-    const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
-    const [user] = admin ? [admin] : await w.tx.page(users, "account", [id], FIRST);
-    return { signInToken: user ? await newSignIn(w, user.id) : "", signsIn: user?.email ?? "" };
-  });
-
-function faultOf({ reason }: Refusal): string {
-  const [first] = "errors" in reason ? (reason.errors ?? []) : [];
-  return first ? `${first.pointer} ${first.detail}` : reason.code;
+/** In a store of its own: no reader ever sees half of the seed, or its data before they are processed. */
+async function planted({ settings, webhookDraft, unit, ids }: StateParts, apiKey: string | null) {
+  const given = settings.seed && fitting(seedSchema(webhookDraft), settings.seed, "The seed is wrong");
+  const store = memoryStore();
+  await store.open(collections);
+  const aside = new Unit({ ...unit, store });
+  const made = await plant(aside, given ?? DEFAULT_SEED, apiKey ?? undefined);
+  if (made instanceof Refusal) throw new OptionError(`The seed is wrong: ${explain(made).detail}`);
+  for (const id of await unprocessed(store)) await processDataSource(aside, id);
+  const start = { account: made.account, apiKey: made.key };
+  return { start, data: await store.snapshot(), mark: ids.mark() };
 }
 
 /** What somebody hands back as a snapshot. Its records are the store's to judge; whether they are what they were is not asked. */
