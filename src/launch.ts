@@ -13,7 +13,6 @@ import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
 import { Chaos } from "./embedding/chaos.ts";
 import { Faults } from "./embedding/faults.ts";
 import { Journals } from "./embedding/journals.ts";
-import { States } from "./embedding/states.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Reply } from "./http/call.ts";
 import { controlWay, noControlWay } from "./http/control.ts";
@@ -88,7 +87,7 @@ function groundOf(settings: Settings, watched: boolean) {
 
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
-  const { settings, watched, clock, log, store, ids, unit, listener, ends, stop } = ground;
+  const { settings, watched, clock, log, store, ids, unit, listener, ends } = ground;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
@@ -114,11 +113,8 @@ async function stand(ground: Ground): Promise<Service> {
   const forget = () => {
     for (const each of [limiter, journals, chaos, faults]) each.clear();
   };
-  const states = new States({ ...ground, workers, webhookDraft: draft, forget });
-  const standing = await states.open();
-  await workers.start();
-
-  const service = new Service({ clock, oauth, links, journals, faults, chaos, workers, states, stop }, standing);
+  const embedding = { journals, faults, chaos, forget };
+  const service = await Service.open({ ...ground, ...embedding, links, oauth, workers, webhookDraft: draft });
   const services = { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
   const onCaller: ApiParts["onCaller"] = ({ id }, { account }) => journals.note(id, { account_id: account.id });
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults, onCaller };

@@ -76,8 +76,8 @@ const answerTime = kind("be a duration up to 30s, such as 500ms or 10s", (text) 
   const value = duration(text) ?? 0;
   return value >= 1 && value <= ANSWER_MS ? value : undefined;
 });
-const [YES, NO] = [new Set(["true", "1"]), new Set(["false", "0"])];
-const yesOrNo = kind("be true or false", (text) => (YES.has(text) ? true : NO.has(text) ? false : undefined));
+const YES_NO = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
+const yesOrNo = kind("be true or false", (text) => YES_NO.get(text));
 const pem = kind("be the name of a file (PEM)", (name) => readFileSync(name, "utf8"));
 /** TLS would pass over a file without a certificate, and every delivery fail later. */
 const certificates = kind("be the name of a file with certificates (PEM)", (name) => {

@@ -66,7 +66,10 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
     }
     this.#struck.delete(id);
     if (struck) journals.disturbed(id, attempts.length + 1, struck.effect);
-    const outcome = await disturbed(inner, post, delivery, struck?.effect);
+    const sent = struck?.effect === "bad_signature" ? { ...post, headers: spoilt(post.headers) } : post;
+    const outcome = struck?.effect === "drop" ? DROPPED : await inner.send(sent, delivery);
+    // The receiver sees the very same attempt again; what it says to the first is what counts.
+    if (struck?.effect === "duplicate") await inner.send(post, delivery);
     if (overtakes) this.#letGo(webhook_id);
     return outcome;
   }
@@ -89,22 +92,10 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
   }
 }
 
+const DROPPED: Outcome = { status: null, body: null, error: "dropped", retryAfter: null };
+
 const fits = ({ type, webhookId }: ChaosRule, row: DeliveryRecord): boolean =>
   (type === undefined || type === row.event_type) && (webhookId === undefined || webhookId === row.webhook_id);
-
-async function disturbed(
-  inner: Sender,
-  post: Post,
-  delivery: DeliveryRecord,
-  effect: Effect | undefined,
-): Promise<Outcome | NotNow> {
-  if (effect === "drop") return { status: null, body: null, error: "dropped", retryAfter: null };
-  if (effect === "bad_signature") return inner.send({ ...post, headers: spoilt(post.headers) }, delivery);
-  const outcome = await inner.send(post, delivery);
-  // The receiver sees the very same attempt again; what it says to the first is what counts.
-  if (effect === "duplicate") await inner.send(post, delivery);
-  return outcome;
-}
 
 /** The form of the signatures stays right, so that only checking them can tell. */
 function spoilt(headers: Post["headers"]): Post["headers"] {

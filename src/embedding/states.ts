@@ -3,18 +3,20 @@
 // service's time as a record among the others. Into one of them, everything kept is replaced in one step, and all that was
 // only counted or remembered begins anew; back to one, what runs behind the answers ends before. Requests under way are
 // their sender's to wait for.
-import { keyOf } from "../domain/access.ts";
+import { keyOf, setAccountState } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { addApiKey } from "../domain/credentials.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
-import { type AccountRecord, accounts, clockRecords, users } from "../domain/model.ts";
+import { type AccountRecord, type AccountState, accounts, clockRecords, users } from "../domain/model.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
 import type { StoreData } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
 import type { webhookDraft } from "../domain/webhooks.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
+import type { ServiceLinks } from "../http/links.ts";
 import { explain } from "../http/problem.ts";
+import { Turns } from "../kit/background.ts";
 import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
 import type { Log } from "../kit/log.ts";
@@ -27,6 +29,7 @@ export interface StateParts {
   readonly unit: UnitParts;
   readonly clock: AdjustableClock;
   readonly ids: TimeOrderedIds;
+  readonly links: ServiceLinks;
   readonly workers: Workers;
   readonly webhookDraft: ReturnType<typeof webhookDraft>;
   readonly log: Log;
@@ -38,81 +41,127 @@ export interface StateParts {
 
 interface Start {
   readonly account: AccountRecord;
-  /** In clear; null where the store holds only its hash. */
   readonly apiKey: string | null;
 }
 
-/** What the service is known by once it stands. `signsIn` is the e-mail address of whom the link is for. */
-export interface Standing extends Start {
+/** What a service is known by once it stands. */
+interface Standing extends Start {
   readonly signInToken: string;
   readonly signsIn: string;
 }
 
+/** Before it stands nobody sees it. */
+const NOWHERE: Standing = {
+  account: { id: "", name: "", state: "active" },
+  apiKey: null,
+  signInToken: "",
+  signsIn: "",
+};
+
 const FIRST = { offset: 0, limit: 1 };
 
-export class States {
-  readonly #parts: StateParts;
+export abstract class States<P extends StateParts> {
+  protected readonly parts: P;
+  protected readonly turns = new Turns();
+  #standing = NOWHERE;
   #seed: ReturnType<typeof planted> | undefined;
 
-  constructor(parts: StateParts) {
-    this.#parts = parts;
+  constructor(parts: P) {
+    this.parts = parts;
   }
 
-  /** Takes up what the store holds; brings in the seed where it is fresh. */
-  async open(): Promise<Standing> {
-    const { settings, log } = this.#parts;
-    const found = await this.#takeUp(settings.apiKey);
-    if (found && settings.seed) log.warn("The seed was not used: the store already holds an account.");
-    return this.#stand(found ?? (await this.#sow(settings.apiKey)));
+  /** The start-up API key in clear; null where existing data holds only its hash. */
+  get apiKey(): string | null {
+    return this.#standing.apiKey;
   }
 
+  get account(): AccountRecord {
+    return this.#standing.account;
+  }
+
+  /** The e-mail address of whom `signInUrl` is for. */
+  get signsIn(): string {
+    return this.#standing.signsIn;
+  }
+
+  get signInUrl(): string {
+    return this.parts.links.signIn(this.#standing.signInToken);
+  }
+
+  async setAccountState(state: AccountState): Promise<AccountRecord> {
+    const account = await setAccountState(new Unit(this.parts.unit), this.account.id, state);
+    if (account instanceof Refusal) throw new Error("The account is gone");
+    this.#standing = { ...this.#standing, account };
+    return account;
+  }
+
+  /** Everything that is kept and the time, as plain JSON. */
   async snapshot(): Promise<StoreData> {
-    const { unit, clock } = this.#parts;
+    const { unit, clock } = this.parts;
     const { format, collections } = await unit.store.snapshot();
     const now = [{ id: "now", at: iso(clock.now()) }];
     return { format, collections: { ...collections, [clockRecords.name]: now } };
   }
 
-  /** Back to the seed, with the start-up key that there is. */
-  reset(apiKey: string | null): Promise<Standing> {
-    return this.#betweenWork(() => {
-      this.#parts.clock.rewind();
-      return this.#sow(apiKey);
+  /** Takes up what the store holds; brings in the seed where it is fresh. */
+  protected open(): Promise<void> {
+    const { settings, log } = this.parts;
+    return this.#become(async () => {
+      const found = await this.#takeUp(settings.apiKey);
+      if (found && settings.seed) log.warn("The seed was not used: the store already holds an account.");
+      return found ?? (await this.#sow(settings.apiKey));
     });
   }
 
-  /** To a snapshot and its time. Where the start-up key is not in it, it is added: it always opens the service. */
-  restore(snapshot: unknown, standing: Standing): Promise<Standing> {
-    const { unit, clock } = this.#parts;
-    const data = checkedSnapshot(snapshot);
-    return this.#betweenWork(async () => {
+  /** Back to the seed, on the same port and with the same start-up key. */
+  reset(): Promise<void> {
+    return this.#become(() => {
+      this.parts.clock.rewind();
+      return this.#sow(this.apiKey);
+    });
+  }
+
+  /** To a snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
+  async restore(snapshot: StoreData | Promise<StoreData>): Promise<void> {
+    const { unit, clock } = this.parts;
+    const data = checkedSnapshot(await snapshot);
+    await this.#become(async () => {
       await this.#replace(data);
       const at = String((await unit.store.get(clockRecords, "now"))?.at);
       if (isDateTime(at)) clock.set(instant(at));
-      return (await this.#takeUp(standing.apiKey)) ?? standing;
+      return (await this.#takeUp(this.apiKey)) ?? this.#standing;
     });
   }
 
-  async #betweenWork(change: () => Promise<Start>): Promise<Standing> {
-    const { workers } = this.#parts;
-    await workers.stop();
-    try {
-      return await this.#stand(await change());
-    } finally {
-      await workers.start();
-    }
+  /** With a new sign-in link, for the account's first admin; for its first user where a seed names no admin. */
+  #become(change: () => Promise<Start>): Promise<void> {
+    const { workers, unit } = this.parts;
+    return this.turns.run(async () => {
+      await workers.stop();
+      try {
+        const start = await change();
+        const { id } = start.account;
+        this.#standing = await new Unit(unit).transact(async (w) => {
+          const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
+          const [user] = admin ? [admin] : await w.tx.page(users, "account", [id], FIRST);
+          return { ...start, signInToken: user ? await newSignIn(w, user.id) : "", signsIn: user?.email ?? "" };
+        });
+      } finally {
+        await workers.start();
+      }
+    });
   }
 
   async #replace(data: StoreData): Promise<void> {
-    const { unit, forget } = this.#parts;
+    const { unit, forget } = this.parts;
     await unit.store.restore(data);
     forget();
   }
 
   /** From here on a service of the same random seed makes the same ids, however often it is reset. */
   async #sow(apiKey: string | null): Promise<Start> {
-    const { ids, settings } = this.#parts;
-    this.#seed ??= planted(this.#parts, apiKey);
+    const { ids, settings } = this.parts;
+    this.#seed ??= planted(this.parts, apiKey);
     const { start, data, mark } = await this.#seed;
     await this.#replace(data);
     if (settings.randomSeed !== null) ids.restart(mark, seededRandom(`${settings.randomSeed}, after the start`));
@@ -121,25 +170,15 @@ export class States {
 
   /** The account that the start-up key opens, or else the first one, which a key opens from now on; none in a fresh store. */
   async #takeUp(apiKey: string | null): Promise<Start | undefined> {
-    const unit = new Unit(this.#parts.unit);
+    const unit = new Unit(this.parts.unit);
     const { store } = unit;
     const key = apiKey === null ? undefined : await keyOf(store, apiKey);
     const [first] = await store.page(accounts, "all", ["accounts"], FIRST);
     const account = key ? await store.get(accounts, key.account_id) : first;
-    if (!account || key || (apiKey === null && !this.#parts.watched)) return account && { account, apiKey };
+    if (!account || key || (apiKey === null && !this.parts.watched)) return account && { account, apiKey };
     const draft = { name: FIRST_KEY, key: apiKey ?? undefined };
     const added = await unit.transact((w) => addApiKey(w, account.id, draft));
     return { account, apiKey: added.key };
-  }
-
-  /** With a new sign-in link, for the account's first admin; for its first user where a seed names no admin. */
-  #stand(start: Start): Promise<Standing> {
-    const { id } = start.account;
-    return new Unit(this.#parts.unit).transact(async (w) => {
-      const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
-      const [user] = admin ? [admin] : await w.tx.page(users, "account", [id], FIRST);
-      return { ...start, signInToken: user ? await newSignIn(w, user.id) : "", signsIn: user?.email ?? "" };
-    });
   }
 }
 
