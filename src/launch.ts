@@ -14,7 +14,7 @@ import { Chaos } from "./embedding/chaos.ts";
 import { Faults } from "./embedding/faults.ts";
 import { Journals } from "./embedding/journals.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
-import type { Call, Reply } from "./http/call.ts";
+import type { Call, Handler, Reply } from "./http/call.ts";
 import { controlWay, noControlWay } from "./http/control.ts";
 import { documentWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
 import { ADDRESSES, ServiceLinks } from "./http/links.ts";
@@ -22,7 +22,6 @@ import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
 import { Router } from "./http/router.ts";
 import { Presenter } from "./http/view.ts";
-import type { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
@@ -75,72 +74,57 @@ function groundOf(settings: Settings, watched: boolean) {
   const log: Log = settings.log === "off" && !watched ? { ...asked, announce: terminal.out } : asked;
   const store = settings.store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn: log.warn }));
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
+  const unit = { store, clock, ids };
+  const journals = new Journals(clock);
+  const workers: Workers = new Workers({ ...unit, makeOutbox: () => outboxOf(ground, workers), onError: log.error });
+  const chaos = new Chaos({ store, clock, journals, background: workers });
   const listener = listenerOf(settings);
-  /** Each ends something that was begun, the last first. */
-  const ends = [() => store.close(), async () => clock.close()];
   const stop = async () => {
     await listener.stop();
-    for (const end of ends.splice(0).reverse()) await end();
+    await workers.stop();
+    clock.close();
+    await store.close();
   };
-  return { settings, watched, clock, log, store, ids, unit: { store, clock, ids }, listener, ends, stop };
+  const ground = { settings, watched, clock, log, store, ids, unit, journals, workers, chaos, listener, stop };
+  return ground;
 }
 
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
-  const { settings, watched, clock, log, store, ids, unit, listener, ends } = ground;
+  const { settings, watched, clock, log, store, ids, unit, journals, workers, chaos, listener } = ground;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
-
-  const workers: Workers = new Workers({
-    ...unit,
-    makeOutbox: () => outboxOf(ground, chaos, workers),
-    onError: log.error,
-  });
-  ends.push(() => workers.stop());
-  const background = workers;
-  const journals = new Journals(clock);
-  if (watched) journals.hear(store, background);
+  if (watched) journals.hear(store, workers);
   const faults = new Faults({ clock, links, journals });
-  const chaos = new Chaos({ store, clock, journals, background });
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const access = accessTo({ ...unit, background, checkToken: (token) => check(oauth, token) });
+  const access = accessTo({ ...unit, background: workers, checkToken: (token) => check(oauth, token) });
   const limiter = rateLimiter(clock, settings.rateLimit);
-
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
-  const forget = () => {
-    for (const each of [limiter, journals, chaos, faults]) each.clear();
-  };
-  const embedding = { journals, faults, chaos, forget };
-  const service = await Service.open({ ...ground, ...embedding, links, oauth, workers, webhookDraft: draft });
+
+  const passing = [limiter, journals, chaos, faults];
+  const service = await Service.open({ ...ground, links, faults, oauth, webhookDraft: draft, passing });
   const services = { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
   const onCaller: ApiParts["onCaller"] = ({ id }, { account }) => journals.note(id, { account_id: account.id });
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults, onCaller };
   const router = routerOf(ground, parts, oauth, service);
-  const onAnswer = (call: Call, status: number, duration_ms: number) => {
-    const { id, method, path } = call;
-    if (watched) journals.answered(call, status);
+  const handle: Handler = (call) => router.handle(call);
+  const onAnswer = ({ id, method, path }: Call, status: number, duration_ms: number) =>
     log.request({ id, method, path, status, duration_ms });
-  };
-  const handle = (call: Call) => {
-    if (watched) journals.arrived(call);
-    return router.handle(call);
-  };
-  const isTold = watched || settings.log !== "off";
-  listener.serve({ ids, links, handle, onError: log.error, ...(isTold && { onAnswer }) });
+  listener.serve({
+    ...{ ids, links, onError: log.error },
+    handle: watched ? journals.around(handle) : handle,
+    ...(settings.log !== "off" && { onAnswer }),
+  });
   return service;
 }
 
 /** One for each start of the workers. */
-function outboxOf({ settings, store, clock, log }: Ground, chaos: Chaos, background: Background): Outbox {
+function outboxOf({ settings, store, clock, log, chaos }: Ground, background: Workers): Outbox {
   const { webhookCa, webhookTimeout: timeout_ms } = settings;
-  const sender = new HttpSender({
-    policy: policyOf(settings),
-    timeout_ms,
-    ...(webhookCa !== null && { ca: webhookCa }),
-  });
+  const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ca: webhookCa });
   return new Outbox({
     ...{ store, clock, background },
     sender: chaos.around(sender),

@@ -12,7 +12,7 @@ import { Background } from "./kit/background.ts";
 
 export interface WorkersParts extends UnitParts {
   /** An outbox has one life, so each start makes one. */
-  readonly makeOutbox: (background: Background) => Outbox;
+  readonly makeOutbox: () => Outbox;
   readonly onError: (error: unknown, during: string) => void;
 }
 
@@ -32,7 +32,7 @@ export class Workers extends Background {
   /** Takes up all that waits, and from here on what commits tell. */
   async start(): Promise<void> {
     const { store, makeOutbox } = this.#parts;
-    const outbox = makeOutbox(this);
+    const outbox = makeOutbox();
     const sweeping = forgetting({ ...this.#parts, background: this });
     this.#forgetting = sweeping;
     this.#ends = [

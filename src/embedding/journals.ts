@@ -3,7 +3,7 @@
 // on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
 import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events, TOPIC } from "../domain/model.ts";
 import type { Collection, Store, Stored } from "../domain/store.ts";
-import type { Call } from "../http/call.ts";
+import type { Handler } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import type { Background } from "../kit/background.ts";
 import { type Clock, iso } from "../kit/clock.ts";
@@ -53,17 +53,25 @@ export class Journals {
     this.#clock = clock;
   }
 
-  /** What a test asks of the controls is no part of what it tests. */
-  arrived({ id, method, path, query }: Call): void {
-    if (path.startsWith(`${CONTROL_PREFIX}/`)) return;
-    const at = iso(this.#clock.now());
-    this.#requests.keep({ id, at, method, path, query, status: null, account_id: null, fault: null });
-  }
-
-  /** What could be refused without a look at its path was never seen to arrive. */
-  answered(call: Call, status: number): void {
-    if (!this.#requests.has(call.id)) this.arrived(call);
-    if (status > 0) this.note(call.id, { status });
+  /** Notes what comes in and what it is answered; what a test asks of the controls is no part of what it tests. */
+  around(handle: Handler): Handler {
+    return async (call) => {
+      const { id, method, path, query } = call;
+      const noted = {
+        id,
+        at: iso(this.#clock.now()),
+        method,
+        path,
+        query,
+        status: null,
+        account_id: null,
+        fault: null,
+      };
+      if (!path.startsWith(`${CONTROL_PREFIX}/`)) this.#requests.keep(noted);
+      const reply = await handle(call);
+      this.note(id, { status: reply.status || null });
+      return reply;
+    };
   }
 
   /** What is found out about a request later. */

@@ -35,8 +35,8 @@ export interface StateParts {
   readonly log: Log;
   /** Somebody holds the service in their hands and needs a key that opens it. */
   readonly watched: boolean;
-  /** Forgets what was counted and noted, and what tests have asked for. */
-  readonly forget: () => void;
+  /** What was counted and noted, and what tests have asked for: it is kept nowhere, and begins anew with a state. */
+  readonly passing: readonly { clear(): void }[];
 }
 
 interface Start {
@@ -153,9 +153,9 @@ export abstract class States<P extends StateParts> {
   }
 
   async #replace(data: StoreData): Promise<void> {
-    const { unit, forget } = this.parts;
+    const { unit, passing } = this.parts;
     await unit.store.restore(data);
-    forget();
+    for (const each of passing) each.clear();
   }
 
   /** From here on a service of the same random seed makes the same ids, however often it is reset. */
