@@ -9,16 +9,7 @@ export type { Ran } from "./kit/clock.ts";
 export { verifySignature } from "./kit/signature.ts";
 export { startService } from "./launch.ts";
 export { OptionError, type ServiceOptions } from "./options.ts";
-export {
-  type EventEnvelope,
-  type ReceivedAttempt,
-  type ReceivedEvent,
-  type Receiver,
-  type ReceiverAnswer,
-  type ReceiverOptions,
-  type SeenRequest,
-  startReceiver,
-} from "./receiver.ts";
+export * from "./receiver.ts";
 export type { Service, Settled, SignInOptions } from "./service.ts";
 export { storeContract } from "./store/contract.ts";
 export { jsonFileStore } from "./store/json-file.ts";

@@ -39,59 +39,29 @@ export interface StateParts {
   readonly passing: readonly { clear(): void }[];
 }
 
-interface Start {
-  readonly account: AccountRecord;
-  readonly apiKey: string | null;
-}
-
-/** What a service is known by once it stands. */
-interface Standing extends Start {
-  readonly signInToken: string;
-  readonly signsIn: string;
-}
-
-/** Before it stands nobody sees it. */
-const NOWHERE: Standing = {
-  account: { id: "", name: "", state: "active" },
-  apiKey: null,
-  signInToken: "",
-  signsIn: "",
-};
+type Start = Pick<States<StateParts>, "account" | "apiKey">;
 
 const FIRST = { offset: 0, limit: 1 };
 
 export abstract class States<P extends StateParts> {
+  /** The start-up API key in clear; null where existing data holds only its hash. */
+  apiKey: string | null = null;
+  account: AccountRecord = { id: "", name: "", state: "active" };
+  signInUrl = "";
+  /** The e-mail address of whom `signInUrl` is for. */
+  signsIn = "";
   protected readonly parts: P;
   protected readonly turns = new Turns();
-  #standing = NOWHERE;
   #seed: ReturnType<typeof planted> | undefined;
 
   constructor(parts: P) {
     this.parts = parts;
   }
 
-  /** The start-up API key in clear; null where existing data holds only its hash. */
-  get apiKey(): string | null {
-    return this.#standing.apiKey;
-  }
-
-  get account(): AccountRecord {
-    return this.#standing.account;
-  }
-
-  /** The e-mail address of whom `signInUrl` is for. */
-  get signsIn(): string {
-    return this.#standing.signsIn;
-  }
-
-  get signInUrl(): string {
-    return this.parts.links.signIn(this.#standing.signInToken);
-  }
-
   async setAccountState(state: AccountState): Promise<AccountRecord> {
     const account = await setAccountState(new Unit(this.parts.unit), this.account.id, state);
     if (account instanceof Refusal) throw new Error("The account is gone");
-    this.#standing = { ...this.#standing, account };
+    this.account = account;
     return account;
   }
 
@@ -129,23 +99,24 @@ export abstract class States<P extends StateParts> {
       await this.#replace(data);
       const at = String((await unit.store.get(clockRecords, "now"))?.at);
       if (isDateTime(at)) clock.set(instant(at));
-      return (await this.#takeUp(this.apiKey)) ?? this.#standing;
+      return (await this.#takeUp(this.apiKey)) ?? this;
     });
   }
 
   /** With a new sign-in link, for the account's first admin; for its first user where a seed names no admin. */
   #become(change: () => Promise<Start>): Promise<void> {
-    const { workers, unit } = this.parts;
+    const { workers, unit, links } = this.parts;
     return this.turns.run(async () => {
       await workers.stop();
       try {
-        const start = await change();
-        const { id } = start.account;
-        this.#standing = await new Unit(unit).transact(async (w) => {
-          const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
-          const [user] = admin ? [admin] : await w.tx.page(users, "account", [id], FIRST);
-          return { ...start, signInToken: user ? await newSignIn(w, user.id) : "", signsIn: user?.email ?? "" };
+        const { account, apiKey } = await change();
+        const user = await new Unit(unit).transact(async (w) => {
+          const [admin] = await w.tx.page(users, "account_admin", [account.id, true], FIRST);
+          const [first] = await w.tx.page(users, "account", [account.id], FIRST);
+          const user = admin ?? first;
+          return user && { signsIn: user.email, signInUrl: links.signIn(await newSignIn(w, user.id)) };
         });
+        Object.assign(this, { account, apiKey }, user);
       } finally {
         await workers.start();
       }
