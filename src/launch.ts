@@ -107,8 +107,7 @@ async function stand(ground: Ground): Promise<Service> {
   const passing = [limiter, journals, chaos, faults];
   const service = await Service.open({ ...ground, links, faults, oauth, webhookDraft: draft, passing });
   const services = { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
-  const onCaller: ApiParts["onCaller"] = ({ id }, { account }) => journals.note(id, { account_id: account.id });
-  const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults, onCaller };
+  const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults };
   const router = routerOf(ground, parts, oauth, service);
   const handle: Handler = (call) => router.handle(call);
   const onAnswer = ({ id, method, path }: Call, status: number, duration_ms: number) =>

@@ -3,7 +3,7 @@
 // on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
 import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events, TOPIC } from "../domain/model.ts";
 import type { Collection, Store, Stored } from "../domain/store.ts";
-import type { Handler } from "../http/call.ts";
+import type { Call, Handler } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import type { Background } from "../kit/background.ts";
 import { type Clock, iso } from "../kit/clock.ts";
@@ -13,15 +13,10 @@ import type { Effect, FaultRule } from "./rules.ts";
 /** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */
 const KEPT = 10_000;
 
-export interface JournalRequest {
-  readonly id: string;
+export interface JournalRequest extends Pick<Call, "id" | "method" | "path" | "query"> {
   readonly at: string;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
   /** Null while there is no answer, and where there never is one. */
   readonly status: number | null;
-  readonly account_id: string | null;
   /** The rule that struck it. */
   readonly fault: FaultRule | null;
 }
@@ -57,16 +52,7 @@ export class Journals {
   around(handle: Handler): Handler {
     return async (call) => {
       const { id, method, path, query } = call;
-      const noted = {
-        id,
-        at: iso(this.#clock.now()),
-        method,
-        path,
-        query,
-        status: null,
-        account_id: null,
-        fault: null,
-      };
+      const noted = { id, at: iso(this.#clock.now()), method, path, query, status: null, fault: null };
       if (!path.startsWith(`${CONTROL_PREFIX}/`)) this.#requests.keep(noted);
       const reply = await handle(call);
       this.note(id, { status: reply.status || null });
