@@ -91,7 +91,7 @@ function groundOf(settings: Settings, watched: boolean) {
 
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
-  const { settings, watched, clock, log, store, ids, unit, journals, workers, chaos, listener } = ground;
+  const { settings, watched, clock, log, store, ids, unit, journals, workers, listener } = ground;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
@@ -104,8 +104,7 @@ async function stand(ground: Ground): Promise<Service> {
   const limiter = rateLimiter(clock, settings.rateLimit);
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
 
-  const passing = [limiter, journals, chaos, faults];
-  const service = await Service.open({ ...ground, links, faults, oauth, webhookDraft: draft, passing });
+  const service = await Service.open({ ...ground, links, faults, oauth, limiter, webhookDraft: draft });
   const services = { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults };
   const router = routerOf(ground, parts, oauth, service);
@@ -140,8 +139,7 @@ function outboxOf({ settings, store, clock, log, chaos }: Ground, background: Wo
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
 function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Router {
   const { links } = parts.services;
-  const { faults: _, ...undisturbed } = parts;
-  const control = settings.control ? controlWay(undisturbed, service) : noControlWay(links, log.warn);
+  const control = settings.control ? controlWay(parts, service) : noControlWay(links, log.warn);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
   return new Router({
     rest: documentWay(links, PLAIN_DOCUMENTS, (call) => nowhere(call)),

@@ -110,10 +110,9 @@ function fail(error: unknown): void {
 
 function told(error: unknown): [exit: number, line: string] {
   const { code, port, syscall, message = String(error) } = Object(error);
-  const another = "choose another with --port, or --port 0 for any free one.";
   if (error instanceof OptionError) return [EXIT.wrong_use, `${message.replace(/(?<![.?])$/, ".")} See --help.`];
-  if (code === "EADDRINUSE") return [EXIT.failed, `Port ${port} is in use; ${another}`];
-  if (code === "EACCES" && port) return [EXIT.failed, `Port ${port} may not be used (EACCES); ${another}`];
+  if (port && ["EADDRINUSE", "EACCES"].includes(code))
+    return [EXIT.failed, `Port ${port} is in use or not allowed (${code}); choose another with --port, or 0 for any.`];
   if (syscall === "listen" || syscall === "getaddrinfo")
     return [EXIT.wrong_use, `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`];
   return [EXIT.failed, message];

@@ -48,16 +48,9 @@ export interface SeenRequest extends ReceivedAttempt {
   readonly verdict: "new" | "seen before" | "bad signature";
 }
 
-export interface Receiver extends AsyncDisposable {
-  readonly url: string;
-  /** The events that came with a right signature, each once, in the order of their first arrival. */
-  readonly received: readonly ReceivedEvent[];
-  /** The next event of the type that an earlier call has not answered; rejects when none comes in time (5 s). */
-  next(type: EventType, options?: { readonly timeoutMs?: number }): Promise<ReceivedEvent>;
-  close(): Promise<void>;
-}
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
-export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
+export async function startReceiver(options: ReceiverOptions) {
   const { received, take, next } = inboxOf(options);
   const server = createServer((request, response) => {
     const end = (answer: ReceiverAnswer) => answer !== "hang" && response.writeHead(answer).end();
@@ -79,6 +72,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
 type Known = ReceivedEvent & { readonly attempts: ReceivedAttempt[] };
 
 function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
+  /** The events that came with a right signature, each once, in the order of their first arrival. */
   const received: Known[] = [];
   const given = new Set<ReceivedEvent>();
   const arrivals = new EventEmitter().setMaxListeners(0);
@@ -97,6 +91,7 @@ function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
     return answer;
   }
 
+  /** The next event of the type that an earlier call has not answered; rejects when none comes in time (5 s). */
   async function next(type: EventType, { timeoutMs = 5_000 } = {}): Promise<ReceivedEvent> {
     const signal = AbortSignal.timeout(timeoutMs);
     for (;;) {

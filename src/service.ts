@@ -1,23 +1,13 @@
 // The service in the hands of whoever started it (contract, part 10): the handle by which tests move its time, disturb it
 // and look in; the states that it is brought to are in embedding/states.ts. launch.ts puts together what it holds.
 import { SCOPES, type Scope, users } from "./domain/model.ts";
-import type { Context } from "./domain/oauth/access-tokens.ts";
 import { OAuthError, scopesIn } from "./domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
-import type { JournalDelivery, JournalRequest, Journals, Trace } from "./embedding/journals.ts";
-import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./embedding/rules.ts";
-import { type StateParts, States } from "./embedding/states.ts";
+import type { JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
+import { type ServiceParts, States } from "./embedding/states.ts";
 import { duration, type Instant, type Ran } from "./kit/clock.ts";
 import { OptionError } from "./options.ts";
 import type { EventEnvelope } from "./receiver.ts";
-
-export interface ServiceParts extends StateParts {
-  readonly oauth: Context;
-  readonly journals: Journals;
-  readonly faults: Rules<GivenFault, FaultRule>;
-  readonly chaos: Rules<GivenChaos, ChaosRule>;
-  readonly stop: () => Promise<void>;
-}
 
 /** Whether every delivery that is due has been attempted, and which have not. */
 export interface Settled {
@@ -34,7 +24,7 @@ export interface SignInOptions {
 /** The last moment whose ISO 8601 form has a year of four digits. */
 const LAST: Instant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-export class Service extends States<ServiceParts> implements AsyncDisposable {
+export class Service extends States implements AsyncDisposable {
   /** Time, as the service sees it; the service itself cannot tell whether it passed or was moved. */
   readonly clock = {
     /** Milliseconds since 1970, as Date.now(). */
@@ -115,9 +105,9 @@ export class Service extends States<ServiceParts> implements AsyncDisposable {
 
   async #advance(by: string): Promise<Ran[]> {
     const { workers, clock } = this.parts;
-    const by_ms = typeof by === "string" ? duration(by) : undefined;
+    const by_ms = duration(String(by));
     if (by_ms === undefined)
-      throw new OptionError(`advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${String(by)}`);
+      throw new OptionError(`advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${by}`);
     if (clock.now() + by_ms > LAST) throw new OptionError("advance must not go beyond the year 9999");
     return this.turns.run(async () => {
       await workers.idle();

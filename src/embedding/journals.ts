@@ -1,7 +1,7 @@
 // What happened since the start or the last reset, for tests to look at (contract, part 10): what came in, what was
 // emitted, what was sent, and what led to what. Kept in memory, the newest of each; nothing that the service does depends
 // on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
-import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events, TOPIC } from "../domain/model.ts";
+import { type DeliveryRecord, deliveries, type EventRecord, events, TOPIC } from "../domain/model.ts";
 import type { Collection, Store, Stored } from "../domain/store.ts";
 import type { Call, Handler } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
@@ -21,28 +21,17 @@ export interface JournalRequest extends Pick<Call, "id" | "method" | "path" | "q
   readonly fault: FaultRule | null;
 }
 
-export interface JournalAttempt extends Attempt {
-  readonly chaos: Effect | null;
-}
-
-type Shown = "id" | "webhook_id" | "event_id" | "event_type" | "status" | "next_attempt_at" | "created_at";
-
-export interface JournalDelivery extends Pick<DeliveryRecord, Shown> {
-  readonly attempts: readonly JournalAttempt[];
-}
+export type JournalDelivery = ReturnType<Journals["shown"]>;
 
 /** What a request has led to. */
-export interface Trace {
-  readonly request: JournalRequest;
-  readonly events: readonly { readonly event: EventEnvelope; readonly deliveries: readonly JournalDelivery[] }[];
-}
+export type Trace = NonNullable<ReturnType<Journals["trace"]>>;
 
 export class Journals {
   readonly #clock: Clock;
   readonly #requests = new Newest<JournalRequest>();
   readonly #events = new Newest<EventRecord>();
   readonly #deliveries = new Newest<DeliveryRecord>();
-  readonly #effects = new Map<string, Effect>();
+  readonly #effects = new Newest<Effect>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -53,7 +42,7 @@ export class Journals {
     return async (call) => {
       const { id, method, path, query } = call;
       const noted = { id, at: iso(this.#clock.now()), method, path, query, status: null, fault: null };
-      if (!path.startsWith(`${CONTROL_PREFIX}/`)) this.#requests.keep(noted);
+      if (!path.startsWith(`${CONTROL_PREFIX}/`)) this.#requests.set(id, noted);
       const reply = await handle(call);
       this.note(id, { status: reply.status || null });
       return reply;
@@ -76,7 +65,7 @@ export class Journals {
       store.hear(topic, (id) =>
         background.run("noting what was committed", async () => {
           const record = await store.get(from, id);
-          if (record) journal.keep(record);
+          if (record) journal.set(id, record);
         }),
       );
     note(TOPIC.event, events, this.#events);
@@ -97,13 +86,13 @@ export class Journals {
   }
 
   /** As clients see it, with what was done to each attempt on purpose. */
-  shown({ id, webhook_id, event_id, event_type, status, attempts, ...more }: DeliveryRecord): JournalDelivery {
+  shown({ id, webhook_id, event_id, event_type, status, attempts, ...more }: DeliveryRecord) {
     const marked = attempts.map((each) => ({ ...each, chaos: this.#effects.get(`${id} ${each.number}`) ?? null }));
     const { next_attempt_at, created_at } = more;
     return { id, webhook_id, event_id, event_type, status, attempts: marked, next_attempt_at, created_at };
   }
 
-  trace(requestId: string): Trace | undefined {
+  trace(requestId: string) {
     const request = this.#requests.get(requestId);
     if (request === undefined) return undefined;
     const caused = [...this.#events.values()].filter(({ request_id }) => request_id === requestId);
@@ -119,12 +108,12 @@ export class Journals {
   }
 }
 
-/** Records by id, the oldest first. */
-class Newest<R extends Stored> extends Map<string, R> {
-  /** Adds or replaces; the oldest goes where there are too many. */
-  keep(record: R): void {
-    this.set(record.id, record);
+/** By id, the oldest first; the oldest goes where there are too many. */
+class Newest<R> extends Map<string, R> {
+  override set(id: string, record: R): this {
+    super.set(id, record);
     if (this.size > KEPT) this.delete(this.keys().next().value ?? "");
+    return this;
   }
 }
 

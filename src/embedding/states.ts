@@ -7,7 +7,9 @@ import { keyOf, setAccountState } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { addApiKey } from "../domain/credentials.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
+import type { RateLimiter } from "../domain/limits.ts";
 import { type AccountRecord, type AccountState, accounts, clockRecords, users } from "../domain/model.ts";
+import type { Context } from "../domain/oauth/access-tokens.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
 import type { StoreData } from "../domain/store.ts";
@@ -23,8 +25,10 @@ import type { Log } from "../kit/log.ts";
 import { fitting, OptionError, type Settings } from "../options.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Workers } from "../workers.ts";
+import type { Journals } from "./journals.ts";
+import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./rules.ts";
 
-export interface StateParts {
+export interface ServiceParts {
   readonly settings: Settings;
   readonly unit: UnitParts;
   readonly clock: AdjustableClock;
@@ -35,26 +39,30 @@ export interface StateParts {
   readonly log: Log;
   /** Somebody holds the service in their hands and needs a key that opens it. */
   readonly watched: boolean;
-  /** What was counted and noted, and what tests have asked for: it is kept nowhere, and begins anew with a state. */
-  readonly passing: readonly { clear(): void }[];
+  readonly limiter: RateLimiter;
+  readonly oauth: Context;
+  readonly journals: Journals;
+  readonly faults: Rules<GivenFault, FaultRule>;
+  readonly chaos: Rules<GivenChaos, ChaosRule>;
+  readonly stop: () => Promise<void>;
 }
 
-type Start = Pick<States<StateParts>, "account" | "apiKey">;
+type Start = Pick<States, "account" | "apiKey">;
 
 const FIRST = { offset: 0, limit: 1 };
 
-export abstract class States<P extends StateParts> {
+export abstract class States {
   /** The start-up API key in clear; null where existing data holds only its hash. */
   apiKey: string | null = null;
   account: AccountRecord = { id: "", name: "", state: "active" };
   signInUrl = "";
   /** The e-mail address of whom `signInUrl` is for. */
   signsIn = "";
-  protected readonly parts: P;
+  protected readonly parts: ServiceParts;
   protected readonly turns = new Turns();
   #seed: ReturnType<typeof planted> | undefined;
 
-  constructor(parts: P) {
+  constructor(parts: ServiceParts) {
     this.parts = parts;
   }
 
@@ -124,9 +132,9 @@ export abstract class States<P extends StateParts> {
   }
 
   async #replace(data: StoreData): Promise<void> {
-    const { unit, passing } = this.parts;
+    const { unit, limiter, journals, faults, chaos } = this.parts;
     await unit.store.restore(data);
-    for (const each of passing) each.clear();
+    for (const each of [limiter, journals, faults, chaos]) each.clear();
   }
 
   /** From here on a service of the same random seed makes the same ids, however often it is reset. */
@@ -154,7 +162,7 @@ export abstract class States<P extends StateParts> {
 }
 
 /** In a store of its own: no reader ever sees half of the seed, or its data before they are processed. */
-async function planted({ settings, webhookDraft, unit, ids }: StateParts, apiKey: string | null) {
+async function planted({ settings, webhookDraft, unit, ids }: ServiceParts, apiKey: string | null) {
   const given = settings.seed && fitting(seedSchema(webhookDraft), settings.seed, "The seed is wrong");
   const store = memoryStore();
   await store.open(collections);
