@@ -167,7 +167,6 @@ function listenerOf({ tlsCert: cert, tlsKey: key }: Settings): Listener {
   try {
     return new Listener(cert === null || key === null ? undefined : { cert, key });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OptionError(`--tls-cert and --tls-key must be a certificate and its private key (PEM): ${why}`);
+    throw new OptionError(`--tls-cert and --tls-key must be a certificate and its private key (PEM): ${error}`);
   }
 }

@@ -35,7 +35,7 @@ export interface ReceivedEvent {
   readonly type: EventType;
   readonly event: EventEnvelope;
   readonly rawBody: string;
-  readonly attempts: readonly ReceivedAttempt[];
+  readonly attempts: ReceivedAttempt[];
 }
 
 export interface ReceivedAttempt {
@@ -69,11 +69,9 @@ export async function startReceiver(options: ReceiverOptions) {
   return { url: `http://127.0.0.1:${port}/`, received, next, close, [Symbol.asyncDispose]: close };
 }
 
-type Known = ReceivedEvent & { readonly attempts: ReceivedAttempt[] };
-
 function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
   /** The events that came with a right signature, each once, in the order of their first arrival. */
-  const received: Known[] = [];
+  const received: ReceivedEvent[] = [];
   const given = new Set<ReceivedEvent>();
   const arrivals = new EventEmitter().setMaxListeners(0);
   let answered = 0;
@@ -111,7 +109,7 @@ function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
 }
 
 /** Each event is known by its id, however often it is sent. */
-function noted(received: Known[], attempt: ReceivedAttempt): SeenRequest["verdict"] {
+function noted(received: ReceivedEvent[], attempt: ReceivedAttempt): SeenRequest["verdict"] {
   const { rawBody } = attempt;
   const event: EventEnvelope = JSON.parse(rawBody);
   const { id, type } = event;

@@ -57,28 +57,30 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
     const { clock, journals } = this.#parts;
     const overtakes = this.#heldBack.has(webhook_id);
     const known = this.#struck.get(id);
-    const struck = known ?? this.#strike(delivery, overtakes);
-    if (struck?.effect === "reorder" && !known)
-      return { again: new Promise((go) => this.#heldBack.set(webhook_id, go)) };
-    if (struck && struck.until > clock.now()) {
-      await this.#putOff(id, struck.until);
+    const { effect, until = 0 } = known ?? this.#strike(delivery, overtakes) ?? {};
+    if (effect === "reorder" && !known) return { again: new Promise((go) => this.#heldBack.set(webhook_id, go)) };
+    if (until > clock.now()) {
+      await this.#putOff(id, until);
       return { again: Promise.resolve() };
     }
     this.#struck.delete(id);
-    if (struck) journals.disturbed(id, attempts.length + 1, struck.effect);
-    const sent = struck?.effect === "bad_signature" ? { ...post, headers: spoilt(post.headers) } : post;
-    const outcome = struck?.effect === "drop" ? DROPPED : await inner.send(sent, delivery);
+    if (effect) journals.disturbed(id, attempts.length + 1, effect);
+    const sent = effect === "bad_signature" ? { ...post, headers: spoilt(post.headers) } : post;
+    const outcome = effect === "drop" ? DROPPED : await inner.send(sent, delivery);
     // The receiver sees the very same attempt again; what it says to the first is what counts.
-    if (struck?.effect === "duplicate") await inner.send(post, delivery);
+    if (effect === "duplicate") await inner.send(post, delivery);
     if (overtakes) this.#letGo(webhook_id);
     return outcome;
   }
 
-  #strike(delivery: DeliveryRecord, overtakes: boolean): Struck | undefined {
-    const rule = this.take((each) => fits(each, delivery) && !(each.effect === "reorder" && overtakes));
-    if (rule === undefined) return undefined;
-    const struck = { effect: rule.effect, until: this.#parts.clock.now() + rule.delayMs };
-    this.#struck.set(delivery.id, struck);
+  /** The first rule that falls on the delivery is used up; one is held back at a time. */
+  #strike({ id, event_type, webhook_id }: DeliveryRecord, overtakes: boolean): Struck | undefined {
+    const rule = this.take(
+      ({ effect, type = event_type, webhookId = webhook_id }) =>
+        type === event_type && webhookId === webhook_id && !(effect === "reorder" && overtakes),
+    );
+    const struck = rule && { effect: rule.effect, until: this.#parts.clock.now() + rule.delayMs };
+    if (struck) this.#struck.set(id, struck);
     return struck;
   }
 
@@ -93,9 +95,6 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
 }
 
 const DROPPED: Outcome = { status: null, body: null, error: "dropped", retryAfter: null };
-
-const fits = ({ type, webhookId }: ChaosRule, row: DeliveryRecord): boolean =>
-  (type === undefined || type === row.event_type) && (webhookId === undefined || webhookId === row.webhook_id);
 
 /** The form of the signatures stays right, so that only checking them can tell. */
 function spoilt(headers: Post["headers"]): Post["headers"] {
