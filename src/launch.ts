@@ -77,7 +77,8 @@ function groundOf(settings: Settings, watched: boolean) {
   const unit = { store, clock, ids };
   const journals = new Journals(clock);
   const workers: Workers = new Workers({ ...unit, makeOutbox: () => outboxOf(ground, workers), onError: log.error });
-  const chaos = new Chaos({ store, clock, journals, background: workers });
+  const parts = { store, clock, journals, background: workers };
+  const [faults, chaos] = [new Faults(parts), new Chaos(parts)];
   const listener = listenerOf(settings);
   const stop = async () => {
     await listener.stop();
@@ -85,18 +86,17 @@ function groundOf(settings: Settings, watched: boolean) {
     clock.close();
     await store.close();
   };
-  const ground = { settings, watched, clock, log, store, ids, unit, journals, workers, chaos, listener, stop };
+  const ground = { settings, watched, clock, log, store, ids, unit, journals, workers, faults, chaos, listener, stop };
   return ground;
 }
 
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
-  const { settings, watched, clock, log, store, ids, unit, journals, workers, listener } = ground;
+  const { settings, watched, clock, log, store, ids, unit, journals, workers, faults, listener } = ground;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
   if (watched) journals.hear(store, workers);
-  const faults = new Faults({ clock, links, journals });
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
@@ -104,11 +104,10 @@ async function stand(ground: Ground): Promise<Service> {
   const limiter = rateLimiter(clock, settings.rateLimit);
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
 
-  const service = await Service.open({ ...ground, links, faults, oauth, limiter, webhookDraft: draft });
+  const service = await Service.open({ ...ground, links, oauth, limiter, webhookDraft: draft });
   const services = { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults };
-  const router = routerOf(ground, parts, oauth, service);
-  const handle: Handler = (call) => router.handle(call);
+  const handle = handlerOf(ground, parts, oauth, service);
   const onAnswer = ({ id, method, path }: Call, status: number, duration_ms: number) =>
     log.request({ id, method, path, status, duration_ms });
   listener.serve({
@@ -137,11 +136,11 @@ function outboxOf({ settings, store, clock, log, chaos }: Ground, background: Wo
 }
 
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
-function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Router {
+function handlerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Handler {
   const { links } = parts.services;
   const control = settings.control ? controlWay(parts, service) : noControlWay(links, log.warn);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
-  return new Router({
+  const router = new Router({
     rest: documentWay(links, PLAIN_DOCUMENTS, (call) => nowhere(call)),
     ways: [apiWay(parts), oauthWay(oauth, links), control],
     async later() {
@@ -156,6 +155,7 @@ function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Cont
     },
     onError: log.error,
   });
+  return (call) => router.handle(call);
 }
 
 function localUrl({ tlsCert, host }: Settings, port: number): string {

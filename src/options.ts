@@ -59,11 +59,11 @@ const whole = (min: number, max: number) =>
   kind(`be a whole number from ${min} to ${max}`, (text) =>
     /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
   );
-const count = whole(1, 999_999_999);
 const oneOf = <T extends string>(values: readonly T[]) =>
   kind(`be one of ${values.join(", ")}`, (text) => values.find((known) => known === text));
-const orOff = ({ must, read }: Kind<number>) =>
-  kind<number | null>(`${must}, or off`, (text, given) => (text === "off" ? null : read(text, given)));
+const countOrOff = kind<number | null>("be a whole number from 1 to 999999999, or off", (text) =>
+  text === "off" ? null : whole(1, 999_999_999).read(text, text),
+);
 const url = kind("be a URL such as https://apps.example.com, without a path", (text) =>
   /^https?:\/\/[\w.:[\]-]+\/?$/.test(text) && URL.canParse(text) ? text : undefined,
 );
@@ -101,7 +101,7 @@ export const OPTIONS = {
   apiKey: { ...option("api-key KEY", key, "the first API key, instead of a random one"), secret: true },
   tlsCert: option("tls-cert FILE", pem, "certificate (PEM): serve https"),
   tlsKey: option("tls-key FILE", pem, "its private key (PEM)"),
-  rateLimit: option("rate-limit N|off", orOff(count), "requests per account in 60 s", RATE_LIMIT),
+  rateLimit: option("rate-limit N|off", countOrOff, "requests per account in 60 s", RATE_LIMIT),
   retrySchedule: option("retry-schedule LIST", waits, "waits before each retry, like 5s,5m,2h", RETRY_WAITS_MS),
   webhookPolicy: option("webhook-policy POLICY", oneOf(WEBHOOK_POLICIES), "where deliveries go: local or strict"),
   webhookCa: option("webhook-ca FILE", certificates, "certificates (PEM) to trust for deliveries"),

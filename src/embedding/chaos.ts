@@ -16,24 +16,20 @@ interface Struck {
   readonly until: Instant;
 }
 
-export interface ChaosParts {
+interface Parts {
   readonly store: Store;
   readonly clock: Clock;
   readonly journals: Journals;
   readonly background: Background;
 }
 
-export class Chaos extends Rules<GivenChaos, ChaosRule> {
-  readonly #parts: ChaosParts;
+export class Chaos extends Rules<GivenChaos, ChaosRule, Parts> {
+  readonly schema = chaosRule;
+  protected readonly name = "chaos";
   /** By the delivery's id. */
   readonly #struck = new Map<string, Struck>();
   /** By the webhook's id: lets go what is held back until the next has gone, however long that takes. */
   readonly #heldBack = new Map<string, () => void>();
-
-  constructor(parts: ChaosParts) {
-    super("chaos", chaosRule);
-    this.#parts = parts;
-  }
 
   /** What is held back or put off may go. */
   override clear(): void {
@@ -41,8 +37,8 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
     const struck = [...this.#struck];
     this.#struck.clear();
     for (const webhookId of [...this.#heldBack.keys()]) this.#letGo(webhookId);
-    this.#parts.background.run("ending delays", async () => {
-      const now = this.#parts.clock.now();
+    this.parts.background.run("ending delays", async () => {
+      const now = this.parts.clock.now();
       for (const [id, { until }] of struck) if (until > now) await this.#putOff(id, now);
     });
   }
@@ -54,7 +50,7 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
 
   async #send(inner: Sender, post: Post, delivery: DeliveryRecord): Promise<Outcome | NotNow> {
     const { id, webhook_id, attempts } = delivery;
-    const { clock, journals } = this.#parts;
+    const { clock, journals } = this.parts;
     const overtakes = this.#heldBack.has(webhook_id);
     const known = this.#struck.get(id);
     const { effect, until = 0 } = known ?? this.#strike(delivery, overtakes) ?? {};
@@ -79,7 +75,7 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
       ({ effect, type = event_type, webhookId = webhook_id }) =>
         type === event_type && webhookId === webhook_id && !(effect === "reorder" && overtakes),
     );
-    const struck = rule && { effect: rule.effect, until: this.#parts.clock.now() + rule.delayMs };
+    const struck = rule && { effect: rule.effect, until: this.parts.clock.now() + rule.delayMs };
     if (struck) this.#struck.set(id, struck);
     return struck;
   }
@@ -90,7 +86,7 @@ export class Chaos extends Rules<GivenChaos, ChaosRule> {
   }
 
   #putOff(id: string, until: Instant): Promise<void> {
-    return this.#parts.store.transact((tx) => putOff(tx, id, iso(until)));
+    return this.parts.store.transact((tx) => putOff(tx, id, iso(until)));
   }
 }
 

@@ -3,28 +3,24 @@
 // headers, query and body have not been looked at. Nothing is changed or remembered, so a client that tries again, with
 // the same Idempotency-Key too, succeeds. Nothing here strikes unasked.
 import { type Reason, refuse } from "../domain/refusal.ts";
-import { type Call, empty, jsonReply, type Reply, VERSION_PREFIX } from "../http/call.ts";
-import { PROBLEM_TYPE, type ProblemLinks, problem } from "../http/problem.ts";
+import { type Call, empty, jsonReply, VERSION_PREFIX } from "../http/call.ts";
+import { PROBLEM_TYPE } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
+import type { Answer } from "../http/way.ts";
 import type { Clock, Scheduled } from "../kit/clock.ts";
 import type { Journals } from "./journals.ts";
 import { type FaultRule, faultRule, type GivenFault, Rules } from "./rules.ts";
 
-export interface FaultParts {
+interface Parts {
   readonly clock: Clock;
-  readonly links: ProblemLinks;
   readonly journals: Journals;
 }
 
-export class Faults extends Rules<GivenFault, FaultRule> {
-  readonly #parts: FaultParts;
+export class Faults extends Rules<GivenFault, FaultRule, Parts> {
+  readonly schema = faultRule;
+  protected readonly name = "faults";
   /** What ends each delay. */
   readonly #delays = new Map<Scheduled, () => void>();
-
-  constructor(parts: FaultParts) {
-    super("faults", faultRule);
-    this.#parts = parts;
-  }
 
   /** What a delay holds back goes on at once. */
   override clear(): void {
@@ -37,12 +33,12 @@ export class Faults extends Rules<GivenFault, FaultRule> {
   }
 
   /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
-  async strike(call: Call, row: Operation): Promise<Reply | undefined> {
+  async strike(call: Call, row: Operation): Promise<Answer | undefined> {
     // A row of the test controls may be called as one of the API is.
     const paths = call.path.startsWith(VERSION_PREFIX) ? [call.path, VERSION_PREFIX + row.path] : [];
     const rule = this.take(({ method, path }) => method === row.method && paths.includes(path));
     if (rule === undefined) return undefined;
-    const { clock, links, journals } = this.#parts;
+    const { clock, journals } = this.parts;
     const { status, connection, delayMs } = rule;
     journals.note(call.id, { fault: rule });
     if (delayMs > 0)
@@ -50,16 +46,16 @@ export class Faults extends Rules<GivenFault, FaultRule> {
         this.#delays.set(clock.schedule(clock.now() + delayMs, "delayed request", go), go);
       });
     if (connection !== undefined) return { ...empty(0), cut: connection };
-    return status === undefined ? undefined : answerOf(status, call.id, links);
+    return status === undefined ? undefined : answerOf(status, call.id);
   }
 }
 
 const ASKED = "A test asked for this answer.";
 
 /** The problem that the server itself would have with this status. */
-function answerOf(status: number, instance: string, links: ProblemLinks): Reply {
+function answerOf(status: number, instance: string): Answer {
   const own = OWN[status];
-  if (own !== undefined) return problem(refuse(own), instance, links);
+  if (own !== undefined) return refuse(own);
   const title = "A failure on command";
   const body = { type: "about:blank", title, status, detail: ASKED, instance, code: "failure_on_command" };
   return jsonReply(status, body, { "content-type": PROBLEM_TYPE });

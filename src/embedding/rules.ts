@@ -56,20 +56,20 @@ export type Effect = ChaosRule["effect"];
 export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
 /** The rules in force, each for so many times, in the order in which they came. */
-export abstract class Rules<Given extends object, Rule extends { readonly times: number }> {
+export abstract class Rules<Given extends object, Rule extends { readonly times: number }, Parts = unknown> {
   /** What a rule may be. */
-  readonly schema: ObjectSchema<Rule>;
-  readonly #name: string;
+  abstract readonly schema: ObjectSchema<Rule>;
+  protected abstract readonly name: string;
+  protected readonly parts: Parts;
   #armed: { readonly rule: Rule; left: number }[] = [];
 
-  constructor(name: string, schema: ObjectSchema<Rule>) {
-    this.#name = name;
-    this.schema = schema;
+  constructor(parts: Parts) {
+    this.parts = parts;
   }
 
   /** Puts the rule in force behind those that are; a wrong one is refused by name. */
   add(given: Given): Rule {
-    const rule = fitting(this.schema, given, `${this.#name}.add`);
+    const rule = fitting(this.schema, given, `${this.name}.add`);
     this.#armed.push({ rule, left: rule.times });
     return rule;
   }

@@ -18,7 +18,7 @@ export interface OperateParts {
   readonly services: Services;
   readonly presenter: Presenter;
   /** Failures that a test asked for: one stands in the operation's place. */
-  readonly faults?: { readonly armed: boolean; strike(call: Call, row: Operation): Promise<Reply | undefined> };
+  readonly faults?: { readonly armed: boolean; strike(call: Call, row: Operation): Promise<Answer | undefined> };
 }
 
 /** What was read of a request that is well-formed. */
