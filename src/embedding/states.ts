@@ -1,8 +1,8 @@
 // The states that a service stands in (contract, parts 1 and 10): what its seed plants in a fresh store, what an existing
 // one holds, and any snapshot: everything the store keeps as plain JSON, in the form of the store's own file, with the
-// service's time as a record among the others. Into one of them, everything kept is replaced in one step, and all that was
-// only counted or remembered begins anew; back to one, what runs behind the answers ends before. Requests under way are
-// their sender's to wait for.
+// service's time as a record among the others. On the way to one, what runs behind the answers ends, everything kept is
+// replaced in one step, and all that was only counted or noted begins anew. Requests under way are their sender's to wait
+// for.
 import { keyOf, setAccountState } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { addApiKey } from "../domain/credentials.ts";
