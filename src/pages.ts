@@ -26,8 +26,8 @@ export interface PagesParts extends Launched {
 
 export function pageWays(launched: PagesParts): readonly Way[] {
   const { links } = launched.services;
-  const tables = { operations: routes, problems: PROBLEMS };
-  const parts: WebParts = { ...launched, ...tables, explain, visits: new Visits(launched.unit, links.authUrl) };
+  const visits = new Visits(launched.unit, links.authUrl);
+  const parts: WebParts = { ...launched, operations: routes, problems: PROBLEMS, explain, visits };
   const description = jsonReply(200, openApi(routes, launched.services, launched.controls));
   return [
     openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),

@@ -4,7 +4,7 @@ import { decide } from "../decisions.ts";
 import { type Access, type Caller, standing } from "../domain/access.ts";
 import { RATE_WINDOW_S, type Rate, type RateLimiter } from "../domain/limits.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
-import { type Call, VERSION_PREFIX } from "./call.ts";
+import { VERSION_PREFIX } from "./call.ts";
 import { type OperateParts, operate } from "./operate.ts";
 import { problem } from "./problem.ts";
 import type { Operation } from "./route.ts";
@@ -15,8 +15,6 @@ import { RouteTree, type Way } from "./way.ts";
 export interface ApiParts extends OperateParts {
   readonly access: Access;
   readonly limiter: RateLimiter;
-  /** Who calls, as soon as it is known: for the journal. */
-  readonly onCaller: (call: Call, caller: Caller) => void;
 }
 
 export const API = new RouteTree(routes);
@@ -34,10 +32,9 @@ export const apiWay = (parts: ApiParts): Way<Operation, Guest> => ({
   under: VERSION_PREFIX,
   tree: API,
   async enter(call) {
-    const { access, limiter, onCaller } = parts;
+    const { access, limiter } = parts;
     const caller = await access.authenticate(call.values("authorization"));
     if (caller instanceof Refusal) return caller;
-    onCaller(call, caller);
     const unfit = standing(caller.account, call.method);
     const rate = limiter.count(caller.account.id, unfit ? 0 : 1);
     const exceeded = rate?.exceeded && refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });

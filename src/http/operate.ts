@@ -5,7 +5,7 @@ import type { Scope } from "../domain/model.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { answered, ask } from "./ask.ts";
-import type { Call, Reply } from "./call.ts";
+import type { Call } from "./call.ts";
 import { conditionsOf, forbids, judged } from "./conditional.ts";
 import { idempotencyKey, once } from "./idempotency.ts";
 import { type Body, badInput, readJson, readQuery } from "./input.ts";
@@ -18,7 +18,7 @@ export interface OperateParts {
   readonly services: Services;
   readonly presenter: Presenter;
   /** Failures that a test asked for: one stands in the operation's place. */
-  readonly faults?: { readonly armed: boolean; strike(call: Call, row: Operation): Promise<Reply | undefined> };
+  readonly faults?: { readonly armed: boolean; strike(call: Call, row: Operation): Promise<Answer | undefined> };
 }
 
 const NO_BODY: Body = { bytes: Buffer.alloc(0), value: undefined };
