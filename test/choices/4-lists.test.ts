@@ -36,7 +36,7 @@ choice("8.max-limit", "100 is the most, 1 the least", async ({ api }) => {
 });
 
 const NO_NUMBERS =
-  " -1 +5 1e1 1e3 1.0 0x10 %205 5%20 ten NaN Infinity null 1,000 %D9%A1 5; 05 00 true 9007199254740992".split(" ");
+  " -1 -0 +5 1e1 1e3 1.0 0x10 %205 5%20 ten NaN Infinity null 1,000 %D9%A1 5; 05 00 true 9007199254740992".split(" ");
 const NO_FLAGS = " 1 0 True FALSE yes true%20 null".split(" ");
 
 choice("7.error-codes.parameters", "numbers are plain decimal digits, flags true or false", async ({ api }) => {
