@@ -148,14 +148,35 @@ choice("5.sign-in-link", "leads on to where one wanted: through authorize to con
   assert.equal(returned(await browser.submit(consent, "/oauth/consent", { decision: "allow" })).state, "a&b");
 });
 
+const ELSEWHERE = [
+  ...[
+    "",
+    "dashboard",
+    "https://evil.example/",
+    "//evil.example",
+    "///evil.example",
+    "/\\evil.example",
+    "javascript:a()",
+  ],
+  ...[
+    "\\/evil.example",
+    "\\\\evil.example",
+    "/\t/evil.example",
+    "/\n/evil.example",
+    "/.//evil.example",
+    " //evil.example",
+  ],
+  ...["/x/..//evil.example", "/%2e//evil.example", "\u0000//evil.example"],
+];
+const OWN_PATHS = ["/dashboard/settings?tab=keys", "/oauth/authorize?client_id=cli_1&scope=a%20b"];
+
 choice("5.sign-in-link", "next leads to paths of this server only", MANUAL, async ({ api }) => {
   const { browser } = await person(api);
-  const own = "/dashboard/settings?tab=keys";
-  for (const next of [
-    ...["//evil.example", "https://evil.example/", "/\\evil.example", "/.//evil.example", "\\/evil.example"],
-    ...["/\t/evil.example", "javascript:alert(1)", "evil.example", own],
+  for (const [next = "", leads] of [
+    ...ELSEWHERE.map((path) => [path, "/dashboard"]),
+    ...OWN_PATHS.map((path) => [path, path]),
+    ["/a/../dashboard/apps#part", "/dashboard/apps"],
   ]) {
-    const leads = next === own ? own : "/dashboard";
     const query = new URLSearchParams({ next });
     assert.equal((await browser.request("GET", `${SIGN_IN}?${query}`)).headers.location, leads, next);
     assert.equal((await new Browser(api).signIn(`${await newLink(api)}&${query}`)).headers.location, leads, next);
