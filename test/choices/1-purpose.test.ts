@@ -25,7 +25,3 @@ choice("1.dashboard.addresses", "where nothing is, a browser gets a page that le
   assert.match((await anyone.get("/nowhere")).header("content-type"), /problem\+json/, "a program does not");
   assert.match((await anyone.get("/v2/apps", { accept: "text/html" })).text, /\/v1/);
 });
-
-choice("1.dashboard.addresses", "the test controls are off unless asked for", "ours", async ({ api }) => {
-  for (const path of ["/_control/reset", "/_control/clock"]) assert.equal((await api.root.post(path, {})).status, 404);
-});

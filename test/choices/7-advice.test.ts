@@ -14,8 +14,6 @@ const ADVICE: readonly (readonly [request: string, body: object | undefined, say
   ["GET /apps", undefined, "There is no such path; did you mean /v1/apps?"],
   ["GET /v1/apps/", undefined, "There is no such path; did you mean /v1/apps?"],
   ["GET /v1/nothing", undefined, "There is no such path."],
-  ["GET /v2/apps", undefined, "This server speaks /v1 only."],
-  ["GET /v10/apps", undefined, "This server speaks /v1 only."],
   ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have at least one item."],
   [
     "POST /v1/webhooks",

@@ -164,14 +164,6 @@ test("settled: it waits for what is under way, and names it when the time is ove
   assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), it.webhook.id);
 });
 
-test("settled: data is processed and its event is sent", async () => {
-  await using it = await embedded();
-  await using hook = await subscribed(it.api, ["data.processed"]);
-  await it.api.create("/data-sources", { name: "D", type: "csv", data: "a\n1\n" });
-  await it.service.settled();
-  assert.equal(hook.receiver.received.length, 1);
-});
-
 test("advance: retries run in the order of their time, and it answers what ran", async () => {
   await using it = await disturbed(undefined, [500, 500, 200], { retrySchedule: "1m,1m" });
   await it.create("A");
@@ -184,16 +176,6 @@ test("advance: retries run in the order of their time, and it answers what ran",
     later.map(({ at }) => ({ at, what: "webhook deliveries" })),
   );
   assert.equal(it.clock.now(), Date.UTC(2026, 0, 1, 0, 3));
-});
-
-test("advance: tokens and rate windows end by the same clock", async () => {
-  await using it = await embedded({ rateLimit: 2 });
-  const { access_token } = await it.service.signIn({ scopes: ["read:apps"] });
-  for (const expected of [200, 200, 403]) assert.equal((await it.api.get("/apps")).status, expected);
-  await it.service.clock.advance("1m");
-  assert.equal((await it.api.as(access_token).get("/apps")).status, 200);
-  await it.service.clock.advance("59m");
-  assert.equal((await it.api.as(access_token).get("/apps")).json.code, "expired_credential");
 });
 
 test("1.test-controls.durations: what is none is refused by name", async () => {

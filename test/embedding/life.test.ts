@@ -4,11 +4,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import type { Scope } from "../../src/domain/model.ts";
-import { memoryStore, OptionError, type ServiceOptions, type Store, startService } from "../../src/index.ts";
-import { trusted } from "../../src/kit/schema.ts";
+import { memoryStore, type ServiceOptions, type Store, startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
-import { embedded, subscribed } from "../support/embedded.ts";
+import { embedded, startRefused, subscribed } from "../support/embedded.ts";
 import { quickest } from "../support/quickest.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -22,11 +20,7 @@ test("options: each wrong one is refused by name", async () => {
     [{ startAt: "2026-01-01T00:00:00Z" }, /^startAt is where a manual clock starts/],
     [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
   ] as const)
-    await assert.rejects(Reflect.apply(startService, undefined, [options]), (error: unknown) => {
-      assert.ok(error instanceof OptionError, String(error));
-      assert.match(error.message, says);
-      return true;
-    });
+    await startRefused(options, says);
 });
 
 test("a manual clock starts where startAt says, to the millisecond and in its zone", async () => {
@@ -88,20 +82,6 @@ test("with test controls a service answers when all that waited was taken up, an
   const port = Number(new URL(ended.authUrl).port);
   await using _ = await startService({ port, store, control: true, apiKey: "my-own-key" });
   assert.equal((await early)?.status, 200);
-});
-
-test("two first access tokens at once are both checked", async () => {
-  await using it = await embedded();
-  const tokens = await Promise.all([1, 2].map(() => it.service.signIn({ scopes: ["read:apps"] })));
-  const keys = [...tokens.map(({ access_token }) => access_token), "eyJhbGciOiJub25lIn0.e30."];
-  const answers = await Promise.all(keys.map((key) => it.api.as(key).get("/apps")));
-  assert.deepEqual(answers.map(({ status }) => status).join(), "200,200,401");
-});
-
-test("a sign-in with a scope that does not exist is refused by its name", async () => {
-  await using service = await startService();
-  const scopes = trusted<Scope[]>(["read:apps", "read:nothing"]);
-  await assert.rejects(service.signIn({ scopes }), /there is no scope read:nothing; the scopes are read:apps,/);
 });
 
 test("close ends a connection on which nothing was said", async () => {

@@ -1,5 +1,7 @@
 // For tests of the embedding handle: a service and a client for it, both closed with the test.
+import assert from "node:assert/strict";
 import {
+  OptionError,
   type Receiver,
   type ReceiverAnswer,
   type Service,
@@ -26,6 +28,15 @@ export async function embedded(options: ServiceOptions = {}): Promise<Embedded> 
 }
 
 export const clientOf = ({ baseUrl, apiKey }: Service): Client => new Client({ baseUrl, key: apiKey });
+
+/** A start with these options is refused in one line that says so; answers the line. */
+export async function startRefused(options: object, says: RegExp): Promise<string> {
+  const error: unknown = await startService({ port: 0, log: "off", ...options }).catch((reason: unknown) => reason);
+  assert.ok(error instanceof OptionError, String(error));
+  assert.match(error.message, says);
+  assert.doesNotMatch(error.message, /\n/);
+  return error.message;
+}
 
 const SECRET = "whsecret-for-tests";
 

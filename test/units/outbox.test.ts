@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
-import { deliveries, EVENT_TYPES, type WebhookRecord } from "../../src/domain/model.ts";
+import { deliveries, type WebhookRecord } from "../../src/domain/model.ts";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
-import { changeWebhook, redeliver, removeWebhook, sendTest, type WebhookChanges } from "../../src/domain/webhooks.ts";
+import { changeWebhook, redeliver, removeWebhook, type WebhookChanges } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -257,18 +257,6 @@ test("a delivery asked for by hand while its automatic attempt is under way is s
   const [delivery] = await world.log(webhook);
   assert.deepEqual(delivery?.attempts.map(({ trigger }) => trigger).join(), "schedule,manual");
   assert.equal(delivery?.status, "succeeded");
-});
-
-test("a test delivery of each type goes out once, whatever the webhook subscribes to and though it is off", async () => {
-  const { world, receiver, webhook } = await hooked(() => 500);
-  await change(world, webhook, { active: false });
-  for (const type of EVENT_TYPES) kept(await sendTest(world.unit, world.caller, webhook.id, type));
-  await world.advance(100 * H);
-  assert.deepEqual(await inShort(world, webhook), Array(EVENT_TYPES.length).fill("failed 1"));
-  for (const [at, { body, headers }] of receiver.got.entries()) {
-    const event = JSON.parse(body);
-    assert.deepEqual([event.type, headers["x-service-event"]], [EVENT_TYPES[at], EVENT_TYPES[at]]);
-  }
 });
 
 test("what was due or under way at a stop is sent after the next start", async () => {
