@@ -37,6 +37,7 @@ const CELL_MAX = 200;
 
 /** Rows under their columns; `typed` where the head says what these hold. */
 export function table(columns: readonly Column[], rows: readonly Row[], typed = false): Html {
+  if (rows.length === 0) return html`<p class="soft">It has no rows.</p>`;
   const shown = columns.slice(0, COLUMNS_MAX);
   const right = (type: string) => type === "number" && html` class="number"`;
   return html`<div class="scroll"><table><thead><tr>${shown.map(({ name, type }) => html`<th${right(type)}>${cut(name)}${typed && html` <span class="soft">${type}</span>`}</th>`)}</tr></thead>

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Browser, formsOf } from "../support/browser.ts";
 import { choice, type OwnContext } from "../support/clauses.ts";
 import { type Answer, Client, members, str } from "../support/client.ts";
-import { assertPage, csrfOf, textOf } from "../support/dashboard.ts";
+import { assertPage, csrfOf, owner, textOf } from "../support/dashboard.ts";
 import { freshHost } from "../support/fresh.ts";
 import { person } from "../support/oauth.ts";
 import { eventually } from "../support/wait.ts";
@@ -59,6 +59,12 @@ choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what
   const { api } = own;
   const { app, path } = await deployed(api);
   const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
+  const empty = await give(api, app, "Empty", []);
+  const rowsOf = await (await owner(api)).open(`/dashboard/data-sources/${empty}`);
+  for (const shown of [rowsOf, await page(api, path)]) {
+    assert.match(textOf(shown), /It has no rows\./);
+    assert.doesNotMatch(shown.text, /<table/);
+  }
   await give(api, app, "Whole", rows(200));
   await give(api, app, "More", rows(201));
   const drawn = await page(api, path);
@@ -96,6 +102,7 @@ choice("2.data-reading.chart-columns", "the reader chooses among the columns of 
   const chosen = await browser.open(`${path}?${chart}=price`);
   assert.match(textOf(chosen), /price by day .*visitors by day/, "of one chart");
   assert.ok(chosen.text.includes(`?${chart}=price&amp;${other}=id#${other}`), "and it stays when another is chosen");
+  assert.ok(chosen.text.includes(`"?${chart}=visitors#${chart}"`), "a new choice takes the place of the old one");
   const { action, fields } = formsOf(chosen)[0] ?? { action: "", fields: {} };
   const answer = await browser.post(path + action, { ...fields, point: "2" });
   assert.equal(answer.header("location"), `./?chart=${chart}&point=2&${chart}=price#${chart}`);

@@ -63,7 +63,7 @@ function shelfFrom(
     above: html`${chart && saidOf(chart, items.length, total)}`,
     plot,
     drawn: plot?.(),
-    table: html`${items.length === 0 ? html`<p class="soft">It has no rows.</p>` : table(columns, listed)}${cut}`,
+    table: html`${table(columns, listed)}${cut}`,
   };
 }
 
@@ -87,7 +87,9 @@ export function figure(
   row?: number,
 ): Html {
   const sent = chart?.points.find((point) => point.row === row);
-  const links = chart?.ys.map((y) => [y.name, `?${new URLSearchParams([...query, [id, y.name]])}#${id}`] as const);
+  const links = chart?.ys.map(
+    (y) => [y.name, `?${new URLSearchParams([...new Map([...query, [id, y.name]])])}#${id}`] as const,
+  );
   return html`<section class="card chart" id="${id}" aria-label="${name}"><h2>${name}</h2>
 ${
   chart
