@@ -236,36 +236,6 @@ inBrowser("browser: by keyboard alone an app is made and deleted", async ({ api,
   assert.equal((await api.get("/apps")).json.total, 0);
 });
 
-inBrowser(
-  "browser: everything works without the script",
-  async (stage) => {
-    const { api, page, go } = stage;
-    const receiver = await httpReceiver();
-    const { id } = await api.create("/webhooks", { url: receiver.url, events: ["user.interaction"] });
-    await go("/dashboard/settings/api-keys/new");
-    await page.getByLabel("Name of the new key").fill("Plain");
-    await page.getByRole("button", { name: "Generate new key" }).click();
-    assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
-    assert.match(String(await page.locator("code.secret").textContent()), /^ahs_/);
-    await go(await deployed(stage));
-    await page.getByRole("button", { name: "February 2026, 40 revenue, South" }).click();
-    await page.locator("output", { hasText: "Sent: February 2026, 40 revenue, South" }).waitFor();
-    await page.getByText("The same as a table").click();
-    await page.getByRole("cell", { name: "South" }).first().waitFor();
-    assert.deepEqual(
-      (await clicks(stage)).map(({ data_point }) => data_point),
-      [{ x: "2026-02", y: 40, category: "South" }],
-    );
-    await eventually(async () => receiver.got[0]);
-    await go(`/dashboard/settings/webhooks/${id}`);
-    await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
-    await page.getByRole("button", { name: "Send again" }).click();
-    await sees(page, "Queued.");
-    await eventually(async () => receiver.got[1]);
-  },
-  { browser: { javaScriptEnabled: false } },
-);
-
 inBrowser("browser: an OAuth app is allowed, and denied", async ({ api, page, go, hosts }) => {
   const server = createServer((_request, response) => response.end("back"));
   closeLater(() => server.close());

@@ -203,6 +203,7 @@ choice("1.dashboard", "a new API key is shown once and works until it is revoked
   assertPage(created, 201);
   const key = secretIn(created);
   assert.match(key, /^ahs_[\w-]{43}$/);
+  assert.match(created.text, /<button [^>]*data-copy hidden>/, "shown by the script alone");
   assert.equal((await api.as(key).get("/apps")).status, 200);
   const later = await browser.open(KEYS);
   assert.deepEqual([later.text.includes(key), later.text.includes(key.slice(-4))], [false, true]);

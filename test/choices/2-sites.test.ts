@@ -52,6 +52,7 @@ choice("2.data-reading.chart-columns", "shows title, description and a chart of 
   assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 3);
   assert.match(shown.text, /aria-label="January 2026, 20\.5 revenue, South"/);
   assert.match(text, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
+  assert.match(text, /The same as a table month region revenue 2026-01 North 10 2026-01 South 20\.5 /);
   assert.doesNotMatch(text, /Broken/);
 });
 

@@ -139,16 +139,6 @@ const retries = async ({ api, service }: OwnContext, answers: readonly ReceiverA
   return { ...made, advance: (by_ms: number) => service.clock.advance(`${by_ms}ms`) };
 };
 
-choice("6.retry-schedule", "a failed delivery is sent again as it was until it succeeds", MANUAL, async (own) => {
-  const { received, webhook, advance } = await retries(own, [500, 404, 200]);
-  await advance(7_200_000);
-  const attempts = received[0]?.attempts ?? [];
-  const numbers = attempts.map(({ headers }) => headers["x-service-attempt"]);
-  assert.deepEqual(numbers, ["1", "2", "3"]);
-  assert.equal(new Set(attempts.map(({ rawBody }) => rawBody)).size, 1);
-  assert.equal((await logOf(own.api, webhook))[0]?.status, "succeeded");
-});
-
 choice("4.webhook-endpoints.redelivery", "is one attempt by hand whose success settles it", MANUAL, async (own) => {
   const { api } = own;
   const { webhook, received, advance } = await retries(own, [500, 500, 200]);
@@ -178,22 +168,6 @@ choice("4.webhook-endpoints.redelivery", "of a webhook that is off leaves a succ
   assert.equal((await api.post(`/webhooks/${webhook.id}/deliveries/${sent.id}/redeliver`)).status, 202);
   assert.deepEqual(await settled(api, webhook), sent);
   assert.equal(received[0]?.attempts.length, 1);
-});
-
-choice("3.delivery-cancelled", "switching the webhook off cancels what waits, afterwards", MANUAL, async (own) => {
-  const { api, service } = own;
-  const { webhook, received, advance } = await retries(own, [500]);
-  await api.patch(`/webhooks/${webhook.id}`, { active: false });
-  await service.settled();
-  await newApp(api);
-  const log = (await logOf(api, webhook)).map(({ status, next_attempt_at }) => [status, next_attempt_at]);
-  assert.deepEqual(log, [["cancelled", null]], "and nothing more comes");
-  await advance(5 * DAY_MS);
-  assert.equal(received[0]?.attempts.length, 1);
-  await api.patch(`/webhooks/${webhook.id}`, { active: true });
-  assert.equal((await logOf(api, webhook)).length, 1, "switched on again it gets what happens from then on");
-  await newApp(api);
-  assert.equal((await logOf(api, webhook)).length, 2);
 });
 
 choice("4.webhook-endpoints.rotation", "both secrets sign for a day", MANUAL, async ({ api, service }) => {
