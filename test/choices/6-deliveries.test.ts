@@ -101,6 +101,7 @@ choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status 
 
 choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, also when off", async ({ api }) => {
   const { next, received, webhook } = await hooked(api, ["app.created"], { active: false });
+  await newApp(api);
   const before = (await api.get("/events?limit=1")).json.total;
   for (const type of TYPES) {
     const answer = await api.post(`/webhooks/${webhook.id}/test`, { type });
@@ -114,6 +115,7 @@ choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, 
     TYPES.map((type) => [type, type]),
   );
   assert.equal((await api.get("/events?limit=1")).json.total, before, "they are listed nowhere");
+  assert.equal((await logOf(api, webhook)).length, TYPES.length, "of what happens while it is off there is none");
   for (const body of [{ type: "app.exploded" }, {}])
     invalid(await api.post(`/webhooks/${webhook.id}/test`, body), "#/type");
   await api.delete(`/webhooks/${webhook.id}`);
