@@ -9,7 +9,7 @@ import { assertPage, csrfOf, idIn, multipart, owner, secretIn, textOf } from "..
 import { fresh } from "../support/fresh.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
 import { eventually } from "../support/wait.ts";
-import { fill, makeWorld } from "../support/world.ts";
+import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
 
 const ALONE = {} as const;
 const KEYS = "/dashboard/settings/api-keys";
@@ -118,11 +118,8 @@ choice("1.dashboard", "what a user may not do has no button", "ours", async ({ a
   assert.match(textOf(await (await person(api, [])).browser.open("/dashboard")), /has no permissions/);
 });
 
-const OTHER_KEY = "key-of-another-account";
-const TWO = { seed: { accounts: [{ name: "Mine" }, { name: "Other", api_keys: [{ name: "k", key: OTHER_KEY }] }] } };
-
 choice("1.dashboard", "another account's things are not there", TWO, async ({ api }) => {
-  const ids = await makeWorld(api.as(OTHER_KEY));
+  const ids = await makeWorld(api.as(B_KEY));
   const browser = await owner(api);
   const fields = { csrf: csrfOf(await browser.open("/dashboard/apps/new")), type: "app.created" };
   const rows = dashboardRows.filter(({ path }) => path.includes("{"));

@@ -8,6 +8,7 @@ import { assertPage, csrfOf, owner, textOf } from "../support/dashboard.ts";
 import { freshHost } from "../support/fresh.ts";
 import { person } from "../support/oauth.ts";
 import { eventually } from "../support/wait.ts";
+import { B_KEY, TWO } from "../support/world.ts";
 
 interface Deployed {
   readonly app: string;
@@ -140,9 +141,6 @@ async function click(browser: Browser, path: string, chart: string, title: strin
   const point = new RegExp(`value="(\\d+)" aria-label="${title}"`).exec(shown.text)?.[1] ?? "none";
   return browser.post(`${path}interactions`, { csrf: csrfOf(shown), chart, point });
 }
-
-const B_KEY = "key-of-b-account";
-const TWO = { seed: { accounts: [{ name: "A" }, { name: "B", api_keys: [{ name: "k", key: B_KEY }] }] } };
 
 choice("4.app-endpoints.interaction-user", "a click tells the point as the data have it, and who", TWO, async (own) => {
   const { api } = own;

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
 import { ALL_SCOPES, authorizeUrl, consent, exchange, pair, REDIRECT, returned, scene } from "../support/oauth.ts";
+import { B_KEY, TWO } from "../support/world.ts";
 
 const MANUAL = { clock: "manual" } as const;
 const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"; // RFC 7636, appendix B
@@ -147,11 +148,6 @@ choice("5.sign-in-link.consent", "the request is judged again at the answer", MA
   await service.setAccountState("suspended");
   assert.equal(returned(await other.open()).error, "access_denied", "a suspended account grants nothing");
 });
-
-const B_KEY = "second-account-key";
-const B = { name: "B", api_keys: [{ name: "b", key: B_KEY }], apps: [{ title: "Of B" }] };
-
-const TWO = { seed: { accounts: [{ name: "A" }, B] } };
 
 choice(
   "5.sign-in-link.client-reach",

@@ -7,11 +7,11 @@ import { hostname } from "node:os";
 import { judgeAddress } from "../../src/delivery/address-policy.ts";
 import type { ReceiverAnswer } from "../../src/receiver.ts";
 import { choice, type OwnContext } from "../support/clauses.ts";
-import { type Client, type Members, members, str } from "../support/client.ts";
+import { type Client, members, str } from "../support/client.ts";
+import { attempted, attemptsOf, delivery, logOf, settled } from "../support/deliveries.ts";
 import { ISO_TIME, idOf } from "../support/fields.ts";
 import { badParameter, invalid, problem } from "../support/problem.ts";
 import { hooked, SECRET } from "../support/shown.ts";
-import { eventually } from "../support/wait.ts";
 
 const MANUAL = { clock: "manual" } as const;
 const DAY_MS = 86_400_000;
@@ -19,19 +19,6 @@ const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "dat
 
 const subscribe = (api: Client, url: string) => api.create("/webhooks", { url, events: ["app.created"] });
 const newApp = (api: Client) => api.create("/apps", { title: "Delivered" });
-
-const logOf = async (api: Client, webhook: Members, query = "") =>
-  (await api.get(`/webhooks/${webhook.id}/deliveries${query}`)).items;
-const attemptsOf = (delivery: Members | undefined): readonly Members[] => {
-  assert.ok(Array.isArray(delivery?.attempts));
-  return delivery.attempts.map(members);
-};
-
-/** The webhook's first delivery that is as it should be. */
-const delivery = (api: Client, webhook: Members, is: (each: Members) => boolean): Promise<Members> =>
-  eventually(async () => (await logOf(api, webhook)).find(is));
-const settled = (api: Client, webhook: Members) => delivery(api, webhook, ({ status }) => status !== "pending");
-const attempted = (api: Client, webhook: Members) => delivery(api, webhook, (each) => attemptsOf(each).length > 0);
 
 choice("6.retry-schedule.headers", "tell type, delivery and attempt, with a standard signature", async ({ api }) => {
   const { next, webhook } = await hooked(api, ["app.created"]);

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { memoryStore, type ServiceOptions, type Store, startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
 import { embedded, startRefused, subscribed } from "../support/embedded.ts";
+import { overridden } from "../support/gated-store.ts";
 import { quickest } from "../support/quickest.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -73,12 +74,7 @@ test("with test controls a service answers when all that waited was taken up, an
     }
     return real.page(from, index, values, span);
   };
-  const store = new Proxy(real, {
-    get(target, name) {
-      const member: unknown = name === "page" ? page : Reflect.get(target, name);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
+  const store = overridden(real, { page });
   const port = Number(new URL(ended.authUrl).port);
   await using _ = await startService({ port, store, control: true, apiKey: "my-own-key" });
   assert.equal((await early)?.status, 200);

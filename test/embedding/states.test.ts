@@ -1,12 +1,12 @@
 // Back to the seed, and to snapshots (contract, part 10).
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { OptionError } from "../../src/index.ts";
 import { str } from "../support/client.ts";
 import { clientOf, type Embedded, embedded, subscribed, titles } from "../support/embedded.ts";
+import { freshFolder } from "../support/fresh.ts";
 import { quickest } from "../support/quickest.ts";
 
 const SEED = {
@@ -24,15 +24,10 @@ const titlesOf = async ({ api }: Embedded) => (await api.get("/apps")).items.map
 const create = ({ api }: Embedded, title: string) => api.create("/apps", { title });
 
 /** The service's snapshot, in a file. */
-async function withSnapshot({ service }: Embedded, use: (file: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "states-"));
-  const file = join(folder, "data.json");
-  try {
-    await writeFile(file, JSON.stringify(await service.snapshot()));
-    await use(file);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+async function snapshotFile({ service }: Embedded): Promise<string> {
+  const file = join(freshFolder(), "data.json");
+  writeFileSync(file, JSON.stringify(await service.snapshot()));
+  return file;
 }
 
 test("reset: the seed is back under the same ids, port and start-up key, and what was added is gone", async () => {
@@ -102,13 +97,12 @@ test("reset takes less than a millisecond on a small seed", async () => {
 test("reset of a service over other data plants the seed, with the key that it was started with", async () => {
   await using first = await embedded();
   await create(first, "Old");
-  await withSnapshot(first, async (data) => {
-    await using it = await embedded({ data, apiKey: "pinned-key-1", seed: SEED });
-    assert.equal(await titlesOf(it), "Old");
-    await it.service.reset();
-    assert.equal(await titlesOf(it), "From the seed");
-    assert.equal(it.service.account.name, "Seeded");
-  });
+  const data = await snapshotFile(first);
+  await using it = await embedded({ data, apiKey: "pinned-key-1", seed: SEED });
+  assert.equal(await titlesOf(it), "Old");
+  await it.service.reset();
+  assert.equal(await titlesOf(it), "From the seed");
+  assert.equal(it.service.account.name, "Seeded");
 });
 
 test("snapshot: it is plain JSON that later deeds do not change; restore brings everything back, and the time", async () => {
@@ -148,22 +142,20 @@ test("snapshot: another service takes it, and its own start-up key opens it; wri
   assert.equal(await titlesOf(two), "Carried");
   assert.equal(two.service.account.id, one.service.account.id);
   assert.equal(two.service.clock.now(), one.service.clock.now());
-  await withSnapshot(one, async (data) => {
-    await using three = await embedded({ data });
-    assert.equal(await titlesOf(three), "Carried");
-    assert.notEqual(three.service.apiKey, one.service.apiKey, "a start-up key is made over data that was there before");
-    assert.equal((await three.api.as(one.service.apiKey).get("/apps")).status, 200);
-  });
+  const data = await snapshotFile(one);
+  await using three = await embedded({ data });
+  assert.equal(await titlesOf(three), "Carried");
+  assert.notEqual(three.service.apiKey, one.service.apiKey, "a start-up key is made over data that was there before");
+  assert.equal((await three.api.as(one.service.apiKey).get("/apps")).status, 200);
 });
 
 test("over existing data the service shows the account that the start-up key opens", async () => {
   const accounts = ["One", "Two"].map((name) => ({ name, api_keys: [{ name, key: `key-of-${name}` }] }));
   await using both = await embedded({ seed: { accounts } });
-  await withSnapshot(both, async (data) => {
-    await using second = await embedded({ data, apiKey: "key-of-Two" });
-    assert.equal(second.service.account.name, "Two");
-    assert.equal((await second.api.get("/account")).json.name, "Two");
-  });
+  const data = await snapshotFile(both);
+  await using second = await embedded({ data, apiKey: "key-of-Two" });
+  assert.equal(second.service.account.name, "Two");
+  assert.equal((await second.api.get("/account")).json.name, "Two");
 });
 
 test("snapshot: what is none is refused by name, and nothing is changed", async () => {

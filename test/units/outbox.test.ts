@@ -9,6 +9,7 @@ import { changeWebhook, redeliver, removeWebhook, type WebhookChanges } from "..
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { overridden } from "../support/gated-store.ts";
 import { type HttpReceiver, httpReceiver } from "../support/http-receiver.ts";
 import { kept, outboxWorld, ROWS, START, type World, type WorldOptions } from "../support/outbox-world.ts";
 import { closedPort } from "../support/receivers.ts";
@@ -457,15 +458,6 @@ test("3.delivery-cancelled: what a crash has left of them is cancelled after the
   await second.idle();
   assert.equal(await cancelledOf(second, webhook), 300);
 });
-
-/** The store, but for some of its ways. */
-const overridden = (store: Store, ways: Partial<Store>): Store =>
-  new Proxy(store, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(name in ways ? ways : target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
 
 async function opened(store: Store): Promise<Store> {
   await store.open(ROWS);
