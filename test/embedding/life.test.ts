@@ -5,7 +5,6 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { memoryStore, type ServiceOptions, type Store, startService } from "../../src/index.ts";
-import { choice } from "../support/clauses.ts";
 import { embedded, startRefused, subscribed } from "../support/embedded.ts";
 import { overridden } from "../support/gated-store.ts";
 import { quickest } from "../support/quickest.ts";
@@ -29,11 +28,6 @@ test("a manual clock starts where startAt says, to the millisecond and in its zo
   assert.equal(it.service.clock.now(), Date.UTC(2030, 4, 6, 7, 8, 9, 123));
   const app = await it.api.create("/apps", { title: "A" });
   assert.equal(app.created_at, "2030-05-06T07:08:09.123Z");
-});
-
-choice("1.test-controls.manual-clock", "a manual clock stands at the start of 2026", async () => {
-  await using it = await embedded();
-  assert.equal(it.service.clock.now(), Date.UTC(2026, 0, 1));
 });
 
 test("services stand side by side, each with its own key, data and time", async () => {

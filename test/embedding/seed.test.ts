@@ -37,7 +37,7 @@ const WRONG: readonly (readonly [accounts: readonly object[], says: RegExp, opti
   [[{ oauth_clients: [{ ...client, public: true, client_secret: "secret-1" }] }], /oauth_clients\/0\/client_secret/],
   [[{ aps: [] }], /#\/accounts\/0\/aps is not a known member/],
   [[{ apps: [{ title: "" }] }], /apps\/0\/title/],
-  [[{ state: "asleep" }], /state/],
+  [[{ state: "asleep" }], /state must be one of/],
   [[{ api_keys: [{ name: "k", key: "short" }] }], /api_keys\/0\/key/],
   [[{ webhooks: [{ url: "ftp://x", events: ["app.created"] }] }], /webhooks\/0\/url/],
   [[{ data_sources: [{ name: "N", type: "xml", data: "" }] }], /data_sources\/0\/type/],
