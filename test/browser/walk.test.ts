@@ -7,7 +7,7 @@ import { members, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { listen } from "../support/receivers.ts";
-import { eventually } from "../support/wait.ts";
+import { processed } from "../support/wait.ts";
 
 const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20\n2026-02,North,30\n2026-02,South,40\n";
 
@@ -15,7 +15,7 @@ const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20\n2026-02
 async function deployed({ api }: Stage): Promise<string> {
   const { id } = await api.create("/apps", { title: "Sales overview", public: true });
   const source = await api.create("/data-sources", { name: "Revenue", type: "csv", app_id: id, data: SALES });
-  await eventually(async () => ((await api.get(`/data-sources/${source.id}`)).json.row_count === 4 ? 1 : undefined));
+  await processed(api, source.id);
   const { url } = await api.create(`/apps/${id}/deploy`, { name: "R1" });
   return new URL(str(url)).pathname;
 }

@@ -4,16 +4,9 @@ import { choice } from "../support/clauses.ts";
 import type { Client, Members } from "../support/client.ts";
 import { fieldRule, ISO_TIME, idOf, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
 import { badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
-import { eventually } from "../support/wait.ts";
+import { processed } from "../support/wait.ts";
 
 const ROWS = [{ a: 1 }];
-
-/** The data source once it is processed. */
-const processed = (api: Client, id: string): Promise<Members> =>
-  eventually(async () => {
-    const { json } = await api.get(`/data-sources/${id}`);
-    return json.status === "processing" ? undefined : json;
-  });
 
 /** Creates a data source and waits for its end. */
 async function made(api: Client, type: "json" | "csv", data: unknown): Promise<Members & { readonly id: string }> {

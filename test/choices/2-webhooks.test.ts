@@ -109,7 +109,9 @@ const PUBLIC = [
 const PLAIN = words("http://example.com/ http://8.8.8.8/ http://localhost.example.com/ http://notlocalhost/");
 
 const REFUSED: readonly (readonly [rule: string, urls: readonly string[]])[] = [
-  ...Object.entries(INSIDE).map(([name, hosts]) => [`${name} addresses are refused, by both`, https(hosts)] as const),
+  ...Object.entries(INSIDE).map(
+    ([name, hosts]) => [`${name} addresses are refused, by both webhook policies`, https(hosts)] as const,
+  ),
   ["IPv4-mapped addresses", ["http://[::ffff:127.0.0.1]/"]],
   ["must be a URL that starts with https:// or http:// and a host", words("ftp://example.com/ example.com https://")],
   [
@@ -134,8 +136,10 @@ async function judges(api: Client, good: readonly string[], ...own: typeof REFUS
     }
 }
 
+const HTTPS_BY_LOCAL = "must use https; http is for loopback addresses only, by the local policy";
+
 choice("6.webhook-policy", "local takes loopback by http or https, else https to public addresses", async ({ api }) => {
-  await judges(api, [...LOOPBACK, ...PUBLIC], ["must use https; http is for loopback addresses only", PLAIN]);
+  await judges(api, [...LOOPBACK, ...PUBLIC], [HTTPS_BY_LOCAL, PLAIN]);
 });
 
 choice("6.webhook-policy", "strict takes https to public addresses", { webhookPolicy: "strict" }, async ({ api }) =>

@@ -2,9 +2,6 @@
 // and 6). The receivers are this file's own, on loopback.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { lookup } from "node:dns/promises";
-import { hostname } from "node:os";
-import { judgeAddress } from "../../src/delivery/address-policy.ts";
 import type { ReceiverAnswer } from "../../src/receiver.ts";
 import { choice, type OwnContext } from "../support/clauses.ts";
 import { type Client, members, str } from "../support/client.ts";
@@ -106,18 +103,6 @@ choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, 
   for (const body of [{ type: "app.exploded" }, {}])
     invalid(await api.post(`/webhooks/${webhook.id}/test`, body), "#/type");
   await api.delete(`/webhooks/${webhook.id}`);
-});
-
-choice("6.webhook-policy", "a name that only DNS shows to lie inside is blocked later", MANUAL, async ({ api }) => {
-  // What the machine calls itself is the one name that may lie inside without a network.
-  const inside = await lookup(hostname()).then(
-    ({ address }) => address,
-    () => "",
-  );
-  const expected = judgeAddress(inside, "local", true) === undefined ? /^(refused|tls)$/ : /^(blocked_address|dns)$/;
-  const webhook = await subscribe(api, `https://${hostname()}:9/`);
-  await newApp(api);
-  assert.match(String(attemptsOf(await attempted(api, webhook))[0]?.error), expected);
 });
 
 /** A webhook whose first delivery had its first attempt. */

@@ -15,16 +15,6 @@ const ADVICE: readonly (readonly [request: string, body: object | undefined, say
   ["GET /v1/apps/", undefined, "There is no such path; did you mean /v1/apps?"],
   ["GET /v1/nothing", undefined, "There is no such path."],
   ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have at least one item."],
-  [
-    "POST /v1/webhooks",
-    { ...HOOK, url: "https://10.0.0.1/" },
-    "private addresses are refused, by both webhook policies.",
-  ],
-  [
-    "POST /v1/webhooks",
-    { ...HOOK, url: "http://a.example/" },
-    "#/url must use https; http is for loopback addresses only, by the local policy.",
-  ],
 ];
 
 choice("7.error-codes", "a refusal says what was probably meant, or what to do", "ours", async ({ api }) => {
