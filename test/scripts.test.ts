@@ -1,12 +1,11 @@
-// What people run beside the server: the walk through the specification, the conformance report, the receiver, and what is
-// measured or changed to find slow places and missing tests.
+// What people run beside the server: the walk through the specification, the conformance report and the receiver; and how
+// they and the others are used.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { compare, markdown, ratio } from "../scripts/bench/figures.ts";
 import { startService } from "../src/index.ts";
 
 /** Runs a script to its end; answers its exit code and what it printed. */
@@ -65,25 +64,6 @@ test("clause: this server is held to the one clause that is named", async () => 
   const { code, out } = await ran("conformance.ts", "--own", "--only", "9.path-segment");
   assert.equal(code, 0, out);
   assert.match(out, /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 skipped, 0 failed\n$/);
-});
-
-test("bench: sides are measured in turning rounds, and a ratio is the median of the rounds'", async () => {
-  const order: string[] = [];
-  const side = (name: string, values: number[]) => ({
-    name,
-    measure: async () => {
-      order.push(name);
-      return { ms: values.shift() ?? Number.NaN };
-    },
-  });
-  const [own, base] = await compare([side("own", [9, 2, 6, 4]), side("base", [9, 1, 2, 1])], 1, 3);
-  assert.equal(order.join(" "), "own base own base base own own base");
-  const line = ratio("Work", own, base, "ms", "<= 2.50");
-  assert.deepEqual(line.values, [2, 3, 4]);
-  assert.match(
-    markdown([line]),
-    /\n\| Work \| base \| ratio, ms \| \*\*3\.00\*\* \(2\.00–4\.00\) \| <= 2\.50 \*\*missed\*\* \| 4\.00 against 1\.00 ms \|$/,
-  );
 });
 
 /** What is wrong about each use, and what is said of it. */

@@ -208,34 +208,6 @@ inBrowser("browser: by keyboard alone a point is found and sent", async (stage) 
   assert.equal(await page.evaluate("document.activeElement.localName"), "summary", "and one stop only");
 });
 
-inBrowser("browser: by keyboard alone an app is made and deleted", async ({ api, page, go }) => {
-  await go("/dashboard/apps/new");
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("Enter");
-  const next = async (label: string) => {
-    for (let tabs = 0; tabs < 20; tabs += 1) {
-      await page.keyboard.press("Tab");
-      if (
-        (await page.evaluate("(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()")) ===
-        label
-      )
-        return;
-    }
-    assert.fail(`${label} is not reached`);
-  };
-  await next("Title");
-  await page.keyboard.type("By hand");
-  await page.keyboard.press("Enter");
-  await sees(page, "Created.");
-  assert.equal((await api.get("/apps")).items[0]?.title, "By hand");
-  await next("Delete this app");
-  await page.keyboard.press("Enter");
-  await next("Delete for good");
-  await page.keyboard.press("Enter");
-  await sees(page, "Deleted.");
-  assert.equal((await api.get("/apps")).json.total, 0);
-});
-
 inBrowser("browser: an OAuth app is allowed, and denied", async ({ api, page, go, hosts }) => {
   const server = createServer((_request, response) => response.end("back"));
   closeLater(() => server.close());

@@ -14,7 +14,7 @@ import { freshFolder } from "../support/fresh.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { problem } from "../support/problem.ts";
 import { type Ended, runToEnd, ServerProcess } from "../support/process.ts";
-import { RawConnection } from "../support/raw.ts";
+import { head, RawConnection } from "../support/raw.ts";
 import { listen } from "../support/receivers.ts";
 
 const folder = freshFolder();
@@ -123,12 +123,10 @@ choice("1.test-controls.ready-line.people", "shows addresses, key, link and a cu
 const IN_FLIGHT = '{"title":"In flight"}';
 
 /** A request whose handling has begun and waits for its body. */
-async function inFlight({ ready, api }: Started): Promise<RawConnection> {
-  const raw = await RawConnection.open(str(ready.auth_url));
-  raw.write(
-    `POST /v1/apps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${api.key}\r\ncontent-type: application/json\r\n` +
-      `content-length: ${IN_FLIGHT.length}\r\nexpect: 100-continue\r\n\r\n`,
-  );
+async function inFlight(own: Started): Promise<RawConnection> {
+  const raw = await RawConnection.open(str(own.ready.auth_url));
+  const headers = ["content-type: application/json", `content-length: ${IN_FLIGHT.length}`, "expect: 100-continue"];
+  raw.write(head("POST /v1/apps", own, ...headers));
   assert.equal((await raw.answer()).status, 100, "the request has begun");
   return raw;
 }

@@ -2,7 +2,6 @@
 // what the embedding handle can. Every answer is held against the OpenAPI document.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choice } from "../support/clauses.ts";
 import { Client, members, str } from "../support/client.ts";
 import { embedded, subscribed, titles } from "../support/embedded.ts";
 import { ApiDocument } from "../support/openapi.ts";
@@ -19,13 +18,6 @@ async function controlled() {
   };
   return { service, api, control, document, [Symbol.asyncDispose]: end };
 }
-
-choice("1.test-controls", "there are none where nobody asked for them", async () => {
-  await using it = await embedded();
-  assert.equal((await it.api.root.get("/_control/requests")).status, 404);
-  assert.equal((await it.api.root.post("/_control/reset")).json.code, "not_found");
-  assert.doesNotMatch((await it.api.root.get("/openapi.json")).text, /_control/);
-});
 
 test("1.test-controls: each of the contract's routes is in the OpenAPI document, under a tag of its own", async () => {
   await using it = await controlled();
