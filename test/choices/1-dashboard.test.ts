@@ -101,6 +101,7 @@ choice("1.dashboard", "each page takes the permission of the operation that it s
       const address = fill(path, ids);
       // Without its token a form changes nothing, and whoever may send one is told so instead.
       const answer = method === "GET" ? await browser.request("GET", address) : await browser.post(address, {});
+      if (method === "POST") assert.equal(answer.status, 403, path);
       const refused = answer.status === 403 && answer.text.includes("needs the scope");
       assert.equal(refused, !may, `${held} ${method} ${path}: ${answer.status}`);
       assert.ok(may || needed.some((scope) => textOf(answer).includes(scope)), "it says which permission");

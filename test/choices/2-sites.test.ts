@@ -7,6 +7,7 @@ import { type Answer, Client, members, str } from "../support/client.ts";
 import { assertPage, csrfOf, owner, textOf } from "../support/dashboard.ts";
 import { freshHost } from "../support/fresh.ts";
 import { person } from "../support/oauth.ts";
+import { rawAnswer } from "../support/raw.ts";
 import { processed } from "../support/wait.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
@@ -277,6 +278,8 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
     const style = /href="(\/assets\/style[^"]*)"/.exec(shown.text)?.[1] ?? "";
     assert.equal((await at(context, host, style)).status, 200);
   }
+  const whole = `GET http://${custom_domain} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+  assert.match(textOf(await rawAnswer(context.authUrl, whole)), /Under a name/, "a whole URL decides, not the Host");
   for (const other of ["/apps", "/index.html", "/.well-known/unknown"])
     assertPage(await at(context, custom_domain, other), 404);
   const named = ["/v1/apps", "/dashboard", "/docs", "/healthz", "/openapi.json", "/oauth/token", path];

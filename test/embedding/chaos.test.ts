@@ -3,17 +3,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ChaosRule, OptionError, type ReceiverAnswer, type ServiceOptions } from "../../src/index.ts";
 import { str } from "../support/client.ts";
-import { embedded, subscribed, titles } from "../support/embedded.ts";
+import { embedded, titles } from "../support/embedded.ts";
+import { hooked } from "../support/shown.ts";
 
 /** A service with one webhook, whose deliveries are disturbed by this rule. */
 async function disturbed(rule?: ChaosRule, answers?: readonly ReceiverAnswer[], options?: ServiceOptions) {
-  const { service, api, ...rest } = await embedded(options);
-  const { receiver, webhook } = await subscribed(api, ["app.created"], answers);
+  const own = await embedded(options);
+  const { service, api } = own;
+  const { webhook, ...receiver } = await hooked(api, ["app.created"], {}, answers);
   if (rule) service.chaos.add(rule);
-  const end = async () => {
-    await receiver.close();
-    await rest[Symbol.asyncDispose]();
-  };
   /** Makes apps of these names; answers what is then not settled. */
   const create = async (names: string, timeoutMs = 5_000) => {
     for (const title of names) await api.create("/apps", { title });
@@ -24,7 +22,7 @@ async function disturbed(rule?: ChaosRule, answers?: readonly ReceiverAnswer[], 
   const marks = () =>
     service.deliveries.flatMap(({ attempts }) => attempts.map(({ chaos, error }) => `${chaos} ${error}`)).join(", ");
   const { clock, chaos } = service;
-  return { service, api, clock, chaos, webhook, receiver, create, arrived, marks, [Symbol.asyncDispose]: end };
+  return { ...own, clock, chaos, webhook, receiver, create, arrived, marks };
 }
 
 test("1.chaos.duplicate: the receiver gets the same attempt twice, the log has it once", async () => {
@@ -119,14 +117,14 @@ test("1.chaos.delay: of each of so many attempts, asked for by hand or not, and 
 test("1.chaos: a rule falls on its type and its webhook only", async () => {
   await using it = await disturbed();
   const types = ["app.created", "app.deleted"];
-  await using one = await subscribed(it.api, types);
-  await using two = await subscribed(it.api, types);
+  const one = await hooked(it.api, types);
+  const two = await hooked(it.api, types);
   it.chaos.add({ effect: "reorder", type: "app.deleted", webhookId: one.webhook.id });
   await it.create("A");
   const [app] = (await it.api.get("/apps")).items;
   await it.api.delete(`/apps/${str(app?.id)}`);
   assert.equal((await it.service.settled({ timeoutMs: 30 })).settled, false);
-  assert.deepEqual([one.receiver.received.length, two.receiver.received.length], [1, 2]);
+  assert.deepEqual([one.received.length, two.received.length], [1, 2]);
 });
 
 test("1.chaos: a wrong rule is refused by name", async () => {

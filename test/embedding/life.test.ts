@@ -5,8 +5,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { memoryStore, type ServiceOptions, type Store, startService } from "../../src/index.ts";
-import { embedded, startRefused, subscribed } from "../support/embedded.ts";
+import { embedded, startRefused } from "../support/embedded.ts";
 import { overridden } from "../support/gated-store.ts";
+import { hooked } from "../support/shown.ts";
 import { eventually } from "../support/wait.ts";
 
 test("options: each wrong one is refused by name", async () => {
@@ -88,7 +89,7 @@ test("after close no timer and no socket is left", async () => {
   const options: ServiceOptions = { clock: "system" };
   for (let n = 0; n < 3; n += 1) {
     const it = await embedded(options);
-    const { receiver } = await subscribed(it.api, ["app.created"], [500, "hang"]);
+    const receiver = await hooked(it.api, ["app.created"], {}, [500, "hang"]);
     await it.api.create("/apps", { title: "A" });
     it.service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 60_000 });
     const waiting = it.api.get("/apps");

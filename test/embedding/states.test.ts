@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { OptionError } from "../../src/index.ts";
 import { str } from "../support/client.ts";
-import { clientOf, type Embedded, embedded, subscribed, titles } from "../support/embedded.ts";
+import { clientOf, type Embedded, embedded, titles } from "../support/embedded.ts";
 import { freshFolder } from "../support/fresh.ts";
+import { hooked } from "../support/shown.ts";
 
 const SEED = {
   accounts: [
@@ -62,7 +63,7 @@ test("reset: the seed is back under the same ids, port and start-up key, and wha
 test("reset: journals are empty, faults and chaos are over, a manual clock is back at its start", async () => {
   await using it = await embedded({ startAt: "2028-02-29T00:00:00Z", rateLimit: 3 });
   const { service, api } = it;
-  await using hook = await subscribed(api, ["app.created"]);
+  const hook = await hooked(api, ["app.created"]);
   service.faults.add({ method: "GET", path: "/v1/apps", status: 500 });
   service.chaos.add({ effect: "drop", times: 9 });
   await service.clock.advance("1h");
@@ -71,20 +72,20 @@ test("reset: journals are empty, faults and chaos are over, a manual clock is ba
   assert.deepEqual([service.requests, service.events, service.deliveries], [[], [], []]);
   assert.equal(service.clock.now(), Date.UTC(2028, 1, 29));
   assert.match((await api.get("/apps")).header("RateLimit"), /r=2;/);
-  await using again = await subscribed(api, ["app.created"]);
+  const again = await hooked(api, ["app.created"]);
   await create(it, "After");
   await service.settled();
-  assert.deepEqual([titles(hook.receiver), titles(again.receiver)], [[], ["After"]]);
+  assert.deepEqual([titles(hook), titles(again)], [[], ["After"]]);
 });
 
 test("reset: deliveries that waited are not sent any more", async () => {
   await using it = await embedded();
-  await using hook = await subscribed(it.api, ["app.created"], [500]);
+  const hook = await hooked(it.api, ["app.created"], {}, [500]);
   await create(it, "Before");
   await it.service.settled();
   await it.service.reset();
   await it.service.clock.advance("2d");
-  assert.equal(hook.receiver.received[0]?.attempts.length, 1);
+  assert.equal(hook.received[0]?.attempts.length, 1);
 });
 
 test("reset of a service over other data plants the seed, with the key that it was started with", async () => {
@@ -117,14 +118,14 @@ test("snapshot: it is plain JSON that later deeds do not change; restore brings 
 
 test("snapshot: pending deliveries are in it and are sent after the restore", async () => {
   await using it = await embedded();
-  await using hook = await subscribed(it.api, ["app.created"], [500, 200]);
+  const hook = await hooked(it.api, ["app.created"], {}, [500, 200]);
   await create(it, "A");
   await it.service.settled();
   const snapshot = await it.service.snapshot();
   await it.service.reset();
   await it.service.restore(snapshot);
   await it.service.clock.advance("10s");
-  assert.equal(hook.receiver.received[0]?.attempts.length, 2);
+  assert.equal(hook.received[0]?.attempts.length, 2);
 });
 
 test("snapshot: another service takes it, and its own start-up key opens it; written to a file it opens with data", async () => {
@@ -168,8 +169,8 @@ test("snapshot: what is none is refused by name, and nothing is changed", async 
       (error: Error) => error instanceof OptionError && says.test(error.message),
     );
   assert.equal(await titlesOf(it), "Still here");
-  await using hook = await subscribed(it.api, ["app.created"]);
+  const hook = await hooked(it.api, ["app.created"]);
   await create(it, "Sent");
   await it.service.settled();
-  assert.deepEqual(titles(hook.receiver), ["Sent"]);
+  assert.deepEqual(titles(hook), ["Sent"]);
 });
