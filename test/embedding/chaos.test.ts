@@ -119,7 +119,7 @@ test("1.chaos: a rule falls on its type and its webhook only", async () => {
   const types = ["app.created", "app.deleted"];
   const one = await hooked(it.api, types);
   const two = await hooked(it.api, types);
-  it.chaos.add({ effect: "reorder", type: "app.deleted", webhookId: one.webhook.id });
+  it.chaos.add({ effect: "reorder", type: "app.deleted", webhookId: str(one.webhook.id) });
   await it.create("A");
   const [app] = (await it.api.get("/apps")).items;
   await it.api.delete(`/apps/${str(app?.id)}`);

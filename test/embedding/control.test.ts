@@ -119,7 +119,7 @@ test("1.test-controls: faults come and go", async () => {
 test("1.test-controls: the journals and the trace are the handle's; the controls themselves are not in them", async () => {
   await using it = await controlled();
   await it.control.post("/reset");
-  const _hook = await hooked(it.api, ["app.created"]);
+  await hooked(it.api, ["app.created"]);
   const created = await it.api.post("/apps", { title: "A" });
   await it.control.post("/settled");
   for (const name of ["requests", "events", "deliveries"] as const)
