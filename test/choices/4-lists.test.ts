@@ -3,13 +3,7 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
 import { badParameter } from "../support/problem.ts";
-
-/** The account has so many apps, or more. */
-async function fillUp(api: Client, count: number): Promise<void> {
-  const { total } = (await api.get("/apps?limit=1")).json;
-  for (let at = Number(total); at < count; at += 1)
-    await api.create("/apps", { title: `App ${at}`, public: at % 3 === 0 });
-}
+import { fillUp } from "../support/shown.ts";
 
 const idsOf = async (api: Client, query: string) => (await api.get(`/apps${query}`)).items.map(({ id }) => id);
 

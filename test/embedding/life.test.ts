@@ -40,16 +40,6 @@ test("services stand side by side, each with its own key, data and time", async 
   assert.equal(two.service.clock.now(), Date.UTC(2027, 0, 1));
 });
 
-test("what is loaded with its first request is whole for two that come at once", async () => {
-  for (const path of ["/docs", "/openapi.json", "/dashboard/sign-in", "/oauth/jwks", "/sites/dep_1/", "/nowhere"]) {
-    await using service = await startService();
-    const got = await Promise.all([1, 2].map(() => fetch(service.authUrl + path, { redirect: "manual" })));
-    const [one, two] = await Promise.all(got.map(async (each) => [each.status, (await each.text()).length] as const));
-    assert.deepEqual(one, two, path);
-    assert.equal(one?.[0], path.startsWith("/sites") || path === "/nowhere" ? 404 : 200, path);
-  }
-});
-
 test("with test controls a service answers when all that waited was taken up, and nobody before", async () => {
   const ended = await startService();
   await ended.close();
