@@ -3,10 +3,6 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { assertPage } from "../support/dashboard.ts";
 
-choice("1.dashboard.addresses", "the base URL is the auth server's with /v1 behind it", "ours", async (own) => {
-  assert.equal(own.baseUrl, `${own.authUrl}/v1`);
-});
-
 choice("1.dashboard.addresses", "/healthz answers anybody, / leads to the dashboard", "ours", async ({ api }) => {
   const anyone = api.root.as(null);
   const answer = await anyone.get("/healthz");

@@ -92,11 +92,3 @@ test("after close no timer and no socket is left", async () => {
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
 });
-
-test("a start that fails leaves the port free", async () => {
-  const service = await startService();
-  const port = Number(new URL(service.baseUrl).port);
-  await assert.rejects(startService({ port }), /EADDRINUSE/);
-  await service.close();
-  await (await startService({ port })).close();
-});
