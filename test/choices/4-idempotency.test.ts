@@ -41,7 +41,7 @@ choice("4.idempotency", "the same request again replays the first answer and doe
 
 choice(
   "4.idempotency",
-  "of twelve at once one creates, and each other waits in vain or has its answer",
+  "of twelve at once one creates; each other waits in vain or has its answer",
   async ({ api }) => {
     const key = fresh();
     const before = await total(api);
