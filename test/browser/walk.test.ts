@@ -83,17 +83,6 @@ inBrowser(
   { service: { clock: "manual" } },
 );
 
-inBrowser("browser: what stands in a box of /docs is copied", async ({ context, page, go }) => {
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await go("/docs/endpoints");
-  const box = page.locator("#createApp .code").first();
-  await box.getByRole("button", { name: "Copy" }).click();
-  await sees(page, "Copied");
-  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
-  assert.equal(copied, await box.locator("pre").textContent());
-  assert.match(copied, /^curl -X POST /);
-});
-
 inBrowser("browser: the focus stays where it is while the log follows", async ({ api, page, go }) => {
   const receiver = await httpReceiver();
   const { id } = await api.create("/webhooks", { url: receiver.url, events: ["app.created"] });

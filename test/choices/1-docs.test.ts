@@ -59,6 +59,7 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
   }
   assert.match(endpointIn(text, "createApp"), /title<\/code><\/td><td>string, 1 to 200 characters <strong>required/);
   assert.match(endpointIn(text, "createDataSource"), /app_id/);
+  assert.doesNotMatch(text, /<\/pre>(?!<button [^>]*data-copy hidden>)/, "a button behind each box copies it");
   const { events, secret } = JSON.parse(codeIn(endpointIn(text, "createWebhook"))[1] ?? "");
   assert.deepEqual([events, secret], [["app.created", "app.deployed"], "…"], "what was sent, and what is shown once");
 });
