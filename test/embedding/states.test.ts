@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { OptionError } from "../../src/index.ts";
+import { OptionError, startService } from "../../src/index.ts";
+import { Browser } from "../support/browser.ts";
 import { str } from "../support/client.ts";
 import { clientOf, type Embedded, embedded, titles } from "../support/embedded.ts";
 import { freshFolder } from "../support/fresh.ts";
+import { printedOn } from "../support/process.ts";
 import { hooked } from "../support/shown.ts";
 
 const SEED = {
@@ -99,6 +101,17 @@ test("reset of a service over other data plants the seed, with the key that it w
   assert.equal(it.service.account.name, "Seeded");
 });
 
+test("a seed over other data is said not to be used; in a fresh store it is, and nothing is said", async () => {
+  const told = async (data: string) => {
+    const starting = async () => (await startService({ data, seed: SEED, log: "json" })).close();
+    return (await printedOn(process.stderr, starting)).join("");
+  };
+  await using first = await embedded();
+  const data = await snapshotFile(first);
+  assert.match(await told(data), /^[^\n]*"event":"warning"[^\n]*The seed was not used[^\n]*\n$/);
+  assert.equal(await told(`${data}.fresh`), "");
+});
+
 test("snapshot: it is plain JSON that later deeds do not change; restore brings everything back, and the time", async () => {
   await using it = await embedded();
   const { service } = it;
@@ -136,6 +149,7 @@ test("snapshot: another service takes it, and its own start-up key opens it; wri
   assert.equal(await titlesOf(two), "Carried");
   assert.equal(two.service.account.id, one.service.account.id);
   assert.equal(two.service.clock.now(), one.service.clock.now());
+  assert.equal((await new Browser(two.api).signIn(two.service.signInUrl)).header("location"), "/dashboard");
   const data = await snapshotFile(one);
   await using three = await embedded({ data });
   assert.equal(await titlesOf(three), "Carried");
