@@ -46,15 +46,12 @@ test("package: the tarball is small, brings nothing along and holds no source", 
   assert.doesNotMatch(stdout, /package\/(src|test|scripts)\//);
 });
 
-test("package: import works", async () => {
-  const { stdout } = await inFolder("use.mjs", `import { startService } from "app-hosting-service";\n${USE}`);
-  assert.equal(stdout, "200 0\n");
-});
-
-test("package: require works where Node allows it", async () => {
-  const script = `const { startService } = require("app-hosting-service");\n(async () => {${USE}})();`;
-  assert.equal((await inFolder("use.cjs", script)).stdout, "200 0\n");
-});
+for (const [way, file, script] of [
+  ["import", "use.mjs", `import { startService } from "app-hosting-service";\n${USE}`],
+  ["require", "use.cjs", `const { startService } = require("app-hosting-service");\n(async () => {${USE}})();`],
+] as const)
+  test(`package: ${way} works where Node allows it`, async () =>
+    assert.equal((await inFolder(file, script)).stdout, "200 0\n"));
 
 test("package: require says what to do where it cannot work", async () => {
   const script = 'require("app-hosting-service");';

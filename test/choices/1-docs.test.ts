@@ -7,11 +7,11 @@ import { PROBLEMS } from "../../src/http/problem.ts";
 import { routes } from "../../src/http/routes.ts";
 import { decoded } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
-import { Answer, type Client, members, str } from "../support/client.ts";
+import { Answer, type Client, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { assertPage, textOf } from "../support/dashboard.ts";
+import { attempted, attemptsOf } from "../support/deliveries.ts";
 import { person } from "../support/oauth.ts";
-import { eventually } from "../support/wait.ts";
 
 const PAGES = ["/docs", "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
 
@@ -59,6 +59,7 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
   }
   assert.match(endpointIn(text, "createApp"), /title<\/code><\/td><td>string, 1 to 200 characters <strong>required/);
   assert.match(endpointIn(text, "createDataSource"), /app_id/);
+  assert.doesNotMatch(text, /<\/pre>(?!<button [^>]*data-copy hidden>)/, "a button behind each box copies it");
   const { events, secret } = JSON.parse(codeIn(endpointIn(text, "createWebhook"))[1] ?? "");
   assert.deepEqual([events, secret], [["app.created", "app.deployed"], "…"], "what was sent, and what is shown once");
 });
@@ -139,13 +140,9 @@ choice("1.dashboard.docs", "the receiver that it shows takes what this server se
     ["shown", 204],
     ["other", 401],
   ] as const) {
-    const { id } = await api.create("/webhooks", { url, events: ["app.created"], secret });
-    await api.post(`/webhooks/${id}/test`, { type: "app.created" });
-    const attempt = await eventually(async () => {
-      const { attempts } = (await api.get(`/webhooks/${id}/deliveries`)).items[0] ?? {};
-      return Array.isArray(attempts) && attempts.length > 0 ? members(attempts[0]) : undefined;
-    });
-    assert.equal(attempt.response_status, status);
+    const webhook = await api.create("/webhooks", { url, events: ["app.created"], secret });
+    await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" });
+    assert.equal(attemptsOf(await attempted(api, webhook))[0]?.response_status, status);
   }
 });
 

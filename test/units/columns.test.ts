@@ -1,7 +1,7 @@
 // domain/columns: which type a column gets, what its cells become, and where width and size end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CELLS_MAX, COLUMNS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
+import { CELLS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
 import { CsvFault, parseCsv } from "../../src/kit/csv.ts";
 
 type Cells = readonly (string | number | boolean | null)[];
@@ -103,16 +103,6 @@ test("2.data-reading.missing-member: a member that a row does not have is null; 
 });
 
 const names = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`);
-
-test("8.bounds.columns: a hundred columns are read, one more is not", () => {
-  const header = names(COLUMNS_MAX);
-  assert.equal(header.length, 100);
-  assert.equal(csv(`${header.join(",")}\n`).columns.length, 100);
-  assert.equal(tableOfCsv({ header: names(101), fields: [] }), "There are 101 columns; 100 are allowed.");
-  const wide = Object.fromEntries(header.map((name) => [name, 1]));
-  assert.equal(json([wide, {}]).columns.length, 100);
-  assert.equal(tableOfObjects([wide, { more: 1 }]), "Row 2 brings the column 101; 100 are allowed.");
-});
 
 test("8.bounds.cells: rows that leave members out do not grow into more cells than allowed", () => {
   const wide = Object.fromEntries(names(100).map((name) => [name, 1]));

@@ -62,21 +62,6 @@ test("3.data-processing.first: data is kept and due until it is processed, with 
   assert.deepEqual([await unprocessed(store), (await store.get(dataContents, first.id))?.raw], [[], null]);
 });
 
-test("processing JSON gives back what was sent, __proto__ too; an empty array is ready as well", async () => {
-  const { load, rowsOf } = await setUp();
-  const data = '[{"__proto__":1,"constructor":"\\u2028"},{"__proto__":2,"constructor":null}]';
-  const { id, row_count } = await load("json", JSON.parse(data));
-  assert.deepEqual([row_count, JSON.stringify(await rowsOf(id))], [2, JSON.stringify(JSON.parse(data))]);
-  const { status, columns, row_count: none, error } = await load("json", []);
-  assert.deepEqual([status, columns, none, error], ["ready", [], 0, null]);
-});
-
-test("6.emitted-by.data-processed: data that cannot be read fails and says why and where", async () => {
-  const { load } = await setUp();
-  const { status, error } = await load("csv", "a,b\n1,2\n3\n");
-  assert.deepEqual([status, error], ["failed", "Line 3: the number of fields is 1, but the header has 2."]);
-});
-
 test("2.data-reading.byte-order-mark: one at the start of the text is no part of the first name", async () => {
   const { load } = await setUp();
   for (const [data, ...names] of [
@@ -100,14 +85,6 @@ test("processing again, twice at once, or what is gone, changes nothing", async 
   await process(id);
   assert.deepEqual([await sourceOf(id), (await allEvents()).length], [source, 1]);
   assert.equal(await process("ds_none"), null);
-});
-
-test("what waits is listed oldest first", async () => {
-  const { sent, load, store } = await setUp();
-  const first = await sent("csv", "a");
-  await load("csv", "a");
-  const last = await sent("csv", "a");
-  assert.deepEqual(await unprocessed(store), [first.id, last.id]);
 });
 
 test("removing takes the data along, also before it is processed, and then nothing is announced", async () => {
