@@ -82,7 +82,6 @@ time, .badge { white-space: nowrap; }
 summary { cursor: pointer; }
 [open] > summary { margin-bottom: 1rem; }
 .badge { font-size: .8125rem; padding: 0 .5rem; border: 1px solid; border-radius: 99px; }
-.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .75rem 1.5rem; }
 dd { margin-left: 0; }
 .entries { > div { padding: .75rem 0; } > div + div { border-top: var(--edge); } p { margin: 0; } dt { color: inherit; code { display: block; } } }
 :target { background: light-dark(#eef4ff, #1d2939); }

@@ -16,30 +16,25 @@ const EXCERPT_MAX = 120;
 export const apps: Resource<AppRecord> = {
   noun: "App",
   one: "app",
-  param: "app_id",
   place: "Apps",
   make: "Create app",
-  edit: "Edit",
+  changes: true,
   lost: "Its deployments go with it, and their addresses say so. Its data sources stay. This cannot be undone.",
-  actions: [
+  deeds: [
     {
-      path: "/deploy",
-      operation: "deployApp",
-      button: "Deploy",
-      done: "deployed",
-      makes: "/deployments",
-      fields: {
-        name: { label: "Name", hint: "What this deployment is, such as: Release 1" },
-        environment: { label: "Environment", hint: "Deploying again to the same one replaces what is live there." },
-        custom_domain: { label: "Custom domain", hint: "A host name that you point at this server." },
-      },
+      ...{ path: "/{app_id}/deploy", operation: "deployApp", button: "Deploy" },
+      ...{ done: "deployed", makes: "/deployments" },
     },
   ],
-  fields: () => ({
-    title: { label: "Title" },
-    description: { label: "Description", hint: "Shown above the charts." },
-    theme: { label: "Theme", hint: "light, dark, or any other name: then its pages follow the reader’s system." },
-    public: { label: "Public: anybody with the address sees it. Otherwise only users of this account do." },
+  words: () => ({
+    hints: {
+      description: "Shown above the charts.",
+      theme: "light, dark, or any other name: then its pages follow the reader’s system.",
+      public: "Anybody with the address sees it. Otherwise only users of this account do.",
+      name: "What this deployment is, such as: Release 1",
+      environment: "Deploying again to the same one replaces what is live there.",
+      custom_domain: "A host name that you point at this server.",
+    },
   }),
   empty: [
     "No apps yet",
@@ -49,14 +44,13 @@ export const apps: Resource<AppRecord> = {
   below: ({ description, updated_at }) =>
     html`${cut(description.trim().split("\n")[0] ?? "", EXCERPT_MAX)} · changed ${time(updated_at)}`,
   right: (app) => (app.public ? badge("public", "good") : badge("private")),
-  more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view, `${PATHS.Apps}/${app.id}`)}
+  more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view, { app_id: app.id })}
 <h2>Data</h2>${await dataOf(view, app)}`,
 };
 
 export const deployments: Resource<DeploymentRecord> = {
   noun: "Deployment",
   one: "deployment",
-  param: "deployment_id",
   place: "Apps",
   within: "/{app_id}/deployments",
   empty: ["Not deployed yet", "Deployed, it has an address. Deploying takes write:apps."],
@@ -87,21 +81,18 @@ const format = ({ type, columns, row_count }: DataSourceRecord): string =>
 export const dataSources: Resource<DataSourceRecord> = {
   noun: "DataSource",
   one: "data source",
-  param: "data_source_id",
   place: "Data sources",
   make: "Upload",
   lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
-  fields: async (view) => ({
-    name: { label: "Name" },
-    type: {
-      label: "Format",
-      options: [
+  words: async (view) => ({
+    hints: { app_id: "The app that draws it.", data: "UTF-8, at most 10 MiB." },
+    choices: {
+      app_id: [["", "none"], ...(await appsOf(view))],
+      type: [
         ["csv", "CSV, with a header line"],
         ["json", "JSON, an array of flat objects"],
       ],
     },
-    app_id: { label: "App", hint: "The app that draws it.", options: [["", "none"], ...(await appsOf(view))] },
-    data: { label: "File", accept: ".csv,.json,text/csv,application/json", hint: "UTF-8, at most 10 MiB." },
   }),
   draft,
   empty: ["No data yet", "A data source is a table, written in CSV or JSON. An app that it is given to draws it."],

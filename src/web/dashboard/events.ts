@@ -7,9 +7,9 @@ import { Refusal } from "../../domain/refusal.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { badge, list, row, time } from "../parts.ts";
+import { badge, time } from "../parts.ts";
 import { PATHS } from "./frame.ts";
-import { listing, type Resource } from "./resource.ts";
+import { listing, type Resource, rowsOf } from "./resource.ts";
 import type { View } from "./view.ts";
 
 /** As many as a page shows. */
@@ -18,7 +18,6 @@ const SHOWN = { offset: 0, limit: 100 };
 export const events: Resource<model.EventRecord> = {
   noun: "Event",
   one: "event",
-  param: "event_id",
   place: "Events",
   filter: "type",
   empty: [
@@ -58,19 +57,17 @@ async function sentOf(view: View, event: model.EventRecord): Promise<Shown> {
 
 async function chain(view: View, event: model.EventRecord): Promise<Html> {
   const { items, total } = await deliveriesOf(view.store, event, SHOWN);
-  const rows = await Promise.all(items.map((each) => deliveryRow(view, each)));
+  const rows = await rowsOf({ ...deliveries, name: whereTo }, view, items);
   const cause = event.request_id ?? "none: it came with the seed";
   return html`<p>Caused by the request <code>${cause}</code></p><pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
 <h2>${total > items.length ? `The first ${items.length} of ${total} deliveries` : "Deliveries"}</h2>
-${total === 0 ? html`<p class="soft">None: no active webhook named <code>${event.type}</code> when it happened.</p>` : list(rows)}`;
+${total === 0 ? html`<p class="soft">None: no active webhook named <code>${event.type}</code> when it happened.</p>` : rows}`;
 }
 
-async function deliveryRow(view: View, delivery: model.DeliveryRecord): Promise<Html> {
-  const { id, webhook_id, status } = delivery;
+/** Of the deliveries of one event it says where they went. */
+async function whereTo({ webhook_id }: model.DeliveryRecord, view: View): Promise<string> {
   const hook = await view.ask<model.WebhookRecord>("getWebhook", { params: { webhook_id } });
-  const url = hook instanceof Refusal ? webhook_id : hook.url;
-  const title = html`<a class="mono" href="${PATHS.Webhooks}/${webhook_id}/deliveries/${id}">${url}</a>`;
-  return row(title, progress(delivery), statusBadge(status));
+  return hook instanceof Refusal ? webhook_id : hook.url;
 }
 
 /** What was answered so far, and what comes next. */
@@ -83,31 +80,25 @@ function progress({ attempts, manual, status, next_attempt_at }: model.DeliveryR
 export const webhooks: Resource<model.WebhookRecord> = {
   noun: "Webhook",
   one: "webhook",
-  param: "webhook_id",
   place: "Webhooks",
   make: "Register webhook",
-  edit: "Edit",
+  changes: true,
   lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
   live: true,
   once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
-  actions: [
+  deeds: [
     {
-      path: "/test",
-      operation: "testWebhook",
-      button: "Send test",
-      done: "queued",
-      makes: "/deliveries",
-      fields: { type: { label: "A sample event of the type", hint: "Sent once, also while the webhook is off." } },
+      ...{ path: "/{webhook_id}/test", operation: "testWebhook", button: "Send test" },
+      ...{ done: "queued", makes: "/deliveries" },
     },
   ],
-  fields: () => ({
-    url: { label: "URL", hint: "Where the events are sent, such as: https://hooks.example.com/apps" },
-    events: { label: "Events" },
-    secret: {
-      label: "Secret",
-      hint: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
+  words: () => ({
+    hints: {
+      url: "Where the events are sent, such as: https://hooks.example.com/apps",
+      secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
+      active: "Deliveries are sent.",
+      type: "A sample of it is sent once, also while the webhook is off.",
     },
-    active: { label: "Active: deliveries are sent" },
   }),
   lead: html`This server sends a signed POST to each active webhook when something happens. <a href="/docs/events#receiver">How to receive it</a>.`,
   empty: [
@@ -118,7 +109,7 @@ export const webhooks: Resource<model.WebhookRecord> = {
   below: ({ events, created_at }) => html`${events.join(", ")} · since ${time(created_at)}`,
   right: (hook) => state(hook),
   more: async (view, { id }) =>
-    html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view, `${PATHS.Webhooks}/${id}`)}`,
+    html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view, { webhook_id: id })}`,
 };
 
 function state({ active, disabled_reason, failing_since }: model.WebhookRecord): Html {
@@ -131,11 +122,15 @@ function state({ active, disabled_reason, failing_since }: model.WebhookRecord):
 export const deliveries: Resource<model.DeliveryRecord> = {
   noun: "Delivery",
   one: "delivery",
-  param: "delivery_id",
   place: "Webhooks",
   within: "/{webhook_id}/deliveries",
   live: true,
-  actions: [{ path: "/redeliver", operation: "redeliver", button: "Send again", done: "queued" }],
+  deeds: [
+    {
+      ...{ path: "/{delivery_id}/redeliver", operation: "redeliver", button: "Send again" },
+      ...{ done: "queued", atOnce: true },
+    },
+  ],
   filter: "status",
   empty: ["No deliveries yet", "They appear here when one of its events happens. Send a test to see one now."],
   name: async ({ event_id, event_type, test }, view) => {

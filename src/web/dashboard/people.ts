@@ -1,29 +1,21 @@
 // Who may do what: the users with their permissions (the scopes of the specification's part 5), the keys of the API, and
 // the applications that may ask users for access.
-import { type ApiKeyRecord, type OAuthClientRecord, SCOPES, type UserRecord } from "../../domain/model.ts";
+import type { ApiKeyRecord, OAuthClientRecord, UserRecord } from "../../domain/model.ts";
 import { html } from "../html.ts";
-import { badge, SCOPES_IN_WORDS, time } from "../parts.ts";
+import { badge, time } from "../parts.ts";
 import type { Resource } from "./resource.ts";
-
-const scopes = SCOPES.map((scope) => [scope, SCOPES_IN_WORDS[scope]] as const);
 
 export const users: Resource<UserRecord> = {
   noun: "User",
   one: "user",
-  param: "user_id",
   place: "Users",
   make: "Add user",
-  edit: "Edit",
+  changes: true,
   lost: "They are signed out, and every application that acts for them is refused. This cannot be undone.",
   once: [
     "Their sign-in link",
     "Send it to them: it works once, for 15 minutes. Later they ask for one at the sign-in page.",
   ],
-  fields: () => ({
-    email: { label: "E-mail address" },
-    name: { label: "Name" },
-    permissions: { label: "Permissions", options: scopes },
-  }),
   empty: ["Nobody here", "There is nobody on this page of the list."],
   name: ({ name, email }) => name || email,
   below: ({ email, created_at }) => html`${email} · since ${time(created_at)}`,
@@ -38,12 +30,11 @@ const COPY = "Copy it now: only its hash is kept, so it is never shown again.";
 export const apiKeys: Resource<ApiKeyRecord> = {
   noun: "ApiKey",
   one: "key",
-  param: "key_id",
   place: "API Keys",
   make: "Generate new key",
   lost: "Whatever uses this key is refused at once. This cannot be undone.",
   once: ["The key", COPY],
-  fields: () => ({ name: { label: "Name of the new key", hint: "Where it will be used, such as: Build server" } }),
+  words: () => ({ hints: { name: "Where it will be used, such as: Build server" } }),
   lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
   empty: ["No keys", "Without one, only OAuth access tokens open the API."],
   name: ({ name }) => name,
@@ -54,21 +45,17 @@ export const apiKeys: Resource<ApiKeyRecord> = {
 
 export const oauthApps: Resource<OAuthClientRecord> = {
   noun: "OAuthClient",
-  one: "OAuth app",
-  param: "client_id",
+  one: "client",
   place: "OAuth apps",
   make: "Register OAuth app",
   lost: "It can ask nobody any more, and every token that it holds stops working at once.",
   once: ["Its client_secret", COPY],
-  fields: () => ({
-    name: { label: "Name", hint: "Users see it when they are asked." },
-    redirect_uris: {
-      label: "Redirect URIs",
-      hint: "One a line: where users come back to. https, or http to this machine.",
-    },
-    scopes: { label: "What it may ask for", options: scopes },
-    public: {
-      label: "Public: it runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
+  words: () => ({
+    hints: {
+      name: "Users see it when they are asked.",
+      redirect_uris: "One a line: where users come back to. https, or http to this machine.",
+      scopes: "What it may ask for.",
+      public: "It runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
     },
   }),
   lead: "Applications that act for users of this account, as far as each user allows it.",

@@ -3,7 +3,7 @@
 import type { Operation as Row } from "../../http/route.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf, requiredOf } from "../form.ts";
-import { type Html, html, type Shown } from "../html.ts";
+import { html, type Shown } from "../html.ts";
 import { badge } from "../parts.ts";
 import type { WebParts } from "../way.ts";
 import { sampleEvent, sampleOf } from "./events.ts";
@@ -18,13 +18,12 @@ export function endpoints({ operations: rows, services }: WebParts): DocsPage {
     lead: html`All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.`,
     sections: [...new Set(rows.map(groupOf))].map((id): Section => {
       const own = rows.filter((row) => groupOf(row) === id);
-      const entries = own.map(({ operation, summary }) => [operation, summary] as const);
-      return { id, title: id, body: html`${own.map((row) => endpoint(row, rows, baseUrl))}`, entries };
+      return { id, title: id, entries: own.map((row) => endpoint(row, rows, baseUrl)) };
     }),
   };
 }
 
-function endpoint(row: Row, rows: readonly Row[], baseUrl: string): Html {
+function endpoint(row: Row, rows: readonly Row[], baseUrl: string) {
   const { method, path, operation, summary, gap, scope, answer, query, body, example } = row;
   const origin =
     gap === null
@@ -32,10 +31,11 @@ function endpoint(row: Row, rows: readonly Row[], baseUrl: string): Html {
       : html`<a class="badge" href="${DOCS.Register}#decision-${gap}">our choice</a>`;
   const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const sample = sampleAnswer(row, rows);
-  return html`<article class="card" id="${operation}"><h3><span class="method ${method}">${method}</span> <code>${path}</code></h3>
-<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
+  const term = html`<span class="method ${method}">${method}</span> <code>${path}</code>`;
+  const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
 ${membersTable("Query", query.json)}${body && membersTable("Body", body.json)}${code(curl(method, url, { body: example }))}
-<p>Answers <code>${answer.status}</code>${answered(row)}</p>${sample !== undefined && code(JSON.stringify(sample, null, 2))}</article>\n`;
+<p>Answers <code>${answer.status}</code>${answered(row)}</p>${sample !== undefined && code(JSON.stringify(sample, null, 2))}`;
+  return { id: operation, name: summary, term, meaning };
 }
 
 function answered({ answer: { shape } }: Row): Shown {

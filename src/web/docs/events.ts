@@ -10,7 +10,7 @@ import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
 import { DASHBOARD } from "../page.ts";
 import type { WebParts } from "../way.ts";
-import { code, type DocsPage, glossary } from "./frame.ts";
+import { code, type DocsPage } from "./frame.ts";
 
 const MEANINGS: { readonly [T in EventType]: string } = {
   "app.created": "An app was created.",
@@ -29,30 +29,37 @@ export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({
     {
       id: "types",
       title: "Types of events",
-      body: html`${EVENT_TYPES.map((type) => html`<h3 id="${type}"><code>${type}</code></h3><p>${MEANINGS[type]}</p>${code(JSON.stringify(sampleEvent(type), null, 2))}`)}`,
-      entries: EVENT_TYPES.map((type) => [type, type]),
+      entries: EVENT_TYPES.map((type) => ({
+        ...{ id: type, name: type },
+        meaning: html`<p>${MEANINGS[type]}</p>${code(JSON.stringify(sampleEvent(type), null, 2))}`,
+      })),
     },
     { id: "receiver", title: "Receiving deliveries", body: receiving(retryWaits_ms) },
+    {
+      id: "headers",
+      title: "What each delivery carries",
+      entries: HEADERS.map(([name, meaning]) => ({ id: name, name, meaning })),
+    },
   ],
 });
 
 const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
 
 /** With ids of its own: those of the running server are not used up for a page. */
-function samples(of: string) {
-  const clock = new AdjustableClock(SAMPLE_TIME);
-  return { ids: new TimeOrderedIds(clock, seededRandom(of)), at: iso(SAMPLE_TIME) };
-}
+const samples = () => ({
+  ids: new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples")),
+  at: iso(SAMPLE_TIME),
+});
 
 export function sampleEvent(type: EventType): object {
-  const made = samples(type);
+  const made = samples();
   const envelope = { id: made.ids.next("evt_"), type, created: made.at, data: { object: sampleObject(made, type) } };
   const account = { id: made.ids.next("acc_"), name: "Example account" };
   return type === "user.interaction" ? envelope : { ...envelope, account };
 }
 
 /** A value that fits the schema of an answer; what may be null is. */
-export function sampleOf(schema: JsonSchema, { ids, at } = samples("answer")): unknown {
+export function sampleOf(schema: JsonSchema, { ids, at } = samples()): unknown {
   const { type, format, pattern = "", items, minimum, anyOf, additionalProperties } = schema;
   const members = Object.entries(membersOf(schema));
   const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
@@ -75,8 +82,6 @@ const receiving = (retryWaits_ms: readonly number[]): Html => html`<ol>
 <li><strong>Do not count on the order.</strong> <code>created</code> and the event’s id put events in order.</li>
 </ol>
 ${code(EXAMPLE)}
-<p>Each delivery carries:</p>
-${glossary(HEADERS.map(([name, meaning]) => [html`<code>${name}</code>`, meaning]))}
 <p>Anything but 2xx is tried again, after ${retryWaits_ms.map(inWords).join(", ")}, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed.</p>
 <p>The dashboard shows every attempt under <a href="${DASHBOARD}/settings/webhooks">Settings, Webhooks</a>, and sends a delivery again when you ask for it.</p>`;
 
@@ -101,8 +106,8 @@ const HEADERS: readonly (readonly [string, string])[] = [
   ["X-Service-Delivery", "the delivery’s id, the same at every attempt"],
   ["X-Service-Attempt", "1, then 2, …"],
   [
-    "webhook-id, webhook-timestamp, webhook-signature",
-    "the same as Standard Webhooks has it, so its libraries verify, too",
+    "webhook-signature",
+    "with webhook-id and webhook-timestamp: the same as Standard Webhooks has it, so its libraries verify, too",
   ],
 ];
 

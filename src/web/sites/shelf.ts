@@ -91,7 +91,7 @@ export function figure(
   return html`<section class="card chart" id="${id}" aria-label="${name}"><h2>${name}</h2>
 ${
   chart
-    ? html`${links && links.length > 1 && html`<nav class="tabs" aria-label="What is drawn">${tabs(links, chart.y.name)}</nav>`}${above}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
+    ? html`${links && links.length > 1 && tabs("What is drawn", links, chart.y.name)}${above}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
 ${sent ? plot?.(row) : drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>
 <details><summary>${TABLE}</summary>${rows}</details>`
     : rows
