@@ -282,7 +282,7 @@ choice("1.dashboard", "data are uploaded or pasted, shown when they are read, or
   const csv = "town,people\r\n<Łódź>,670\r\n";
   const made = await upload({ type: "csv", app_id: "", "data-text": "", data: csv });
   assert.equal(made.status, 303, made.text);
-  const page = await shows(made, /<Łódź> 670/);
+  await shows(made, /<Łódź> 670/);
   await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), /a number 1 /);
   await shows(await upload({ type: "csv", data: "a,b\r\n1\r\n" }), /could not be processed Line 2/);
   for (const [type, data] of [
@@ -293,6 +293,14 @@ choice("1.dashboard", "data are uploaded or pasted, shown when they are read, or
     const refused = await upload({ type, data });
     assertPage(refused, 422);
     assert.match(refused.text, /class="fault"/);
+  }
+  const { body, type } = multipart({ csrf, name: "N", type: "csv", data: "a\r\n<1>" });
+  for (const unread of [body.replace("<1>", "\xff"), body.slice(0, -10)]) {
+    const headers = { "content-type": type, origin: browser.origin };
+    assertPage(
+      await browser.request("POST", "/dashboard/data-sources/new", headers, Buffer.from(unread, "latin1")),
+      415,
+    );
   }
   const where = made.header("location").replace(/\?.*/, "");
   await browser.fillIn(`${where}/delete`, `${where}/delete`);

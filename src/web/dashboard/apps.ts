@@ -113,7 +113,7 @@ function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal
   const { type, data } = sent;
   if (type !== "json" || typeof data !== "string") return sent;
   try {
-    return { ...sent, data: JSON.parse(data.replace(/^\uFEFF/, "")) };
+    return { ...sent, data: JSON.parse(data) };
   } catch (error) {
     return invalidField("#/data", `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
