@@ -131,7 +131,7 @@ foreignObject { overflow: visible; }
 }
 @media (min-width: 48rem) {
   .pair, .entries > div { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5rem; }
-  .entries > div { grid-template-columns: 18rem 1fr; align-items: baseline; }
+  .entries > div { grid-template-columns: 13rem minmax(0, 1fr); align-items: baseline; }
 }
 @media (max-width: 30rem) {
   .code > pre { padding: .75rem .75rem 2.75rem; }
