@@ -50,7 +50,7 @@ const NAME = "Application Hosting Service";
 
 export function page({ title, body, status = 200, header, headers, narrow, site, formAction, scripted }: Page): Reply {
   const whole = html`<!doctype html>
-<html lang="en"${site?.theme && html` data-theme="${site.theme}"`}>
+<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -57,7 +57,10 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
     const answered = new Answer(answer.status, headers, Buffer.from(shown ?? ""));
     own.document.check(method, `/v1${path.replace(/\{\w+\}/g, "x")}`, answered);
   }
-  assert.match(endpointIn(text, "createApp"), /title<\/code> <strong>required<\/strong> <code class="soft">{&quot;type&quot;:&quot;string&quot;,/);
+  assert.match(
+    endpointIn(text, "createApp"),
+    /title<\/code> <strong>required<\/strong> <code class="soft">{&quot;type&quot;:&quot;string&quot;,/,
+  );
   assert.match(endpointIn(text, "createDataSource"), /app_id/);
   const { events, secret } = JSON.parse(codeIn(endpointIn(text, "createWebhook"))[1] ?? "");
   assert.deepEqual([events, secret], [["app.created", "app.deployed"], "…"], "what was sent, and what is shown once");
