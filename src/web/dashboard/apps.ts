@@ -20,12 +20,7 @@ export const apps: Resource<AppRecord> = {
   make: "Create app",
   changes: true,
   lost: "Its deployments go with it, and their addresses say so. Its data sources stay. This cannot be undone.",
-  deeds: [
-    {
-      ...{ path: "/{app_id}/deploy", operation: "deployApp", button: "Deploy" },
-      ...{ done: "deployed", makes: "/deployments" },
-    },
-  ],
+  deeds: [{ path: "/deploy", operation: "deployApp", button: "Deploy", done: "deployed", makes: "/deployments" }],
   words: () => ({
     hints: {
       description: "Shown above the charts.",

@@ -86,12 +86,7 @@ export const webhooks: Resource<model.WebhookRecord> = {
   lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
   live: true,
   once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
-  deeds: [
-    {
-      ...{ path: "/{webhook_id}/test", operation: "testWebhook", button: "Send test" },
-      ...{ done: "queued", makes: "/deliveries" },
-    },
-  ],
+  deeds: [{ path: "/test", operation: "testWebhook", button: "Send test", done: "queued", makes: "/deliveries" }],
   words: () => ({
     hints: {
       url: "Where the events are sent, such as: https://hooks.example.com/apps",
@@ -125,12 +120,7 @@ export const deliveries: Resource<model.DeliveryRecord> = {
   place: "Webhooks",
   within: "/{webhook_id}/deliveries",
   live: true,
-  deeds: [
-    {
-      ...{ path: "/{delivery_id}/redeliver", operation: "redeliver", button: "Send again" },
-      ...{ done: "queued", atOnce: true },
-    },
-  ],
+  deeds: [{ path: "/redeliver", operation: "redeliver", button: "Send again", done: "queued" }],
   filter: "status",
   empty: ["No deliveries yet", "They appear here when one of its events happens. Send a test to see one now."],
   name: async ({ event_id, event_type, test }, view) => {

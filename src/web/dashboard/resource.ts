@@ -17,22 +17,19 @@ interface Named {
   readonly id: string;
 }
 
-/** What can be done: a page of its own asks for what the operation takes, below that of what it is done to. */
+/** What can be done: a page of its own, below that of what it is done to, asks for what the operation takes. */
 interface Deed {
-  /** From the list on: "/new", or below one of them. */
   readonly path: string;
   readonly operation: string;
   readonly button: string;
   readonly done: Done;
   /** Where what it makes has its pages, below that of what it is done to. */
   readonly makes?: string;
-  /** The operation of whose body the form is made, where that is another. */
-  readonly asks?: string;
-  /** What follows from it. */
-  readonly warning?: Shown;
-  /** Nothing is asked: its button does it. */
-  readonly atOnce?: true;
 }
+
+const CREATE = { path: "/new", done: "created", makes: "" } as const;
+const UPDATE = { path: "/edit", button: "Change", done: "updated" } as const;
+const DELETE = { path: "/delete", button: "Delete", done: "deleted" } as const;
 
 export interface Resource<R extends Named> {
   /** As the operations call it: listApps, getApp. */
@@ -87,43 +84,31 @@ const filled = (path: string, values: object): string =>
 
 const addressOf = (of: Resource<never>, record: Named): string => `${filled(listOf(of), record)}/${record.id}`;
 
-function deedsOf(of: Resource<never>): readonly Deed[] {
-  const { make, changes, deeds = [], lost } = of;
-  const [one, create] = [`/{${paramOf(of)}}`, operation(of, "create")];
-  const edit: Deed = {
-    ...{ path: `${one}/edit`, operation: operation(of, "update"), asks: create },
-    ...{ button: "Change", done: "updated" },
-  };
-  return [
-    ...(make ? [{ path: "/new", operation: create, button: make, done: "created", makes: "" } as const] : []),
-    ...(changes ? [edit] : []),
-    ...deeds,
-    ...(lost
-      ? [
-          {
-            path: `${one}/delete`,
-            operation: operation(of, "delete"),
-            button: "Delete",
-            done: "deleted",
-            warning: lost,
-          } as const,
-        ]
-      : []),
-  ];
-}
+/** What can be done to one of them. */
+const deedsOf = (of: Resource<never>): readonly Deed[] => [
+  ...(of.changes ? [{ ...UPDATE, operation: operation(of, "update") }] : []),
+  ...(of.deeds ?? []),
+  ...(of.lost ? [{ ...DELETE, operation: operation(of, "delete") }] : []),
+];
 
 /** All addresses of it. */
 export function pagesOf<R extends Named>(of: Resource<R>): readonly DashboardRow[] {
-  const row = (method: "GET" | "POST", path: string, named: string, run: DashboardRow["run"]): DashboardRow => ({
-    ...{ method, path: listOf(of) + path, operation: named, run },
+  const [all, one] = [listOf(of), `${listOf(of)}/{${paramOf(of)}}`];
+  const shows = (path: string, verb: Verb, run: DashboardRow["run"]): DashboardRow => ({
+    ...{ method: "GET", path, operation: operation(of, verb), run },
   });
+  const form = (at: string, deed: Deed): readonly DashboardRow[] => {
+    const row = { path: at + deed.path, operation: deed.operation };
+    return [
+      { ...row, method: "GET", run: (view) => formPage(of, view, deed) },
+      { ...row, method: "POST", run: (view) => perform(of, view, deed) },
+    ];
+  };
   return [
-    ...(of.within === undefined ? [row("GET", "", operation(of, "list"), (view) => listPage(of, view))] : []),
-    row("GET", `/{${paramOf(of)}}`, operation(of, "get"), (view) => onePage(of, view, view.params)),
-    ...deedsOf(of).flatMap((deed) => [
-      row("GET", deed.path, deed.operation, (view) => formPage(of, view, deed)),
-      row("POST", deed.path, deed.operation, (view) => perform(of, view, deed)),
-    ]),
+    ...(of.within === undefined ? [shows(all, "list", (view) => listPage(of, view))] : []),
+    ...(of.make ? form(all, { ...CREATE, operation: operation(of, "create"), button: of.make }) : []),
+    shows(one, "get", (view) => onePage(of, view, view.params)),
+    ...deedsOf(of).flatMap((deed) => form(one, deed)),
   ];
 }
 
@@ -190,7 +175,7 @@ async function onePage<R extends Named>(
   const { place, live } = of;
   const at = addressOf(of, record);
   const name = await of.name(record, view);
-  const deeds = deedsOf(of).filter((deed) => deed.path !== "/new" && view.may(deed.operation));
+  const deeds = deedsOf(of).filter((deed) => view.may(deed.operation));
   return framed(view, {
     title: name,
     place,
@@ -199,17 +184,18 @@ async function onePage<R extends Named>(
 ${typeof once === "string" && of.once && shownOnce(of.once[0], once, of.once[1])}
 ${head(
   name,
-  deeds.map((deed) => wayTo(deed, filled(listOf(of) + deed.path, params), view)),
+  deeds.map((deed) => wayTo(deed, at, view)),
 )}
 <div data-follow><p class="row">${await of.right(record, view)}</p>
 ${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view, operation(of, "get"), record)}</div>`,
   });
 }
 
-const wayTo = ({ button, atOnce, warning }: Deed, address: string, { visit }: View): Html =>
-  atOnce
-    ? html`<form method="post" action="${address}">${visit.csrfField}<button class="quiet">${button}</button></form>`
-    : html`<a class="button ${warning ? "bad" : "quiet"}" href="${address}">${button}</a>`;
+/** A button does it at once where nothing is asked. */
+const wayTo = ({ path, operation: named, button, done }: Deed, at: string, { visit, row }: View): Html =>
+  row(named).body || done === "deleted"
+    ? html`<a class="button ${done === "deleted" ? "bad" : "quiet"}" href="${at}${path}">${button}</a>`
+    : html`<form method="post" action="${at}${path}">${visit.csrfField}<button class="quiet">${button}</button></form>`;
 
 /** The value, and a button to copy it where the script runs. */
 const shownOnce = (title: string, value: string, advice: Shown): Html =>
@@ -232,18 +218,19 @@ function factOf(name: string, value: unknown): Shown {
   return /(id|url|uris)$/.test(name) ? html`<code>${text}</code>` : text;
 }
 
-/** The body that a deed takes, as a whole one. */
-const schemaOf = ({ asks, operation: named }: Deed, view: View) => view.body(asks ?? named);
+/** The body that a deed takes; a change is asked for as a whole. */
+const schemaOf = <R extends Named>(of: Resource<R>, { done, operation: named }: Deed, view: View) =>
+  view.body(done === "updated" ? operation(of, "create") : named);
 
 /** Asks for what the deed takes; `refused` is what was sent in vain. */
 async function formPage<R extends Named>(of: Resource<R>, view: View, deed: Deed, refused?: Form): Promise<Reply> {
   const { place } = of;
-  const { button, warning, asks, path } = deed;
-  const record = path === "/new" ? undefined : await view.ask<R>(operation(of, "get"));
+  const { button, done } = deed;
+  const record = done === "created" ? undefined : await view.ask<R>(operation(of, "get"));
   if (record instanceof Refusal) return refusedPage(view, record, place);
-  const { visit } = view;
-  const schema = schemaOf(deed, view);
-  const there = record && asks && { values: view.shown(operation(of, "get"), record).members };
+  const { call, csrfField } = view.visit;
+  const schema = schemaOf(of, deed, view);
+  const there = done === "updated" && { values: view.shown(operation(of, "get"), record).members };
   const form = refused ?? (there || blankForm(schema, view.query));
   const title = record ? `${button} ${await of.name(record, view)}` : button;
   const fields = controls(form, schema, (await of.words?.(view)) ?? {});
@@ -251,15 +238,15 @@ async function formPage<R extends Named>(of: Resource<R>, view: View, deed: Deed
     title,
     place,
     status: refused?.status,
-    body: html`${head(title)}<form class="card form" method="post" action="${visit.call.path}" enctype="multipart/form-data">${visit.csrfField}<input type="hidden" name="once" value="${visit.call.id}">
-${warning && html`<p>${warning}</p>`}${fields}
-<div class="row"><button${warning && html` class="bad"`}>${button}</button><a class="button quiet" href="${above(visit.call.path)}">Cancel</a></div></form>`,
+    body: html`${head(title)}<form class="card form" method="post" action="${call.path}" enctype="multipart/form-data">${csrfField}<input type="hidden" name="once" value="${call.id}">
+${done === "deleted" && html`<p>${of.lost}</p>`}${fields}
+<div class="row"><button${done === "deleted" && html` class="bad"`}>${button}</button><a class="button quiet" href="${above(call.path)}">Cancel</a></div></form>`,
   });
 }
 
 async function perform<R extends Named>(of: Resource<R>, view: View, deed: Deed): Promise<Reply> {
   const { operation: named, done, makes } = deed;
-  const sent = bodyOf(view.fields, schemaOf(deed, view));
+  const sent = bodyOf(view.fields, schemaOf(of, deed, view));
   const body = of.draft ? of.draft(sent) : sent;
   const kept = body instanceof Refusal ? body : await view.ask(named, { body });
   if (kept instanceof Refusal) return formPage(of, view, deed, refusedForm(sent, kept, view.explain));
