@@ -4,9 +4,8 @@ import type { Row } from "../domain/columns.ts";
 import type { Column, Scope } from "../domain/model.ts";
 import { type Html, html, type Shown } from "./html.ts";
 
-type Tone = "good" | "bad" | "warn" | "plain";
-
-export const badge = (text: string, tone: Tone = "plain"): Html => html`<span class="badge ${tone}">${text}</span>`;
+/** A state; its words are its classes, so that the stylesheet colours each. */
+export const badge = (state: string): Html => html`<span class="badge ${state}">${state}</span>`;
 
 /** To the second, in UTC, as the log of a server has it. */
 export const time = (iso: string): Html =>

@@ -16,9 +16,9 @@ export const STYLE = `
 html { font: 16px/1.55 system-ui, sans-serif; }
 body { margin: 0; color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
 a, summary, .method { color: var(--accent); }
-.good, .POST { color: var(--good); }
-.bad, .DELETE { color: var(--bad); }
-.warn, .PATCH { color: var(--warn); }
+.good, .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
+.bad, .DELETE, .failed, .failing, .gone, .suspended { color: var(--bad); }
+.PATCH, .pending, .processing, .limited { color: var(--warn); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
 .row, .head, .legend, .code, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
@@ -39,7 +39,7 @@ h1, p, ul, ol, dl, pre, .card, .head, .field, .code, .scroll, fieldset, input, s
 dd { margin: 0; }
 .card > h2, .pair h3 { margin-top: 0; }
 .soft, .fault, .side, dt, th { font-size: .875rem; }
-.soft, .plain, .lead, th { color: var(--soft); font-weight: 400; }
+.soft, .lead, th { color: var(--soft); font-weight: 400; }
 .lead { max-width: 46rem; white-space: pre-line; }
 code, pre, .mono { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .875em; }
 pre, .card { background: var(--card); border: var(--edge); border-radius: 8px; }

@@ -36,9 +36,8 @@ export const apps: Resource<AppRecord> = {
     "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
   ],
   name: ({ title }) => title,
-  below: ({ description, updated_at }) =>
-    html`${cut(description.trim().split("\n")[0] ?? "", EXCERPT_MAX)} · changed ${time(updated_at)}`,
-  right: (app) => (app.public ? badge("public", "good") : badge("private")),
+  below: ({ public: isPublic, description, updated_at }) =>
+    html`${isPublic ? "public" : "private"} · ${cut(description.trim().split("\n")[0] ?? "", EXCERPT_MAX)} · changed ${time(updated_at)}`,
   more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view, { app_id: app.id })}
 <h2>Data</h2>${await dataOf(view, app)}`,
 };
@@ -53,7 +52,7 @@ export const deployments: Resource<DeploymentRecord> = {
   below: ({ environment, custom_domain, deployed_at }) =>
     html`<code>${environment}</code>${custom_domain !== null && html` · <code>${custom_domain}</code>`} · ${time(deployed_at)}`,
   right: ({ id, status }, { links }) =>
-    html`${status === "live" && html`<a href="${links.site(id)}">Open</a>`} ${badge(status, status === "live" ? "good" : "plain")}`,
+    html`${status === "live" && html`<a href="${links.site(id)}">Open</a>`} ${badge(status)}`,
 };
 
 /** As many as its page shows. */
@@ -65,13 +64,8 @@ async function dataOf(view: View, { id }: AppRecord): Promise<Shown> {
   const add =
     view.may("createDataSource") &&
     html`<p><a class="button quiet" href="${PATHS["Data sources"]}/new?app_id=${id}">Add data</a></p>`;
-  return html`${items.length > 0 ? await rowsOf(dataSources, view, items) : nothingYet("No data yet", "Each data source becomes a chart, or a table where none fits.")}${add}`;
+  return html`${await rowsOf(dataSources, view, items)}${add}`;
 }
-
-const TONES = { processing: "warn", ready: "good", failed: "bad" } as const;
-
-const format = ({ type, columns, row_count }: DataSourceRecord): string =>
-  `${type.toUpperCase()}${columns === null ? "" : ` · ${row_count} rows, ${columns.length} columns`}`;
 
 export const dataSources: Resource<DataSourceRecord> = {
   noun: "DataSource",
@@ -92,8 +86,8 @@ export const dataSources: Resource<DataSourceRecord> = {
   draft,
   empty: ["No data yet", "A data source is a table, written in CSV or JSON. An app that it is given to draws it."],
   name: ({ name }) => name,
-  below: (source) => html`${format(source)} · ${time(source.created_at)}`,
-  right: ({ status }) => badge(status, TONES[status]),
+  below: ({ type, columns, row_count, created_at }) =>
+    html`${type.toUpperCase()}${columns && ` · ${row_count} rows, ${columns.length} columns`} · ${time(created_at)}`,
   more: preview,
   live: true,
 };
@@ -115,12 +109,8 @@ function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal
 }
 
 async function preview(view: View, { status, error, columns, app_id }: DataSourceRecord): Promise<Shown> {
-  if (status === "processing")
-    return nothingYet(
-      "Still being processed",
-      "It is looked at again by itself; without the script, load the page again.",
-    );
-  if (status === "failed")
+  if (status === "processing") return nothingYet("Still being processed", "Without the script, load the page again.");
+  if (error !== null)
     return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
   const found = await view.ask<Page<Row>>("listRows");
   if (found instanceof Refusal || columns === null) return null;

@@ -42,26 +42,22 @@ async function appName(view: View, app_id = ""): Promise<string | undefined> {
   return app instanceof Refusal ? app_id : app.title;
 }
 
-const TONES = { pending: "warn", succeeded: "good", failed: "bad", cancelled: "plain" } as const;
-const statusBadge = (status: model.DeliveryStatus, text: string = status): Html => badge(text, TONES[status]);
-
 /** What became of its deliveries. */
 async function sentOf(view: View, event: model.EventRecord): Promise<Shown> {
   const { items } = await deliveriesOf(view.store, event, SHOWN);
   if (items.length === 0) return badge("sent to nobody");
   return model.DELIVERY_STATUSES.map((status) => {
     const count = items.filter((each) => each.status === status).length;
-    return count > 0 && statusBadge(status, items.length === 1 ? status : `${count} ${status}`);
+    return count > 0 && badge(items.length === 1 ? status : `${count} ${status}`);
   });
 }
 
 async function chain(view: View, event: model.EventRecord): Promise<Html> {
-  const { items, total } = await deliveriesOf(view.store, event, SHOWN);
-  const rows = await rowsOf({ ...deliveries, name: whereTo }, view, items);
+  const { items } = await deliveriesOf(view.store, event, SHOWN);
+  const empty = ["Sent to nobody", "No active webhook named its type when it happened."] as const;
   const cause = event.request_id ?? "none: it came with the seed";
   return html`<p>Caused by the request <code>${cause}</code></p><pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
-<h2>${total > items.length ? `The first ${items.length} of ${total} deliveries` : "Deliveries"}</h2>
-${total === 0 ? html`<p class="soft">None: no active webhook named <code>${event.type}</code> when it happened.</p>` : rows}`;
+<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name: whereTo, empty }, view, items)}`;
 }
 
 /** Of the deliveries of one event it says where they went. */
@@ -102,17 +98,13 @@ export const webhooks: Resource<model.WebhookRecord> = {
   ],
   name: ({ url }) => url,
   below: ({ events, created_at }) => html`${events.join(", ")} · since ${time(created_at)}`,
-  right: (hook) => state(hook),
+  right: ({ active, disabled_reason, failing_since }) =>
+    badge(
+      active ? `active${failing_since === null ? "" : ", failing"}` : ["off", disabled_reason ?? []].flat().join(", "),
+    ),
   more: async (view, { id }) =>
     html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view, { webhook_id: id })}`,
 };
-
-function state({ active, disabled_reason, failing_since }: model.WebhookRecord): Html {
-  if (disabled_reason === "gone") return badge("off: the endpoint said it is gone", "bad");
-  if (disabled_reason === "failing") return badge("off: it kept failing", "bad");
-  if (!active) return badge("off");
-  return failing_since === null ? badge("active", "good") : badge("active, failing", "warn");
-}
 
 export const deliveries: Resource<model.DeliveryRecord> = {
   noun: "Delivery",
@@ -128,7 +120,6 @@ export const deliveries: Resource<model.DeliveryRecord> = {
     return `${event ? await nameOf(view, event) : event_type}${test ? " · test" : ""}`;
   },
   below: (delivery) => html`${time(delivery.created_at)} · ${progress(delivery)}`,
-  right: ({ status }) => statusBadge(status),
   more: exchanges,
 };
 

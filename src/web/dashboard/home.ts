@@ -19,7 +19,7 @@ async function homePage(view: View): Promise<Reply> {
   const recent = await listing(events, view);
   return framed(view, {
     title: account.name,
-    body: html`${head(account.name, badge(account.state, account.state === "active" ? "good" : "bad"))}
+    body: html`${head(account.name, badge(account.state))}
 ${user.permissions.length === 0 && nothingYet("Nothing here is yours to see yet", `${user.email} has no permissions. Somebody with the permission admin can give you some, under Users.`)}
 ${isNew && html`<h2>Your first app</h2><p><a href="${PATHS.Apps}/new">Create app</a> makes it here, and so does this:</p>${code(curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } }))}`}
 <h2>Your API</h2>

@@ -2,7 +2,7 @@
 // the applications that may ask users for access.
 import type { ApiKeyRecord, OAuthClientRecord, UserRecord } from "../../domain/model.ts";
 import { html } from "../html.ts";
-import { badge, time } from "../parts.ts";
+import { time } from "../parts.ts";
 import type { Resource } from "./resource.ts";
 
 export const users: Resource<UserRecord> = {
@@ -18,11 +18,8 @@ export const users: Resource<UserRecord> = {
   ],
   empty: ["Nobody here", "There is nobody on this page of the list."],
   name: ({ name, email }) => name || email,
-  below: ({ email, created_at }) => html`${email} · since ${time(created_at)}`,
-  right: ({ permissions }) =>
-    permissions.length === 0
-      ? badge("no permissions", "warn")
-      : permissions.map((scope) => badge(scope, scope === "admin" ? "good" : "plain")),
+  below: ({ email, permissions, created_at }) =>
+    html`${email} · ${permissions.join(", ") || "no permissions"} · since ${time(created_at)}`,
 };
 
 const COPY = "Copy it now: only its hash is kept, so it is never shown again.";
@@ -38,9 +35,8 @@ export const apiKeys: Resource<ApiKeyRecord> = {
   lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
   empty: ["No keys", "Without one, only OAuth access tokens open the API."],
   name: ({ name }) => name,
-  below: ({ created_at, last_used_at }) =>
-    html`Generated ${time(created_at)} · ${last_used_at === null ? "never used" : html`last used ${time(last_used_at)}`}`,
-  right: ({ last_four }) => html`<code class="soft">…${last_four}</code>`,
+  below: ({ last_four, created_at, last_used_at }) =>
+    html`<code>…${last_four}</code> · generated ${time(created_at)} · ${last_used_at === null ? "never used" : html`last used ${time(last_used_at)}`}`,
 };
 
 export const oauthApps: Resource<OAuthClientRecord> = {
@@ -61,6 +57,6 @@ export const oauthApps: Resource<OAuthClientRecord> = {
   lead: "Applications that act for users of this account, as far as each user allows it.",
   empty: ["No OAuth apps yet", "Register an application here before it sends users to ask for access."],
   name: ({ name }) => name,
-  below: (client) => html`${client.scopes.join(", ")} · since ${time(client.created_at)}`,
-  right: (client) => badge(client.public ? "public client" : "with a secret"),
+  below: (client) =>
+    html`${client.public ? "public" : "with a secret"} · ${client.scopes.join(", ")} · since ${time(client.created_at)}`,
 };

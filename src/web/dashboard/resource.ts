@@ -7,7 +7,7 @@ import type { Reply } from "../../http/call.ts";
 import { blankForm, bodyOf, controls, type Form, membersOf, refusedForm, valuesOf, type Words } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
-import { copyButton, head, nothingYet, notice, tabs, terms, time } from "../parts.ts";
+import { badge, copyButton, head, nothingYet, notice, tabs, terms, time } from "../parts.ts";
 import { type Done, framed, PATHS, type Place, refusedPage } from "./frame.ts";
 import type { DashboardRow, View } from "./view.ts";
 
@@ -55,9 +55,10 @@ export interface Resource<R extends Named> {
   readonly lead?: Shown;
   readonly empty: readonly [title: string, advice: string];
   readonly name: (record: R, view: View) => Later<string>;
-  /** In a list, below the name and at its right; the latter below the name on its own page, too. */
+  /** In a list, below the name. */
   readonly below: (record: R, view: View) => Later<Shown>;
-  readonly right: (record: R, view: View) => Later<Shown>;
+  /** Its state, where that is more than its member `status`: in a list at the right, on its own page below the name. */
+  readonly right?: (record: R, view: View) => Later<Shown>;
   /** What its own page says beside what the API shows of it. */
   readonly more?: (view: View, record: R) => Later<Shown>;
   /** Its own page follows what happens, where the script runs. */
@@ -145,7 +146,7 @@ export async function listing<R extends Named>(of: Resource<R>, view: View, para
   const to = (value: string) => `${path}?${filter}=${value}`;
   const links = [["all", path] as const, ...values.map((each) => [each, to(each)] as const)];
   return html`${values.length > 0 && tabs(filter, links, chosen ?? "all")}
-${total > 0 ? await rowsOf(of, view, items) : nothingYet(chosen === undefined ? empty[0] : `Nothing is ${chosen}`, empty[1])}
+${await rowsOf(chosen === undefined ? of : { ...of, empty: [`Nothing is ${chosen}`, empty[1]] }, view, items)}
 ${total > end - from && pager(total - end, end - from, total, chosen === undefined ? `${path}?` : `${to(chosen)}&`)}`;
 }
 
@@ -157,11 +158,15 @@ ${skip + count < total && html`<a class="button quiet small" rel="next" href="${
 
 /** What each is called and a line below, what stands at its right. */
 export async function rowsOf<R extends Named>(of: Resource<R>, view: View, items: readonly R[]): Promise<Html> {
+  if (items.length === 0) return nothingYet(...of.empty);
   const rowOf = async (record: R): Promise<Html> =>
     html`<li><div><div class="title"><a id="${record.id}" href="${addressOf(of, record)}">${await of.name(record, view)}</a></div>
-<div class="soft">${await of.below(record, view)}</div></div><div class="row">${await of.right(record, view)}</div></li>`;
+<div class="soft">${await of.below(record, view)}</div></div><div class="row">${await stateOf(of, record, view)}</div></li>`;
   return html`<ul class="list card">${await Promise.all(items.map(rowOf))}</ul>`;
 }
+
+const stateOf = <R extends Named>({ right }: Resource<R>, record: R, view: View): Later<Shown> =>
+  right ? right(record, view) : "status" in record && badge(String(record.status));
 
 /** The page of the one that `params` name. `once` is what is shown this once. */
 async function onePage<R extends Named>(
@@ -186,7 +191,7 @@ ${head(
   name,
   deeds.map((deed) => wayTo(deed, at, view)),
 )}
-<div data-follow><p class="row">${await of.right(record, view)}</p>
+<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
 ${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view, operation(of, "get"), record)}</div>`,
   });
 }

@@ -27,7 +27,7 @@ function endpoint(row: Row, rows: readonly Row[], baseUrl: string) {
   const { method, path, operation, summary, gap, scope, answer, query, body, example } = row;
   const origin =
     gap === null
-      ? badge("specification", "good")
+      ? badge("specification")
       : html`<a class="badge" href="${DOCS.Register}#decision-${gap}">our choice</a>`;
   const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const sample = sampleAnswer(row, rows);
