@@ -42,8 +42,7 @@ function fieldsOf(schema: JsonSchema, { hints = {}, choices = {} }: Words = {}) 
   return Object.entries(membersOf(schema)).map(([name, { default: otherwise, ...rest }]) => {
     const known = valuesOf(isSchema(rest.items) ? rest.items : rest);
     const options = choices[name] ?? known.map((each): Option => [each, MEANINGS.get(each) ?? each]);
-    const [hint, isMail] = [hints[name], rest.format === "email"];
-    return { name, hint, kind: kindOf(rest, options), options, isMail, otherwise, required: required.has(name) };
+    return { name, hint: hints[name], kind: kindOf(rest, options), options, otherwise, required: required.has(name) };
   });
 }
 
@@ -103,14 +102,14 @@ ${control(field, attributes, held)}${told}</div>
 ${kind === "file" && html`<div class="field"><label for="${name}-text">Or paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, held)}</div>`}`;
 }
 
-function control({ kind, options, isMail, required }: Field, attributes: Html, held: readonly string[]): Html {
+function control({ kind, options, required }: Field, attributes: Html, held: readonly string[]): Html {
   const must = required && html` required`;
   const drawnOption = ([each, label]: Option) =>
     html`<option value="${each}"${held.includes(each) && html` selected`}>${label}</option>`;
   if (kind === "choice") return html`<select ${attributes}>${options.map(drawnOption)}</select>`;
   if (kind === "file") return html`<input ${attributes} type="file">`;
   if (kind !== "line") return textarea(html`${attributes}${must}`, held);
-  return html`<input ${attributes}${must} type="${isMail ? "email" : "text"}" value="${held}" autocomplete="off">`;
+  return html`<input ${attributes}${must} value="${held}" autocomplete="off">`;
 }
 
 /** HTML drops a line break at the start of a textarea, so one is put there to be dropped. */

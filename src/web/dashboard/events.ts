@@ -3,7 +3,6 @@
 // response codes, and on its own page every attempt, request and response side by side, and what comes next.
 import { deliveriesOf } from "../../domain/events.ts";
 import * as model from "../../domain/model.ts";
-import { Refusal } from "../../domain/refusal.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
@@ -33,13 +32,8 @@ export const events: Resource<model.EventRecord> = {
 /** What happened to what, by its name where it has one. */
 async function nameOf(view: View, { type, body }: model.EventRecord): Promise<string> {
   const { object }: { readonly object: Readonly<Record<string, string>> } = JSON.parse(body).data;
-  const { title, name, app_id, id } = object;
-  return `${type} · ${title ?? name ?? (await appName(view, app_id)) ?? id}`;
-}
-
-async function appName(view: View, app_id = ""): Promise<string | undefined> {
-  const app = await view.ask<model.AppRecord>("getApp", { params: { app_id } });
-  return app instanceof Refusal ? app_id : app.title;
+  const { title, name, app_id = "", id } = object;
+  return `${type} · ${title ?? name ?? (await view.store.get(model.apps, app_id))?.title ?? id ?? app_id}`;
 }
 
 /** What became of its deliveries. */
@@ -54,16 +48,13 @@ async function sentOf(view: View, event: model.EventRecord): Promise<Shown> {
 
 async function chain(view: View, event: model.EventRecord): Promise<Html> {
   const { items } = await deliveriesOf(view.store, event, SHOWN);
+  // The deliveries of one event differ in where they went.
+  const name = async ({ webhook_id }: model.DeliveryRecord) =>
+    (await view.store.get(model.webhooks, webhook_id))?.url ?? webhook_id;
   const empty = ["Sent to nobody", "No active webhook named its type when it happened."] as const;
   const cause = event.request_id ?? "none: it came with the seed";
   return html`<p>Caused by the request <code>${cause}</code></p><pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
-<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name: whereTo, empty }, view, items)}`;
-}
-
-/** Of the deliveries of one event it says where they went. */
-async function whereTo({ webhook_id }: model.DeliveryRecord, view: View): Promise<string> {
-  const hook = await view.ask<model.WebhookRecord>("getWebhook", { params: { webhook_id } });
-  return hook instanceof Refusal ? webhook_id : hook.url;
+<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
 }
 
 /** What was answered so far, and what comes next. */
@@ -125,9 +116,9 @@ export const deliveries: Resource<model.DeliveryRecord> = {
 
 /** What was sent, and beside it what was answered, the last first. */
 async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Shown> {
-  const webhook = await view.ask<model.WebhookRecord>("getWebhook");
+  const webhook = await view.store.get(model.webhooks, delivery.webhook_id);
   const event = await view.store.get(model.events, delivery.event_id);
-  if (webhook instanceof Refusal || event === undefined) return null;
+  if (webhook === undefined || event === undefined) return null;
   const changed = delivery.attempts.some(({ at }) => at < webhook.updated_at);
   const each = ({ number, at, trigger, duration_ms, response_status, response_body, error }: model.Attempt) => {
     const headers = deliveryHeaders(webhook, event, delivery.id, number, instant(at));

@@ -9,18 +9,11 @@ import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
 import { code, DOCS, type DocsPage, docsPage, type Section } from "./frame.ts";
 
-export function docsRows(parts: WebParts): readonly PageRow[] {
-  const row = (path: string, make: (parts: WebParts) => DocsPage): PageRow => {
-    return { method: "GET", path, answer: async () => docsPage(make(parts)) };
-  };
-  return [
-    row(DOCS.Start, start),
-    row(DOCS.Endpoints, endpoints),
-    row(DOCS.Events, events),
-    row(DOCS.Errors, errors),
-    row(DOCS.Register, register),
-  ];
-}
+export const docsRows = (parts: WebParts): readonly PageRow[] =>
+  [start, endpoints, events, errors, register].map((make) => {
+    const made = make(parts);
+    return { method: "GET", path: DOCS[made.name], answer: async () => docsPage(made) };
+  });
 
 const start = ({ services: { links } }: WebParts): DocsPage => ({
   name: "Start",

@@ -12,34 +12,20 @@ import { DASHBOARD } from "../page.ts";
 import type { WebParts } from "../way.ts";
 import { code, type DocsPage } from "./frame.ts";
 
-const MEANINGS: { readonly [T in EventType]: string } = {
-  "app.created": "An app was created.",
-  "app.updated": "An app was changed. A change that changes nothing is no event.",
-  "app.deployed": "An app was deployed.",
-  "app.deleted": "An app was deleted; it is shown as it was.",
-  "data.processed": "The data of a data source were processed, or could not be: status says which.",
-  "user.interaction": "Somebody used a deployed app, or a client reported that somebody did.",
-};
-
 export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({
   name: "Events",
   title: "Events",
-  lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type.",
+  lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is none. Of data that could not be processed it says so in status.",
   sections: [
     {
       id: "types",
       title: "Types of events",
       entries: EVENT_TYPES.map((type) => ({
         ...{ id: type, name: type },
-        meaning: html`<p>${MEANINGS[type]}</p>${code(JSON.stringify(sampleEvent(type), null, 2))}`,
+        meaning: code(JSON.stringify(sampleEvent(type), null, 2)),
       })),
     },
     { id: "receiver", title: "Receiving deliveries", body: receiving(retryWaits_ms) },
-    {
-      id: "headers",
-      title: "What each delivery carries",
-      entries: HEADERS.map(([name, meaning]) => ({ id: name, name, meaning })),
-    },
   ],
 });
 
@@ -82,6 +68,7 @@ const receiving = (retryWaits_ms: readonly number[]): Html => html`<ol>
 <li><strong>Do not count on the order.</strong> <code>created</code> and the event’s id put events in order.</li>
 </ol>
 ${code(EXAMPLE)}
+<p><code>X-Service-Signature</code> is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. <code>X-Service-Event</code> is the type, <code>X-Service-Delivery</code> the delivery’s id, the same at every attempt, and <code>X-Service-Attempt</code> counts from 1. <code>webhook-id</code>, <code>webhook-timestamp</code> and <code>webhook-signature</code> say the same as Standard Webhooks has it, so that its libraries verify, too.</p>
 <p>Anything but 2xx is tried again, after ${retryWaits_ms.map(inWords).join(", ")}, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed.</p>
 <p>The dashboard shows every attempt under <a href="${DASHBOARD}/settings/webhooks">Settings, Webhooks</a>, and sends a delivery again when you ask for it.</p>`;
 
@@ -96,20 +83,6 @@ function inWords(wait_ms: number): string {
   const [ms, name] = UNITS.find(([unit_ms]) => wait_ms % unit_ms === 0) ?? [1, "ms"];
   return `${wait_ms / ms} ${name}`;
 }
-
-const HEADERS: readonly (readonly [string, string])[] = [
-  [
-    "X-Service-Signature",
-    "sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret",
-  ],
-  ["X-Service-Event", "the event’s type"],
-  ["X-Service-Delivery", "the delivery’s id, the same at every attempt"],
-  ["X-Service-Attempt", "1, then 2, …"],
-  [
-    "webhook-signature",
-    "with webhook-id and webhook-timestamp: the same as Standard Webhooks has it, so its libraries verify, too",
-  ],
-];
 
 const EXAMPLE = `const { createHmac, timingSafeEqual } = require("node:crypto");
 const { createServer } = require("node:http");
