@@ -56,7 +56,7 @@ choice("1.dashboard", "nothing there says that it is missing, and what does", "o
   assert.equal((await browser.open("/dashboard/")).status, 200);
 });
 
-const EMPTY = /no apps yet|no data yet|nothing has happened yet|no webhooks yet|no oauth apps yet/i;
+const EMPTY = /No (apps|data sources|events|webhooks|oauth apps) yet/;
 
 choice("1.dashboard", "an empty account is told what to do; the last admin stays", ALONE, async ({ api, service }) => {
   const browser = new Browser(api);

@@ -44,7 +44,7 @@ choice("1.dashboard.live-log", "shows every attempt, what comes next, and sends 
   assert.match(textOf(await browser.submit(first, `${one}/redeliver`, {})), /Queued\./);
   await until(browser, path, /2 attempts 503, 200 succeeded/);
   assert.match(textOf(await browser.open(one)), /Attempt 2 by hand .* 200 thanks/);
-  await shows(/Nothing is failed/, "?status=failed");
+  await shows(/No failed deliveries yet/, "?status=failed");
   await shows(/app\.created/, "?status=succeeded");
   const tested = await browser.fillIn(`${path}/test`, `${path}/test`, { type: "app.deleted" });
   assert.match(textOf(tested), /Queued\. .* app\.deleted · Sales overview · test/, "it leads to what was queued");

@@ -31,10 +31,7 @@ export const apps: Resource<AppRecord> = {
       custom_domain: "A host name that you point at this server.",
     },
   }),
-  empty: [
-    "No apps yet",
-    "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
-  ],
+  empty: "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
   name: ({ title }) => title,
   below: ({ public: isPublic, description, updated_at }) =>
     html`${isPublic ? "public" : "private"} · ${cut(description.trim().split("\n")[0] ?? "", EXCERPT_MAX)} · changed ${time(updated_at)}`,
@@ -47,7 +44,7 @@ export const deployments: Resource<DeploymentRecord> = {
   one: "deployment",
   place: "Apps",
   within: "/{app_id}/deployments",
-  empty: ["Not deployed yet", "Deployed, it has an address. Deploying takes write:apps."],
+  empty: "Deployed, it has an address. Deploying takes write:apps.",
   name: ({ name }) => name,
   below: ({ environment, custom_domain, deployed_at }) =>
     html`<code>${environment}</code>${custom_domain !== null && html` · <code>${custom_domain}</code>`} · ${time(deployed_at)}`,
@@ -84,7 +81,7 @@ export const dataSources: Resource<DataSourceRecord> = {
     },
   }),
   draft,
-  empty: ["No data yet", "A data source is a table, written in CSV or JSON. An app that it is given to draws it."],
+  empty: "A data source is a table, written in CSV or JSON. An app that it is given to draws it.",
   name: ({ name }) => name,
   below: ({ type, columns, row_count, created_at }) =>
     html`${type.toUpperCase()}${columns && ` · ${row_count} rows, ${columns.length} columns`} · ${time(created_at)}`,

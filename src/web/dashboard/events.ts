@@ -19,10 +19,7 @@ export const events: Resource<model.EventRecord> = {
   one: "event",
   place: "Events",
   filter: "type",
-  empty: [
-    "Nothing has happened yet",
-    "Events appear when apps are made, changed, deployed or used, and data processed.",
-  ],
+  empty: "Events appear when apps are made, changed, deployed or used, and data processed.",
   name: (event, view) => nameOf(view, event),
   below: ({ created }) => time(created),
   right: (event, view) => sentOf(view, event),
@@ -51,7 +48,7 @@ async function chain(view: View, event: model.EventRecord): Promise<Html> {
   // The deliveries of one event differ in where they went.
   const name = async ({ webhook_id }: model.DeliveryRecord) =>
     (await view.store.get(model.webhooks, webhook_id))?.url ?? webhook_id;
-  const empty = ["Sent to nobody", "No active webhook named its type when it happened."] as const;
+  const empty = "No active webhook named its type when it happened.";
   const cause = event.request_id ?? "none: it came with the seed";
   return html`<p>Caused by the request <code>${cause}</code></p><pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
 <h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
@@ -83,10 +80,7 @@ export const webhooks: Resource<model.WebhookRecord> = {
     },
   }),
   lead: html`This server sends a signed POST to each active webhook when something happens. <a href="/docs/events#receiver">How to receive it</a>.`,
-  empty: [
-    "No webhooks yet",
-    "Register the address that is to be told of events, instead of asking for them again and again.",
-  ],
+  empty: "Register the address that is to be told of events, instead of asking for them again and again.",
   name: ({ url }) => url,
   below: ({ events, created_at }) => html`${events.join(", ")} · since ${time(created_at)}`,
   right: ({ active, disabled_reason, failing_since }) =>
@@ -105,7 +99,7 @@ export const deliveries: Resource<model.DeliveryRecord> = {
   live: true,
   deeds: [{ path: "/redeliver", operation: "redeliver", button: "Send again", done: "queued" }],
   filter: "status",
-  empty: ["No deliveries yet", "They appear here when one of its events happens. Send a test to see one now."],
+  empty: "They appear here when one of its events happens. Send a test to see one now.",
   name: async ({ event_id, event_type, test }, view) => {
     const event = await view.store.get(model.events, event_id);
     return `${event ? await nameOf(view, event) : event_type}${test ? " · test" : ""}`;
@@ -125,23 +119,10 @@ async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Sh
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     return html`<h2>Attempt ${number}${trigger === "manual" && " by hand"}</h2><p class="soft">${time(at)} · ${duration_ms} ms</p>
 <div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>
-<div><h3>Response</h3><p>${response_status !== null && html`<code>${response_status}</code> `}${error !== null && IN_WORDS[error]}</p>${response_body && html`<pre>${response_body}</pre>`}</div></div>`;
+<div><h3>Response</h3><p><code>${response_status ?? error}</code></p>${response_body && html`<pre>${response_body}</pre>`}</div></div>`;
   };
   const of = delivery.test ? "a sample" : html`<a href="${PATHS.Events}/${event.id}">an event</a>`;
   return html`<p>Of ${of}, to <span class="mono">${webhook.url}</span> · ${progress(delivery)}</p>
 ${changed && html`<p class="soft">The webhook was changed since: shown is what it would send now.</p>`}
 ${delivery.attempts.toReversed().map(each)}`;
 }
-
-/** What kept an attempt from an answer, in words. */
-const IN_WORDS: { readonly [E in model.AttemptError]: string } = {
-  dns: "The host name could not be resolved.",
-  refused: "The connection was refused.",
-  reset: "The connection was closed without an answer.",
-  tls: "The TLS handshake failed; is the certificate right?",
-  timeout: "No answer came in time.",
-  blocked_address: "The address is one that this server does not send to.",
-  aborted: "The attempt was broken off.",
-  dropped: "It was dropped on purpose, by a test.",
-  status: "",
-};

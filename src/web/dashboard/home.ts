@@ -6,7 +6,7 @@ import { curl } from "../docs/endpoints.ts";
 import { code } from "../docs/frame.ts";
 import { html } from "../html.ts";
 import { DASHBOARD, redirect } from "../page.ts";
-import { badge, copyButton, head, nothingYet, terms } from "../parts.ts";
+import { badge, head, nothingYet } from "../parts.ts";
 import { events } from "./events.ts";
 import { framed, PATHS } from "./frame.ts";
 import { listing } from "./resource.ts";
@@ -22,12 +22,7 @@ async function homePage(view: View): Promise<Reply> {
     body: html`${head(account.name, badge(account.state))}
 ${user.permissions.length === 0 && nothingYet("Nothing here is yours to see yet", `${user.email} has no permissions. Somebody with the permission admin can give you some, under Users.`)}
 ${isNew && html`<h2>Your first app</h2><p><a href="${PATHS.Apps}/new">Create app</a> makes it here, and so does this:</p>${code(curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } }))}`}
-<h2>Your API</h2>
-${terms([
-  ["Base URL", html`<code>${links.baseUrl}</code> ${copyButton}`],
-  ["Account", html`<code>${account.id}</code>`],
-  ["You may", user.permissions.join(", ") || "nothing"],
-])}
+<h2>Your API</h2>${code(links.baseUrl)}
 ${recent && html`<h2>Latest events</h2>${recent}`}`,
   });
 }

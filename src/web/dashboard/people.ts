@@ -16,7 +16,7 @@ export const users: Resource<UserRecord> = {
     "Their sign-in link",
     "Send it to them: it works once, for 15 minutes. Later they ask for one at the sign-in page.",
   ],
-  empty: ["Nobody here", "There is nobody on this page of the list."],
+  empty: "Whoever is added can sign in here.",
   name: ({ name, email }) => name || email,
   below: ({ email, permissions, created_at }) =>
     html`${email} · ${permissions.join(", ") || "no permissions"} · since ${time(created_at)}`,
@@ -33,7 +33,7 @@ export const apiKeys: Resource<ApiKeyRecord> = {
   once: ["The key", COPY],
   words: () => ({ hints: { name: "Where it will be used, such as: Build server" } }),
   lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
-  empty: ["No keys", "Without one, only OAuth access tokens open the API."],
+  empty: "Without one, only OAuth access tokens open the API.",
   name: ({ name }) => name,
   below: ({ last_four, created_at, last_used_at }) =>
     html`<code>…${last_four}</code> · generated ${time(created_at)} · ${last_used_at === null ? "never used" : html`last used ${time(last_used_at)}`}`,
@@ -55,7 +55,7 @@ export const oauthApps: Resource<OAuthClientRecord> = {
     },
   }),
   lead: "Applications that act for users of this account, as far as each user allows it.",
-  empty: ["No OAuth apps yet", "Register an application here before it sends users to ask for access."],
+  empty: "Register an application here before it sends users to ask for access.",
   name: ({ name }) => name,
   below: (client) =>
     html`${client.public ? "public" : "with a secret"} · ${client.scopes.join(", ")} · since ${time(client.created_at)}`,

@@ -53,7 +53,8 @@ export interface Resource<R extends Named> {
   /** The parameter of the list from whose values people choose. */
   readonly filter?: string;
   readonly lead?: Shown;
-  readonly empty: readonly [title: string, advice: string];
+  /** What is said where there is none. */
+  readonly empty: string;
   readonly name: (record: R, view: View) => Later<string>;
   /** In a list, below the name. */
   readonly below: (record: R, view: View) => Later<Shown>;
@@ -128,7 +129,7 @@ const PAGE_LENGTH = 20;
  * no sense is none. `params` are those of the list's path.
  */
 export async function listing<R extends Named>(of: Resource<R>, view: View, params: View["params"] = {}) {
-  const { filter = "", empty } = of;
+  const { filter = "" } = of;
   const path = filled(homeOf(of), params);
   const values = valuesOf(membersOf(view.row(operation(of, "list")).query.json)[filter]);
   const chosen = values.find((each) => each === view.query(filter));
@@ -146,7 +147,7 @@ export async function listing<R extends Named>(of: Resource<R>, view: View, para
   const to = (value: string) => `${path}?${filter}=${value}`;
   const links = [["all", path] as const, ...values.map((each) => [each, to(each)] as const)];
   return html`${values.length > 0 && tabs(filter, links, chosen ?? "all")}
-${await rowsOf(chosen === undefined ? of : { ...of, empty: [`Nothing is ${chosen}`, empty[1]] }, view, items)}
+${await rowsOf(of, view, items, chosen)}
 ${total > end - from && pager(total - end, end - from, total, chosen === undefined ? `${path}?` : `${to(chosen)}&`)}`;
 }
 
@@ -157,8 +158,14 @@ ${skip > 0 && html`<a class="button quiet small" rel="prev" href="${address}skip
 ${skip + count < total && html`<a class="button quiet small" rel="next" href="${address}skip=${skip + count}">Older</a>`}</nav>`;
 
 /** What each is called and a line below, what stands at its right. */
-export async function rowsOf<R extends Named>(of: Resource<R>, view: View, items: readonly R[]): Promise<Html> {
-  if (items.length === 0) return nothingYet(...of.empty);
+export async function rowsOf<R extends Named>(
+  of: Resource<R>,
+  view: View,
+  items: readonly R[],
+  chosen = "",
+): Promise<Html> {
+  if (items.length === 0)
+    return nothingYet(`No ${chosen} ${listOf(of).replace(/.*\//, "").replace("-", " ")} yet`, of.empty);
   const rowOf = async (record: R): Promise<Html> =>
     html`<li><div><div class="title"><a id="${record.id}" href="${addressOf(of, record)}">${await of.name(record, view)}</a></div>
 <div class="soft">${await of.below(record, view)}</div></div><div class="row">${await stateOf(of, record, view)}</div></li>`;
