@@ -28,17 +28,19 @@ export const tabs = (
   html`<nav class="tabs" aria-label="${label}">${links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 
 /** More makes a page too long to read and to send (contract, part 8). */
-export const ROWS_MAX = 200;
+const ROWS_MAX = 200;
 const COLUMNS_MAX = 30;
 const CELL_MAX = 200;
 
-/** Rows under their columns; `typed` where the head says what these hold. */
-export function table(columns: readonly Column[], rows: readonly Row[], typed = false): Html {
-  const shown = columns.slice(0, COLUMNS_MAX);
+/** Rows of so many in all, under their columns; `typed` where the head says what these hold. */
+export function table(columns: readonly Column[], rows: readonly Row[], total: number, typed = false): Html {
+  const [shown, listed] = [columns.slice(0, COLUMNS_MAX), rows.slice(0, ROWS_MAX)];
   const right = (type: string) => type === "number" && html` class="number"`;
+  const first = (count: number, all: number, what: string) =>
+    count < all && html`<p class="soft">The first ${count} of ${all} ${what}.</p>`;
   return html`<div class="scroll"><table><thead><tr>${shown.map(({ name, type }) => html`<th${right(type)}>${cut(name)}${typed && html` <span class="soft">${type}</span>`}</th>`)}</tr></thead>
-<tbody>${rows.map((cells) => html`<tr>${shown.map(({ name, type }) => html`<td${right(type)}>${cut(cells[name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
-${shown.length < columns.length && html`<p class="soft">The first ${shown.length} of ${columns.length} columns.</p>`}`;
+<tbody>${listed.map((cells) => html`<tr>${shown.map(({ name, type }) => html`<td${right(type)}>${cut(cells[name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
+${first(listed.length, total, "rows")}${first(shown.length, columns.length, "columns")}`;
 }
 
 export function cut(value: string | number | boolean, most = CELL_MAX): string {

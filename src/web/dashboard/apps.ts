@@ -111,7 +111,6 @@ async function preview(view: View, { status, error, columns, app_id }: DataSourc
     return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
   const found = await view.ask<Page<Row>>("listRows");
   if (found instanceof Refusal || columns === null) return null;
-  const { items, total } = found;
   return html`${app_id !== null && html`<p><a href="${PATHS.Apps}/${app_id}">To the app that draws it</a></p>`}
-<h2>${total > items.length ? `The first ${items.length} of ${total} rows` : "Rows"}</h2><div class="card">${table(columns, items, true)}</div>`;
+<h2>Rows</h2><div class="card">${table(columns, found.items, found.total, true)}</div>`;
 }
