@@ -17,10 +17,8 @@ export interface Form {
 type Option = readonly [value: string, label: Shown];
 
 /** What people read at some members, and what they choose from where the schema does not say. */
-export interface Words {
-  readonly hints?: { readonly [member: string]: string };
-  readonly choices?: { readonly [member: string]: readonly Option[] };
-}
+export type Hints = { readonly [member: string]: string };
+export type Choices = { readonly [member: string]: readonly Option[] };
 
 /** So long a text has lines. */
 const LINE_MAX = 1_000;
@@ -37,7 +35,7 @@ function kindOf({ type, items, maxLength, format }: JsonSchema, options: readonl
 const MEANINGS = new Map(Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => [scope, `${words} (${scope})`]));
 
 /** Every field with what the schema says of its member. */
-function fieldsOf(schema: JsonSchema, { hints = {}, choices = {} }: Words = {}) {
+function fieldsOf(schema: JsonSchema, hints: Hints = {}, choices: Choices = {}) {
   const required = requiredOf(schema);
   return Object.entries(membersOf(schema)).map(([name, { default: otherwise, ...rest }]) => {
     const known = valuesOf(isSchema(rest.items) ? rest.items : rest);
@@ -81,8 +79,8 @@ export function refusedForm(values: Form["values"], refusal: Refusal, explain: E
 }
 
 /** All fields, and above them what is wrong with the form as a whole. */
-export const controls = ({ values, faults }: Form, schema: JsonSchema, words: Words): Html =>
-  html`${faults && notice("bad", faults.get("") ?? MARKED)}${fieldsOf(schema, words).map((each) => drawn(each, [values[each.name] ?? ""].flat().map(String), faults?.get(each.name)))}`;
+export const controls = ({ values, faults }: Form, schema: JsonSchema, hints?: Hints, choices?: Choices): Html =>
+  html`${faults && notice("bad", faults.get("") ?? MARKED)}${fieldsOf(schema, hints, choices).map((each) => drawn(each, [values[each.name] ?? ""].flat().map(String), faults?.get(each.name)))}`;
 
 const MARKED = "Nothing was changed yet: please look at what is marked below.";
 

@@ -54,7 +54,7 @@ async function askForLink(parts: WebParts, visit: Visit, email: string, next: st
 
 async function leave({ visits, unit }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
   await signOut(unit.store, visit.secret);
-  return signInFirst(nextOf(sent), visits.noCookie());
+  return signInFirst(nextOf(sent), visits.cookieOf());
 }
 
 /** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */

@@ -52,13 +52,9 @@ export class Visits {
     return { call, signedIn, secret, setCookie, csrfField };
   }
 
-  cookieOf(secret: string): Record<string, string> {
-    return { "set-cookie": `${this.#name}=${secret}; ${this.#attributes}` };
-  }
-
-  /** The cookie is gone after this. */
-  noCookie(): Record<string, string> {
-    return { "set-cookie": `${this.#name}=; Max-Age=0; ${this.#attributes}` };
+  /** Without a secret the cookie is gone after this. */
+  cookieOf(secret = ""): Record<string, string> {
+    return { "set-cookie": `${this.#name}=${secret}; ${this.#attributes}${secret === "" ? "; Max-Age=0" : ""}` };
   }
 
   /** Runs on what a form carries that was posted from one of our own pages, or answers why it is not taken. */

@@ -21,16 +21,14 @@ export const apps: Resource<AppRecord> = {
   changes: true,
   lost: "Its deployments go with it, and their addresses say so. Its data sources stay. This cannot be undone.",
   deeds: [{ path: "/deploy", operation: "deployApp", button: "Deploy", done: "deployed", makes: "/deployments" }],
-  words: () => ({
-    hints: {
-      description: "Shown above the charts.",
-      theme: "light, dark, or any other name: then its pages follow the reader’s system.",
-      public: "Anybody with the address sees it. Otherwise only users of this account do.",
-      name: "What this deployment is, such as: Release 1",
-      environment: "Deploying again to the same one replaces what is live there.",
-      custom_domain: "A host name that you point at this server.",
-    },
-  }),
+  hints: {
+    description: "Shown above the charts.",
+    theme: "light, dark, or any other name: then its pages follow the reader’s system.",
+    public: "Anybody with the address sees it. Otherwise only users of this account do.",
+    name: "What this deployment is, such as: Release 1",
+    environment: "Deploying again to the same one replaces what is live there.",
+    custom_domain: "A host name that you point at this server.",
+  },
   empty: "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
   name: ({ title }) => title,
   below: ({ public: isPublic, description, updated_at }) =>
@@ -70,15 +68,16 @@ export const dataSources: Resource<DataSourceRecord> = {
   place: "Data sources",
   make: "Upload",
   lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
-  words: async (view) => ({
-    hints: { app_id: "The app that draws it.", data: "UTF-8, at most 10 MiB." },
-    choices: {
-      app_id: [["", "none"], ...(await appsOf(view))],
-      type: [
-        ["csv", "CSV, with a header line"],
-        ["json", "JSON, an array of flat objects"],
-      ],
-    },
+  hints: {
+    app_id: "The app that draws it.",
+    data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
+  },
+  choices: async (view) => ({
+    app_id: [["", "none"], ...(await appsOf(view))],
+    type: [
+      ["csv", "CSV"],
+      ["json", "JSON"],
+    ],
   }),
   draft,
   empty: "A data source is a table, written in CSV or JSON. An app that it is given to draws it.",

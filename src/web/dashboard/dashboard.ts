@@ -42,16 +42,13 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
   const answers = new Map<string, Promise<Reply>>();
 
   /** Pressed twice or loaded again, it makes one thing, and whoever pressed it still sees what is shown once. */
-  async function once(words: readonly string[], run: () => Promise<Reply>): Promise<Reply> {
+  function once(words: readonly string[], run: () => Promise<Reply>): Promise<Reply> {
     const key = sha256(JSON.stringify(words));
     const answer = answers.get(key) ?? run();
     answers.set(key, answer);
     for (const oldest of answers.keys()) if (answers.size > ANSWERS_MAX) answers.delete(oldest);
-    const isMade = await answer.then(
-      ({ status }) => status < 400,
-      () => false,
-    );
-    if (!isMade) answers.delete(key);
+    const forget = () => answers.delete(key);
+    answer.then(({ status }) => status < 400 || forget(), forget);
     return answer;
   }
 

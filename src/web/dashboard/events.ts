@@ -71,14 +71,12 @@ export const webhooks: Resource<model.WebhookRecord> = {
   live: true,
   once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
   deeds: [{ path: "/test", operation: "testWebhook", button: "Send test", done: "queued", makes: "/deliveries" }],
-  words: () => ({
-    hints: {
-      url: "Where the events are sent, such as: https://hooks.example.com/apps",
-      secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
-      active: "Deliveries are sent.",
-      type: "A sample of it is sent once, also while the webhook is off.",
-    },
-  }),
+  hints: {
+    url: "Where the events are sent, such as: https://hooks.example.com/apps",
+    secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
+    active: "Deliveries are sent.",
+    type: "A sample of it is sent once, also while the webhook is off.",
+  },
   lead: html`This server sends a signed POST to each active webhook when something happens. <a href="/docs/events#receiver">How to receive it</a>.`,
   empty: "Register the address that is to be told of events, instead of asking for them again and again.",
   name: ({ url }) => url,

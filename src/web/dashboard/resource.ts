@@ -4,7 +4,17 @@
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import { blankForm, bodyOf, controls, type Form, membersOf, refusedForm, valuesOf, type Words } from "../form.ts";
+import {
+  blankForm,
+  bodyOf,
+  type Choices,
+  controls,
+  type Form,
+  type Hints,
+  membersOf,
+  refusedForm,
+  valuesOf,
+} from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { badge, copyButton, head, nothingYet, notice, tabs, terms, time } from "../parts.ts";
@@ -45,7 +55,8 @@ export interface Resource<R extends Named> {
   readonly changes?: true;
   readonly deeds?: readonly Deed[];
   /** For all its forms. */
-  readonly words?: (view: View) => Later<Words>;
+  readonly hints?: Hints;
+  readonly choices?: (view: View) => Promise<Choices>;
   /** Makes the body of what the form holds, where that is not the same. */
   readonly draft?: (sent: Form["values"]) => Form["values"] | Refusal;
   /** What is shown this once when one is made. */
@@ -68,7 +79,7 @@ export interface Resource<R extends Named> {
 
 type Verb = "list" | "get" | "create" | "update" | "delete";
 
-export const operation = ({ noun }: { readonly noun: string }, verb: Verb): string =>
+const operation = ({ noun }: { readonly noun: string }, verb: Verb): string =>
   verb === "list" ? `list${noun.replace(/(?<=[^aeiou])y$/, "ie")}s` : verb + noun;
 
 const paramOf = ({ one }: Resource<never>): string => `${one.replace(" ", "_")}_id`;
@@ -245,7 +256,7 @@ async function formPage<R extends Named>(of: Resource<R>, view: View, deed: Deed
   const there = done === "updated" && { values: view.shown(operation(of, "get"), record).members };
   const form = refused ?? (there || blankForm(schema, view.query));
   const title = record ? `${button} ${await of.name(record, view)}` : button;
-  const fields = controls(form, schema, (await of.words?.(view)) ?? {});
+  const fields = controls(form, schema, of.hints, await of.choices?.(view));
   return framed(view, {
     title,
     place,

@@ -94,13 +94,8 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
   const ready = items.filter(({ status }) => status === "ready");
   const figures = ready.map(async (source) => {
     const row = values.get("chart") === source.id ? rowIn(values) : undefined;
-    return figure(
-      source,
-      await shelfOf(store, callerOf(account), source, drawn.get(source.id)),
-      visit.csrfField,
-      drawn,
-      row,
-    );
+    const shelf = await shelfOf(store, callerOf(account), source, drawn.get(source.id));
+    return figure(source, shelf, visit.csrfField, drawn, row);
   });
   const { title, description, theme } = app;
   return page({
@@ -138,11 +133,6 @@ const rowIn = (sent: Sent): number | undefined =>
 /** A deployed app acts for its own account. */
 const callerOf = (account: AccountRecord): Caller => ({ account, scopes: new Set(), credential: "site" });
 
-/** Made from the browser's cookie by a one-way hash: the same person stays the same, and nobody is named. */
-const VISITOR = { prefix: "visitor_", length: 20 };
-
-/** The user where one is signed in to the app's account; otherwise a name that stays the same for this browser. */
+/** The user where one is signed in to the app's account; otherwise a one-way hash of the browser's cookie names nobody. */
 const visitorOf = ({ signedIn, secret }: Visit, account: AccountRecord): string =>
-  signedIn?.account.id === account.id
-    ? signedIn.user.id
-    : VISITOR.prefix + sha256(`visitor ${secret}`).slice(0, VISITOR.length);
+  signedIn?.account.id === account.id ? signedIn.user.id : `visitor_${sha256(`visitor ${secret}`).slice(0, 20)}`;
