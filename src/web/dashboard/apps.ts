@@ -6,12 +6,10 @@ import type { Page } from "../../domain/lists.ts";
 import type { AppRecord, DataSourceRecord, DeploymentRecord } from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { html, type Shown } from "../html.ts";
-import { badge, cut, nothingYet, table, time } from "../parts.ts";
+import { badge, nothingYet, table, time } from "../parts.ts";
 import { PATHS } from "./frame.ts";
 import { listing, type Resource, rowsOf } from "./resource.ts";
 import type { View } from "./view.ts";
-
-const EXCERPT_MAX = 120;
 
 export const apps: Resource<AppRecord> = {
   noun: "App",
@@ -31,8 +29,7 @@ export const apps: Resource<AppRecord> = {
   },
   empty: "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
   name: ({ title }) => title,
-  below: ({ public: isPublic, description, updated_at }) =>
-    html`${isPublic ? "public" : "private"} · ${cut(description.trim().split("\n")[0] ?? "", EXCERPT_MAX)} · changed ${time(updated_at)}`,
+  below: (app) => html`${app.public ? "public" : "private"} · changed ${time(app.updated_at)}`,
   more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view, { app_id: app.id })}
 <h2>Data</h2>${await dataOf(view, app)}`,
 };

@@ -22,7 +22,10 @@ export const events: Resource<model.EventRecord> = {
   empty: "Events appear when apps are made, changed, deployed or used, and data processed.",
   name: (event, view) => nameOf(view, event),
   below: ({ created }) => time(created),
-  right: (event, view) => sentOf(view, event),
+  right: async (event, view) => {
+    const { items } = await deliveriesOf(view.store, event, SHOWN);
+    return items.length === 0 ? badge("sent to nobody") : [...new Set(items.map(({ status }) => status))].map(badge);
+  },
   more: chain,
 };
 
@@ -31,16 +34,6 @@ async function nameOf(view: View, { type, body }: model.EventRecord): Promise<st
   const { object }: { readonly object: Readonly<Record<string, string>> } = JSON.parse(body).data;
   const { title, name, app_id = "", id } = object;
   return `${type} · ${title ?? name ?? (await view.store.get(model.apps, app_id))?.title ?? id ?? app_id}`;
-}
-
-/** What became of its deliveries. */
-async function sentOf(view: View, event: model.EventRecord): Promise<Shown> {
-  const { items } = await deliveriesOf(view.store, event, SHOWN);
-  if (items.length === 0) return badge("sent to nobody");
-  return model.DELIVERY_STATUSES.map((status) => {
-    const count = items.filter((each) => each.status === status).length;
-    return count > 0 && badge(items.length === 1 ? status : `${count} ${status}`);
-  });
 }
 
 async function chain(view: View, event: model.EventRecord): Promise<Html> {
