@@ -107,22 +107,18 @@ const deedsOf = (of: Resource<never>): readonly Deed[] => [
 /** All addresses of it. */
 export function pagesOf<R extends Named>(of: Resource<R>): readonly DashboardRow[] {
   const [all, one] = [listOf(of), `${listOf(of)}/{${paramOf(of)}}`];
-  const shows = (path: string, verb: Verb, run: DashboardRow["run"]): DashboardRow => ({
-    ...{ method: "GET", path, operation: operation(of, verb), run },
-  });
-  const form = (at: string, deed: Deed): readonly DashboardRow[] => {
-    const row = { path: at + deed.path, operation: deed.operation };
-    return [
-      { ...row, method: "GET", run: (view) => formPage(of, view, deed) },
-      { ...row, method: "POST", run: (view) => perform(of, view, deed) },
-    ];
-  };
-  return [
-    ...(of.within === undefined ? [shows(all, "list", (view) => listPage(of, view))] : []),
+  type Line = readonly ["GET" | "POST", path: string, operation: string, run: DashboardRow["run"]];
+  const form = (at: string, deed: Deed): readonly Line[] => [
+    ["GET", at + deed.path, deed.operation, (view) => formPage(of, view, deed)],
+    ["POST", at + deed.path, deed.operation, (view) => perform(of, view, deed)],
+  ];
+  const lines: readonly Line[] = [
+    ...(of.within ? [] : [["GET", all, operation(of, "list"), (view: View) => listPage(of, view)] as const]),
     ...(of.make ? form(all, { ...CREATE, operation: operation(of, "create"), button: of.make }) : []),
-    shows(one, "get", (view) => onePage(of, view, view.params)),
+    ["GET", one, operation(of, "get"), (view) => onePage(of, view, view.params)],
     ...deedsOf(of).flatMap((deed) => form(one, deed)),
   ];
+  return lines.map(([method, path, named, run]) => ({ method, path, operation: named, run }));
 }
 
 async function listPage<R extends Named>(of: Resource<R>, view: View): Promise<Reply> {

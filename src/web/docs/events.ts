@@ -3,12 +3,11 @@
 
 import { sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import { AdjustableClock, iso } from "../../kit/clock.ts";
+import { AdjustableClock, iso, UNITS } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
-import { DASHBOARD } from "../page.ts";
 import type { WebParts } from "../way.ts";
 import { code, type DocsPage } from "./frame.ts";
 
@@ -62,25 +61,18 @@ export function sampleOf(schema: JsonSchema, { ids, at } = samples()): unknown {
 
 const receiving = (retryWaits_ms: readonly number[]): Html => html`<ol>
 <li><strong>Be reachable over HTTPS.</strong> On a machine of its own this server also sends to http on the same machine.</li>
-<li><strong>Check the signature first</strong>, over the raw bytes of the body, before anything reads them as JSON. Compare in constant time and answer 401 where it differs.</li>
+<li><strong>Check the signature first</strong>: <code>X-Service-Signature</code> is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. Compare in constant time and answer 401 where it differs.</li>
 <li><strong>Answer 2xx within 30 seconds.</strong> Store the event and work on it afterwards.</li>
 <li><strong>Expect an event more than once.</strong> Remember the <code>id</code> of each event that you have dealt with, and answer 2xx to those that you know.</li>
 <li><strong>Do not count on the order.</strong> <code>created</code> and the event’s id put events in order.</li>
 </ol>
 ${code(EXAMPLE)}
-<p><code>X-Service-Signature</code> is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. <code>X-Service-Event</code> is the type, <code>X-Service-Delivery</code> the delivery’s id, the same at every attempt, and <code>X-Service-Attempt</code> counts from 1. <code>webhook-id</code>, <code>webhook-timestamp</code> and <code>webhook-signature</code> say the same as Standard Webhooks has it, so that its libraries verify, too.</p>
-<p>Anything but 2xx is tried again, after ${retryWaits_ms.map(inWords).join(", ")}, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed.</p>
-<p>The dashboard shows every attempt under <a href="${DASHBOARD}/settings/webhooks">Settings, Webhooks</a>, and sends a delivery again when you ask for it.</p>`;
-
-const UNITS: readonly (readonly [ms: number, name: string])[] = [
-  [3_600_000, "h"],
-  [60_000, "min"],
-  [1_000, "s"],
-];
+<p>Beside the signature a delivery carries the event’s type in <code>X-Service-Event</code>, an id that is the same at every attempt in <code>X-Service-Delivery</code>, and <code>X-Service-Attempt</code>, which counts from 1; for libraries of Standard Webhooks also <code>webhook-id</code>, <code>webhook-timestamp</code> and <code>webhook-signature</code>.</p>
+<p>Anything but 2xx is tried again, after ${retryWaits_ms.map(inWords).join(", ")}, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.</p>`;
 
 /** In the largest unit that it is a whole number of. */
 function inWords(wait_ms: number): string {
-  const [ms, name] = UNITS.find(([unit_ms]) => wait_ms % unit_ms === 0) ?? [1, "ms"];
+  const [name, ms] = [...UNITS].findLast(([, unit_ms]) => wait_ms % unit_ms === 0) ?? ["ms", 1];
   return `${wait_ms / ms} ${name}`;
 }
 
