@@ -39,7 +39,7 @@ export const { create: createApiKey, get: getApiKey, list: listApiKeys, remove: 
 export const redirectUri = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
 
 /** The characters of RFC 3986 behind the scheme. The text goes into Location as it stands, so nothing is repaired here. */
-const WRITTEN_AS_URI = /^https?:\/\/[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
+const WRITTEN_AS_URI = /^https?:\/\/(?!\/)[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
 const UNSAFE = "must be https, or http to a loopback address";
 
 /** RFC 9700 2.1, 4.1: an exact URL; https, or http to this machine; never a fragment. */

@@ -37,7 +37,7 @@ export type Reason =
   | { readonly code: "last_admin" | "idempotency_in_progress" | "precondition_failed" }
   | { readonly code: "payload_too_large" | "uri_too_long" | "headers_too_large"; readonly limit_bytes: number }
   | { readonly code: "unsupported_media_type"; readonly detail: string }
-  | { readonly code: "internal_error" | "storage_unavailable" };
+  | { readonly code: "not_implemented" | "internal_error" | "storage_unavailable" };
 
 export type Code = Reason["code"];
 

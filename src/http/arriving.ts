@@ -13,6 +13,8 @@ export const LIMITS = {
   headers_ms: 10_000,
   request_ms: 30_000,
   idle_ms: 60_000,
+  /** For an answer of which nothing more is taken. */
+  unread_ms: 30_000,
   connections: 1_000,
 };
 export type Limits = { readonly [N in keyof typeof LIMITS]: number };
@@ -36,13 +38,14 @@ export class Arrived implements Call {
   readonly #response: ServerResponse;
 
   constructor(id: string, request: IncomingMessage, response: ServerResponse) {
-    const target = originForm(request.url ?? "/");
+    const { host, target } = targetOf(request);
     const mark = target.indexOf("?");
+    const path = mark < 0 ? target : target.slice(0, mark);
     this.id = id;
     this.method = request.method ?? "GET";
-    this.path = mark < 0 ? target : target.slice(0, mark);
+    this.path = path.includes("%") ? path.replace(UNRESERVED, decodeURIComponent) : path;
     this.query = mark < 0 ? "" : target.slice(mark + 1);
-    this.headers = request.headers;
+    this.headers = host === request.headers.host ? request.headers : { ...request.headers, host };
     this.#request = request;
     this.#response = response;
   }
@@ -51,27 +54,32 @@ export class Arrived implements Call {
     return valuesOf(this.#request.rawHeaders, name);
   }
 
-  body(limit_bytes: number): Promise<Buffer | Refusal> {
-    return readBody(this.#request, limit_bytes, () => continueIfAsked(this.#request, this.#response));
+  body(limit_bytes: number, unfit?: Refusal): Promise<Buffer | Refusal> {
+    const announced = Number(this.headers["content-length"] ?? 0);
+    const refusal = announced > limit_bytes ? tooLarge(limit_bytes) : unfit;
+    if (refusal) return Promise.resolve(refusal);
+    continueIfAsked(this.#request, this.#response);
+    return readBody(this.#request, limit_bytes);
   }
 }
 
-/** Collects the body. More than `limit_bytes` is refused as soon as it is known, by its announced length or on arrival. */
-function readBody(request: IncomingMessage, limit_bytes: number, begin: () => void): Promise<Buffer | Refusal> {
-  const tooLarge = () => refuse({ code: "payload_too_large", limit_bytes });
-  if (Number(request.headers["content-length"] ?? 0) > limit_bytes) return Promise.resolve(tooLarge());
-  begin();
+const tooLarge = (limit_bytes: number): Refusal => refuse({ code: "payload_too_large", limit_bytes });
+
+/** Collects the body in one buffer that grows: chunks may be of one byte each, and a chunk costs 200. */
+function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer | Refusal> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    let bytes: Buffer = Buffer.alloc(0);
+    let length = 0;
     let settled = false;
     const collect = (chunk: Buffer) => {
       if (settled) return;
-      size += chunk.length;
-      if (size > limit_bytes) settle(tooLarge());
-      else chunks.push(chunk);
+      const size = length + chunk.length;
+      if (size > limit_bytes) return settle(tooLarge(limit_bytes));
+      if (size > bytes.length) bytes = length === 0 ? chunk : Buffer.concat([bytes], Math.min(2 * size, limit_bytes));
+      if (length > 0) chunk.copy(bytes, length);
+      length = size;
     };
-    const finish = () => settle(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    const finish = () => settle(bytes.subarray(0, length));
     const abort = () => {
       if (!settled) settle(refuse({ code: "invalid_request", detail: "The connection ended before the body did." }));
     };
@@ -95,12 +103,20 @@ function continueIfAsked(request: IncomingMessage, response: ServerResponse): vo
   response.writeContinue();
 }
 
-/** A request target may be a whole URL (RFC 9112 3.2.2). */
-function originForm(target: string): string {
-  if (target.startsWith("/") || !URL.canParse(target)) return target;
-  const { pathname, search } = new URL(target);
-  return pathname + search;
+/** Letters, digits and - . _ ~ mean the same where they are percent-encoded (RFC 3986 2.3). */
+const UNRESERVED = /%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)/gi;
+
+/** A target may be a whole URL, whose host is then the one that counts (RFC 9112 3.2.2). */
+const WHOLE_URL = /^https?:\/\/([^/?#]+)\/?(.*)$/i;
+
+function targetOf({ url = "/", headers }: IncomingMessage) {
+  const whole = url.startsWith("/") ? null : WHOLE_URL.exec(url);
+  return whole ? { host: whole[1], target: `/${whole[2]}` } : { host: headers.host, target: url };
 }
+
+/** A name or an address, and perhaps a port; nothing where the client knows none (RFC 9110 7.2). */
+const isHost = (host: string): boolean =>
+  host === "" || (/^[!-~]+$/.test(host) && !/[/?#@\\]/.test(host) && URL.canParse(`http://${host}`));
 
 function valuesOf(raw: readonly string[], name: string): string[] {
   const values: string[] = [];
@@ -125,7 +141,13 @@ export function unfitRequest(request: IncomingMessage): Refusal | undefined {
   if (bytes > LIMITS.header_bytes) return refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });
   if (hosts > 1) return notHttp("There is more than one Host header.");
   if (hosts === 0 && request.httpVersion === "1.1") return notHttp("The Host header is missing.");
-  const expected = request.headers.expect;
+  const { host = "", target } = targetOf(request);
+  if (![host, request.headers.host ?? ""].every(isHost)) return notHttp("The Host is neither a name nor an address.");
+  if (!target.startsWith("/") && target !== "*")
+    return notHttp("The request target is neither a path nor an http URL.");
+  const { expect: expected, "transfer-encoding": coding = "chunked" } = request.headers;
+  if (/, *chunked$/i.test(coding)) return refuse({ code: "not_implemented" });
+  if (coding.toLowerCase() !== "chunked") return notHttp("The body is not chunked, so nobody can tell where it ends.");
   return expected === undefined || expected.toLowerCase() === EXPECTATION
     ? undefined
     : notHttp("The expectation is not known.");
@@ -147,16 +169,16 @@ export function wouldHang(request: IncomingMessage, response: ServerResponse): b
 }
 
 /** What is no request at all, told from Node's error. */
-export function socketRefusal(error: NodeJS.ErrnoException): Refusal {
+export function socketRefusal(error: NodeJS.ErrnoException, bytesRead = 0): Refusal {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return refuse({ code: "request_timeout" });
-  if (error.code === "HPE_HEADER_OVERFLOW") return overflow(error);
+  if (error.code === "HPE_HEADER_OVERFLOW") return overflow(error, bytesRead);
   return notHttp("What arrived is not an HTTP/1.1 request.");
 }
 
-/** Where the parser gave up before the first line ended, it is the URL that was too long. */
-function overflow(error: NodeJS.ErrnoException): Refusal {
+/** Where the first packet has no end of the first line, it is the URL that was too long. */
+function overflow(error: NodeJS.ErrnoException, bytesRead: number): Refusal {
   const packet = "rawPacket" in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : Buffer.alloc(0);
-  const inFirstLine = packet.subarray(0, PARSER_BYTES).indexOf("\r\n") < 0;
+  const inFirstLine = bytesRead <= packet.length && packet.subarray(0, PARSER_BYTES).indexOf("\r\n") < 0;
   return inFirstLine
     ? refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes })
     : refuse({ code: "headers_too_large", limit_bytes: LIMITS.header_bytes });

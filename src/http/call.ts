@@ -16,8 +16,8 @@ export interface Call {
   readonly headers: Headers;
   /** Every value that was sent for the header, in order. */
   values(name: string): readonly string[];
-  /** Reads the body, `limit_bytes` at most; asked for once. */
-  body(limit_bytes: number): Promise<Buffer | Refusal>;
+  /** Reads the body, `limit_bytes` at most; asked for once. What is unfit for another reason is not read at all. */
+  body(limit_bytes: number, unfit?: Refusal): Promise<Buffer | Refusal>;
 }
 
 /** Ends a connection without an answer: by a reset, or in good order. The status is 0 then. */

@@ -45,9 +45,8 @@ export interface Body {
 
 /** The body as JSON; its fields are for `readFields` to judge. */
 export async function readJson(call: Call, limit_bytes: number): Promise<Body | Refusal> {
-  const bytes = await call.body(limit_bytes);
-  if (bytes instanceof Refusal) return bytes;
-  return unfitMediaType(call) ?? parseJson(bytes);
+  const bytes = await call.body(limit_bytes, unfitMediaType(call));
+  return bytes instanceof Refusal ? bytes : parseJson(bytes);
 }
 
 /** The value that the schema accepts, or all that is wrong with it. */

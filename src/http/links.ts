@@ -2,6 +2,7 @@
 import { decide } from "../decisions.ts";
 import type { Links } from "../domain/deployments.ts";
 import type { Code } from "../domain/refusal.ts";
+import { isLoopbackHost } from "../kit/loopback.ts";
 import { VERSION_PREFIX } from "./call.ts";
 import type { ProblemLinks } from "./problem.ts";
 
@@ -28,13 +29,18 @@ export class ServiceLinks implements Links, ProblemLinks {
   /** `{base_url}`, which ends in /v1. */
   readonly baseUrl: string;
   readonly resourceMetadata: string;
+  /** Headers of every answer: browsers come over https only from then on, for a year (RFC 6797). */
+  readonly always: readonly string[];
   readonly #host: string;
 
   constructor(publicUrl: string) {
     this.authUrl = publicUrl.replace(/\/+$/, "");
     this.baseUrl = `${this.authUrl}${ADDRESSES.api}`;
     this.resourceMetadata = `${this.authUrl}${ADDRESSES.resource_metadata}`;
-    this.#host = new URL(publicUrl).hostname.toLowerCase();
+    const { protocol, hostname } = new URL(publicUrl);
+    this.#host = hostname.toLowerCase();
+    const isPublic = protocol === "https:" && !isLoopbackHost(hostname);
+    this.always = isPublic ? ["strict-transport-security", "max-age=31536000"] : [];
   }
 
   host(): string {

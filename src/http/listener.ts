@@ -1,7 +1,8 @@
 // node:http in and out: makes a Call of each request, writes each Reply, and holds the limits of what arrives (contract,
 // part 8). One reader, one writer. What fails before a request exists is answered here as well.
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
+import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
 import { realTime } from "../kit/clock.ts";
@@ -22,7 +23,7 @@ const REQUEST_ID = { header: "x-request-id", prefix: "req_" };
 export interface ListenerParts {
   readonly ids: Ids;
   readonly handle: Handler;
-  readonly links: ProblemLinks;
+  readonly links: ProblemLinks & { readonly always: readonly string[] };
   readonly onError: (error: unknown, requestId: string) => void;
   /** Told after each answer: method, path, status (0 for none), time taken. Left out where nobody wants to know. */
   readonly onAnswer?: (call: Call, status: number, duration_ms: number) => void;
@@ -66,6 +67,7 @@ export class Listener {
       ? process.getBuiltinModule("node:https").createServer({ ...options, ...tls, handshakeTimeout: limits.headers_ms })
       : createServer(options);
     this.#server.maxConnections = limits.connections;
+    this.#server.timeout = limits.unread_ms;
     this.#server.maxHeadersCount = 0;
     for (const asked of ["request", "checkContinue", "checkExpectation"])
       this.#server.on(asked, (request: IncomingMessage, response: ServerResponse) => this.#answer(request, response));
@@ -76,6 +78,7 @@ export class Listener {
       void this.#refuseSocket(new Error("CONNECT"), socket);
     });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
+    this.#server.on("timeout", (socket: Socket) => this.#giveUp(socket));
     this.#server.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
@@ -98,12 +101,28 @@ export class Listener {
   /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeIdleConnections();
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
     void this.#endSilent();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), STOP_MS);
+    // To Node an answer that was handed over is sent: it would cut what a client still reads.
+    const unread = () =>
+      Array.from(this.#sockets, (socket) => this.#open(socket))
+        .flat()
+        .find((each) => each.writableEnded);
+    for (let answer = unread(); answer; answer = unread()) await once(answer, "close");
+    this.#server.close();
     await closed;
     clearTimeout(deadline);
+  }
+
+  /** Nothing came or went for a while. Where an answer is still being made, that is no fault of the client. */
+  #giveUp(socket: Socket): void {
+    if (socket.writableLength > 0 || this.#open(socket).every((answer) => answer.writableEnded)) socket.destroy();
+  }
+
+  /** The answers of a connection that are begun and not sent. */
+  #open(socket: Duplex): ServerResponse[] {
+    return (this.#begun.get(socket) ?? []).filter((answer) => !answer.writableFinished);
   }
 
   /** To Node a connection on which nothing was said is not idle. What has arrived and was not read yet gets its turn. */
@@ -121,24 +140,24 @@ export class Listener {
     let reply: Reply;
     try {
       reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
-      this.#write(request, response, call, reply);
+      this.#write(request, response, call, reply, parts);
     } catch (error) {
       // Also a reply that Node refuses to write, such as one with a line break in a header.
       parts.onError(error, call.id);
       reply = problem(refuse({ code: "internal_error" }), call.id, parts.links);
       if (response.headersSent) response.destroy();
-      else this.#write(request, response, call, reply);
+      else this.#write(request, response, call, reply, parts);
     }
     parts.onAnswer?.(call, reply.status, realTime() - started);
   }
 
-  #write(request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply): void {
+  #write(request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply, { links }: ListenerParts): void {
     if (response.destroyed) return;
     if (reply.cut !== undefined) {
       cutOff(request, reply.cut);
       return;
     }
-    const headers: string[] = [REQUEST_ID.header, call.id];
+    const headers: string[] = [REQUEST_ID.header, call.id, ...links.always];
     for (const name in reply.headers) {
       const value = reply.headers[name];
       if (typeof value === "string") headers.push(name, value);
@@ -172,7 +191,7 @@ export class Listener {
    */
   async #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): Promise<void> {
     const parts = await this.#serving;
-    const open = (this.#begun.get(socket) ?? []).filter((response) => !response.writableFinished);
+    const open = this.#open(socket);
     const before = open.findLast(({ req }) => req.complete);
     if (!socket.writable || (before === undefined && open.some((each) => each.headersSent))) {
       socket.destroy();
@@ -183,7 +202,7 @@ export class Listener {
       return;
     }
     const id = parts.ids.next(REQUEST_ID.prefix);
-    const reply = problem(socketRefusal(error), id, parts.links);
+    const reply = problem(socketRefusal(error, "bytesRead" in socket ? Number(socket.bytesRead) : 0), id, parts.links);
     const words = { ...reply, headers: { ...reply.headers, [REQUEST_ID.header]: id } };
     lastWords(socket, words, STATUS_CODES[reply.status] ?? "");
   }

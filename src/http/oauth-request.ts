@@ -36,10 +36,10 @@ export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuth
 
 async function readBody(call: Call): Promise<Body | OAuthError> {
   const [type] = (header(call, "content-type") ?? "").split(";").map((part) => part.trim().toLowerCase());
+  if (type === JSON_TYPE ? unfitMediaType(call) : type !== FORM_TYPE) return WRONG_TYPE;
   const bytes = await call.body(BODY_BYTES);
   if (bytes instanceof Refusal) return invalidRequest(`The body is larger than ${BODY_BYTES} bytes, or was cut short.`);
-  if (type === JSON_TYPE) return unfitMediaType(call) ? WRONG_TYPE : jsonFields(bytes);
-  if (type !== FORM_TYPE) return WRONG_TYPE;
+  if (type === JSON_TYPE) return jsonFields(bytes);
   const text = utf8(bytes);
   if (text instanceof Refusal) return invalidRequest("The body is not valid UTF-8.");
   const { values, repeated } = fieldsOf(text);

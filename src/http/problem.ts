@@ -37,6 +37,7 @@ export const PROBLEMS: { readonly [C in Code]: { readonly status: number; readon
   idempotency_key_reused: { status: 422, title: "The Idempotency-Key was used for another request" },
   headers_too_large: { status: 431, title: "The headers are too large" },
   internal_error: { status: 500, title: "Something went wrong on the server" },
+  not_implemented: { status: 501, title: "The transfer coding is not known" },
   storage_unavailable: { status: 503, title: "The change could not be stored" },
 };
 
@@ -72,6 +73,7 @@ export const ADVICE: { readonly [C in Code]: string } = {
   idempotency_key_reused: "Use a new key for another request.",
   headers_too_large: "The headers hold 16 KiB.",
   internal_error: "Tell whoever runs this server the request id: its log has the cause.",
+  not_implemented: "Send the body as it is or chunked, without another Transfer-Encoding.",
   storage_unavailable: "Nothing was changed. Try again in a moment; reading goes on.",
 };
 

@@ -34,6 +34,7 @@ const CELL_MAX = 200;
 
 /** Rows of so many in all, under their columns; `typed` where the head says what these hold. */
 export function table(columns: readonly Column[], rows: readonly Row[], total: number, typed = false): Html {
+  if (rows.length === 0) return html`<p class="soft">It has no rows.</p>`;
   const [shown, listed] = [columns.slice(0, COLUMNS_MAX), rows.slice(0, ROWS_MAX)];
   const right = (type: string) => type === "number" && html` class="number"`;
   const first = (count: number, all: number, what: string) =>

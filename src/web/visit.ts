@@ -73,7 +73,7 @@ export class Visits {
 
   /** A server may be reached under more names than its public one: the name in use is as good. */
   #own(origin: string, call: Call): boolean {
-    const [host = ""] = call.values("host");
+    const { host } = call.headers;
     return [this.#authUrl, `http://${host}`, `https://${host}`].includes(origin);
   }
 }

@@ -72,6 +72,8 @@ choice("3.custom-domain.names", "is never the server's own host", "ours", async 
   const api = new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: service.apiKey });
   try {
     assert.equal(service.baseUrl, "https://apps.example.net/v1");
+    const { headers } = await api.root.get("/healthz");
+    assert.equal(headers["strict-transport-security"], "max-age=31536000", "browsers stay with https");
     const path = await deployPath(api);
     for (const custom_domain of ["apps.example.net", "APPS.Example.net"])
       invalid(await api.post(path, { name: "R", custom_domain }), "#/custom_domain");

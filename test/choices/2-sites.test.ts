@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { Browser, formsOf } from "../support/browser.ts";
 import { choice, type OwnContext } from "../support/clauses.ts";
 import { type Answer, Client, members, str } from "../support/client.ts";
-import { assertPage, csrfOf, textOf } from "../support/dashboard.ts";
+import { assertPage, csrfOf, owner, textOf } from "../support/dashboard.ts";
 import { freshHost } from "../support/fresh.ts";
 import { person } from "../support/oauth.ts";
+import { rawAnswer } from "../support/raw.ts";
 import { eventually } from "../support/wait.ts";
 
 interface Deployed {
@@ -59,6 +60,12 @@ choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what
   const { api } = own;
   const { app, path } = await deployed(api);
   const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
+  const empty = await give(api, app, "Empty", []);
+  const rowsOf = await (await owner(api)).open(`/dashboard/data-sources/${empty}`);
+  for (const shown of [rowsOf, await page(api, path)]) {
+    assert.match(textOf(shown), /It has no rows\./);
+    assert.doesNotMatch(shown.text, /<table/);
+  }
   await give(api, app, "Whole", rows(200));
   await give(api, app, "More", rows(201));
   const drawn = await page(api, path);
@@ -96,6 +103,7 @@ choice("2.data-reading.chart-columns", "the reader chooses among the columns of 
   const chosen = await browser.open(`${path}?${chart}=price`);
   assert.match(textOf(chosen), /price by day .*visitors by day/, "of one chart");
   assert.ok(chosen.text.includes(`?${chart}=price&amp;${other}=id#${other}`), "and it stays when another is chosen");
+  assert.ok(chosen.text.includes(`"?${chart}=visitors#${chart}"`), "a new choice takes the place of the old one");
   const { action, fields } = formsOf(chosen)[0] ?? { action: "", fields: {} };
   const answer = await browser.post(path + action, { ...fields, point: "2" });
   assert.equal(answer.header("location"), `./?chart=${chart}&point=2&${chart}=price#${chart}`);
@@ -268,6 +276,8 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
     const style = /href="(\/assets\/style[^"]*)"/.exec(shown.text)?.[1] ?? "";
     assert.equal((await at(context, host, style)).status, 200);
   }
+  const whole = `GET http://${custom_domain} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+  assert.match(textOf(await rawAnswer(context.authUrl, whole)), /Under a name/, "a whole URL decides, not the Host");
   for (const other of ["/apps", "/index.html", "/.well-known/unknown"])
     assertPage(await at(context, custom_domain, other), 404);
   const named = ["/v1/apps", "/dashboard", "/docs", "/healthz", "/openapi.json", "/oauth/token", path];

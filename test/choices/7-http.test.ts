@@ -35,6 +35,8 @@ choice("7.error-codes.not-http", "is answered 400 invalid_request, and the conne
   }
 });
 
+const chunksOf = (body: string) => `5\r\n${body.slice(0, 5)}\r\na;ext=1\r\n${body.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
+
 /** Requests whose end one reader sees here and another there: what request smuggling is made of. */
 const AMBIGUOUS = [
   ["content-length: 15", "content-length: 16"],
@@ -53,18 +55,31 @@ choice("7.error-codes.not-http", "a length or a host in doubt is refused", "ours
       authUrl,
       [`GET /v1/account HTTP/${version}`, `authorization: Bearer ${api.key}`, ...lines, "", ""].join("\r\n"),
     );
-  for (const hosts of [[], ["host: a", "host: a"], ["host: a", "Host: b"]])
+  const none = ["a b", "a/b", "a@b", "a?b", "a\\b", "[::1", "a:b", "a:65536", "a<b>", "\xe9"].map((host) => [
+    `host: ${host}`,
+  ]);
+  for (const hosts of [[], ["host: a", "host: a"], ["host: a", "Host: b"], ...none])
     problem(await ask("1.1", ...hosts), "invalid_request");
+  for (const host of ["", "a_b", "a.example.", "a:65535", "127.0.0.1", "[::1]:80"])
+    assert.equal((await ask("1.1", `host: ${host}`)).status, 200, host);
+  for (const target of ["http://a@b/v1/account", "http:///v1/account", "ftp://a/v1/account"])
+    problem(await rawAnswer(authUrl, head(`GET ${target}`, context)), "invalid_request");
+  problem(
+    await rawAnswer(authUrl, post(context, "transfer-encoding: gzip, chunked") + chunksOf(APP)),
+    "not_implemented",
+  );
   assert.equal((await ask("1.1", "host: localhost")).status, 200);
   assert.equal((await ask("1.0")).status, 200, "HTTP/1.0 has none");
 });
 
 choice("1.rfcs.http", "what a client may do is taken, however unusual", "ours", async (context) => {
   const { id } = await context.api.create("/apps", { title: "T" });
-  const chunks = `5\r\n${APP.slice(0, 5)}\r\na;ext=1\r\n${APP.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
   for (const [status, request] of [
-    [201, post(context, "transfer-encoding: chunked") + chunks],
+    [201, post(context, "transfer-encoding: chunked") + chunksOf(APP)],
     [200, head("GET http://localhost/v1/account", context)],
+    [200, head("GET /%761/%61cc%6F%75nt", context)],
+    [404, head("GET http://localhost/v1/../v1/account", context)],
+    [404, head("GET /v1%2Faccount", context)],
     [404, head("OPTIONS *", context)],
     [200, account(context, "connection: upgrade", "upgrade: websocket", "sec-websocket-key: x")],
     [200, account(context, LENGTH) + APP], // a body of a GET means nothing
@@ -115,6 +130,7 @@ choice("1.rfcs.http.connections", "are kept while the client lets them, or close
   const kept = await RawConnection.open(context.authUrl);
   for (let used = 0; used < 3; used += 1) assert.equal((await kept.write(account(context)).answer()).status, 200);
   const answer = await kept.write(account(context, "connection: close")).answer();
+  assert.equal(answer.headers["strict-transport-security"], undefined, "not from a server of http");
   assert.equal(answer.headers.connection, "close");
   assert.equal(await kept.untilClosed(), "end");
 });

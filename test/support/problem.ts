@@ -10,7 +10,7 @@ const STATUS: { readonly [code: string]: number } = {
   ...{ not_found: 404, method_not_allowed: 405, domain_taken: 409, email_taken: 409, last_admin: 409 },
   ...{ idempotency_in_progress: 409, idempotency_key_reused: 422, precondition_failed: 412, payload_too_large: 413 },
   ...{ uri_too_long: 414, unsupported_media_type: 415, validation_failed: 422, headers_too_large: 431 },
-  ...{ internal_error: 500, storage_unavailable: 503 },
+  ...{ internal_error: 500, not_implemented: 501, storage_unavailable: 503 },
 };
 
 /** Asserts a whole problem document with this code and its status; answers it. */

@@ -48,6 +48,22 @@ export class RawConnection {
     return this;
   }
 
+  /** Takes nothing more of what comes, at once or as soon as something has come. */
+  pause(): this {
+    this.#socket.pause();
+    return this;
+  }
+
+  async pausedAtFirst(): Promise<void> {
+    while (this.#received.length === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.pause();
+  }
+
+  resume(): this {
+    this.#socket.resume();
+    return this;
+  }
+
   /** Says that nothing more will be sent; answers can still come. */
   end(): this {
     this.#socket.end();

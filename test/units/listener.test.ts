@@ -3,8 +3,11 @@
 import assert from "node:assert/strict";
 import { ServerResponse } from "node:http";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { Refusal } from "../../src/domain/refusal.ts";
 import { LIMITS, type Limits } from "../../src/http/arriving.ts";
-import { empty } from "../../src/http/call.ts";
+import { type Call, empty } from "../../src/http/call.ts";
 import { ServiceLinks } from "../../src/http/links.ts";
 import { Listener, type ListenerParts, type Tls } from "../../src/http/listener.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
@@ -72,6 +75,17 @@ test("an idle connection is closed without a word", () =>
     assert.equal(await connection.untilClosed(), "end");
   }));
 
+/** Asks until there is room for one more connection. */
+async function freed(address: string): Promise<void> {
+  const began = performance.now();
+  const status = () =>
+    rawAnswer(address, ASK).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+  while ((await status()) !== 204) assert.ok(performance.now() - began < 10_000, "no connection was ever freed");
+}
+
 test("a connection over the number is closed at once, and one that ends makes room", () =>
   listening({ ...LIMITS, connections: 2 }, async (address) => {
     const asked = async () => {
@@ -90,19 +104,80 @@ test("a refused client that never closes keeps no socket", () =>
     const stubborn = await RawConnection.open(address);
     assert.equal((await stubborn.write("GARBAGE\r\n\r\n").answer()).status, 400);
     assert.equal(await stubborn.closed, "end");
-    const began = performance.now();
-    const status = () =>
-      rawAnswer(address, ASK).then(
-        (answer) => answer.status,
-        () => 0,
-      );
-    while ((await status()) !== 204) assert.ok(performance.now() - began < 10_000, "the only socket was never freed");
+    await freed(address);
     stubborn.destroy();
   }));
 
+/** More than the buffers between two processes hold. */
+const LARGE = "x".repeat(10_000_000);
+const large = async () => ({ status: 200, headers: {}, body: LARGE });
+
+test("an answer that nobody reads is given up; one that takes its time to be made is not", async () => {
+  let finish = () => {};
+  const made = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const handle = async (call: Call) => {
+    if (call.path === "/slow") await made;
+    return call.path === "/large" ? large() : empty(204);
+  };
+  await listening(
+    { ...LIMITS, unread_ms: 60, connections: 2 },
+    async (address) => {
+      const slow = (await RawConnection.open(address)).write(ASK.replace("/", "/slow"));
+      const deaf = (await RawConnection.open(address)).pause().write(ASK.replace("/", "/large"));
+      await freed(address);
+      finish();
+      assert.equal((await slow.answer()).status, 204);
+      slow.destroy();
+      deaf.destroy();
+    },
+    { ...PLAIN, handle },
+  );
+});
+
+test("a stop lets an answer that was begun be read to its end", async () => {
+  const listener = new Listener();
+  const port = await listener.listen(0, "127.0.0.1");
+  listener.serve(whole({ ...PLAIN, handle: large }));
+  const slow = (await RawConnection.open(`http://127.0.0.1:${port}`)).write(ASK);
+  await slow.pausedAtFirst();
+  const stopped = listener.stop();
+  assert.equal((await slow.resume().answer()).text.length, LARGE.length);
+  await stopped;
+});
+
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+}
+
+test("a body in a million chunks takes the room of its bytes", () =>
+  listening(
+    LIMITS,
+    async (address) => {
+      const chunks = "1\r\nx\r\n".repeat(1_000_001);
+      const connection = (await RawConnection.open(address)).write(
+        `POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${chunks}`,
+      );
+      assert.ok(Number((await connection.answer()).text) < 20_000_000);
+      connection.destroy();
+    },
+    {
+      ...PLAIN,
+      async handle(call) {
+        collectGarbage();
+        const before = process.memoryUsage().heapUsed;
+        assert.ok((await call.body(1_000_000)) instanceof Refusal);
+        collectGarbage();
+        return { status: 200, headers: {}, body: String(process.memoryUsage().heapUsed - before) };
+      },
+    },
+  ));
+
 test("the decided limits", () => {
   const bytes = { url_bytes: 8_192, header_bytes: 16_384 };
-  const times = { headers_ms: 10_000, request_ms: 30_000, idle_ms: 60_000 };
+  const times = { headers_ms: 10_000, request_ms: 30_000, idle_ms: 60_000, unread_ms: 30_000 };
   assert.deepEqual(LIMITS, { ...bytes, ...times, connections: 1_000 });
 });
 

@@ -65,7 +65,8 @@ export function figure(
 ): Html {
   const sent = chart?.points.find((point) => point.row === row);
   const links =
-    chart?.ys.map((y) => [y.name, `?${new URLSearchParams([...query, [id, y.name]])}#${id}`] as const) ?? [];
+    chart?.ys.map((y) => [y.name, `?${new URLSearchParams([...new Map([...query, [id, y.name]])])}#${id}`] as const) ??
+    [];
   const plot =
     chart &&
     html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
