@@ -17,7 +17,6 @@ export const docsRows = (parts: WebParts): readonly PageRow[] =>
 
 const start = ({ services: { links } }: WebParts): DocsPage => ({
   name: "Start",
-  title: "The Application Hosting Service",
   lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
   sections: [
     {
@@ -94,7 +93,6 @@ function errors({ problems, advice, services: { links } }: WebParts): DocsPage {
   });
   return {
     name: "Errors",
-    title: "Errors",
     lead: html`Every error is RFC 9457 problem details, <code>application/problem+json</code>. Programs look at <code>code</code>, people at <code>detail</code>; <code>instance</code> is the request id, which every answer carries in <code>X-Request-Id</code>.`,
     sections: [{ id: "example", title: "An example", body: code(JSON.stringify(example, null, 2)) }, ...sections],
   };
@@ -102,11 +100,6 @@ function errors({ problems, advice, services: { links } }: WebParts): DocsPage {
 
 /** What the specification leaves open, what this server does, and what others do. */
 function register(): DocsPage {
-  const groups: readonly (readonly [id: string, title: string, rows: { readonly [id: string]: Decision }])[] = [
-    ["gaps", "What the specification does not show", GAPS],
-    ["added", "What users expect beyond it", ADDED],
-    ["summed-up", "The rest, summed up", SUMMED_UP],
-  ];
   const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
   const entry = ([id, { open, choice, field, why }]: [string, Decision]) => {
     const elsewhere = html`Elsewhere: ${field}. The other reading, ${choice.other}: <code>${shown(choice.or)}</code>`;
@@ -115,8 +108,11 @@ function register(): DocsPage {
   };
   return {
     name: "Register",
-    title: "Decisions",
     lead: `${Object.keys(DECISIONS).length} points that this server had to decide. Each choice is the very value that it runs on, and the tests that bear the id hold it; the first digit is the part of the specification.`,
-    sections: groups.map(([id, title, rows]) => ({ id, title, entries: Object.entries(rows).map(entry) })),
+    sections: [
+      { id: "gaps", title: "What the specification does not show", entries: Object.entries(GAPS).map(entry) },
+      { id: "added", title: "What users expect beyond it", entries: Object.entries(ADDED).map(entry) },
+      { id: "summed-up", title: "The rest, summed up", entries: Object.entries(SUMMED_UP).map(entry) },
+    ],
   };
 }

@@ -14,7 +14,6 @@ export function endpoints({ operations: rows, services }: WebParts): DocsPage {
   const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
   return {
     name: "Endpoints",
-    title: "Endpoints",
     lead: html`All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.`,
     sections: [...new Set(rows.map(groupOf))].map((id): Section => {
       const own = rows.filter((row) => groupOf(row) === id);
@@ -42,8 +41,9 @@ ${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(meth
 function sampleAnswer({ answer: { shape }, example }: Row, rows: readonly Row[]): unknown {
   if (shape.kind === "nothing") return undefined;
   const { name, json } = shape.view;
-  const isAlike = ({ shape: other }: Row["answer"]) => other.kind === "one" && other.view.name === name;
-  const alike = rows.find((row) => row.example && isAlike(row.answer));
+  const alike = rows.find(
+    ({ answer: { shape: other }, example: sent }) => sent && "view" in other && other.view.name === name,
+  );
   const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
   const secrets = shape.kind === "one" ? shape.shownOnce.map((each) => [each, "…"] as const) : [];
   const told = [...known.filter(([each]) => each in membersOf(json)), ...secrets];

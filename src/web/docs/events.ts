@@ -13,7 +13,6 @@ import { code, type DocsPage } from "./frame.ts";
 
 export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({
   name: "Events",
-  title: "Events",
   lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
   sections: [
     {

@@ -31,18 +31,17 @@ export interface Section {
 
 export interface DocsPage {
   readonly name: keyof typeof DOCS;
-  readonly title: string;
   readonly lead: Shown;
   readonly sections: readonly Section[];
 }
 
-export const docsPage = ({ name, title, lead, sections }: DocsPage): Reply =>
+export const docsPage = ({ name, lead, sections }: DocsPage): Reply =>
   page({
-    title,
+    title: name,
     scripted: true,
     header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a>${tabs("Docs", Object.entries(DOCS), name)}`,
     body: html`<div class="docs"><nav class="side" aria-label="On this page"><ul>${sections.map(listed)}</ul></nav>
-<div><h1>${title}</h1><p class="lead">${lead}</p>${sections.map(drawn)}</div></div>`,
+<div><h1>${name}</h1><p class="lead">${lead}</p>${sections.map(drawn)}</div></div>`,
   });
 
 const listed = ({ id, title, entries }: Section): Html =>

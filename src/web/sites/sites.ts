@@ -62,11 +62,7 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
 function former(successor: Site | undefined, { services: { links } }: WebParts): Reply {
   const next =
     successor?.app.public && html`<a href="${links.site(successor.deployment.id)}">To the one that took its place</a>`;
-  return messagePage(
-    410,
-    "This deployment is over",
-    html`It was replaced by a newer one, or its app was deleted. ${next}`,
-  );
+  return messagePage(410, "This deployment is over", html`A newer one replaced it, or its app was deleted. ${next}`);
 }
 
 function withheld(site: Site, visit: Visit): Reply | undefined {
@@ -77,11 +73,7 @@ function withheld(site: Site, visit: Visit): Reply | undefined {
     case "sign in":
       return signInFirst(pathOf(site));
     case "not yours":
-      return messagePage(
-        404,
-        "There is no app here",
-        html`Not for you, at least: it may belong to another account.${out}`,
-      );
+      return messagePage(404, "There is no app here", html`It may belong to another account.${out}`);
     case "no":
       return messagePage(403, "This app is private", html`Seeing it takes the permission read:apps.${out}`);
   }
