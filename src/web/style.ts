@@ -22,8 +22,8 @@ a, summary, .method { color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
 .row, .head, .legend, .code, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
-.top { padding: .75rem max(1rem, 50vw - 32rem) 0; background: var(--card); border-bottom: var(--edge); }
-.brand { font-weight: 600; color: inherit; text-decoration: none; margin: 0 auto .75rem 0; }
+.top { padding: .75rem max(1rem, 50vw - 32rem); background: var(--card); border-bottom: var(--edge); > .tabs { margin-bottom: -.75rem; } }
+.brand { font-weight: 600; color: inherit; text-decoration: none; margin-right: auto; }
 .tabs {
   display: flex; flex-basis: 100%; gap: 1.25rem; overflow-x: auto; scrollbar-width: none;
   a { color: var(--soft); text-decoration: none; white-space: nowrap; padding: .5rem .125rem; outline-offset: -3px; }
