@@ -55,6 +55,8 @@ function saidOf({ x, y, category, series, points }: Chart, read: number, total: 
 ${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
 }
 
+const TABLE = "The same as a table";
+
 /** `row` is that of the point that was just sent; `query` says what is drawn of each source on the page. */
 export function figure(
   { id, name }: DataSourceRecord,
@@ -72,5 +74,5 @@ export function figure(
     html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
 ${drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>`;
   return html`<section class="card chart" id="${id}" aria-label="${name}"><h2>${name}</h2>
-${plot ? html`${plot}<details><summary>The same as a table</summary>${rows}</details>` : rows}</section>`;
+${plot ? html`${plot}<details><summary>${TABLE}</summary>${rows}</details>` : rows}</section>`;
 }
