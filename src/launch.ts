@@ -9,18 +9,19 @@ import { siteAt } from "./domain/deployments.ts";
 import { rateLimiter } from "./domain/limits.ts";
 import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
-import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
+import { webhookDraft } from "./domain/webhooks.ts";
 import { Chaos } from "./embedding/chaos.ts";
 import { Faults } from "./embedding/faults.ts";
 import { Journals } from "./embedding/journals.ts";
 import { States } from "./embedding/states.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Reply } from "./http/call.ts";
-import { controlWay, noControlWay } from "./http/control.ts";
-import { documentWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
+import { controlWay } from "./http/control.ts";
+import { openWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
 import { ADDRESSES, ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
+import { problem } from "./http/problem.ts";
 import { Router } from "./http/router.ts";
 import { Presenter } from "./http/view.ts";
 import type { Background } from "./kit/background.ts";
@@ -120,7 +121,7 @@ async function stand(ground: Ground): Promise<Service> {
   await workers.start();
 
   const service = new Service({ clock, oauth, links, journals, faults, chaos, workers, states, stop }, standing);
-  const services = { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
+  const services = { links, webhookDraft: draft };
   const onCaller: ApiParts["onCaller"] = ({ id }, { account }) => journals.note(id, { account_id: account.id });
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults, onCaller };
   const router = routerOf(ground, parts, oauth, service);
@@ -163,10 +164,14 @@ function outboxOf({ settings, store, clock, log }: Ground, chaos: Chaos, backgro
 function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Router {
   const { links } = parts.services;
   const { faults: _, ...undisturbed } = parts;
-  const control = settings.control ? controlWay(undisturbed, service) : noControlWay(links, log.warn);
+  const control = controlWay(undisturbed, settings.control ? service : undefined, log.warn);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
   return new Router({
-    rest: documentWay(links, PLAIN_DOCUMENTS, (call) => nowhere(call)),
+    // Its way is also that of all addresses which nobody knows: there a person is shown a page.
+    rest: openWay(PLAIN_DOCUMENTS, (refusal, call) => {
+      const page = refusal.reason.code === "not_found" ? nowhere(call) : undefined;
+      return page ?? problem(refusal, call.id, links);
+    }),
     ways: [apiWay(parts), oauthWay(oauth, links), control],
     async later() {
       const { nowherePage, pageWays } = await import("./pages.ts");

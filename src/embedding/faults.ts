@@ -2,7 +2,8 @@
 import { type Reason, refuse } from "../domain/refusal.ts";
 import { API } from "../http/api.ts";
 import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "../http/call.ts";
-import { PROBLEM_TYPE, type ProblemLinks, problem } from "../http/problem.ts";
+import type { ServiceLinks } from "../http/links.ts";
+import { PROBLEM_TYPE, problem } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Clock } from "../kit/clock.ts";
 import { type Infer, object, oneOf, optional, text, whole } from "../kit/schema.ts";
@@ -49,7 +50,7 @@ export interface FaultMark {
 
 export interface FaultParts {
   readonly clock: Clock;
-  readonly links: ProblemLinks;
+  readonly links: ServiceLinks;
   readonly onStrike: (requestId: string, mark: FaultMark) => void;
 }
 
@@ -99,7 +100,7 @@ const template = (row: Operation): string => VERSION_PREFIX + row.path;
 const ASKED = "A test asked for this answer.";
 
 /** The problem that the server itself would have with this status. */
-function answerOf(status: number, requestId: string, links: ProblemLinks): Reply {
+function answerOf(status: number, requestId: string, links: ServiceLinks): Reply {
   const own = OWN[status];
   if (own !== undefined) return problem(refuse(own), requestId, links);
   const title = "A failure on command";

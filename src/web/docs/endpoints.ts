@@ -1,6 +1,6 @@
 // The endpoints in /docs, folded from the route table like the OpenAPI document: what the specification shows and what this
 // project chose are told apart at each. The example answers are made from the schemas.
-import type { Operation as Row } from "../../http/route.ts";
+import type { Operation as Row, Services } from "../../http/route.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { membersOf, requiredOf } from "../form.ts";
 import { html, type Shown } from "../html.ts";
@@ -17,39 +17,38 @@ export function endpoints({ operations: rows, services }: WebParts): DocsPage {
     lead: html`All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.`,
     sections: [...new Set(rows.map(groupOf))].map((id): Section => {
       const own = rows.filter((row) => groupOf(row) === id);
-      return { id, title: id, entries: own.map((row) => endpoint(row, rows, baseUrl)) };
+      return { id, title: id, entries: own.map((row) => endpoint(row, rows, services)) };
     }),
   };
 }
 
-function endpoint(row: Row, rows: readonly Row[], baseUrl: string) {
-  const { method, path, operation, summary, gap, scope, answer, query, body, example } = row;
+function endpoint(row: Row, rows: readonly Row[], services: Services) {
+  const { method, path, operation, summary, gap, scope, status, query, example } = row;
+  const body = row.body?.(services);
   const origin =
     gap === null
       ? badge("specification")
       : html`<a class="badge" href="${DOCS.Register}#decision-${gap}">our choice</a>`;
-  const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
+  const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const sample = sampleAnswer(row, rows);
   const term = html`<span class="method ${method}">${method}</span> <code>${path}</code>`;
   const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
 ${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(method, url, { body: example }))}
-<p>Answers <code>${answer.status}</code>${sample === undefined && " without a body"}</p>${sample !== undefined && code(JSON.stringify(sample, null, 2))}`;
+<p>Answers <code>${status}</code>${sample === undefined && " without a body"}</p>${sample !== undefined && code(JSON.stringify(sample, null, 2))}`;
   return { id: operation, name: summary, term, meaning };
 }
 
 /** Made from its schema, and of what the requests for the same resource say. */
-function sampleAnswer({ answer: { shape }, example }: Row, rows: readonly Row[]): unknown {
-  if (shape.kind === "nothing") return undefined;
-  const { name, json } = shape.view;
-  const alike = rows.find(
-    ({ answer: { shape: other }, example: sent }) => sent && "view" in other && other.view.name === name,
-  );
+function sampleAnswer({ view, once = {}, example }: Row, rows: readonly Row[]): unknown {
+  if (view === undefined) return undefined;
+  const { kind, name, json } = view;
+  const alike = rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
   const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
-  const secrets = shape.kind === "one" ? shape.shownOnce.map((each) => [each, "…"] as const) : [];
+  const secrets = kind === "one" ? Object.keys(once).map((each) => [each, "…"] as const) : [];
   const told = [...known.filter(([each]) => each in membersOf(json)), ...secrets];
   const made = name === "Event" ? sampleEvent("app.created") : Object(sampleOf(json));
   const one = { ...made, ...Object.fromEntries(told) };
-  return shape.kind === "page" ? { data: [one], total: 1, limit: 20, offset: 0 } : one;
+  return kind === "page" ? { data: [one], total: 1, limit: 20, offset: 0 } : one;
 }
 
 /** Each member with its JSON Schema, which says its rules more exactly than words would. */
