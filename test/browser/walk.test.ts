@@ -30,7 +30,7 @@ inBrowser(
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.getByRole("link", { name: "Settings" }).click();
     await page.getByRole("link", { name: "Generate new key" }).click();
-    await page.getByLabel("Name of the new key").fill("Build server");
+    await page.getByLabel("Name").fill("Build server");
     await page.getByRole("button", { name: "Generate new key" }).click();
     await page.getByRole("button", { name: "Copy" }).click();
     await sees(page, "Copied");
@@ -55,7 +55,7 @@ inBrowser(
     await site.getByRole("link", { name: "Add data" }).click();
     await site.getByLabel("Name").fill("Revenue");
     await site
-      .getByLabel("File")
+      .getByLabel("Data")
       .setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
     await site.getByRole("button", { name: "Upload" }).click();
     await sees(site, "ready");
@@ -266,7 +266,7 @@ inBrowser(
     const receiver = await httpReceiver();
     const { id } = await api.create("/webhooks", { url: receiver.url, events: ["user.interaction"] });
     await go("/dashboard/settings/api-keys/new");
-    await page.getByLabel("Name of the new key").fill("Plain");
+    await page.getByLabel("Name").fill("Plain");
     await page.getByRole("button", { name: "Generate new key" }).click();
     assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
     assert.match(String(await page.locator("code.secret").textContent()), /^ahs_/);

@@ -22,7 +22,7 @@ const inside = (text: string, pattern: string): string => new RegExp(pattern).ex
 const codeIn = (text: string): string[] =>
   [...text.matchAll(/<pre>([\s\S]*?)<\/pre>/g)].map(([, code = ""]) => decoded(code));
 const endpointIn = (text: string, operation: string): string =>
-  inside(text, `<article class="card" (id="${operation}">[\\s\\S]*?)</article>`);
+  inside(text, `<div (id="${operation}">[\\s\\S]*?)</dd></div>`);
 
 choice("1.dashboard.docs", "need no sign-in, keep to themselves and can only be read", "ours", async ({ api }) => {
   const root = api.root.as(null);
@@ -57,7 +57,10 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
     const answered = new Answer(status, headers, Buffer.from(shown ?? ""));
     own.document.check(method, `/v1${path.replace(/\{\w+\}/g, "x")}`, answered);
   }
-  assert.match(endpointIn(text, "createApp"), /title<\/code><\/td><td>string, 1 to 200 characters <strong>required/);
+  assert.match(
+    endpointIn(text, "createApp"),
+    /title<\/code> <strong>required<\/strong> <code class="soft">{&quot;type&quot;:&quot;string&quot;,/,
+  );
   assert.match(endpointIn(text, "createDataSource"), /app_id/);
   assert.doesNotMatch(text, /<\/pre>(?!<button [^>]*data-copy hidden>)/, "a button behind each box copies it");
   const { events, secret } = JSON.parse(codeIn(endpointIn(text, "createWebhook"))[1] ?? "");
@@ -67,7 +70,7 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
 choice("1.dashboard.docs", "shows a sample of every event, and every decision, gaps first", "ours", async ({ api }) => {
   const events = await docs(api, "/events");
   for (const type of EVENT_TYPES) {
-    const sample = inside(events.text, `<h3 id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`);
+    const sample = inside(events.text, `<div id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`);
     assert.ok(sample.includes(type) && sample.includes("evt_"), type);
   }
   const register = await docs(api, "/register");
@@ -90,7 +93,7 @@ choice("1.dashboard.docs", "headings are listed at the side, and links lead on",
   for (const path of PAGES) {
     const text = await read(path);
     const side = inside(text, '(<nav class="side"[\\s\\S]*?</nav>)');
-    for (const [, id] of text.matchAll(/<(?:h2|article)[^>]* id="([^"]*)"/g)) assert.ok(side.includes(`"#${id}"`), id);
+    for (const [, id] of text.matchAll(/<(?:h2|div)[^>]* id="([^"]*)"/g)) assert.ok(side.includes(`"#${id}"`), id);
     for (const href of new Set([...text.matchAll(/href="([^"]*)"/g)].map(([, href]) => str(href)))) {
       const [address = "", anchor] = href.split("#");
       if (anchor !== undefined) assert.ok((await read(address || path)).includes(`id="${anchor}"`), href);

@@ -132,9 +132,9 @@ choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters o
 
 choice("2.themes.drawn", "light and dark, any other name follows the reader's system", "ours", async ({ api }) => {
   for (const [theme, drawn] of [
-    ["light", 'data-theme="light"'],
-    ["dark", 'data-theme="dark"'],
-    ["<sea>", '<html lang="en">'],
+    ["light", 'name="color-scheme" content="light"'],
+    ["dark", 'name="color-scheme" content="dark"'],
+    ["<sea>", 'name="color-scheme" content="light dark"'],
   ] as const)
     assert.ok((await page(api, (await deployed(api, { theme })).path)).text.includes(drawn), theme);
 });
