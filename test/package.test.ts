@@ -98,6 +98,18 @@ test("package: the command starts, answers and stops", async () => {
   assert.deepEqual(await once(server, "exit"), [0, null]);
 });
 
+test("package: the server ends with the npm that started it", { timeout: 60_000 }, async () => {
+  await installed;
+  const npm = spawn("npx", ["--no-install", "app-hosting-service", "--port", "0", "--log", "json"], { cwd: folder });
+  const [line] = await once(npm.stdout, "data");
+  const { auth_url } = JSON.parse(String(line));
+  assert.equal((await fetch(`${auth_url}/healthz`)).status, 200);
+  npm.stdout.resume();
+  npm.kill("SIGTERM");
+  await once(npm, "close"); // of the output, which the server has as well
+  await assert.rejects(fetch(`${auth_url}/healthz`));
+});
+
 const RECIPES = "test/embedding/recipes";
 
 /** A recipe, written into the folder of a user: the README has the one for node:test, and links to the others. */

@@ -192,6 +192,7 @@ choice("1.test-controls.exit-codes.port-in-use", "is one line that names --port,
 /** As processes only what the command line itself has to find; the values are held below, without a process each. */
 const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--prot", "1"], /--prot'; did you mean --port\?/],
+  [["--a\u001bb\u009bc\u202e"], /--a\\u001bb\\u009bc\\u202e'/],
   [["--pretty"], /--pretty'\. See/],
   [["--port"], /--port/],
   [["stray"], /stray/],

@@ -69,3 +69,9 @@ test("signed rubbish is no event", async () => {
   assert.equal(await post(receiver.url, "[]"), 400);
   assert.equal(receiver.received.length, 0);
 });
+
+test("what is larger than 1 MiB is refused", async () => {
+  await using receiver = await started();
+  assert.equal(await post(receiver.url, " ".repeat(1024 * 1024)), 401, "it is read");
+  assert.equal(await post(receiver.url, " ".repeat(1024 * 1024 + 1)), 413);
+});
