@@ -60,13 +60,20 @@ export const deployRequest = object({
 type DeployRequest = Infer<typeof deployRequest>;
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
-export const deploy = (unit: Unit, caller: Caller, app_id: string, request: DeployRequest, links: Links) =>
+export const deploy = (
+  unit: Unit,
+  caller: Caller,
+  app_id: string,
+  request: DeployRequest,
+  links: Links,
+  asked: string,
+) =>
   unit.transact(async (w) => {
     const app = await getApp(w.tx, caller, app_id);
     if (app instanceof Refusal) return app;
     const { custom_domain: domain, environment } = request;
     if (domain !== null) {
-      if (domain === links.host()) return invalidField("#/custom_domain", "must not be this server's own host");
+      if (links.isOwn(domain, asked)) return invalidField("#/custom_domain", "must not be this server's own host");
       const holder = await w.tx.get(domains, domain);
       if (holder && holder.app_id !== app_id) return refuse({ code: "domain_taken", domain });
     }
@@ -86,7 +93,8 @@ export const deploy = (unit: Unit, caller: Caller, app_id: string, request: Depl
 /** Where deployed apps are reached; the server's own host name, in lower case. */
 export interface Links {
   site(deploymentId: string): string;
-  host(): string;
+  /** Whether this is a name of the server, which was just asked under the other. */
+  isOwn(host: string, asked: string): boolean;
 }
 
 /** Its domain becomes free unless another live deployment of the app holds it. */

@@ -52,3 +52,6 @@ export function header(call: Call, name: string): string | undefined {
   const value = call.headers[name];
   return typeof value === "string" ? value : value?.join(", ");
 }
+
+/** In lower case, without its port and the dot that a full name ends with. */
+export const hostOf = (call: Call): string => (header(call, "host") ?? "").toLowerCase().replace(/\.?(:\d*)?$/, "");

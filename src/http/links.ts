@@ -1,4 +1,5 @@
 // Every absolute address that the service hands out, from the one public URL (contract, part 1).
+import { hostname } from "node:os";
 import { decide } from "../decisions.ts";
 import type { Links } from "../domain/deployments.ts";
 import type { Code } from "../domain/refusal.ts";
@@ -42,8 +43,9 @@ export class ServiceLinks implements Links {
     this.always = isPublic ? ["strict-transport-security", "max-age=31536000"] : [];
   }
 
-  host(): string {
-    return this.#host;
+  /** Its public name, the machine's, and the one that it was just asked under. */
+  isOwn(host: string, asked: string): boolean {
+    return [this.#host, hostname().toLowerCase(), asked].includes(host);
   }
 
   site(deploymentId: string): string {

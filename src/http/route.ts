@@ -35,6 +35,8 @@ export interface Asked<P extends string = string, Q = unknown> {
   readonly params: ParamsOf<P>;
   readonly services: Services;
   readonly query: Q;
+  /** That the request came to. */
+  readonly host: string;
   /** The precondition of If-Match, to be asked of the record inside the transaction that changes it. */
   expect(record: object): Refusal | undefined;
 }

@@ -4,7 +4,7 @@
 import { decide } from "../decisions.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
-import { type Call, empty, header, type Reply, VERSION_PREFIX } from "./call.ts";
+import { type Call, empty, hostOf, type Reply, VERSION_PREFIX } from "./call.ts";
 import { template } from "./template.ts";
 import type { Answer, Found, Row, Way } from "./way.ts";
 
@@ -100,8 +100,5 @@ export class Router {
     return `There is no such path${near === undefined ? "." : `; did you mean ${near}?`}`;
   }
 }
-
-/** In lower case, without its port and the dot that a full name ends with. */
-const hostOf = (call: Call): string => (header(call, "host") ?? "").toLowerCase().replace(/\.?(:\d*)?$/, "");
 
 const OTHER_VERSION = template(decide("9.other-versions"))({ version: VERSION_PREFIX });

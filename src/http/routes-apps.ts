@@ -40,8 +40,8 @@ const ofApps = chosen("4.app-endpoints", [
     status: CREATED,
     view: deploymentView,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
-    run: ({ unit, caller, params, body, services }) =>
-      deployments.deploy(unit, caller, params.app_id, body, services.links),
+    run: ({ unit, caller, params, body, services, host }) =>
+      deployments.deploy(unit, caller, params.app_id, body, services.links, host),
   }),
   route("GET /apps/{app_id}/deployments", "read:apps", "listDeployments", "List the deployments of an app", {
     target: app.get,

@@ -1,5 +1,8 @@
 // Deployments (spec part 2 names the fields of the request and of the object; the bounds are the contract's).
 import assert from "node:assert/strict";
+import { syncBuiltinESMExports } from "node:module";
+import os from "node:os";
+import { mock } from "node:test";
 import { startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
 import { Client } from "../support/client.ts";
@@ -71,11 +74,19 @@ choice("3.custom-domain.names", "is never the server's own host", "ours", async 
     const { headers } = await api.root.get("/healthz");
     assert.equal(headers["strict-transport-security"], "max-age=31536000", "browsers stay with https");
     const path = await deployPath(api);
-    for (const custom_domain of ["apps.example.net", "APPS.Example.net"])
+    mock.method(os, "hostname", () => "Machine.example.net");
+    syncBuiltinESMExports();
+    for (const custom_domain of ["apps.example.net", "APPS.Example.net", "machine.example.net"])
       invalid(await api.post(path, { name: "R", custom_domain }), "#/custom_domain");
+    const request = { name: "R", custom_domain: "lab.example.net" };
+    for (const host of ["lab.example.net:4600", "LAB.example.net."])
+      invalid(await api.post(path, request, { host }), "#/custom_domain");
+    assert.equal((await api.post(path, request, { host: "other.example.net" })).status, 201);
     for (const custom_domain of ["www.apps.example.net", "example.net"])
       await api.create(path, { name: "R", custom_domain });
   } finally {
+    mock.restoreAll();
+    syncBuiltinESMExports();
     api.close();
     await service.close();
   }

@@ -5,7 +5,7 @@ import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit } from "../../domain/work.ts";
 import { answered, ask } from "../../http/ask.ts";
-import type { Reply } from "../../http/call.ts";
+import { hostOf, type Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
@@ -57,7 +57,15 @@ export function viewOf(
     async ask<T>(name: string, { params: named = params, query = {}, body }: Asked = {}): Promise<T | Refusal> {
       const asked = parse(row(name).query, query);
       if ("faults" in asked) return refuse({ code: "invalid_parameter", detail: "The address is wrong.", errors: [] });
-      const whole = { unit, caller, params: named, services, query: asked.value, expect: () => undefined };
+      const whole = {
+        unit,
+        caller,
+        params: named,
+        services,
+        query: asked.value,
+        host: hostOf(visit.call),
+        expect: () => undefined,
+      };
       return unfit(name) ?? trusted<T | Refusal>(await ask(row(name), whole, body));
     },
 
