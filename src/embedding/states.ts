@@ -8,7 +8,8 @@ import { collections } from "../domain/collections.ts";
 import { addApiKey } from "../domain/credentials.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import type { RateLimiter } from "../domain/limits.ts";
-import { type AccountRecord, type AccountState, accounts, clockRecords, users } from "../domain/model.ts";
+import { everyPage } from "../domain/lists.ts";
+import { type AccountRecord, type AccountState, accounts, clockRecords, events, users } from "../domain/model.ts";
 import type { Context } from "../domain/oauth/access-tokens.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
@@ -87,6 +88,7 @@ export abstract class States {
     return this.#become(async () => {
       const found = await this.#takeUp(settings.apiKey);
       if (found && settings.seed) log.warn("The seed was not used: the store already holds an account.");
+      if (found && settings.clock === "system") await this.#goOn();
       return found ?? (await this.#sow(settings.apiKey));
     });
   }
@@ -129,6 +131,16 @@ export abstract class States {
         await workers.start();
       }
     });
+  }
+
+  /** Where the system's clock was set back, time goes on from the last event: new ids come last, and retries in time. */
+  async #goOn(): Promise<void> {
+    const { unit, clock } = this.parts;
+    for (const { id } of await everyPage((span) => unit.store.page(accounts, "all", ["accounts"], span))) {
+      const count = await unit.store.count(events, "account", [id]);
+      const [last] = await unit.store.page(events, "account", [id], { offset: Math.max(count - 1, 0), limit: 1 });
+      if (last !== undefined) clock.set(Math.max(instant(last.created), clock.now()));
+    }
   }
 
   async #replace(data: StoreData): Promise<void> {

@@ -188,3 +188,12 @@ test("snapshot: what is none is refused by name, and nothing is changed", async 
   await it.service.settled();
   assert.deepEqual(titles(hook), ["Sent"]);
 });
+
+test("over data from a later time, as after a clock set back, time goes on from there", async () => {
+  await using first = await embedded({ startAt: "2036-01-01T00:00:00.000Z" });
+  const old = await create(first, "Old");
+  await using second = await embedded({ data: await snapshotFile(first), clock: "system" });
+  const young = await create(second, "New");
+  assert.ok(young.id > old.id, "ids are in the order of creation");
+  assert.match(str(young.created_at), /^2036-01-01T00:0/);
+});
