@@ -98,9 +98,18 @@ export const refusedAs =
     return messagePage(status, title, detail, allowed(refusal));
   };
 
-/** RFC 9110 15.5.6 wants a 405 to name the methods that there are. */
-export const allowed = ({ reason }: Refusal): Record<string, string> =>
-  reason.code === "method_not_allowed" ? { allow: reason.allow.join(", ") } : {};
+/** RFC 9110 15.5.6 wants a 405 to name the methods that there are; a limit says how long it lasts. */
+export function allowed({ reason }: Refusal): Record<string, string> {
+  if (reason.code === "rate_limit_exceeded") return { "retry-after": String(reason.retry_after_s) };
+  return reason.code === "method_not_allowed" ? { allow: reason.allow.join(", ") } : {};
+}
+
+/** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
+export function unlessKnown(call: Call, reply: Reply): Reply {
+  const etag = `"${createHash("sha256").update(reply.body).digest("hex").slice(0, 20)}"`;
+  const headers = { ...reply.headers, etag };
+  return call.values("if-none-match").includes(etag) ? { status: 304, headers, body: "" } : { ...reply, headers };
+}
 
 /** For a person who went where nothing is; undefined for a program. */
 export function nowherePage(call: Call): Reply | undefined {

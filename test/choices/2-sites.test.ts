@@ -36,20 +36,26 @@ const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20.5\n2026-
 const interactions = async (api: Client) =>
   (await api.get("/events?type=user.interaction&limit=100")).items.map((event) => members(members(event.data).object));
 
+/** What a browser may keep for itself, and asks for again. */
+const assertSite = (site: Answer) => assertPage(site, 200, "'self'", "private, no-cache");
+
 const page = (api: Client, path: string) => api.root.as(null).get(path);
 
 choice("2.data-reading.chart-columns", "shows title, description and a chart of each source", "ours", async (own) => {
   const { api } = own;
   const { app, path } = await deployed(api, { description: "Net of <returns>" });
   const empty = await page(api, path);
-  assertPage(empty);
+  assertSite(empty);
   assert.match(textOf(empty), /Sales Net of <returns> There is nothing to see yet/);
   await give(api, app, "Revenue", SALES);
   await give(api, app, "Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
   await give(api, app, "<i>Marks</i>", [{ 'n"><i>': `'"><i>`, "<i>": 7 }]);
   await api.create("/data-sources", { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" });
   const shown = await page(api, path);
-  assertPage(shown);
+  assertSite(shown);
+  const visitor = new Browser(api);
+  const known = { "if-none-match": (await visitor.request("GET", path)).header("etag") };
+  assert.equal((await visitor.request("GET", path, known)).status, 304, "nothing has changed");
   const text = textOf(shown);
   assert.match(text, /revenue by month, by region\. 1 without a value is not drawn North South/);
   assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 4);
@@ -85,7 +91,7 @@ choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what
     await give(api, other.app, `N${values}`, few);
   }
   const table = await page(api, other.path);
-  assertPage(table);
+  assertSite(table);
   assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
   assert.match(textOf(table), /1\.7e\+308/);
   const long = Array.from({ length: 10_001 }, (_, at) => `${at},${at % 7}\n`);
@@ -121,12 +127,19 @@ choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters o
   const { app, path } = await deployed(api);
   const names = Array.from({ length: 31 }, (_, at) => `c${at}.`);
   const id = await give(api, app, "Wide", [Object.fromEntries(names.map((name) => [name, "x".repeat(201)]))]);
+  const [long, other] = ["y".repeat(5_000), "z"];
+  await give(
+    api,
+    app,
+    "Long",
+    [1, 2, 3].map((n) => ({ at: `2026-01-0${n}`, [long]: n * n, [other]: n })),
+  );
   const browser = (await person(api)).browser;
   for (const wide of [await browser.open(path), await browser.open(`/dashboard/data-sources/${id}`)]) {
-    assertPage(wide);
     assert.match(textOf(wide), /c29\..*The first 30 of 31 columns/);
     assert.match(textOf(wide), /x{199}…/);
     assert.doesNotMatch(textOf(wide), /c30\.|x{200}/);
+    assert.doesNotMatch(wide.text, /y{200}/, "nor a longer name of a column");
   }
 });
 
@@ -208,10 +221,11 @@ choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit",
   const refused = await browser.open(path);
   assertPage(refused, 403);
   assert.match(textOf(refused), /Too many requests; the next window starts in 60 s/);
+  assert.equal(refused.header("retry-after"), "60");
   assert.equal((await api.get("/apps")).status, 200, "the account's own requests are not used up");
-  assertPage(await browser.open((await deployed(api)).path));
+  assertSite(await browser.open((await deployed(api)).path));
   await service.clock.advance("60000ms");
-  assertPage(await browser.open(path));
+  assertSite(await browser.open(path));
   assert.equal((await clicked()).status, 303);
 });
 
@@ -220,7 +234,7 @@ choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for r
   const asked = await page(api, path);
   assert.equal(asked.status, 303);
   assert.equal(asked.header("location"), `/dashboard/sign-in?${new URLSearchParams({ next: path })}`);
-  for (const may of ["read:apps", "admin"]) assertPage(await (await person(api, [may])).browser.open(path));
+  for (const may of ["read:apps", "admin"]) assertSite(await (await person(api, [may])).browser.open(path));
   const refused = await (await person(api, ["read:data", "write:apps"])).browser.open(path);
   assertPage(refused, 403);
   assert.match(textOf(refused), /takes the permission read:apps/);
@@ -251,7 +265,7 @@ choice("5.scope-per-endpoint.viewers", "a suspended account's are not shown, a l
   await service.setAccountState("limited");
   const browser = new Browser(api);
   const csrf = csrfOf(await browser.open("/dashboard/sign-in"));
-  assertPage(await browser.open(path));
+  assertSite(await browser.open(path));
   assertPage(await browser.post(`${path}interactions`, { csrf, chart: "x", point: "0" }), 403);
   await service.setAccountState("suspended");
   assertPage(await browser.open(path), 403);
@@ -273,7 +287,7 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
   const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
   for (const host of [custom_domain, `${custom_domain.toUpperCase()}:8443`, `${custom_domain}.`]) {
     const shown = await at(context, host, "/");
-    assertPage(shown);
+    assertSite(shown);
     assert.match(textOf(shown), /Under a name/, host);
     const style = /href="(\/assets\/style[^"]*)"/.exec(shown.text)?.[1] ?? "";
     assert.equal((await at(context, host, style)).status, 200);

@@ -9,7 +9,7 @@ import { type Request, RouteTree, type Way } from "../../http/way.ts";
 import { curl } from "../docs/endpoints.ts";
 import { code } from "../docs/frame.ts";
 import { html } from "../html.ts";
-import { DASHBOARD, redirect, refusedAs } from "../page.ts";
+import { DASHBOARD, redirect, refusedAs, unlessKnown } from "../page.ts";
 import { badge, head, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
 import type { Sent, Visit } from "../visit.ts";
@@ -103,14 +103,5 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
       visit?.signedIn ? refusedPage(viewOf(parts, visit, {}), refusal) : refusedAs(explain)(refusal),
   };
 }
-
-/** A page that somebody looks at is asked for again and again: one that has not changed is not sent again. */
-function unlessKnown(call: Call, reply: Reply): Reply {
-  const etag = `"${sha256(reply.body.toString()).slice(0, ETAG_CHARACTERS)}"`;
-  const headers = { ...reply.headers, etag };
-  return call.values("if-none-match").includes(etag) ? { status: 304, headers, body: "" } : { ...reply, headers };
-}
-
-const ETAG_CHARACTERS = 20;
 
 const addressOf = ({ path, query }: Call): string => (query === "" ? path : `${path}?${query}`);

@@ -2,7 +2,7 @@
 // project chose are told apart at each. The example answers are made from the schemas.
 import type { Operation as Row, Services } from "../../http/route.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
-import { membersOf, requiredOf } from "../form.ts";
+import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { html, type Shown } from "../html.ts";
 import { badge } from "../parts.ts";
 import type { WebParts } from "../way.ts";
@@ -53,6 +53,7 @@ function sampleAnswer({ view, once = {}, example }: Row, rows: readonly Row[]): 
 
 /** Each member with its JSON Schema, which says its rules more exactly than words would. */
 function rules(caption: string, schema: JsonSchema): Shown {
+  if (Array.isArray(schema.oneOf)) return html`${schema.oneOf.filter(isSchema).map((each) => rules(caption, each))}`;
   const required = requiredOf(schema);
   const members = Object.entries(membersOf(schema)).map(
     ([name, member]) =>

@@ -3,6 +3,7 @@
 import type { Row } from "../../domain/columns.ts";
 import type { Cell, Column } from "../../domain/model.ts";
 import { instant, isDateTime } from "../../kit/clock.ts";
+import { cut } from "../parts.ts";
 
 /** A point as it stands in the data, and as user.interaction carries it. */
 export interface Point {
@@ -193,4 +194,4 @@ function value(x: Point["x"]): string {
 
 /** A point in words, for whoever hears it or hovers over it. */
 export const inWords = ({ y: { name } }: Pick<Chart, "y">, { x, y, category }: Point): string =>
-  [value(x), `${figure(y, full)} ${name}`, category].filter((part) => part !== null).join(", ");
+  [value(x), `${figure(y, full)} ${cut(name)}`, category].filter((part) => part !== null).join(", ");

@@ -8,7 +8,7 @@ import { Refusal } from "../../domain/refusal.ts";
 import type { Reader } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { table, tabs } from "../parts.ts";
+import { cut, table, tabs } from "../parts.ts";
 import { type Chart, chartOf, inWords } from "./chart.ts";
 import { drawing } from "./drawing.ts";
 
@@ -51,7 +51,7 @@ function saidOf({ x, y, category, series, points }: Chart, read: number, total: 
   const missing = read - points.length;
   const lost = missing > 0 && html`. ${missing} without a value ${missing === 1 ? "is" : "are"} not drawn`;
   const rest = total > read && html`. Drawn are the first ${read} of ${total} rows`;
-  return html`<p class="soft">${y.name} by ${x.name}${category && html`, by ${category.name}`}${lost}${rest}</p>
+  return html`<p class="soft">${cut(y.name)} by ${cut(x.name)}${category && html`, by ${cut(category.name)}`}${lost}${rest}</p>
 ${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
 }
 
@@ -67,8 +67,9 @@ export function figure(
 ): Html {
   const sent = chart?.points.find((point) => point.row === row);
   const links =
-    chart?.ys.map((y) => [y.name, `?${new URLSearchParams([...new Map([...query, [id, y.name]])])}#${id}`] as const) ??
-    [];
+    chart?.ys
+      .filter((y) => y.name === cut(y.name))
+      .map((y) => [y.name, `?${new URLSearchParams([...new Map([...query, [id, y.name]])])}#${id}`] as const) ?? [];
   const plot =
     chart &&
     html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">

@@ -13,7 +13,7 @@ import type { Reply } from "../../http/call.ts";
 import { type Answer, type Request, RouteTree, type Row, type Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { html } from "../html.ts";
-import { messagePage, page, redirect, refusedAs } from "../page.ts";
+import { messagePage, page, redirect, refusedAs, unlessKnown } from "../page.ts";
 import { nothingYet } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
 import type { Sent, Visit } from "../visit.ts";
@@ -90,15 +90,16 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
     return figure(source, shelf, visit.csrfField, drawn, row);
   });
   const { title, description, theme } = app;
-  return page({
+  const whole = page({
     title,
     theme: /^(light|dark)$/.test(theme) ? theme : "light dark",
     scripted: true,
-    headers: visit.setCookie,
+    headers: { ...visit.setCookie, "cache-control": "private, no-cache" },
     body: html`<h1>${title}</h1>
 ${description !== "" && html`<p class="lead">${description}</p>`}
 ${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has no data. As soon as it is given a data source, its chart stands here.") : await Promise.all(figures)}`,
   });
+  return unlessKnown(visit.call, whole);
 }
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
