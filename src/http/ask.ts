@@ -13,7 +13,7 @@ export async function ask(
 ): Promise<unknown> {
   const there = row.target && (await row.target.find({ unit, caller, params, services }));
   if (there instanceof Refusal) return there;
-  const fields = readFields(row.bodyIn(services), sent);
-  if (fields instanceof Refusal) return fields;
-  return await row.run({ unit, caller, params, services, query, body: fields.value, expect });
+  const body = await readFields(row.bodyIn(services), sent);
+  if (body instanceof Refusal) return body;
+  return await row.run({ unit, caller, params, services, query, body, expect });
 }

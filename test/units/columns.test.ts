@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CELLS_MAX, COLUMNS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
-import { CsvFault, parseCsv } from "../../src/kit/csv.ts";
+import { atOnce } from "../support/steps.ts";
 
 type Cells = readonly (string | number | boolean | null)[];
 
@@ -11,13 +11,8 @@ function made(table: Table | string): Table {
   return table;
 }
 
-function csv(text: string): Table {
-  const read = parseCsv(text);
-  assert.ok(!(read instanceof CsvFault));
-  return made(tableOfCsv(read));
-}
-
-const json = (rows: readonly Row[]) => made(tableOfObjects(rows));
+const csv = (text: string) => made(atOnce(tableOfCsv(text)));
+const json = (rows: readonly Row[]) => made(atOnce(tableOfObjects(rows)));
 
 /** The type of the first column, and its cells. */
 const first = ({ columns, rows }: Table) => [columns[0]?.type, ...rows.map(([cell]) => cell)];
@@ -108,17 +103,19 @@ test("8.bounds.columns: a hundred columns are read, one more is not", () => {
   const header = names(COLUMNS_MAX);
   assert.equal(header.length, 100);
   assert.equal(csv(`${header.join(",")}\n`).columns.length, 100);
-  assert.equal(tableOfCsv({ header: names(101), fields: [] }), "There are 101 columns; 100 are allowed.");
+  assert.equal(atOnce(tableOfCsv(names(101).join())), "Line 1: there are more than 100 columns.");
   const wide = Object.fromEntries(header.map((name) => [name, 1]));
   assert.equal(json([wide, {}]).columns.length, 100);
-  assert.equal(tableOfObjects([wide, { more: 1 }]), "Row 2 brings the column 101; 100 are allowed.");
+  assert.equal(atOnce(tableOfObjects([wide, { more: 1 }])), "Row 2 brings the column 101; 100 are allowed.");
 });
+
+const TOO_MANY = "There are more than 1000000 cells (rows times columns).";
 
 test("8.bounds.cells: rows that leave members out do not grow into more cells than allowed", () => {
   const wide = Object.fromEntries(names(100).map((name) => [name, 1]));
   const rows = Math.floor(CELLS_MAX / 100);
   assert.equal(json([wide, ...Array<Row>(rows - 1).fill({})]).rows.length, rows);
-  const fault = (cells: number) => `There are ${cells} cells (rows times columns); 1000000 are allowed.`;
-  assert.equal(tableOfObjects([wide, ...Array<Row>(rows).fill({})]), fault((rows + 1) * 100));
-  assert.equal(tableOfCsv({ header: ["a"], fields: Array<string>(CELLS_MAX + 1).fill("") }), fault(1_000_001));
+  assert.equal(atOnce(tableOfObjects([wide, ...Array<Row>(rows).fill({})])), TOO_MANY);
+  assert.equal(json(Array<Row>(CELLS_MAX).fill({})).rows.length, CELLS_MAX);
+  assert.equal(atOnce(tableOfObjects(Array<Row>(CELLS_MAX + 1).fill({}))), TOO_MANY);
 });

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dataSourceDraft } from "../../src/domain/data-sources.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { parseJson } from "../../src/http/input.ts";
 import { parse, pointer } from "../../src/kit/schema.ts";
 
 /** The faults of a body as an answer shows them. */
@@ -68,14 +70,21 @@ test("8.bounds.columns: a row of JSON has 100 members at most", () => {
   assert.deepEqual(faultsOf(json({}, row(101), row(102))), faults);
 });
 
-test("7.error-body.data-faults: twenty faults of rows are listed, the rest are counted", () => {
-  const listed = (count: number) => faultsOf(json(...Array(count).fill(1)));
-  assert.equal(listed(20).length, 20);
-  assert.equal(listed(20)[0], "#/data/0 must be a flat object");
-  for (const count of [21, 25]) {
-    const [sum, first, ...others] = listed(count);
-    assert.equal(sum, `#/data has ${count} faults; the first of them are listed`);
-    assert.equal(first, "#/data/0 must be a flat object");
-    assert.equal(others.length, 18);
-  }
+test("7.error-body.data-faults: twenty faults of rows are told, the rest are counted", () => {
+  const rows = Array.from({ length: 20 }, (_, at) => `#/data/${at} must be a flat object`);
+  assert.deepEqual(faultsOf(json(...Array(20).fill(1))), rows);
+  assert.deepEqual(faultsOf(json(...Array(22).fill(1))), [...rows, ...Array(2).fill("# is wrong, too")]);
+});
+
+test("8.bounds: an object of over 250,000 members is refused before it is parsed, an array of more items is not", () => {
+  const refused = (text: string) => {
+    const read = parseJson(Buffer.from(text));
+    return read instanceof Refusal ? read.reason : undefined;
+  };
+  const [open, member] = ['[{"":[1,2]},{', '"":1,'];
+  const errors = [{ pointer: "#", detail: "has an object of over 250000 members" }];
+  assert.deepEqual(refused(open + member.repeat(250_000)), { code: "validation_failed", errors });
+  assert.equal(refused(open + member.repeat(249_999))?.code, "invalid_json", "it ends before the last member");
+  assert.equal(refused(`${open}${member.repeat(249_999)}"a,b{":1}]`), undefined);
+  assert.equal(refused(`[${"1,".repeat(300_000)}1]`), undefined);
 });
