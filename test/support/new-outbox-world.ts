@@ -12,6 +12,7 @@ import {
   type EventRecord,
   type EventType,
   events,
+  goneApps,
   goneDeployments,
   TOPIC,
   type WebhookRecord,
@@ -28,7 +29,7 @@ import { memoryStore } from "../../src/store/memory.ts";
 
 export const START = Date.UTC(2026, 0, 1);
 /** What the outbox reads and writes. */
-export const ROWS = [events, deliveries, webhooks, goneDeployments];
+export const ROWS = [events, deliveries, webhooks, goneApps, goneDeployments];
 export const SECRET = "whsecret";
 
 export interface WorldOptions extends Partial<OutboxParts> {
