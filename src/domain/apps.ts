@@ -6,7 +6,7 @@ import { changesOf, flag, nullable, object, orNumber, text, withDefault } from "
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields } from "./lists.ts";
-import type { AppRecord, GoneAppRecord } from "./model.ts";
+import type { AppRecord, GoneApp } from "./model.ts";
 import { apps, dataSources, deployments, domains, goneApps, goneDeployments } from "./model.ts";
 import { Refusal } from "./refusal.ts";
 import type { Reader, Span, Tx } from "./store.ts";
@@ -61,7 +61,7 @@ const STEP = 50;
  * A step of what goes with the app: its deployments. Its data sources, which may be shared and costly to load, stay
  * without an app. Answers whether there is more; without its app, it is not to be found in the meantime.
  */
-export async function clearAway(tx: Tx, { id, account_id, deleted_at }: GoneAppRecord): Promise<boolean> {
+export async function clearAway(tx: Tx, { id, account_id, deleted_at }: GoneApp): Promise<boolean> {
   const span = { offset: 0, limit: STEP };
   const deployed = await tx.page(deployments, "app", [id], span);
   for (const deployment of deployed) {

@@ -20,23 +20,15 @@ const TOO_LARGE = `There are more than ${CELLS_MAX} cells (rows times columns).`
 const STEP = 500;
 
 type Type = Column["type"];
-type Fits = { readonly [T in Type]: (cell: Cell) => boolean };
+type Fit = (cell: Cell) => boolean;
+type Fits = { readonly [T in Type]: Fit };
 
-const datetime = (cell: Cell): boolean => typeof cell === "string" && isDateTime(cell);
-const string = () => true;
-
-const JSON_FITS: Fits = {
-  number: (cell) => typeof cell === "number",
-  boolean: (cell) => typeof cell === "boolean",
-  datetime,
-  string,
-};
-const CSV_FITS: Fits = {
-  number: isPlainNumber,
-  boolean: (cell) => cell === "true" || cell === "false",
-  datetime,
-  string,
-};
+const fitting = (number: Fit, boolean: Fit): Fits => ({
+  ...{ number, boolean, string: () => true },
+  datetime: (cell) => typeof cell === "string" && isDateTime(cell),
+});
+const JSON_FITS = fitting(Number.isFinite, (cell) => typeof cell === "boolean");
+const CSV_FITS = fitting(isPlainNumber, (cell) => cell === "true" || cell === "false");
 
 const READ: { readonly [T in Type]: (cell: Cell) => Cell } = {
   number: Number,

@@ -112,18 +112,15 @@ export const listDeployments = (reader: Reader, appId: string, span: Span) =>
 /** A deployment that is live, with its app and the account that owns both. */
 export type Site = NonNullable<Awaited<ReturnType<typeof whole>>>;
 
-/** It was there once. `successor` is live in its place where there is one. */
-export interface FormerSite {
-  readonly gone: true;
-  readonly successor: Site | undefined;
-}
+const GONE = { gone: true, successor: undefined } as const;
 
-export async function siteOf(reader: Reader, id: string): Promise<Site | FormerSite | undefined> {
+/** Where it was there once, it is gone; `successor` is live in its place where there is one. */
+export async function siteOf(reader: Reader, id: string) {
   const deployment = await reader.get(deployments, id);
-  if (deployment === undefined) return (await reader.get(goneDeployments, id)) && { gone: true, successor: undefined };
-  if (deployment.status === "live") return (await whole(reader, deployment)) ?? { gone: true, successor: undefined };
+  if (deployment === undefined) return (await reader.get(goneDeployments, id)) && GONE;
+  if (deployment.status === "live") return (await whole(reader, deployment)) ?? GONE;
   const next = await reader.find(deployments, "live", [deployment.app_id, deployment.environment]);
-  return { gone: true, successor: next && (await whole(reader, next)) };
+  return { ...GONE, successor: next && (await whole(reader, next)) };
 }
 
 /** The site under a custom domain: the newest where the app has several live deployments under it. */

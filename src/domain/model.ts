@@ -87,12 +87,8 @@ export const deployments = collection<DeploymentRecord>()(
 export const goneDeployments = collection<Stored & { readonly account_id?: string }>()("gone_deployments", ofAccount);
 
 /** A deleted app that has left more behind than goes at once. */
-export interface GoneAppRecord extends Stored {
-  readonly account_id: string;
-  readonly deleted_at: string;
-  readonly all: "gone_apps";
-}
-export const goneApps = collection<GoneAppRecord>()("gone_apps", { all: { by: ["all"] } });
+export type GoneApp = Pick<Made, "id" | "account_id"> & { readonly deleted_at: string; readonly all: "gone_apps" };
+export const goneApps = collection<GoneApp>()("gone_apps", { all: { by: ["all"] } });
 
 /** Which app holds a custom domain, as long as there is such an app; the id is the host name. */
 export const domains = collection<Stored & { readonly app_id: string }>()("domains");

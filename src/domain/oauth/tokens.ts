@@ -15,14 +15,6 @@ import { cut, invalidGrant, invalidScope, OAuthError, scopesIn, unfitVerifier, w
 
 const TOKEN_TYPE = decide("5.token-response");
 
-export interface TokenAnswer {
-  readonly access_token: string;
-  readonly token_type: typeof TOKEN_TYPE;
-  readonly expires_in: number;
-  readonly refresh_token: string;
-  readonly scope: string;
-}
-
 interface Granted {
   readonly grant: GrantRecord;
   readonly scopes: readonly Scope[];
@@ -97,9 +89,9 @@ async function handOut(context: Context, work: (w: Work) => Promise<Granted | OA
   if (settled instanceof OAuthError) return settled;
   const { grant, scopes, refresh_token } = settled;
   const access_token = await issue(context, grant, scopes);
-  const answer = { access_token, token_type: TOKEN_TYPE, expires_in: ACCESS_S, refresh_token, scope: scopes.join(" ") };
-  return answer satisfies TokenAnswer;
+  return { access_token, token_type: TOKEN_TYPE, expires_in: ACCESS_S, refresh_token, scope: scopes.join(" ") };
 }
+export type TokenAnswer = Readonly<Exclude<Awaited<ReturnType<typeof handOut>>, OAuthError>>;
 
 /**
  * An error as the answer and yet a change to keep: the transaction commits, and with it the end of the grant. Its refresh
