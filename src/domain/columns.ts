@@ -23,10 +23,8 @@ type Type = Column["type"];
 type Fit = (cell: Cell) => boolean;
 type Fits = { readonly [T in Type]: Fit };
 
-const fitting = (number: Fit, boolean: Fit): Fits => ({
-  ...{ number, boolean, string: () => true },
-  datetime: (cell) => typeof cell === "string" && isDateTime(cell),
-});
+const datetime: Fit = (cell) => typeof cell === "string" && isDateTime(cell);
+const fitting = (number: Fit, boolean: Fit): Fits => ({ number, boolean, datetime, string: () => true });
 const JSON_FITS = fitting(Number.isFinite, (cell) => typeof cell === "boolean");
 const CSV_FITS = fitting(isPlainNumber, (cell) => cell === "true" || cell === "false");
 
@@ -86,11 +84,8 @@ export function* tableOfCsv(text: string): Steps<Table | string> {
 function* typed(names: readonly string[], rows: Cell[][], fits: Fits): Steps<Table> {
   const left: (readonly Type[] | undefined)[] = names.map(() => undefined);
   for (const [n, row] of rows.entries()) {
-    for (const [at, cell] of row.entries()) {
-      const types = left[at] ?? ORDER;
-      if (cell !== null && (types === ORDER || !types.every((type) => fits[type](cell))))
-        left[at] = types.filter((type) => fits[type](cell));
-    }
+    for (const [at, cell] of row.entries())
+      if (cell !== null) left[at] = (left[at] ?? ORDER).filter((type) => fits[type](cell));
     if (n % STEP === STEP - 1) yield;
   }
   const columns = names.map((name, at) => ({ name, type: left[at]?.[0] ?? EMPTY_COLUMN }));

@@ -24,14 +24,13 @@ export function readQuery(schema: ObjectSchema<unknown>, raw: string, faults: Fi
   }
   const read = parse(schema, given);
   if ("value" in read) return read.value;
-  faults.push(...read.faults.map(parameterError));
+  for (const { path, detail } of read.faults)
+    faults.push({
+      parameter: String(path[0]),
+      detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
+    });
   return undefined;
 }
-
-const parameterError = ({ path, detail }: Fault): FieldError => ({
-  parameter: String(path[0]),
-  detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
-});
 
 /** Wrong headers and parameters as one refusal. */
 export function badInput(errors: readonly FieldError[]): Refusal {

@@ -15,7 +15,7 @@ export interface Change {
 }
 
 /** The records of each collection in creation order. */
-export type Lists = readonly (readonly [name: string, records: readonly Stored[]])[];
+export type Lists = readonly (readonly [name: string, records: readonly unknown[]])[];
 
 export class Table {
   readonly name: string;
@@ -122,11 +122,7 @@ type Refusal = (fault: string, name: string, n?: number) => Error;
 const STEP = 500;
 
 /** Takes what comes from elsewhere; `refusal` tells what is wrong with a collection, or with its n-th record. */
-export function* load(
-  tables: Tables,
-  lists: Iterable<readonly [string, readonly unknown[]]>,
-  refusal: Refusal,
-): Steps<void> {
+export function* load(tables: Tables, lists: Lists, refusal: Refusal): Steps<void> {
   for (const [name, records] of lists) {
     const table = tables.get(name);
     if (table === undefined) throw refusal(`this version knows no collection "${name}"`, name);
@@ -139,7 +135,7 @@ export function* load(
 }
 
 /** The records as JSON has them. */
-export function* copied(lists: Iterable<Lists[number]>): Steps<StoreData["collections"]> {
+export function* copied(lists: Lists): Steps<StoreData["collections"]> {
   const copies = new Map<string, Stored[]>();
   for (const [name, records] of lists) {
     const list: Stored[] = [];

@@ -1,7 +1,7 @@
 // Deleting an app that has much: it is gone at once for whoever looks, and what it leaves goes behind the answer, in steps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createApp, removeApp } from "../../src/domain/apps.ts";
+import { own as apps } from "../../src/domain/apps.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { createDataSource, getDataSource, listDataSourcesOf } from "../../src/domain/data-sources.ts";
 import { deploy, getDeployment, siteAt, siteOf } from "../../src/domain/deployments.ts";
@@ -23,7 +23,7 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   await store.open(collections);
   const { clock, unit, caller, errors } = await outboxWorld({ store });
   await store.transact((tx) => tx.put(accounts, { ...caller.account, all: "accounts" }));
-  const anApp = async () => kept(await createApp(unit, caller, DRAFT));
+  const anApp = async () => kept(await apps.create(unit, caller, DRAFT));
   const put = async (app_id: string, n: number, custom_domain: string | null) =>
     kept(await deploy(unit, caller, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));
   const app = await anApp();
@@ -35,7 +35,7 @@ async function afterDeleting(t: { after(run: () => void): void }) {
     sources.push(kept(await createDataSource(unit, caller, given)).id);
   }
   await clock.advance(1_000);
-  assert.equal(await removeApp(unit, caller, app.id, () => undefined), null);
+  assert.equal(await apps.remove(unit, caller, app.id, () => undefined), null);
   const background = new Background((error) => errors.push(error));
   const forgetting = forgettingIn({ store, clock, background, onError: (error) => errors.push(error) });
   t.after(() => forgetting.stop());

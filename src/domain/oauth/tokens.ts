@@ -1,7 +1,6 @@
 // The token endpoint (spec part 5, steps 2 and 3; RFC 6749 4.1.3 and 6): a code or a refresh token becomes an access token
 // and the next refresh token. Each can be used once; the store's transaction decides who was first, and a second use ends
 // the grant with every token of it (RFC 9700 4.14), because one of the two users must be a thief.
-
 import { decide } from "../../decisions.ts";
 import { instant } from "../../kit/clock.ts";
 import type { Fields } from "../../kit/form.ts";
