@@ -2,6 +2,8 @@
 // printed once it listens, a signal stops it.
 import { once } from "node:events";
 import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
+import { realClock } from "./kit/clock.ts";
+import { escaped } from "./kit/log.ts";
 import { meant } from "./kit/schema.ts";
 import { VERSION } from "./kit/version.ts";
 import { run, terminal } from "./launch.ts";
@@ -24,7 +26,7 @@ export async function main(args: readonly string[]): Promise<void> {
     const signal = firstSignal();
     const service = await run(settings, settings.control);
     terminal.out(ready(service, settings));
-    await signal;
+    await (process.env.npm_execpath ? Promise.race([signal, endOfNpm()]) : signal);
     await service.close();
     process.exit(EXIT.stopped);
   } catch (error) {
@@ -105,7 +107,7 @@ function ready({ baseUrl, authUrl, apiKey, signInUrl, signsIn }: Service, { log,
 function fail(error: unknown): void {
   const [exit, line] = told(error);
   process.exitCode = exit;
-  terminal.err(line.replaceAll("\n", " "));
+  terminal.err(escaped(line.replaceAll("\n", " ")));
 }
 
 function told(error: unknown): [exit: number, line: string] {
@@ -125,3 +127,9 @@ const firstSignal = (): Promise<unknown> =>
   Promise.race(SIGNALS.map((signal) => once(process, signal))).finally(() => {
     for (const signal of SIGNALS) process.removeAllListeners(signal);
   });
+
+/** npm may be killed before it passes a signal on: then this process belongs to somebody else. */
+async function endOfNpm(): Promise<void> {
+  const parent = process.ppid;
+  while (process.ppid === parent) await new Promise<void>((go) => realClock.schedule(realClock.now() + 500, null, go));
+}

@@ -3,8 +3,9 @@
 // once. What it answers is scripted, so that a test can have it fail.
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import { buffer } from "node:stream/consumers";
 import type { EventType } from "./domain/model.ts";
+import { Refusal } from "./domain/refusal.ts";
+import { readBody } from "./http/arriving.ts";
 import { verifySignature } from "./kit/signature.ts";
 
 /** A status, or no answer at all. */
@@ -54,8 +55,8 @@ export async function startReceiver(options: ReceiverOptions) {
   const { received, take, next } = inboxOf(options);
   const server = createServer((request, response) => {
     const end = (answer: ReceiverAnswer) => answer !== "hang" && response.writeHead(answer).end();
-    // What is signed and yet no event gets 400; a sender that goes away in the middle does not hear it.
-    const taken = buffer(request).then((body) => take(request.headers, body));
+    // What is signed and yet no event gets 400, what is far larger 413; a sender that has gone away does not hear it.
+    const taken = readBody(request, 1024 * 1024).then((body) => take(request.headers, body));
     taken.catch(() => 400).then(end);
   });
   server.listen(options.port ?? 0, "127.0.0.1");
@@ -76,7 +77,8 @@ function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
   const arrivals = new EventEmitter().setMaxListeners(0);
   let answered = 0;
 
-  function take(headers: IncomingHttpHeaders, body: Buffer): ReceiverAnswer {
+  function take(headers: IncomingHttpHeaders, body: Buffer | Refusal): ReceiverAnswer {
+    if (body instanceof Refusal) return 413;
     const rawBody = body.toString();
     // Over the bytes as they came: parsing and writing again would give others.
     const isSigned = verifySignature(body, String(headers["x-service-signature"]), secret);

@@ -46,15 +46,12 @@ test("package: the tarball is small, brings nothing along and holds no source", 
   assert.doesNotMatch(stdout, /package\/(src|test|scripts)\//);
 });
 
-test("package: import works", async () => {
-  const { stdout } = await inFolder("use.mjs", `import { startService } from "app-hosting-service";\n${USE}`);
-  assert.equal(stdout, "200 0\n");
-});
-
-test("package: require works where Node allows it", async () => {
-  const script = `const { startService } = require("app-hosting-service");\n(async () => {${USE}})();`;
-  assert.equal((await inFolder("use.cjs", script)).stdout, "200 0\n");
-});
+for (const [way, file, script] of [
+  ["import", "use.mjs", `import { startService } from "app-hosting-service";\n${USE}`],
+  ["require", "use.cjs", `const { startService } = require("app-hosting-service");\n(async () => {${USE}})();`],
+] as const)
+  test(`package: ${way} works where Node allows it`, async () =>
+    assert.equal((await inFolder(file, script)).stdout, "200 0\n"));
 
 test("package: require says what to do where it cannot work", async () => {
   const script = 'require("app-hosting-service");';
@@ -99,6 +96,18 @@ test("package: the command starts, answers and stops", async () => {
   assert.equal((await fetch(`${auth_url}/_control/reset`, { method: "POST", headers })).status, 204);
   server.kill("SIGTERM");
   assert.deepEqual(await once(server, "exit"), [0, null]);
+});
+
+test("package: the server ends with the npm that started it", { timeout: 60_000 }, async () => {
+  await installed;
+  const npm = spawn("npx", ["--no-install", "app-hosting-service", "--port", "0", "--log", "json"], { cwd: folder });
+  const [line] = await once(npm.stdout, "data");
+  const { auth_url } = JSON.parse(String(line));
+  assert.equal((await fetch(`${auth_url}/healthz`)).status, 200);
+  npm.stdout.resume();
+  npm.kill("SIGTERM");
+  await once(npm, "close"); // of the output, which the server has as well
+  await assert.rejects(fetch(`${auth_url}/healthz`));
 });
 
 const RECIPES = "test/embedding/recipes";

@@ -1,12 +1,11 @@
-// What people run beside the server: the walk through the specification, the conformance report, and what is changed to
-// find missing tests.
+// What people run beside the server: the walk through the specification, the conformance report and the receiver; and how
+// they and the others are used.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer } from "node:http";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { compare, isMissed, markdown, plain, ratio } from "../scripts/bench/figures.ts";
-import { Guide } from "../scripts/demo/guide.ts";
-import { changesOf } from "../scripts/mutate/changes.ts";
 import { startService } from "../src/index.ts";
 
 /** Runs a script to its end; answers its exit code and what it printed. */
@@ -27,16 +26,6 @@ test("demo: it walks through all nine parts, each step as it must be, in under 1
   assert.match(out, /the receiver answered 500, 503, 204/);
   const [, took] = /all as they must be, in (\d+) ms\.\n$/.exec(out) ?? [];
   assert.ok(Number(took) < 10_000, out.slice(-200));
-});
-
-test("demo: an answer that is not as it must be ends the walk", async () => {
-  await using service = await startService();
-  const guide = new Guide(service.baseUrl, service.apiKey);
-  await guide.step("8 the default", "GET /apps", 200, { limit: 20 });
-  await assert.rejects(guide.step("8 the default", "GET /apps", 200, { limit: 21 }), /8 the default: limit/);
-  await assert.rejects(guide.step("8 the default", "GET /apps", 201), /8 the default: .*GET \/apps/);
-  assert.throws(() => guide.seen("6 signed", "nothing", false), /6 signed/);
-  guide.close();
 });
 
 const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", "a-key-for-tests"];
@@ -71,101 +60,62 @@ test("conformance: one that does not is told which clause it breaks, on every li
   for (const line of failing) assert.match(line, /9\.path-segment/);
 });
 
-test("clause: this server is held to the one clause that is named, and one that does not exist is told", async () => {
+test("clause: this server is held to the one clause that is named", async () => {
   const { code, out } = await ran("conformance.ts", "--own", "--only", "9.path-segment");
   assert.equal(code, 0, out);
   assert.match(out, /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 skipped, 0 failed\n$/);
-  const none = await ran("conformance.ts", "--own", "--only", "9.nothing");
-  assert.equal(none.code, 2);
-  assert.match(none.err, /^No clause begins with 9\.nothing\.$/m);
 });
 
-test("conformance: wrong use is exit code 2, and says how it is used", async () => {
-  for (const args of [
-    [],
-    ["--base-url", "nowhere", "--api-key", "k"],
-    [...AT("http://x/v1"), "--only", "*"],
-    ["--all"],
-  ]) {
-    const { code, err } = await ran("conformance.ts", ...args);
-    assert.equal(code, 2, args.join(" "));
-    assert.match(err, /Usage: npm run conformance/);
+/** What is wrong about each use, and what is said of it. */
+const WRONG: readonly (readonly [command: string, says: RegExp])[] = [
+  ...["", "--base-url nowhere --api-key k", "--base-url http://x/v1 --api-key k --only *", "--all"].map(
+    (args) => [`conformance.ts ${args}`, /Usage: npm run conformance/] as const,
+  ),
+  ["conformance.ts --own --only 9.nothing", /^No clause begins with 9\.nothing\.$/m],
+  ["bench/main.ts bench:delivery calm", /^There is no part calm\. Choose from: throughput, silence, /],
+  ...["--rooms attic", "--sample some", "--everything"].map(
+    (args) => [`mutate.ts ${args}`, /Usage: npm run mutate/] as const,
+  ),
+  ["receiver.ts", /^--secret is missing.*npm run receiver.*\n$/],
+  ...["--secret x --answers maybe", "--secret x --port many", "--colour"].map(
+    (args) => [`receiver.ts ${args}`, /^.*npm run receiver.*\n$/] as const,
+  ),
+];
+
+test("scripts: wrong use is exit code 2, and says how it is used", async () => {
+  for (const [command, says] of WRONG) {
+    const [script = "", ...args] = command.trim().split(" ");
+    const { code, err } = await ran(script, ...args);
+    assert.equal(code, 2, command);
+    assert.match(err, says, command);
   }
 });
 
-test("bench: sides are measured in turning rounds, and a ratio is the median of the rounds'", async () => {
-  const order: string[] = [];
-  const side = (name: string, values: number[]) => ({
-    name,
-    measure: async () => {
-      order.push(name);
-      return { ms: values.shift() ?? Number.NaN };
-    },
-  });
-  const [own, base] = await compare([side("own", [9, 2, 6, 4]), side("base", [9, 1, 2, 1])], 1, 3);
-  assert.equal(order.join(" "), "own base own base base own own base");
-  const line = ratio("Work", own, base, "ms", "<= 2.50");
-  assert.deepEqual(line.values, [2, 3, 4]);
-  assert.match(
-    markdown([line]),
-    /\n\| Work \| base \| ratio, ms \| \*\*3\.00\*\* \(2\.00–4\.00\) \| <= 2\.50 \*\*missed\*\* \| 4\.00 against 1\.00 ms \|$/,
-  );
-});
-
-test("bench: a goal is missed by what is beyond it, and by what could not be measured", () => {
-  const missed = (goal: string) => [1, 2, 3, Number.NaN].filter((value) => isMissed(plain("", "", value, goal)));
-  assert.deepEqual(missed("<= 2"), [3, Number.NaN]);
-  assert.deepEqual(missed(">= 2"), [1, Number.NaN]);
-  assert.deepEqual(missed("= 2"), [1, 3, Number.NaN]);
-  assert.deepEqual(missed(""), []);
-});
-
-test("bench: an unknown part is exit code 2, and the parts are named", async () => {
-  const { code, err } = await ran("bench/main.ts", "bench:delivery", "calm");
-  assert.equal(code, 2);
-  assert.match(err, /^There is no part calm\. Choose from: throughput, silence, /);
-});
-
-const changed = (code: string) =>
-  changesOf(code)
-    .flat()
-    .map(({ from, to, text }) => code.slice(0, from) + text + code.slice(to));
-
-test("mutate: a line is changed in each of its parts, one at a time", () => {
-  assert.deepEqual(changed('if (a < 10 && !b) return ["x"];'), [
-    'if (!(a < 10 && !b)) return ["x"];',
-    'if (a <= 10 && !b) return ["x"];',
-    'if (a < 10 || !b) return ["x"];',
-    'if (a < 10 && b) return ["x"];',
-    'if (a < 11 && !b) return ["x"];',
-    'if (a < 10 && !b) return [""];',
-    "if (a < 10 && !b) return [];",
-    "if (a < 10 && !b) return;",
-  ]);
-  assert.deepEqual(changed("  await this.send(false);"), ["  await this.send(true);", "  ;"]);
-  assert.deepEqual(changed('const f = (x) => x ?? "";'), [
-    'const f = (x) => x && "";',
-    'const f = (x) => x ?? "changed";',
-    "const f = (x) => void 0;",
-  ]);
-});
-
-test("mutate: imports, comments, patterns and what is undefined already stay as they are", () => {
-  const code = 'import a from "a";\n/* 1 < 2\n   return true; */\nconst b = /"[0 < 1]/;\nreturn void 0;\n';
-  assert.deepEqual(changed(code), []);
-});
-
-test("receiver: --help tells how it is used, and a fault in that names it", async () => {
+test("receiver: prints each delivery with its verdict, and --help how it is used", async () => {
   const help = await ran("receiver.ts", "--help");
   assert.deepEqual([help.code, help.err], [0, ""]);
   assert.match(help.out, /^Usage: npm run receiver -- --port 4700 --secret SECRET/);
-  assert.match((await ran("receiver.ts")).err, /^--secret is missing/);
-});
-
-test("mutate: wrong use is exit code 2, and says how it is used", async () => {
-  for (const args of [["--rooms", "attic"], ["--sample", "some"], ["--everything"]]) {
-    const { code, err } = await ran("mutate.ts", ...args);
-    assert.equal(code, 2, args.join(" "));
-    assert.match(err, /Usage: npm run mutate/);
+  const command = "--import tsx scripts/receiver.ts --port 0 --secret whsecret --answers 500,200";
+  const child = spawn(process.execPath, command.split(" "));
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const line = async () => String((await lines.next()).value);
+  const url = (await line()).replace("Listening on ", "");
+  const body = '{"id":"evt_1","type":"app.created"}';
+  // openssl dgst -sha256 -hmac whsecret
+  const right = "c90b414094d4459e361e838e9c3be44774867757c18deba83885fbf21632319e";
+  for (const [hex, status] of [
+    ["0", 401],
+    [right, 500],
+    [right, 200],
+  ] as const) {
+    const headers = { "X-Service-Signature": `sha256=${hex}` };
+    assert.equal((await fetch(url, { method: "POST", body, headers })).status, status);
   }
+  const printed = [await line(), await line(), await line(), await line(), await line()];
+  assert.match(printed[0] ?? "", /bad signature, answered 401/);
+  assert.match(printed[2] ?? "", /new, answered 500/);
+  assert.equal(printed[3]?.trim(), body);
+  assert.match(printed[4] ?? "", /seen before, answered 200/);
+  child.kill();
+  await once(child, "exit");
 });

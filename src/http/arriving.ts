@@ -51,7 +51,7 @@ export function arrived(id: string, request: IncomingMessage, response: ServerRe
 const tooLarge = (limit_bytes: number): Refusal => refuse({ code: "payload_too_large", limit_bytes });
 
 /** Collects the body in one buffer that grows: chunks may be of one byte each, and a chunk costs 200. */
-function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer | Refusal> {
+export function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer | Refusal> {
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0);
     let length = 0;

@@ -36,7 +36,7 @@ export function isDateTime(text: string): boolean {
   return date !== undefined && new Date(date).getUTCDate() === Number(day);
 }
 
-const UNITS = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }));
+export const UNITS = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }));
 
 /** "250ms", "30s", "5m", "2h", "1d" in ms; undefined for all else: a bare number would be seconds to some, ms to others. */
 export function duration(text: string): number | undefined {

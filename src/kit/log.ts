@@ -49,8 +49,8 @@ export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
 }
 
 /**
- * Control characters (C0, DEL, C1) as JSON escapes them, which leaves the latter two raw: a terminal obeys them, and
- * behind a line break what somebody sent would pass for a line of the log. The indented lines of a stack stay lines.
+ * Control and format characters as JSON escapes them, which leaves most raw: a terminal obeys them, and behind a line
+ * break what somebody sent would pass for a line of the log. The indented lines of a stack stay lines.
  */
-const escaped = (text: string): string =>
-  text.replace(/(?!\n {4}at )\p{Cc}/gu, (raw) => `\\u${raw.charCodeAt(0).toString(16).padStart(4, "0")}`);
+export const escaped = (text: string): string =>
+  text.replace(/(?!\n {4}at )[\p{Cc}\p{Cf}]/gu, (raw) => `\\u${raw.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -16,34 +16,34 @@ import type { PageRow, WebParts } from "./way.ts";
 const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";
 
-export const consentRows = (parts: WebParts): readonly PageRow[] => [
-  { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => openConsent(parts, visit) },
-  { method: "POST", path: CONSENT_PATH, answer: (visit, sent) => answerConsent(parts, visit, sent) },
+/** Nothing is granted by opening the first, so a link or an image that leads there does no harm. */
+export const consentRows = ({ oauth }: WebParts): readonly PageRow[] => [
+  {
+    ...{ method: "GET", path: AUTHORIZE_PATH },
+    answer: (visit) => put(oauth, visit, visit.call.query, (consent) => consentPage(visit, consent, visit.call.query)),
+  },
+  {
+    ...{ method: "POST", path: CONSENT_PATH },
+    answer: (visit, sent) => put(oauth, visit, sent.get("request") ?? "", (consent) => decided(oauth, sent, consent)),
+  },
 ];
 
-/** Nothing is granted by it, so a link or an image that leads here does no harm. */
-async function openConsent({ oauth }: WebParts, visit: Visit): Promise<Reply> {
-  const { query } = visit.call;
-  const put = await putBefore(oauth, visit, query);
-  return "status" in put ? put : consentPage(visit, put, query);
+/** The request as it may be put before the user who is signed in; or what the browser is answered instead. */
+async function put(oauth: Context, visit: Visit, query: string, then: (put: Consent) => Reply | Promise<Reply>) {
+  const request = await authorization.judge(oauth, fieldsOf(query));
+  if (!("client" in request)) return ended(request);
+  if (visit.signedIn === undefined) return signInFirst(addressOf(query));
+  const consent = authorization.consent(oauth, request, visit.signedIn);
+  return "granted" in consent ? then(consent) : ended(consent);
 }
 
 /** The answer of the user. Only the word allow allows: a form without a button pressed is a no. */
-async function answerConsent({ oauth }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
-  const put = await putBefore(oauth, visit, sent.get("request") ?? "");
-  if ("status" in put) return put;
-  const allowed = sent.get("decision") === "allow";
-  return ended(allowed ? await authorization.allow(oauth, put) : authorization.deny(oauth, put.request));
-}
-
-/** The request as it may be put before the user who is signed in; or what the browser is answered instead. */
-async function putBefore(oauth: Context, { signedIn }: Visit, query: string): Promise<Consent | Reply> {
-  const request = await authorization.judge(oauth, fieldsOf(query));
-  if (!("client" in request)) return ended(request);
-  if (signedIn === undefined) return signInFirst(addressOf(query));
-  const consent = authorization.consent(oauth, request, signedIn);
-  return "granted" in consent ? consent : ended(consent);
-}
+const decided = async (oauth: Context, sent: Sent, consent: Consent): Promise<Reply> =>
+  ended(
+    sent.get("decision") === "allow"
+      ? await authorization.allow(oauth, consent)
+      : authorization.deny(oauth, consent.request),
+  );
 
 const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
 

@@ -1,11 +1,11 @@
-// Forms, drawn from the JSON Schema of the body that an operation takes and the words that people read at its members. Which
-// values are right the operation says; here they are only put into a form and taken out of it, and its faults become words
-// at a field.
+// Forms, drawn from the JSON Schema of the body that an operation takes: its members are the fields, called what the API
+// calls them. Which values are right the operation says; here they are only put into a form and taken out of it, and its
+// faults become words at a field.
 import type { Refusal } from "../domain/refusal.ts";
 import { FAULTS_MAX, type JsonSchema } from "../kit/schema.ts";
 import { type Html, html, type Shown } from "./html.ts";
 import type { Explain } from "./page.ts";
-import { notice } from "./parts.ts";
+import { notice, SCOPES_IN_WORDS } from "./parts.ts";
 
 /** What stands in a form, as in a body, and after a refusal its faults by field; "" is the form as a whole. */
 export interface Form {
@@ -14,44 +14,37 @@ export interface Form {
   readonly status?: number;
 }
 
-export type Option = readonly [value: string, label: Shown];
+type Option = readonly [value: string, label: Shown];
 
-/** How a member of the body is put to a person. */
-interface Words {
-  readonly label: Shown;
-  readonly hint?: Shown;
-  /** What the schema's values mean, or which there are where it does not say. */
-  readonly options?: readonly Option[];
-  /** The value is a file of these types, or text that is pasted. */
-  readonly accept?: string;
-}
-
-/** The members that a form asks for, in its order. */
-export type Fields = { readonly [member: string]: Words };
+/** What people read at some members, and what they choose from where the schema does not say. */
+export type Hints = { readonly [member: string]: string };
+export type Choices = { readonly [member: string]: readonly Option[] };
 
 /** So long a text has lines. */
 const LINE_MAX = 1_000;
 
-function kindOf({ type, items, enum: values, maxLength, format }: JsonSchema, { options, accept }: Words) {
-  if (accept) return "file";
+/** Text without a bound is a file, or what is pasted instead. */
+function kindOf({ type, items, maxLength, format }: JsonSchema, options: readonly Option[]) {
   if (type === "boolean") return "flag";
   if (type === "array") return isSchema(items) && items.enum ? "set" : "lines";
-  if (options || values) return "choice";
+  if (options.length > 0) return "choice";
+  if (maxLength === undefined) return "file";
   return Number(maxLength) > LINE_MAX && format === undefined ? "text" : "line";
 }
 
+const MEANINGS = new Map(Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => [scope, `${words} (${scope})`]));
+
 /** Every field with what the schema says of its member. */
-function membersIn(schema: JsonSchema, fields: Fields) {
-  const [members, required] = [membersOf(schema), requiredOf(schema)];
-  return Object.entries(fields).map(([name, words]) => {
-    const { default: otherwise, ...rest } = members[name] ?? {};
-    const known = valuesOf(isSchema(rest.items) ? rest.items : rest).map((each): Option => [each, each]);
-    const [kind, options] = [kindOf(rest, words), words.options ?? known];
-    return { name, words, kind, options, isMail: rest.format === "email", otherwise, required: required.has(name) };
+function fieldsOf(schema: JsonSchema, hints: Hints = {}, choices: Choices = {}) {
+  const required = requiredOf(schema);
+  return Object.entries(membersOf(schema)).map(([name, { default: otherwise, ...rest }]) => {
+    const known = valuesOf(isSchema(rest.items) ? rest.items : rest);
+    const options = choices[name] ?? known.map((each): Option => [each, MEANINGS.get(each) ?? each]);
+    return { name, hint: hints[name], kind: kindOf(rest, options), options, otherwise, required: required.has(name) };
   });
 }
 
-type Field = ReturnType<typeof membersIn>[number];
+type Field = ReturnType<typeof fieldsOf>[number];
 
 /** A form for something new: what the query says, or else what the operation takes where nothing is said. */
 export const blankForm = (schema: JsonSchema, query: (name: string) => string | undefined): Form => {
@@ -60,7 +53,7 @@ export const blankForm = (schema: JsonSchema, query: (name: string) => string | 
 };
 
 /** The body that a form makes. A field left empty is as if it had not been filled in. */
-export function bodyOf(sent: ReadonlyMap<string, string>, schema: JsonSchema, fields: Fields): Form["values"] {
+export function bodyOf(sent: ReadonlyMap<string, string>, schema: JsonSchema): Form["values"] {
   const value = ({ name, kind, options, otherwise, required }: Field): unknown => {
     const text = (sent.get(name) ?? sent.get(`${name}-text`))?.replaceAll("\r\n", "\n");
     if (kind === "flag") return sent.has(name);
@@ -68,7 +61,7 @@ export function bodyOf(sent: ReadonlyMap<string, string>, schema: JsonSchema, fi
     if (kind === "lines") return (text ?? "").split("\n").flatMap((line) => line.trim() || []);
     return text ?? (required && kind !== "file" ? "" : otherwise);
   };
-  const all = membersIn(schema, fields).map((each) => [each.name, value(each)] as const);
+  const all = fieldsOf(schema).map((each) => [each.name, value(each)] as const);
   return Object.fromEntries(all.filter(([, each]) => each !== undefined));
 }
 
@@ -87,44 +80,35 @@ export function refusedForm(values: Form["values"], refusal: Refusal, explain: E
 }
 
 /** All fields, and above them what is wrong with the form as a whole. */
-export const controls = (form: Form, schema: JsonSchema, fields: Fields): Html =>
-  html`${form.faults && notice("bad", form.faults.get("") ?? MARKED)}${membersIn(schema, fields).map((each) => drawn(form, each))}`;
+export const controls = ({ values, faults }: Form, schema: JsonSchema, hints?: Hints, choices?: Choices): Html =>
+  html`${faults && notice("bad", faults.get("") ?? MARKED)}${fieldsOf(schema, hints, choices).map((each) => drawn(each, [values[each.name] ?? ""].flat().map(String), faults?.get(each.name)))}`;
 
 const MARKED = "Nothing was changed yet: please look at what is marked below.";
 
-/** Label, hint, the control and its fault, tied together for those who do not see them side by side. */
-function drawn({ values, faults }: Form, field: Field): Html {
-  const { name, words, kind, options, required } = field;
-  const { label, hint } = words;
-  const fault = faults?.get(name);
-  const said = fault !== undefined && html`<p class="fault" id="${name}-fault">It ${fault}.</p>`;
-  const held = [values[name] ?? ""].flat().map(String);
-  if (kind === "flag") return checkbox(name, values[name] === true, label);
-  if (kind === "set") {
-    const drawnOption = ([each, meaning]: Option) =>
-      // One of a set has a name of its own, because a form that names a field twice is refused.
-      checkbox(
-        `${name}.${each}`,
-        held.includes(each),
-        html`${meaning !== each && meaning} <code class="soft">${each}</code>`,
-      );
-    return html`<fieldset><legend>${label}</legend>${options.map(drawnOption)}${said}</fieldset>`;
-  }
-  const described = [hint && `${name}-hint`, said && `${name}-fault`].filter(Boolean).join(" ");
-  const attributes = html`id="${name}" name="${name}"${described && html` aria-describedby="${described}"`}${said && html` aria-invalid="true"`}`;
+/** Label, control, fault and hint, tied together for those who do not see them side by side. */
+function drawn(field: Field, held: readonly string[], fault: string | undefined): Html {
+  const { name, kind, options, required, hint } = field;
+  const label = name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
+  const told = html`${fault !== undefined && html`<p class="fault" id="${name}-fault">It ${fault}.</p>`}${hint && html`<p class="soft" id="${name}-hint">${hint}</p>`}`;
+  // One of a set has a name of its own, because a form that names a field twice is refused.
+  const oneOf = ([each, meaning]: Option) => checkbox(`${name}.${each}`, held.includes(each), meaning);
+  if (kind === "set") return html`<fieldset><legend>${label}</legend>${options.map(oneOf)}${told}</fieldset>`;
+  if (kind === "flag") return html`<div class="field">${checkbox(name, held[0] === "true", label)}${told}</div>`;
+  const described = [fault && `${name}-fault`, hint && `${name}-hint`].filter(Boolean).join(" ");
+  const attributes = html`id="${name}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true"`}`;
   return html`<div class="field"><label for="${name}">${label}${!required && html` <span class="soft">optional</span>`}</label>
-${control(field, attributes, held)}${said}${hint && html`<p class="soft" id="${name}-hint">${hint}</p>`}</div>
+${control(field, attributes, held)}${told}</div>
 ${kind === "file" && html`<div class="field"><label for="${name}-text">Or paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, held)}</div>`}`;
 }
 
-function control({ words, kind, options, isMail, required }: Field, attributes: Html, held: readonly string[]): Html {
+function control({ kind, options, required }: Field, attributes: Html, held: readonly string[]): Html {
   const must = required && html` required`;
   const drawnOption = ([each, label]: Option) =>
     html`<option value="${each}"${held.includes(each) && html` selected`}>${label}</option>`;
   if (kind === "choice") return html`<select ${attributes}>${options.map(drawnOption)}</select>`;
-  if (kind === "file") return html`<input ${attributes} type="file" accept="${words.accept}">`;
+  if (kind === "file") return html`<input ${attributes} type="file">`;
   if (kind !== "line") return textarea(html`${attributes}${must}`, held);
-  return html`<input ${attributes}${must} type="${isMail ? "email" : "text"}" value="${held}" autocomplete="off">`;
+  return html`<input ${attributes}${must} value="${held}" autocomplete="off">`;
 }
 
 /** HTML drops a line break at the start of a textarea, so one is put there to be dropped. */

@@ -21,7 +21,7 @@ export interface Page {
   /** A narrow page has one thing to say or to ask. */
   readonly narrow?: boolean;
   /** A deployed app is its owner's page, not ours: without our name above it, in the theme that it was given. */
-  readonly site?: { readonly theme: "light" | "dark" | null };
+  readonly theme?: string;
   /** Where forms may lead, redirects after them included; the own origin by default. */
   readonly formAction?: string;
   /** The page works without its script; with it, it is quicker. */
@@ -48,21 +48,21 @@ export const assets = [style, script, icon, asset("/favicon.ico", "image/svg+xml
 
 const NAME = "Application Hosting Service";
 
-export function page({ title, body, status = 200, header, headers, narrow, site, formAction, scripted }: Page): Reply {
+export function page({ title, body, status = 200, header, headers, narrow, theme, formAction, scripted }: Page): Reply {
   const whole = html`<!doctype html>
-<html lang="en"${site?.theme && html` data-theme="${site.theme}"`}>
+<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="${site?.theme ?? "light dark"}">
-<title>${title}${!site && ` – ${NAME}`}</title>
+<meta name="color-scheme" content="${theme ?? "light dark"}">
+<title>${title}${!theme && ` – ${NAME}`}</title>
 <link rel="icon" href="${icon.address}">
 <link rel="stylesheet" href="${style.address}">
 ${scripted && html`<script type="module" src="${script.address}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-${!site && html`<header class="top row"><a class="brand" href="${DASHBOARD}">${NAME}</a>${header}</header>`}
+${!theme && html`<header class="top row"><a class="brand" href="${DASHBOARD}">${NAME}</a>${header}</header>`}
 <main id="main"${narrow ? html` class="narrow"` : ""}>
 ${body}
 </main>
@@ -82,7 +82,7 @@ ${body}
 
 /** A page with one message, for what cannot go on. */
 export const messagePage = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
-  page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><p>${message}</p>` });
+  page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><div>${message}</div>` });
 
 /** A refusal for people. */
 export type Explain = (refusal: Refusal) => {

@@ -4,9 +4,8 @@ import type { Row } from "../domain/columns.ts";
 import type { Column, Scope } from "../domain/model.ts";
 import { type Html, html, type Shown } from "./html.ts";
 
-type Tone = "good" | "bad" | "warn" | "plain";
-
-export const badge = (text: string, tone: Tone = "plain"): Html => html`<span class="badge ${tone}">${text}</span>`;
+/** A state; its words are its classes, so that the stylesheet colours each. */
+export const badge = (state: string): Html => html`<span class="badge ${state}">${state}</span>`;
 
 /** To the second, in UTC, as the log of a server has it. */
 export const time = (iso: string): Html =>
@@ -16,33 +15,33 @@ export const time = (iso: string): Html =>
 export const head = (title: Shown, actions: Shown = null): Html =>
   html`<div class="head"><h1>${title}</h1>${actions && html`<div class="row">${actions}</div>`}</div>`;
 
-/** Names and values of one thing. */
-export const facts = (rows: readonly (readonly [name: string, value: Shown])[]): Html =>
-  html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
-
-export const list = (rows: readonly Html[]): Html => html`<ul class="list card">${rows}</ul>`;
-
-/** A row of a list: what it is called and a line below, what stands at its right. */
-export const row = (title: Shown, below: Shown, right: Shown): Html =>
-  html`<li><div><div class="title">${title}</div><div class="soft">${below}</div></div><div class="row">${right}</div></li>`;
+/** Terms and what they mean, names and values; one with an id can be led to. */
+export const terms = (entries: readonly (readonly [term: Shown, meaning: Shown, id?: string])[]): Html =>
+  html`<dl class="card entries">${entries.map(([term, meaning, id]) => html`<div${id && html` id="${id}"`}><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 
 /** Links of which one is where the reader is. */
-export const tabs = (links: readonly (readonly [name: string, path: string])[], current?: string): readonly Html[] =>
-  links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`);
+export const tabs = (
+  label: string,
+  links: readonly (readonly [name: string, path: string])[],
+  current?: string,
+): Html =>
+  html`<nav class="tabs" aria-label="${label}">${links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 
 /** More makes a page too long to read and to send (contract, part 8). */
-export const ROWS_MAX = 200;
+const ROWS_MAX = 200;
 const COLUMNS_MAX = 30;
 const CELL_MAX = 200;
 
-/** Rows under their columns; `typed` where the head says what these hold. */
-export function table(columns: readonly Column[], rows: readonly Row[], typed = false): Html {
+/** Rows of so many in all, under their columns; `typed` where the head says what these hold. */
+export function table(columns: readonly Column[], rows: readonly Row[], total: number, typed = false): Html {
   if (rows.length === 0) return html`<p class="soft">It has no rows.</p>`;
-  const shown = columns.slice(0, COLUMNS_MAX);
+  const [shown, listed] = [columns.slice(0, COLUMNS_MAX), rows.slice(0, ROWS_MAX)];
   const right = (type: string) => type === "number" && html` class="number"`;
+  const first = (count: number, all: number, what: string) =>
+    count < all && html`<p class="soft">The first ${count} of ${all} ${what}.</p>`;
   return html`<div class="scroll"><table><thead><tr>${shown.map(({ name, type }) => html`<th${right(type)}>${cut(name)}${typed && html` <span class="soft">${type}</span>`}</th>`)}</tr></thead>
-<tbody>${rows.map((cells) => html`<tr>${shown.map(({ name, type }) => html`<td${right(type)}>${cut(cells[name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
-${shown.length < columns.length && html`<p class="soft">The first ${shown.length} of ${columns.length} columns.</p>`}`;
+<tbody>${listed.map((cells) => html`<tr>${shown.map(({ name, type }) => html`<td${right(type)}>${cut(cells[name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
+${first(listed.length, total, "rows")}${first(shown.length, columns.length, "columns")}`;
 }
 
 export function cut(value: string | number | boolean, most = CELL_MAX): string {
@@ -66,27 +65,5 @@ export const nothingYet = (title: string, advice: Shown): Html =>
 export const notice = (tone: "good" | "bad", text: Shown): Html =>
   html`<div class="card notice ${tone}" role="${tone === "bad" ? "alert" : "status"}">${text}</div>`;
 
-/** What is shown this once: the value, and a button to copy it where the script runs. */
-export const shownOnce = (title: string, value: string, advice: Shown): Html =>
-  notice(
-    "good",
-    html`<p class="title">${title}</p><div class="row"><code class="secret" id="secret">${value}</code>${copyButton}</div><p class="soft">${advice}</p>`,
-  );
-
 /** Copies what stands before it. */
 export const copyButton = html`<button type="button" class="quiet small" data-copy hidden>Copy</button>`;
-
-/** Something that cannot be undone: one has to open it first, and read what follows from it. */
-export const danger = (summary: string, action: string, csrf: Html, follows: Shown): Html =>
-  html`<details class="card form"><summary class="bad">${summary}</summary><p>${follows}</p>
-<form method="post" action="${action}">${csrf}<button class="bad">Delete for good</button></form></details>`;
-
-/** Newer and older; nothing where one page holds all. `address` carries what else the query says. */
-export function pager(skip: number, limit: number, total: number, address: string): Shown {
-  if (total <= limit && skip === 0) return null;
-  const to = (at: number) => `${address}${address.includes("?") ? "&" : "?"}skip=${at}`;
-  const last = Math.min(skip + limit, total);
-  return html`<nav class="row" aria-label="Pages"><span class="soft">${total === 0 ? 0 : Math.min(skip + 1, last)} to ${last} of ${total}, the newest first</span>
-${skip > 0 && html`<a class="button quiet small" rel="prev" href="${to(Math.max(skip - limit, 0))}">Newer</a>`}
-${last < total && html`<a class="button quiet small" rel="next" href="${to(last)}">Older</a>`}</nav>`;
-}

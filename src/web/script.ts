@@ -91,9 +91,9 @@ for (const chart of document.querySelectorAll("form[data-chart]")) {
     said.textContent = "Sent: " + point.ariaLabel;
     try {
       const answer = await fetch(chart.action, { method: "POST", body: new URLSearchParams(new FormData(chart, point)), redirect: "manual" });
-      if (answer.type !== "opaqueredirect") said.textContent = "This could not be sent. Load the page again and try once more.";
+      if (answer.type !== "opaqueredirect") throw answer;
     } catch {
-      said.textContent = "This could not be sent: there is no connection to the server.";
+      said.textContent = "This could not be sent. Load the page again and try once more.";
     }
   });
 }

@@ -5,7 +5,7 @@ import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
 import { Unit } from "../domain/work.ts";
 import type { Reply } from "../http/call.ts";
-import { type Html, html, type Shown } from "./html.ts";
+import { html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import { notice } from "./parts.ts";
 import { ownPath, type Sent, type Visit } from "./visit.ts";
@@ -29,9 +29,7 @@ const nextOf = (sent: Sent): string => ownPath(sent.get("next")) ?? DASHBOARD;
 /** A link was followed, or the page is opened. Opening a link uses nothing up: programs that preview links do it, too. */
 async function openSignIn(visit: Visit, sent: Sent): Promise<Reply> {
   const [token, next] = [sent.get("token"), nextOf(sent)];
-  if (token === undefined) return visit.signedIn ? redirect(next) : askPage(visit, next);
-  const inner = html`<input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`;
-  return formPage(visit, next, html`<p>This link signs you in once, in this browser.</p>`, inner);
+  return token === undefined && visit.signedIn ? redirect(next) : signInPage(visit, next, { token });
 }
 
 /** The form of a link was sent, or that which asks for one. */
@@ -42,7 +40,7 @@ async function signIn(parts: WebParts, visit: Visit, sent: Sent): Promise<Reply>
   const secret = await signInWith(parts.unit, token, visit.secret);
   if (secret !== undefined) return redirect(next, parts.visits.cookieOf(secret));
   if (visit.signedIn) return redirect(next);
-  return askPage(visit, next, "This link has been used or is too old. Ask for a new one.");
+  return signInPage(visit, next, { fault: "This link has been used or is too old. Ask for a new one." });
 }
 
 async function askForLink(parts: WebParts, visit: Visit, email: string, next: string): Promise<Reply> {
@@ -56,7 +54,7 @@ async function askForLink(parts: WebParts, visit: Visit, email: string, next: st
 
 async function leave({ visits, unit }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
   await signOut(unit.store, visit.secret);
-  return signInFirst(nextOf(sent), visits.noCookie());
+  return signInFirst(nextOf(sent), visits.cookieOf());
 }
 
 /** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */
@@ -64,23 +62,23 @@ export const whoIsIn = ({ signedIn, csrfField }: Visit, next = DASHBOARD): Shown
   signedIn &&
   html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<input type="hidden" name="next" value="${next}"><span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
 
-/** What is said, and a form to this page that leads on to `next`. */
-const formPage = (visit: Visit, next: string, said: Html, inner: Html, status = 200): Reply =>
-  page({
+/** Asks for the press that uses up the link with this token, or else for the address that wants one. */
+function signInPage(
+  visit: Visit,
+  next: string,
+  { token, fault }: { token?: string | undefined; fault?: string },
+): Reply {
+  const press = html`<p>This link signs you in once, in this browser.</p><input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`;
+  const ask = html`<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>
+<label for="email">E-mail address</label><input id="email" name="email" type="email" autocomplete="email" required autofocus><button>Ask for a link</button>`;
+  return page({
     title: "Sign in",
-    status,
+    status: fault ? 400 : 200,
     headers: visit.setCookie,
     narrow: true,
-    body: html`<h1>Sign in</h1>${said}
-<form class="card" method="post" action="${SIGN_IN_PATH}">${visit.csrfField}<input type="hidden" name="next" value="${next}">
-${inner}</form>`,
+    body: html`<h1>Sign in</h1>${fault && notice("bad", fault)}
+<form class="card" method="post" action="${SIGN_IN_PATH}">${visit.csrfField}<input type="hidden" name="next" value="${next}">${token ? press : ask}</form>`,
   });
-
-function askPage(visit: Visit, next: string, fault?: string): Reply {
-  const said = html`${fault && notice("bad", fault)}<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>`;
-  const inner = html`<label for="email">E-mail address</label>
-<input id="email" name="email" type="email" autocomplete="email" required autofocus><button>Ask for a link</button>`;
-  return formPage(visit, next, said, inner, fault ? 400 : 200);
 }
 
 const ASKED = messagePage(

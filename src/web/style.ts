@@ -1,71 +1,65 @@
 // The one stylesheet, as text, because nothing is built. Plain elements are styled first, so that a page is written in
-// plain HTML; the few classes are for what HTML has no word for. Light and dark follow the reader's system, or the theme
-// of a deployed app.
+// plain HTML; the few classes are for what HTML has no word for. Light and dark follow the reader's system, or what the
+// page says of itself.
 
 /** Of the series of a chart: each differs from those beside it, to most eyes. */
 const HUES = [258, 33, 168, 303, 348, 123, 213, 78];
 
 export const STYLE = `
 :root {
-  color-scheme: light dark;
   --ink: light-dark(#1c2430, #e4e8ee); --soft: light-dark(#566173, #a3adbb); --paper: light-dark(#f6f7f9, #12161c);
   --card: light-dark(#fff, #1a2029); --line: light-dark(#d9dee6, #313a47); --accent: light-dark(#1f5fbf, #7db0ff);
   --bad: light-dark(#b3261e, #ff9a90); --good: light-dark(#1a7442, #7fd6a4); --warn: light-dark(#8a5a00, #f0c36d);
   --edge: 1px solid var(--line);
 }
-:root[data-theme=light] { color-scheme: light; }
-:root[data-theme=dark] { color-scheme: dark; }
 * { box-sizing: border-box; }
-html { font: 16px/1.55 system-ui, sans-serif; scroll-padding-top: 1rem; }
+html { font: 16px/1.55 system-ui, sans-serif; }
 body { margin: 0; color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
 a, summary, .method { color: var(--accent); }
-.good, .POST { color: var(--good); }
-.bad, .DELETE { color: var(--bad); }
-.warn, .PATCH { color: var(--warn); }
+.good, .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
+.bad, .DELETE, .failed, .failing, .gone, .suspended { color: var(--bad); }
+.PATCH, .pending, .processing, .limited { color: var(--warn); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-[hidden] { display: none !important; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
-.row, .head, .legend, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
-.top { padding: .75rem max(1rem, 50vw - 32rem); background: var(--card); border-bottom: var(--edge); .tabs { margin: 0 0 -.75rem; } }
+.row, .head, .legend, .code, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
+.top { padding: .75rem max(1rem, 50vw - 32rem); background: var(--card); border-bottom: var(--edge); > .tabs { margin-bottom: -.75rem; } }
 .brand { font-weight: 600; color: inherit; text-decoration: none; margin-right: auto; }
 .tabs {
   display: flex; flex-basis: 100%; gap: 1.25rem; overflow-x: auto; scrollbar-width: none;
-  a { color: var(--soft); text-decoration: none; white-space: nowrap; padding: .5rem .125rem; outline-offset: -3px; border-bottom: 2px solid transparent; }
-  a:hover, [aria-current] { color: var(--ink); }
-  [aria-current] { border-color: var(--accent); font-weight: 600; }
+  a { color: var(--soft); text-decoration: none; white-space: nowrap; padding: .5rem .125rem; outline-offset: -3px; }
+  [aria-current] { color: var(--ink); font-weight: 600; border-bottom: 2px solid var(--accent); }
 }
 main .tabs { border-bottom: var(--edge); margin: 0 0 1.5rem; }
 main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
-main.narrow { max-width: 32rem; input { margin: 0 0 1rem; } }
-h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1rem; }
+.narrow { max-width: 32rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; }
 h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
-h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
-p, ul, ol, dl, pre, .card, .field, fieldset { margin: 0 0 1rem; }
-:is(.card, form, li, .code) > :last-child, .head h1, .check, dd { margin-bottom: 0; }
-.card > h2, .card > h3, .pair h3 { margin-top: 0; }
-.soft, .fault, .legend, .side, dt, th { font-size: .875rem; }
-.soft, .plain, .lead, dt, th { color: var(--soft); font-weight: 400; }
+h1, p, ul, ol, dl, pre, .card, .head, .field, .code, .scroll, fieldset, input, select, textarea { margin: 0 0 1rem; }
+:is(.card, form, li, dd, .code) > :last-child, .head h1, .check { margin-bottom: 0; }
+dd { margin: 0; }
+.card > h2, .pair h3 { margin-top: 0; }
+.soft, .fault, .side, dt, th { font-size: .875rem; }
+.soft, .lead, th { color: var(--soft); font-weight: 400; }
 .lead { max-width: 46rem; white-space: pre-line; }
 code, pre, .mono { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .875em; }
 pre, .card { background: var(--card); border: var(--edge); border-radius: 8px; }
 pre { padding: .75rem; white-space: pre-wrap; }
 .card { padding: 1.25rem; pre { background: var(--paper); } }
-.notice { border-left: 4px solid var(--good); &.bad { border-color: var(--bad); } > p, > .row { margin: 0 0 .5rem; } }
-.secret { font-size: 1rem; }
-.empty { text-align: center; padding: 2.5rem 1.25rem; border-style: dashed; background: none; }
-.title, summary, label, legend { font-weight: 600; }
-.head { justify-content: space-between; margin: 0 0 1rem; }
+.notice { border-left: 4px solid; > * { margin: 0; color: var(--ink); } }
+.empty { text-align: center; border-style: dashed; background: none; }
+.title, label, legend { font-weight: 600; }
+.head { justify-content: space-between; }
 .form { max-width: 40rem; }
 fieldset { border: 0; padding: 0; }
-label, legend { display: block; margin: 0 0 .25rem; }
-.check { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; }
-.check ~ .row, .check ~ button { margin-top: 1rem; }
+label, legend { display: block; padding: 0; }
+.check { display: flex; gap: .5rem; font-weight: 400; }
+.field > :is(input, select, textarea), .check input { margin: 0 0 .25rem; }
 input:not([type=checkbox]), select, textarea {
-  width: 100%; margin: 0 0 .25rem; font: inherit; color: inherit; background: var(--paper);
+  width: 100%; font: inherit; color: inherit; background: var(--paper);
   border: 1px solid light-dark(#8a94a3, #5d6878); border-radius: 6px; padding: .5rem .625rem;
 }
 [aria-invalid] { border-color: var(--bad) !important; }
-button, .button {
+.button, button {
   font: inherit; font-weight: 600; cursor: pointer; text-decoration: none; white-space: nowrap;
   padding: .5rem 1rem; border-radius: 6px; border: 1px solid var(--accent); background: var(--accent); color: var(--card);
   &.quiet { background: var(--card); color: var(--accent); border-color: var(--line); }
@@ -73,29 +67,23 @@ button, .button {
 }
 .small, .top button { padding: .25rem .625rem; font-size: .875rem; }
 .list {
-  list-style: none; padding: 0 !important;
+  list-style: none; padding: 0;
   > li { justify-content: space-between; padding: .875rem 1.25rem; }
-  > li + li { border-top: var(--edge); }
   > li > :first-child { flex: 1 1 16rem; min-width: 0; }
 }
+.list > li + li, .entries > div + div { border-top: var(--edge); }
 time, .badge { white-space: nowrap; }
-summary { cursor: pointer; }
-[open] > summary { margin-bottom: 1rem; }
-.badge { font-size: .8125rem; padding: 0 .5rem; border: 1px solid; border-radius: 99px; }
-.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .75rem 1.5rem; }
-dd { margin-left: 0; }
-.entries { > div { padding: .75rem 0; } > div + div { border-top: var(--edge); } p { margin: 0; } dt { color: inherit; code { display: block; } } }
+.badge, .method { font-size: .8125rem; padding: 0 .5rem; border: 1px solid; border-radius: 99px; }
+.entries { padding-block: 0; > div { padding: .75rem 0; } dt code { display: block; } }
 :target { background: light-dark(#eef4ff, #1d2939); }
-.method { font-size: .8125rem; margin-right: .5rem; }
-.code { position: relative; margin: 0 0 1rem; > pre { padding-right: 5rem; } > button { position: absolute; top: .375rem; right: .375rem; } }
+.code { align-items: start; > pre { flex: 1 1 20rem; } }
 .side {
-  ul { list-style: none; padding: 0; margin: 0 0 .75rem; }
+  ul { list-style: none; padding: 0; }
   a { color: inherit; text-decoration: none; }
-  a:hover { text-decoration: underline; }
 }
 table { width: 100%; border-collapse: collapse; overflow-wrap: normal; }
-.scroll { overflow-x: auto; margin: 0 0 1rem; }
-th, td { text-align: left; vertical-align: top; padding: .5rem 1rem .5rem 0; border-bottom: var(--edge); }
+.scroll { overflow-x: auto; }
+th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: var(--edge); }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 .plot {
   display: flex; container-type: inline-size;
@@ -113,13 +101,12 @@ ${HUES.map((hue, at) => `.s${at} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.
 .points path { stroke-width: 7; stroke-linecap: round; }
 foreignObject { overflow: visible; }
 :is(.line, .points) > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
-.point { display: block; position: relative; width: 100%; height: 100%; padding: 0; border: 0; background: none; }
+.point { position: relative; width: 100%; height: 100%; padding: 0; border: 0; background: none; }
 .few.line .point { background: radial-gradient(circle, var(--s) 3.5px, transparent 4.5px); }
 .point:is(:hover, :focus-visible, [aria-current]) { outline: 2px solid var(--ink); }
-:is(.line, .points) .point:is(:hover, [aria-current]) { background: radial-gradient(circle, var(--s) 7px, transparent 8px); }
 .point:is(:hover, :focus-visible)::after {
   content: attr(aria-label); position: absolute; z-index: 1; bottom: 100%; left: 50%; width: max-content; max-width: 8rem; padding: .125rem .5rem;
-  font-size: .8125rem; text-align: left; white-space: normal; color: var(--paper); background: var(--ink); border-radius: 6px; pointer-events: none;
+  font-size: .8125rem; text-align: left; white-space: normal; color: var(--paper); background: var(--ink); border-radius: 6px;
 }
 .end .point::after { left: auto !important; right: 50%; }
 .legend { list-style: none; padding: 0; li::before { content: "■ "; color: var(--s); } }
@@ -128,15 +115,13 @@ foreignObject { overflow: visible; }
   .side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; > li > a { font-weight: 600; } }
 }
 @media (max-width: 60rem) {
-  .side > ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; ul { display: none; } }
+  .side ul ul { display: none; }
 }
 @media (min-width: 48rem) {
   .pair, .entries > div { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5rem; }
-  .entries > div { grid-template-columns: 18rem 1fr; align-items: baseline; }
+  .entries > div { grid-template-columns: 13rem minmax(0, 1fr); align-items: baseline; }
 }
 @media (max-width: 30rem) {
-  .code > pre { padding: .75rem .75rem 2.75rem; }
-  .code > button { top: auto !important; bottom: .375rem; }
   .top { font-size: .9375rem; .soft { display: none; } .tabs { font-size: .8125rem; gap: .25rem; justify-content: space-between; } }
 }
 `.trimStart();

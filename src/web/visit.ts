@@ -6,9 +6,8 @@ import { Refusal } from "../domain/refusal.ts";
 import { type SignedIn, sessionOf } from "../domain/users.ts";
 import type { UnitParts } from "../domain/work.ts";
 import type { Call, Reply } from "../http/call.ts";
-import { fieldsOf } from "../kit/form.ts";
+import { type Fields, gathered } from "../kit/form.ts";
 import { type Html, html } from "./html.ts";
-import { multipartFields } from "./multipart.ts";
 import { messagePage } from "./page.ts";
 
 const FORM_BYTES = 65_536;
@@ -53,13 +52,9 @@ export class Visits {
     return { call, signedIn, secret, setCookie, csrfField };
   }
 
-  cookieOf(secret: string): Record<string, string> {
-    return { "set-cookie": `${this.#name}=${secret}; ${this.#attributes}` };
-  }
-
-  /** The cookie is gone after this. */
-  noCookie(): Record<string, string> {
-    return { "set-cookie": `${this.#name}=; Max-Age=0; ${this.#attributes}` };
+  /** Without a secret the cookie is gone after this. */
+  cookieOf(secret = ""): Record<string, string> {
+    return { "set-cookie": `${this.#name}=${secret}; ${this.#attributes}${secret === "" ? "; Max-Age=0" : ""}` };
   }
 
   /** Runs on what a form carries that was posted from one of our own pages, or answers why it is not taken. */
@@ -67,12 +62,10 @@ export class Visits {
     const { call, secret } = visit;
     // Browsers send an Origin; scripts that send none still need the cookie and the token made from it.
     if (!call.values("origin").every((origin) => this.#own(origin, call))) return FOREIGN;
-    const [type = ""] = call.values("content-type");
-    if (!FORM_TYPE.test(type)) return NO_FORM;
     const body = await call.body(limit_bytes);
     if (body instanceof Refusal) return TOO_LARGE;
-    const fields = URL_ENCODED.test(type) ? fieldsOf(body.toString("utf8")) : multipartFields(body, type);
-    if (typeof fields === "string") return messagePage(400, "This form cannot be read", fields);
+    const fields = await fieldsIn(body, call.values("content-type"));
+    if (fields === undefined) return NO_FORM;
     const { values, repeated } = fields;
     const ours = repeated.size === 0 && sha256(values.get("csrf") ?? "") === sha256(csrfToken(secret));
     return ours ? run(values) : STALE;
@@ -85,10 +78,26 @@ export class Visits {
   }
 }
 
-const URL_ENCODED = /^application\/x-www-form-urlencoded *(;|$)/i;
-const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data) *(;|$)/i;
+/** A file in a form is read as text, because that is all this service takes; undefined where it is none, or no form. */
+async function fieldsIn(body: Buffer, [type = ""]: readonly string[]): Promise<Fields | undefined> {
+  try {
+    const form = await new Response(body, { headers: { "content-type": type } }).formData();
+    const pairs = Array.from(form, async ([name, value]) => {
+      return [name, typeof value === "string" ? value : UTF_8.decode(await value.arrayBuffer())] as const;
+    });
+    return gathered(await Promise.all(pairs));
+  } catch {
+    return undefined; // no form by its type or its content, or bytes that are not UTF-8
+  }
+}
 
-const NO_FORM = messagePage(415, "That was no form", "This page takes what its own form sends.");
+const UTF_8 = new TextDecoder("utf-8", { fatal: true });
+
+const NO_FORM = messagePage(
+  415,
+  "This form cannot be read",
+  "It takes what its own page sends; a file has to be UTF-8.",
+);
 const TOO_LARGE = messagePage(413, "That was too much", "The form is larger than this page takes.");
 const AGAIN = "Nothing was changed. Load the page here again and repeat it.";
 const FOREIGN = messagePage(403, "This form came from another site", AGAIN);

@@ -7,11 +7,11 @@ import { PROBLEMS } from "../../src/http/problem.ts";
 import { routes } from "../../src/http/routes.ts";
 import { decoded } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
-import { Answer, type Client, members, str } from "../support/client.ts";
+import { Answer, type Client, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { assertPage, textOf } from "../support/dashboard.ts";
+import { attempted, attemptsOf } from "../support/deliveries.ts";
 import { person } from "../support/oauth.ts";
-import { eventually } from "../support/wait.ts";
 
 const PAGES = ["/docs", "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
 
@@ -22,7 +22,7 @@ const inside = (text: string, pattern: string): string => new RegExp(pattern).ex
 const codeIn = (text: string): string[] =>
   [...text.matchAll(/<pre>([\s\S]*?)<\/pre>/g)].map(([, code = ""]) => decoded(code));
 const endpointIn = (text: string, operation: string): string =>
-  inside(text, `<article class="card" (id="${operation}">[\\s\\S]*?)</article>`);
+  inside(text, `<div (id="${operation}">[\\s\\S]*?)</dd></div>`);
 
 choice("1.dashboard.docs", "need no sign-in, keep to themselves and can only be read", "ours", async ({ api }) => {
   const root = api.root.as(null);
@@ -57,8 +57,12 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
     const answered = new Answer(status, headers, Buffer.from(shown ?? ""));
     own.document.check(method, `/v1${path.replace(/\{\w+\}/g, "x")}`, answered);
   }
-  assert.match(endpointIn(text, "createApp"), /title<\/code><\/td><td>string, 1 to 200 characters <strong>required/);
+  assert.match(
+    endpointIn(text, "createApp"),
+    /title<\/code> <strong>required<\/strong> <code class="soft">{&quot;type&quot;:&quot;string&quot;,/,
+  );
   assert.match(endpointIn(text, "createDataSource"), /app_id/);
+  assert.doesNotMatch(text, /<\/pre>(?!<button [^>]*data-copy hidden>)/, "a button behind each box copies it");
   const { events, secret } = JSON.parse(codeIn(endpointIn(text, "createWebhook"))[1] ?? "");
   assert.deepEqual([events, secret], [["app.created", "app.deployed"], "…"], "what was sent, and what is shown once");
 });
@@ -66,7 +70,7 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
 choice("1.dashboard.docs", "shows a sample of every event, and every decision, gaps first", "ours", async ({ api }) => {
   const events = await docs(api, "/events");
   for (const type of EVENT_TYPES) {
-    const sample = inside(events.text, `<h3 id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`);
+    const sample = inside(events.text, `<div id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`);
     assert.ok(sample.includes(type) && sample.includes("evt_"), type);
   }
   const register = await docs(api, "/register");
@@ -89,7 +93,7 @@ choice("1.dashboard.docs", "headings are listed at the side, and links lead on",
   for (const path of PAGES) {
     const text = await read(path);
     const side = inside(text, '(<nav class="side"[\\s\\S]*?</nav>)');
-    for (const [, id] of text.matchAll(/<(?:h2|article)[^>]* id="([^"]*)"/g)) assert.ok(side.includes(`"#${id}"`), id);
+    for (const [, id] of text.matchAll(/<(?:h2|div)[^>]* id="([^"]*)"/g)) assert.ok(side.includes(`"#${id}"`), id);
     for (const href of new Set([...text.matchAll(/href="([^"]*)"/g)].map(([, href]) => str(href)))) {
       const [address = "", anchor] = href.split("#");
       if (anchor !== undefined) assert.ok((await read(address || path)).includes(`id="${anchor}"`), href);
@@ -139,13 +143,9 @@ choice("1.dashboard.docs", "the receiver that it shows takes what this server se
     ["shown", 204],
     ["other", 401],
   ] as const) {
-    const { id } = await api.create("/webhooks", { url, events: ["app.created"], secret });
-    await api.post(`/webhooks/${id}/test`, { type: "app.created" });
-    const attempt = await eventually(async () => {
-      const { attempts } = (await api.get(`/webhooks/${id}/deliveries`)).items[0] ?? {};
-      return Array.isArray(attempts) && attempts.length > 0 ? members(attempts[0]) : undefined;
-    });
-    assert.equal(attempt.response_status, status);
+    const webhook = await api.create("/webhooks", { url, events: ["app.created"], secret });
+    await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" });
+    assert.equal(attemptsOf(await attempted(api, webhook))[0]?.response_status, status);
   }
 });
 

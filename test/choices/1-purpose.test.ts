@@ -3,10 +3,6 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { assertPage } from "../support/dashboard.ts";
 
-choice("1.dashboard.addresses", "the base URL is the auth server's with /v1 behind it", "ours", async (own) => {
-  assert.equal(own.baseUrl, `${own.authUrl}/v1`);
-});
-
 choice("1.dashboard.addresses", "/healthz answers anybody, / leads to the dashboard", "ours", async ({ api }) => {
   const anyone = api.root.as(null);
   const answer = await anyone.get("/healthz");
@@ -24,8 +20,4 @@ choice("1.dashboard.addresses", "where nothing is, a browser gets a page that le
   assert.match(page.text, /href="\/dashboard"[\s\S]*href="\/docs"/);
   assert.match((await anyone.get("/nowhere")).header("content-type"), /problem\+json/, "a program does not");
   assert.match((await anyone.get("/v2/apps", { accept: "text/html" })).text, /\/v1/);
-});
-
-choice("1.dashboard.addresses", "the test controls are off unless asked for", "ours", async ({ api }) => {
-  for (const path of ["/_control/reset", "/_control/clock"]) assert.equal((await api.root.post(path, {})).status, 404);
 });

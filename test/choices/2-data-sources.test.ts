@@ -3,17 +3,10 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import type { Client, Members } from "../support/client.ts";
 import { fieldRule, ISO_TIME, idOf, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
-import { badParameter, invalid, problem } from "../support/problem.ts";
-import { eventually } from "../support/wait.ts";
+import { badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
+import { processed } from "../support/wait.ts";
 
 const ROWS = [{ a: 1 }];
-
-/** The data source once it is processed. */
-const processed = (api: Client, id: string): Promise<Members> =>
-  eventually(async () => {
-    const { json } = await api.get(`/data-sources/${id}`);
-    return json.status === "processing" ? undefined : json;
-  });
 
 /** Creates a data source and waits for its end. */
 async function made(api: Client, type: "json" | "csv", data: unknown): Promise<Members & { readonly id: string }> {
@@ -23,10 +16,6 @@ async function made(api: Client, type: "json" | "csv", data: unknown): Promise<M
 
 const rowsOf = (api: Client, { id }: { readonly id: string }, query = "?limit=100") =>
   api.get(`/data-sources/${id}/rows${query}`);
-
-/** Column by column: its name and its type. */
-const typesOf = ({ columns }: Members): readonly unknown[] =>
-  Array.isArray(columns) ? columns.map(({ name, type }) => `${name} ${type}`) : assert.fail("no columns");
 
 choice("2.data-source-fields", "are ten and come at once, the data is processed after the answer", async ({ api }) => {
   const draft = { name: "N", type: "csv", data: "a\n1\n" };
@@ -55,56 +44,83 @@ choice("2.data-source-request", "name, type and data are required and bounded", 
   await fieldRule(api, "/data-sources", { name: "N", data: "a\n1" }, { field: "type", good: ["csv"], bad: [] });
 });
 
+const NOT_ROWS = "#/data must be an array of flat objects";
+const NOT_CSV = "#/data must be a string of CSV";
+const SCALAR = "must be a string, a number, true, false or null";
+
+/** Data, as JSON, that are refused before anything is kept, and each fault as it is told. */
+const NO_DATA = [
+  ...['"a,b"', "5", "null", "true", "{}"].map((data) => ["json", data, NOT_ROWS]),
+  ...["5", "null", "true", "{}", "[]", '[{"a":1}]'].map((data) => ["csv", data, NOT_CSV]),
+  ["csv", '"a\\n\\ud800"', "#/data must not contain a lone surrogate"],
+  ["csv", '"a\\n\\u0000"', "#/data must not contain a NUL character"],
+  [
+    ...["json", '[{"a":1},[],null,"x",1,{"x/y~z":{}},{"a":[],"b":1}]'],
+    ...[1, 2, 3, 4].map((at) => `#/data/${at} must be a flat object`),
+    ...[`#/data/5/x~1y~0z ${SCALAR}`, `#/data/6/a ${SCALAR}`],
+  ],
+  ["json", '[{"a":1e999},{"__proto__":{}}]', "#/data/0/a must be a finite number", `#/data/1/__proto__ ${SCALAR}`],
+  [
+    ...["json", '[{"a":"\\ud800"},{"b\\u0000":1},{"\\udc00":{}}]', "#/data/0/a must not contain a lone surrogate"],
+    "#/data/1 has a member whose name must not contain a NUL character",
+    ...["#/data/2 has a member whose name must not contain a lone surrogate", `#/data/2/%EF%BF%BD ${SCALAR}`],
+  ],
+];
+
+/** What is said of data that are sent as this JSON text. */
+async function refusalOf(api: Client, type: string, data: string) {
+  const body = `{"name":"N","type":"${type}","data":${data}}`;
+  const answer = await api.send("POST", "/data-sources", { headers: { "content-type": "application/json" }, body });
+  const refusal = problem(answer, "validation_failed");
+  return { told: refusal.detail, faults: errorsOf(refusal).map(({ pointer, detail }) => `${pointer} ${detail}`) };
+}
+
+const faultsOf = async (...sent: Parameters<typeof refusalOf>) => (await refusalOf(...sent)).faults;
+
 choice("2.data-source-request.data", "JSON is an array of flat objects, CSV is text", async ({ api }) => {
-  for (const data of ["text", 5, null, true, {}, [1], [null], [[]], ["a"], [{ a: {} }], [{ a: [] }], [{ a: 1 }, 2]]) {
-    const body = problem(await api.post("/data-sources", { name: "N", type: "json", data }), "validation_failed");
-    assert.match(JSON.stringify(body.errors), /"pointer":"#\/data/);
+  for (const [type = "", data = "", ...faults] of NO_DATA) assert.deepEqual(await faultsOf(api, type, data), faults);
+  const body = { name: "", type: "xml", app_id: 5, data: 1, more: 1 };
+  invalid(await api.post("/data-sources", body), "#/more", "#/name", "#/app_id", "#/type");
+});
+
+choice("7.error-body.data-faults", "twenty faults of rows are listed, the rest are counted", async ({ api }) => {
+  const first = Array.from({ length: 20 }, (_, at) => `#/data/${at} must be a flat object`);
+  for (const [count, others] of [
+    [20, "and 19 more"],
+    [21, "and 20 more, 1 of them not listed"],
+    [25, "and 24 more, 5 of them not listed"],
+  ] as const) {
+    const told = `#/data/0 must be a flat object (${others}).`;
+    assert.deepEqual(await refusalOf(api, "json", JSON.stringify(Array(count).fill(1))), { told, faults: first });
   }
-  for (const data of [5, null, true, {}, [], ROWS])
-    invalid(await api.post("/data-sources", { name: "N", type: "csv", data }), "#/data");
-});
-
-choice("2.data-reading.json", "columns are typed by what every value of a column is", async ({ api }) => {
-  const source = await made(api, "json", [
-    { t: "x", n: 1, b: true, d: "2026-01-02T03:04:05Z", e: null, m: 1 },
-    { t: "y", n: -2.5, b: false, d: "2026-02-28T00:00:00.000Z", e: null, m: "one" },
-  ]);
-  assert.deepEqual([source.status, source.row_count], ["ready", 2], String(source.error));
-  const types = typesOf(source).filter((column) => !/^e /.test(String(column)));
-  assert.deepEqual(types, ["t string", "n number", "b boolean", "d datetime", "m string"]);
-});
-
-choice("2.data-reading.csv", "columns are typed from the text", async ({ api }) => {
-  const source = await made(api, "csv", "t,n,b,d\nx,1,true,2026-01-02T03:04:05Z\ny,-2.5,false,2026-01-03T00:00:00Z\n");
-  assert.deepEqual(typesOf(source), ["t string", "n number", "b boolean", "d datetime"]);
-  const [first] = (await rowsOf(api, source)).items;
-  assert.deepEqual([first?.t, first?.n, first?.b], ["x", 1, true]);
-});
-
-choice("2.data-source-request.data", "CSV follows RFC 4180, and its names may be any", async ({ api }) => {
-  const source = await made(api, "csv", 'a,b\r\n"x, y","say ""hi"""\r\n"two\r\nlines",\r\n');
-  const [first, second, ...more] = (await rowsOf(api, source)).items;
-  assert.deepEqual([first?.a, first?.b, second?.a, more], ["x, y", 'say "hi"', "two\r\nlines", []]);
-  const named = await made(api, "csv", "__proto__,constructor,toString\n1,2,3\n");
-  assert.match((await rowsOf(api, named)).text, /"__proto__":1,"constructor":2,"toString":3/);
 });
 
 choice("6.emitted-by.data-processed", "what only processing can see makes it failed, without rows", async ({ api }) => {
-  for (const data of ['a,b\n"open,1\n', "a,b\n1,2,3\n", "a,a\n1,2\n", ""]) {
+  for (const [data, says] of [
+    ['a,b\n"open,1\n', /^Line 2: /],
+    ["a,b\n1,2,3\n", /^Line 2: the number of fields is 3, but the header has 2\.$/],
+    ["a,a\n1,2\n", /^Line 1: /],
+    ["", /^Line 1: /],
+  ] as const) {
     const source = await made(api, "csv", data);
-    assert.ok(typeof source.error === "string" && source.error.length > 5, "says why");
+    assert.match(String(source.error), says);
     assert.deepEqual([source.status, source.columns, source.row_count], ["failed", null, null]);
     const rows = await rowsOf(api, source);
     assert.deepEqual([rows.status, rows.json.total, rows.items], [200, 0, []]);
   }
 });
 
-choice("8.bounds.columns", "a data source has 100 columns at most", async ({ api }) => {
-  const header = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`).join(",");
+choice("8.bounds.columns", "a data source has 100 columns at most, and a row of JSON 100 members", async ({ api }) => {
+  const header = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`);
   assert.equal((await made(api, "csv", `${header(100)}\n`)).status, "ready");
   const over = await made(api, "csv", `${header(101)}\n`);
-  assert.equal(over.status, "failed");
-  assert.match(String(over.error), /100/);
+  assert.deepEqual([over.status, over.error], ["failed", "Line 1: there are more than 100 columns."]);
+  const row = (count: number) => Object.fromEntries(header(count).map((name) => [name, 1]));
+  assert.equal((await made(api, "json", [row(100)])).status, "ready");
+  const faults = [1, 2].map((at) => `#/data/${at} must have 100 members at most`);
+  assert.deepEqual(await faultsOf(api, "json", JSON.stringify([{}, row(101), row(102)])), faults);
+  const more = await made(api, "json", [row(100), { more: 1 }]);
+  assert.deepEqual([more.status, more.error], ["failed", "Row 2 brings the column 101; 100 are allowed."]);
 });
 
 choice("2.data-source-fields.rows", "are paged like every list", async ({ api }) => {
@@ -116,6 +132,15 @@ choice("2.data-source-fields.rows", "are paged like every list", async ({ api })
   assert.equal((await rowsOf(api, source, "")).items.length, 20);
   badParameter(await rowsOf(api, source, "?limit=101"), "limit");
   assert.deepEqual((await rowsOf(api, source, "?offset=45")).items, []);
+  for (const [type, data] of [
+    ["csv", "__proto__,constructor\n1,\u2028\n"],
+    ["json", JSON.parse('[{"__proto__":1,"constructor":"\\u2028"}]')],
+  ] as const) {
+    const named = await rowsOf(api, await made(api, type, data));
+    assert.ok(named.text.includes('[{"__proto__":1,"constructor":"\u2028"}]'), named.text);
+  }
+  const none = await made(api, "json", []);
+  assert.deepEqual([none.status, none.columns, none.row_count, none.error], ["ready", [], 0, null]);
 });
 
 choice("2.data-source-fields.delete", "it outlives its app; deleted, it is gone with its rows", async ({ api }) => {

@@ -28,10 +28,6 @@ choice("4.create-status.deploy-name", "is required, 1 to 100 characters", async 
   await fieldRule(api, path, {}, { field: "name", good: ["n", "n".repeat(100), wide(100)], bad });
 });
 
-choice("2.environments.default", "is production", async ({ api }) => {
-  assert.equal((await api.create(await deployPath(api), { name: "R" })).environment, "production");
-});
-
 choice("2.environments", "is a slug of up to 63 characters", async ({ api }) => {
   const good = ["a", "0", "a".repeat(63), "my-env-2", "a-", "0-0"];
   const bad = ["", "a".repeat(64), "-a", "A", "Prod", "a_b", "a.b", "a b", " a", "a\n", "ä", ...NOT_TEXT];

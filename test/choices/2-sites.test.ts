@@ -8,7 +8,8 @@ import { assertPage, csrfOf, owner, textOf } from "../support/dashboard.ts";
 import { freshHost } from "../support/fresh.ts";
 import { person } from "../support/oauth.ts";
 import { rawAnswer } from "../support/raw.ts";
-import { eventually } from "../support/wait.ts";
+import { processed } from "../support/wait.ts";
+import { B_KEY, TWO } from "../support/world.ts";
 
 interface Deployed {
   readonly app: string;
@@ -26,7 +27,7 @@ async function deployed(api: Client, app: object = {}, request: object = {}): Pr
 async function give(api: Client, app: string, name: string, data: string | object): Promise<string> {
   const type = typeof data === "string" ? "csv" : "json";
   const { id } = await api.create("/data-sources", { name, type, app_id: app, data });
-  await eventually(async () => ((await api.get(`/data-sources/${id}`)).json.status === "ready" ? id : undefined));
+  await processed(api, id);
   return id;
 }
 
@@ -45,14 +46,18 @@ choice("2.data-reading.chart-columns", "shows title, description and a chart of 
   assert.match(textOf(empty), /Sales Net of <returns> There is nothing to see yet/);
   await give(api, app, "Revenue", SALES);
   await give(api, app, "Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
+  await give(api, app, "<i>Marks</i>", [{ 'n"><i>': `'"><i>`, "<i>": 7 }]);
   await api.create("/data-sources", { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" });
   const shown = await page(api, path);
   assertPage(shown);
   const text = textOf(shown);
   assert.match(text, /revenue by month, by region\. 1 without a value is not drawn North South/);
-  assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 3);
+  assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 4);
   assert.match(shown.text, /aria-label="January 2026, 20\.5 revenue, South"/);
   assert.match(text, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
+  assert.match(text, /The same as a table month region revenue 2026-01 North 10 2026-01 South 20\.5 /);
+  assert.match(shown.text, /aria-label="&#39;&quot;&gt;&lt;i&gt;, 7 &lt;i&gt;"/);
+  assert.doesNotMatch(shown.text, /<i>/, "what is typed in is text, in charts and tables too");
   assert.doesNotMatch(text, /Broken/);
 });
 
@@ -127,9 +132,9 @@ choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters o
 
 choice("2.themes.drawn", "light and dark, any other name follows the reader's system", "ours", async ({ api }) => {
   for (const [theme, drawn] of [
-    ["light", 'data-theme="light"'],
-    ["dark", 'data-theme="dark"'],
-    ["<sea>", '<html lang="en">'],
+    ["light", 'name="color-scheme" content="light"'],
+    ["dark", 'name="color-scheme" content="dark"'],
+    ["<sea>", 'name="color-scheme" content="light dark"'],
   ] as const)
     assert.ok((await page(api, (await deployed(api, { theme })).path)).text.includes(drawn), theme);
 });
@@ -140,9 +145,6 @@ async function click(browser: Browser, path: string, chart: string, title: strin
   const point = new RegExp(`value="(\\d+)" aria-label="${title}"`).exec(shown.text)?.[1] ?? "none";
   return browser.post(`${path}interactions`, { csrf: csrfOf(shown), chart, point });
 }
-
-const B_KEY = "key-of-b-account";
-const TWO = { seed: { accounts: [{ name: "A" }, { name: "B", api_keys: [{ name: "k", key: B_KEY }] }] } };
 
 choice("4.app-endpoints.interaction-user", "a click tells the point as the data have it, and who", TWO, async (own) => {
   const { api } = own;

@@ -1,8 +1,7 @@
 // What becomes of a deployment, of its domain and of an app's remains, and the states of an account (contract, part 3;
 // the specification shows live, and that apps carry no state).
 import assert from "node:assert/strict";
-import { startService } from "../../src/index.ts";
-import { choice, withService } from "../support/clauses.ts";
+import { choice } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
 import { freshHost } from "../support/fresh.ts";
 import { problem } from "../support/problem.ts";
@@ -66,12 +65,6 @@ choice("3.redeploy.app-deleted", "an app's deployments go with it, and its domai
 });
 
 const held = (state: string) => ({ seed: { accounts: [{ name: "Held", state, apps: [{ title: "Kept" }] }] } });
-
-choice("3.account-states", "are active, limited and suspended, and no other", "ours", async () => {
-  for (const state of ["active", "limited", "suspended"])
-    await withService(held(state), async ({ service }) => assert.equal(service.account.state, state));
-  await assert.rejects(startService({ ...held("frozen"), log: "off" }), /state must be one of/);
-});
 
 choice("3.account-states.limited", "a limited account still reads", held("limited"), async ({ api }) => {
   assert.equal((await api.get("/apps")).json.total, 1);

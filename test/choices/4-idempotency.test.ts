@@ -5,7 +5,7 @@ import { choice, withService } from "../support/clauses.ts";
 import type { Answer, Client } from "../support/client.ts";
 import { fresh, freshAddress, freshFolder } from "../support/fresh.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
-import { RawConnection } from "../support/raw.ts";
+import { head, RawConnection } from "../support/raw.ts";
 
 const once = (api: Client, key: string, path = "/apps", body: object = { title: "Once" }) =>
   api.post(path, body, { "idempotency-key": key });
@@ -41,7 +41,7 @@ choice("4.idempotency", "the same request again replays the first answer and doe
 
 choice(
   "4.idempotency",
-  "of twelve at once one creates, and each other waits in vain or has its answer",
+  "of twelve at once one creates; each other waits in vain or has its answer",
   async ({ api }) => {
     const key = fresh();
     const before = await total(api);
@@ -136,15 +136,12 @@ choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", { c
   reused(await once(api, key, "/apps", { title: "Other" }));
 });
 
-choice("4.idempotency", "a request that broke off half-way leaves the key free", "ours", async ({ api, authUrl }) => {
+choice("4.idempotency", "a request that broke off half-way leaves the key free", "ours", async (own) => {
   const key = fresh();
-  const raw = await RawConnection.open(authUrl);
-  raw.write(
-    `POST /v1/apps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${api.key}\r\nidempotency-key: ${key}\r\n` +
-      'content-type: application/json\r\ncontent-length: 40\r\n\r\n{"title":',
-  );
-  raw.abort();
-  assert.equal((await once(api, key)).status, 201);
+  const raw = await RawConnection.open(own.authUrl);
+  const headers = [`idempotency-key: ${key}`, "content-type: application/json", "content-length: 40"];
+  raw.write(`${head("POST /v1/apps", own, ...headers)}{"title":`).abort();
+  assert.equal((await once(own.api, key)).status, 201);
 });
 
 choice("4.idempotency.window", "a restart does not end it", "ours", async () => {

@@ -3,13 +3,7 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
 import { badParameter } from "../support/problem.ts";
-
-/** The account has so many apps, or more. */
-async function fillUp(api: Client, count: number): Promise<void> {
-  const { total } = (await api.get("/apps?limit=1")).json;
-  for (let at = Number(total); at < count; at += 1)
-    await api.create("/apps", { title: `App ${at}`, public: at % 3 === 0 });
-}
+import { fillUp } from "../support/shown.ts";
 
 const idsOf = async (api: Client, query: string) => (await api.get(`/apps${query}`)).items.map(({ id }) => id);
 
@@ -36,7 +30,7 @@ choice("8.max-limit", "100 is the most, 1 the least", async ({ api }) => {
 });
 
 const NO_NUMBERS =
-  " -1 +5 1e1 1e3 1.0 0x10 %205 5%20 ten NaN Infinity null 1,000 %D9%A1 5; 05 00 true 9007199254740992".split(" ");
+  " -1 -0 +5 1e1 1e3 1.0 0x10 %205 5%20 ten NaN Infinity null 1,000 %D9%A1 5; 05 00 true 9007199254740992".split(" ");
 const NO_FLAGS = " 1 0 True FALSE yes true%20 null".split(" ");
 
 choice("7.error-codes.parameters", "numbers are plain decimal digits, flags true or false", async ({ api }) => {

@@ -4,11 +4,7 @@ import assert from "node:assert/strict";
 import { choice, type OwnContext } from "../support/clauses.ts";
 import type { Answer, Client } from "../support/client.ts";
 import { invalid, problem } from "../support/problem.ts";
-import { exampleBody, fill, makeWorld, NOWHERE } from "../support/world.ts";
-
-const B_KEY = "second-account-key";
-const B = { name: "B", api_keys: [{ name: "b", key: B_KEY }], apps: [{ title: "Of B" }] };
-const TWO = { seed: { accounts: [{ name: "A" }, B] } };
+import { B_KEY, exampleBody, fill, makeWorld, NOWHERE, TWO } from "../support/world.ts";
 
 /** All that an answer says, but for what is different in every answer. */
 function said({ status, headers, json }: Answer): unknown {

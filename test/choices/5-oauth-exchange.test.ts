@@ -10,6 +10,7 @@ import {
   claimsOf,
   exchange,
   headerOf,
+  held,
   oauthError,
   pair,
   publishedKeys,
@@ -216,17 +217,28 @@ choice("5.token-lifetimes.second-use", "50 at once: one succeeds, the rest end i
   for (const answer of won) problem(await api.as(pair(answer).access).get("/apps"), "invalid_credential");
 });
 
-choice("5.token-lifetimes.gone", "a user, client or account gone gets nothing", MANUAL, async ({ api, service }) => {
-  const [first, second, third] = [await scene(api), await scene(api), await scene(api)];
+choice("5.token-lifetimes.gone", "a user, client or account gone opens nothing", MANUAL, async ({ api, service }) => {
+  const scenes = [await held(api), await held(api), await held(api)] as const;
+  const [first, second, third] = scenes;
   const codes = [await first.code(), await second.code(), await third.code()] as const;
+  for (const { tokens } of scenes) assert.equal((await api.as(tokens.access).get("/account")).status, 200);
   await api.delete(`/users/${first.who.id}`);
   assert.match(oauthError(await exchange(api, first.app, codes[0])), /user was deleted/);
   await api.delete(`/oauth-clients/${second.app.client_id}`);
   oauthError(await exchange(api, second.app, codes[1]), "invalid_client");
+  for (const [{ tokens }, says] of [
+    [first, /user was deleted/],
+    [second, /application was deleted/],
+  ] as const) {
+    assert.match(oauthError(await refresh(api, tokens.refresh)), says);
+    assert.match(String(problem(await api.as(tokens.access).get("/apps"), "invalid_credential").detail), says);
+  }
   await service.setAccountState("suspended");
-  assert.match(oauthError(await exchange(api, third.app, codes[2])), /suspended/);
+  for (const answer of [await exchange(api, third.app, codes[2]), await refresh(api, third.tokens.refresh)])
+    assert.match(oauthError(answer), /suspended/);
   await service.setAccountState("limited");
-  pair(await exchange(api, third.app, codes[2]));
+  for (const answer of [await exchange(api, third.app, codes[2]), await refresh(api, third.tokens.refresh)])
+    pair(answer);
 });
 
 choice("5.token-response.errors", "a storage that keeps nothing answers 503, and uses up no code", "ours", async () => {

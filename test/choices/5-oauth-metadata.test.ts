@@ -52,17 +52,24 @@ choice("1.rfcs.token-algorithm", "one ES256 key is there before any token, whoev
   assert.equal(new Set(seen.map((keys) => JSON.stringify(keys))).size, 1);
 });
 
+const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"];
+const IN_JSON = ["/oauth/token", "/oauth/revoke", "/oauth/introspect"];
+
 choice("5.token-response.errors", "another method is 405 with Allow, in the form of RFC 6749", async ({ api }) => {
   const anyone = api.root.as(null);
-  for (const path of ["/oauth/token", "/oauth/revoke", "/oauth/introspect"])
-    for (const method of ["GET", "HEAD", "PUT", "DELETE"]) {
-      const answer = await anyone.send(method, path);
-      assert.deepEqual([answer.status, answer.header("allow")], [405, "POST, OPTIONS"], `${method} ${path}`);
-      if (method !== "HEAD") assert.equal(answer.json.error, "invalid_request");
+  for (const [allow, ...paths] of [
+    ["POST, OPTIONS", ...IN_JSON, "/oauth/consent", "/dashboard/sign-out"],
+    ["GET, HEAD, OPTIONS", "/oauth/authorize", "/oauth/jwks", SERVER, RESOURCE],
+    ["GET, HEAD, POST, OPTIONS", "/dashboard/sign-in"],
+  ] as const)
+    for (const path of paths) {
+      for (const method of METHODS.filter((each) => !allow.includes(each))) {
+        const answer = await anyone.send(method, path);
+        assert.deepEqual([answer.status, answer.header("allow")], [405, allow], `${method} ${path}`);
+        if (IN_JSON.includes(path) && method !== "HEAD") assert.equal(answer.json.error, "invalid_request");
+      }
+      assert.equal((await anyone.options(path)).status, 204);
     }
-  for (const path of ["/oauth/jwks", SERVER, RESOURCE]) {
-    assert.equal((await anyone.send("POST", path)).header("allow"), "GET, HEAD, OPTIONS");
-    assert.deepEqual([(await anyone.head(path)).status, (await anyone.options(path)).status], [200, 204]);
-  }
+  for (const path of ["/oauth/jwks", SERVER, RESOURCE]) assert.equal((await anyone.head(path)).status, 200);
   assert.equal((await anyone.get("/oauth/nothing")).status, 404);
 });

@@ -9,7 +9,7 @@ import { startService } from "../../src/index.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
-import { csrfOf } from "../support/dashboard.ts";
+import { assertPage, csrfOf } from "../support/dashboard.ts";
 import { freshAddress, freshFolder } from "../support/fresh.ts";
 import { authorizeUrl, person, register, returned, scene } from "../support/oauth.ts";
 import { printedOn } from "../support/process.ts";
@@ -148,14 +148,35 @@ choice("5.sign-in-link", "leads on to where one wanted: through authorize to con
   assert.equal(returned(await browser.submit(consent, "/oauth/consent", { decision: "allow" })).state, "a&b");
 });
 
+const ELSEWHERE = [
+  ...[
+    "",
+    "dashboard",
+    "https://evil.example/",
+    "//evil.example",
+    "///evil.example",
+    "/\\evil.example",
+    "javascript:a()",
+  ],
+  ...[
+    "\\/evil.example",
+    "\\\\evil.example",
+    "/\t/evil.example",
+    "/\n/evil.example",
+    "/.//evil.example",
+    " //evil.example",
+  ],
+  ...["/x/..//evil.example", "/%2e//evil.example", "\u0000//evil.example"],
+];
+const OWN_PATHS = ["/dashboard/settings?tab=keys", "/oauth/authorize?client_id=cli_1&scope=a%20b"];
+
 choice("5.sign-in-link", "next leads to paths of this server only", MANUAL, async ({ api }) => {
   const { browser } = await person(api);
-  const own = "/dashboard/settings?tab=keys";
-  for (const next of [
-    ...["//evil.example", "https://evil.example/", "/\\evil.example", "/.//evil.example", "\\/evil.example"],
-    ...["/\t/evil.example", "javascript:alert(1)", "evil.example", own],
+  for (const [next = "", leads] of [
+    ...ELSEWHERE.map((path) => [path, "/dashboard"]),
+    ...OWN_PATHS.map((path) => [path, path]),
+    ["/a/../dashboard/apps#part", "/dashboard/apps"],
   ]) {
-    const leads = next === own ? own : "/dashboard";
     const query = new URLSearchParams({ next });
     assert.equal((await browser.request("GET", `${SIGN_IN}?${query}`)).headers.location, leads, next);
     assert.equal((await new Browser(api).signIn(`${await newLink(api)}&${query}`)).headers.location, leads, next);
@@ -204,35 +225,20 @@ choice("5.sign-in-link.form-without-origin", "what is no form, or too large, is 
   const json = await browser.request("POST", SIGN_IN, { "content-type": "application/json" }, "{}");
   assert.equal(json.status, 415);
   assert.equal((await browser.post(SIGN_IN, { email: "x".repeat(70_000) })).status, 413);
-  for (const [method, path, allow] of [
-    ["GET", "/oauth/consent", "POST, OPTIONS"],
-    ["GET", "/dashboard/sign-out", "POST, OPTIONS"],
-    ["PUT", SIGN_IN, "GET, HEAD, POST, OPTIONS"],
-  ] as const) {
-    const answer = await browser.request(method, path);
-    assert.deepEqual([answer.status, answer.header("allow")], [405, allow]);
-  }
 });
 
 choice("5.sign-in-link.consent", "pages may not be framed, cached, or load from elsewhere", MANUAL, async ({ api }) => {
   const { who, open } = await scene(api);
   const native = await register(api, { redirect_uris: ["http://[::1]:8000/cb"] });
-  for (const [page, formAction] of [
-    [await new Browser(api).open(SIGN_IN), "'self'"],
-    [await open(), "'self' https:"],
-    [await who.browser.open(authorizeUrl(native, { redirect_uri: "http://[::1]:9/cb" })), "'self' http:"],
-    [await open({ client_id: "x" }), "'self'"],
-    [await who.browser.request("GET", "/oauth/consent"), "'self'"],
+  const byAddress = await who.browser.open(authorizeUrl(native, { redirect_uri: "http://[::1]:9/cb" }));
+  for (const [page, status, formAction] of [
+    [await new Browser(api).open(SIGN_IN), 200, "'self'"],
+    [await open(), 200, "'self' https:"],
+    [byAddress, 200, "'self' http:"],
+    [await open({ client_id: "x" }), 400, "'self'"],
+    [await who.browser.request("GET", "/oauth/consent"), 405, "'self'"],
   ] as const) {
-    const policy = `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}`;
-    for (const [name, value] of [
-      ["content-security-policy", `${policy}; base-uri 'none'; frame-ancestors 'none'`],
-      ["cache-control", "no-store"],
-      ["referrer-policy", "same-origin"],
-      ["x-content-type-options", "nosniff"],
-    ] as const)
-      assert.equal(page.header(name), value);
-    assert.doesNotMatch(page.text, /<script|<style|style="| on\w+="|(?:src|href)="(?:https?:)?\/\//);
+    assertPage(page, status, formAction);
     assert.match(page.text, /<html lang="en">[\s\S]*<title>[^<]+<\/title>[\s\S]*<h1>/);
   }
 });

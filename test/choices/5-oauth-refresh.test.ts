@@ -2,17 +2,11 @@
 // RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1.
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
-import type { Client } from "../support/client.ts";
-import { basic, oauthError, pair, refresh, register, scene, sendForm, sendJson } from "../support/oauth.ts";
+import { basic, held, oauthError, pair, refresh, register, sendForm, sendJson } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
 const MANUAL = { clock: "manual" } as const;
 const DAY_MS = 86_400_000;
-
-async function held(api: Client, scope = "read:apps") {
-  const made = await scene(api);
-  return { ...made, tokens: await made.tokens(scope) };
-}
 
 choice("5.token-lifetimes.refresh", "30 days anew at each use, to the ms; 30 more it is told", MANUAL, async (own) => {
   const { api, service } = own;
@@ -48,21 +42,16 @@ choice("5.token-response.errors", "credentials need not be sent, but must be rig
   pair(await sendForm(api, "/oauth/token", form, basic(client_id, client_secret)));
 });
 
-choice("5.token-lifetimes.second-use", "a token used again ends grant and successor", MANUAL, async ({ api }) => {
-  const { tokens } = await held(api);
-  const next = pair(await refresh(api, tokens.refresh));
-  assert.match(oauthError(await refresh(api, tokens.refresh)), /used before/);
-  oauthError(await refresh(api, next.refresh));
-  for (const token of [tokens.access, next.access]) problem(await api.as(token).get("/apps"), "invalid_credential");
-});
-
 choice("5.token-lifetimes.second-use", "50 at once: one successor, and the grant ends", MANUAL, async ({ api }) => {
   const { tokens } = await held(api);
   const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(api, tokens.refresh)));
   const won = answers.filter(({ status }) => status === 200);
   assert.equal(won.length, 1);
-  for (const answer of answers) if (answer !== won[0]) oauthError(answer);
-  for (const answer of won) oauthError(await refresh(api, pair(answer).refresh));
+  const told = answers.filter((answer) => answer !== won[0]).map((answer) => oauthError(answer));
+  assert.ok(told.some((each) => /used before/.test(each)));
+  const next = pair(won[0] ?? assert.fail());
+  oauthError(await refresh(api, next.refresh));
+  for (const token of [tokens.access, next.access]) problem(await api.as(token).get("/apps"), "invalid_credential");
 });
 
 choice("5.token-response", "a refresh may ask for less, not more; the grant keeps its own", MANUAL, async ({ api }) => {
@@ -85,21 +74,6 @@ choice("5.token-response", "a refresh hands out what the user still holds", MANU
   oauthError(await refresh(api, cut.refresh));
   await permit("admin");
   assert.equal(pair(await refresh(api, cut.refresh)).scope, "read:apps write:apps");
-});
-
-choice("1.rfcs.revocation", "a user, client or account gone gets nothing", MANUAL, async ({ api, service }) => {
-  const [first, second, third] = [await held(api), await held(api), await held(api)];
-  await api.delete(`/users/${first.who.id}`);
-  await api.delete(`/oauth-clients/${second.app.client_id}`);
-  await service.setAccountState("suspended");
-  for (const [{ tokens }, says] of [
-    [first, /user was deleted/],
-    [second, /application was deleted/],
-    [third, /suspended/],
-  ] as const)
-    assert.match(oauthError(await refresh(api, tokens.refresh)), says);
-  await service.setAccountState("active");
-  pair(await refresh(api, third.tokens.refresh));
 });
 
 choice("5.token-lifetimes.memory", "the store is rid of what nothing can come of", MANUAL, async ({ api, service }) => {

@@ -4,15 +4,10 @@ import { join } from "node:path";
 import { choice, withService } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
 import { freshFolder } from "../support/fresh.ts";
-import { basic, claimsOf, oauthError, refresh, register, scene, sendForm, sendJson } from "../support/oauth.ts";
+import { basic, claimsOf, held, oauthError, refresh, register, sendForm, sendJson } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
 const MANUAL = { clock: "manual" } as const;
-
-async function held(api: Client) {
-  const made = await scene(api);
-  return { ...made, tokens: await made.tokens(), ask: (token: string) => asked(api, made.app, token) };
-}
 
 async function asked(api: Client, app: object, token: string) {
   const answer = await sendJson(api, "/oauth/introspect", { ...app, token });
@@ -36,8 +31,9 @@ choice("1.rfcs.revocation", "either token, in any form, however sent, ends the g
         : await sendJson(api, "/oauth/revoke", { ...app, ...fields });
     const { status, headers, text } = answer;
     assert.deepEqual([status, headers["content-type"], text], [200, "application/json", "{}"]);
-    problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
-    assert.match(oauthError(await refresh(api, tokens.refresh)), /access .* has been revoked/);
+    const refusal = problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
+    for (const said of [String(refusal.detail), oauthError(await refresh(api, tokens.refresh))])
+      assert.match(said, /access .* has been revoked/);
   }
 });
 
@@ -69,7 +65,8 @@ choice("1.rfcs.revocation", "only its client revokes a token, having proved itse
 });
 
 choice("1.rfcs.introspection", "either token: whose, what it opens, how long", MANUAL, async ({ api, service }) => {
-  const { app, who, tokens, ask } = await held(api);
+  const { app, who, tokens } = await held(api);
+  const ask = (token: string) => asked(api, app, token);
   const { jti, ...claims } = claimsOf(tokens.access);
   const common = { active: true, ...claims, username: who.email };
   assert.equal(claims.client_id, app.client_id);
@@ -86,7 +83,8 @@ choice("1.rfcs.introspection", "either token: whose, what it opens, how long", M
 });
 
 choice("1.rfcs.introspection", "what opens nothing is said to be inactive", MANUAL, async ({ api, service }) => {
-  const { app, tokens, ask } = await held(api);
+  const { app, tokens } = await held(api);
+  const ask = (token: string) => asked(api, app, token);
   const other = await register(api);
   const both = [tokens.access, tokens.refresh];
   const inactive = async (...list: readonly string[]) => {

@@ -2,16 +2,13 @@
 // and 6). The receivers are this file's own, on loopback.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { lookup } from "node:dns/promises";
-import { hostname } from "node:os";
-import { judgeAddress } from "../../src/delivery/address-policy.ts";
 import type { ReceiverAnswer } from "../../src/receiver.ts";
 import { choice, type OwnContext } from "../support/clauses.ts";
-import { type Client, type Members, members, str } from "../support/client.ts";
+import { type Client, members, str } from "../support/client.ts";
+import { attempted, attemptsOf, delivery, logOf, settled } from "../support/deliveries.ts";
 import { ISO_TIME, idOf } from "../support/fields.ts";
 import { badParameter, invalid, problem } from "../support/problem.ts";
 import { hooked, SECRET } from "../support/shown.ts";
-import { eventually } from "../support/wait.ts";
 
 const MANUAL = { clock: "manual" } as const;
 const DAY_MS = 86_400_000;
@@ -19,19 +16,6 @@ const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "dat
 
 const subscribe = (api: Client, url: string) => api.create("/webhooks", { url, events: ["app.created"] });
 const newApp = (api: Client) => api.create("/apps", { title: "Delivered" });
-
-const logOf = async (api: Client, webhook: Members, query = "") =>
-  (await api.get(`/webhooks/${webhook.id}/deliveries${query}`)).items;
-const attemptsOf = (delivery: Members | undefined): readonly Members[] => {
-  assert.ok(Array.isArray(delivery?.attempts));
-  return delivery.attempts.map(members);
-};
-
-/** The webhook's first delivery that is as it should be. */
-const delivery = (api: Client, webhook: Members, is: (each: Members) => boolean): Promise<Members> =>
-  eventually(async () => (await logOf(api, webhook)).find(is));
-const settled = (api: Client, webhook: Members) => delivery(api, webhook, ({ status }) => status !== "pending");
-const attempted = (api: Client, webhook: Members) => delivery(api, webhook, (each) => attemptsOf(each).length > 0);
 
 choice("6.retry-schedule.headers", "tell type, delivery and attempt, with a standard signature", async ({ api }) => {
   const { next, webhook } = await hooked(api, ["app.created"]);
@@ -101,6 +85,7 @@ choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status 
 
 choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, also when off", async ({ api }) => {
   const { next, received, webhook } = await hooked(api, ["app.created"], { active: false });
+  await newApp(api);
   const before = (await api.get("/events?limit=1")).json.total;
   for (const type of TYPES) {
     const answer = await api.post(`/webhooks/${webhook.id}/test`, { type });
@@ -108,24 +93,16 @@ choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, 
     problem(await api.get(`/events/${answer.json.event_id}`), "not_found");
   }
   await next("user.interaction");
-  const sent = received.map(({ type }) => type);
-  assert.deepEqual(sent, TYPES);
+  const sent = received.map(({ type, attempts }) => [type, attempts[0]?.headers["x-service-event"]]);
+  assert.deepEqual(
+    sent,
+    TYPES.map((type) => [type, type]),
+  );
   assert.equal((await api.get("/events?limit=1")).json.total, before, "they are listed nowhere");
+  assert.equal((await logOf(api, webhook)).length, TYPES.length, "of what happens while it is off there is none");
   for (const body of [{ type: "app.exploded" }, {}])
     invalid(await api.post(`/webhooks/${webhook.id}/test`, body), "#/type");
   await api.delete(`/webhooks/${webhook.id}`);
-});
-
-choice("6.webhook-policy", "a name that only DNS shows to lie inside is blocked later", MANUAL, async ({ api }) => {
-  // What the machine calls itself is the one name that may lie inside without a network.
-  const inside = await lookup(hostname()).then(
-    ({ address }) => address,
-    () => "",
-  );
-  const expected = judgeAddress(inside, "local", true) === undefined ? /^(refused|tls)$/ : /^(blocked_address|dns)$/;
-  const webhook = await subscribe(api, `https://${hostname()}:9/`);
-  await newApp(api);
-  assert.match(String(attemptsOf(await attempted(api, webhook))[0]?.error), expected);
 });
 
 /** A webhook whose first delivery had its first attempt. */
@@ -135,27 +112,6 @@ const retries = async ({ api, service }: OwnContext, answers: readonly ReceiverA
   await attempted(api, made.webhook);
   return { ...made, advance: (by_ms: number) => service.clock.advance(`${by_ms}ms`) };
 };
-
-choice("6.retry-schedule", "a failed delivery is sent again as it was until it succeeds", MANUAL, async (own) => {
-  const { received, webhook, advance } = await retries(own, [500, 404, 200]);
-  await advance(7_200_000);
-  const attempts = received[0]?.attempts ?? [];
-  const numbers = attempts.map(({ headers }) => headers["x-service-attempt"]);
-  assert.deepEqual(numbers, ["1", "2", "3"]);
-  assert.equal(new Set(attempts.map(({ rawBody }) => rawBody)).size, 1);
-  assert.equal((await logOf(own.api, webhook))[0]?.status, "succeeded");
-});
-
-choice("3.delivery-cancelled.gone", "410 switches the webhook off, to be switched on again", MANUAL, async (own) => {
-  const { webhook } = await retries(own, [410]);
-  const path = `/webhooks/${webhook.id}`;
-  const { active, disabled_reason } = (await own.api.get(path)).json;
-  assert.deepEqual([active, disabled_reason], [false, "gone"]);
-  const [failed, ...more] = await logOf(own.api, webhook);
-  assert.deepEqual([failed?.status, more], ["failed", []]);
-  const on = (await own.api.patch(path, { active: true })).json;
-  assert.deepEqual([on.active, on.disabled_reason], [true, null]);
-});
 
 choice("4.webhook-endpoints.redelivery", "is one attempt by hand whose success settles it", MANUAL, async (own) => {
   const { api } = own;
@@ -186,22 +142,6 @@ choice("4.webhook-endpoints.redelivery", "of a webhook that is off leaves a succ
   assert.equal((await api.post(`/webhooks/${webhook.id}/deliveries/${sent.id}/redeliver`)).status, 202);
   assert.deepEqual(await settled(api, webhook), sent);
   assert.equal(received[0]?.attempts.length, 1);
-});
-
-choice("3.delivery-cancelled", "switching the webhook off cancels what waits, afterwards", MANUAL, async (own) => {
-  const { api, service } = own;
-  const { webhook, received, advance } = await retries(own, [500]);
-  await api.patch(`/webhooks/${webhook.id}`, { active: false });
-  await service.settled();
-  await newApp(api);
-  const log = (await logOf(api, webhook)).map(({ status, next_attempt_at }) => [status, next_attempt_at]);
-  assert.deepEqual(log, [["cancelled", null]], "and nothing more comes");
-  await advance(5 * DAY_MS);
-  assert.equal(received[0]?.attempts.length, 1);
-  await api.patch(`/webhooks/${webhook.id}`, { active: true });
-  assert.equal((await logOf(api, webhook)).length, 1, "switched on again it gets what happens from then on");
-  await newApp(api);
-  assert.equal((await logOf(api, webhook)).length, 2);
 });
 
 choice("4.webhook-endpoints.rotation", "both secrets sign for a day", MANUAL, async ({ api, service }) => {

@@ -11,6 +11,7 @@ import { eventually } from "../support/wait.ts";
 
 const MANUAL = { clock: "manual" } as const;
 const HOOKS = "/dashboard/settings/webhooks";
+const HOOK = { url: "http://127.0.0.1:9/", events: ["app.created"] };
 
 /** Is down at first, and says so. */
 const recovering = () =>
@@ -25,39 +26,68 @@ const until = (browser: Browser, path: string, says: RegExp) =>
     return says.test(textOf(page)) ? page : undefined;
   });
 
-choice("1.dashboard.live-log", "shows every attempt, what comes next, and sends again", MANUAL, async ({ api }) => {
-  const receiver = await recovering();
+const SIGNED = ["X-Service-Signature", "X-Service-Attempt", "webhook-signature", "webhook-timestamp"];
+
+choice(
+  "1.dashboard.live-log",
+  "shows each request and response, what comes next, and sends again",
+  MANUAL,
+  async (own) => {
+    const { api, service } = own;
+    const receiver = await recovering();
+    const browser = await owner(api);
+    const filled = { url: receiver.url, "events.app.created": "on", active: "on" };
+    const made = await browser.fillIn(`${HOOKS}/new`, `${HOOKS}/new`, filled);
+    assertPage(made, 201);
+    assert.match(secretIn(made), /^[\w-]{43}$/);
+    const id = idIn(made, "wh");
+    const path = `${HOOKS}/${id}`;
+    const shows = async (says: RegExp, query = "") => assert.match(textOf(await browser.open(path + query)), says);
+    await shows(/No deliveries yet/);
+    const app = await api.create("/apps", { title: "Told of" });
+    const event = (await api.get("/events?type=app.created&limit=100")).items.at(-1);
+    const next = "Next attempt: 2026-01-01 00:00:0[456] UTC";
+    const told = new RegExp(`app\\.created · Told of 2026-01-01 00:00:00 UTC · 1 attempt 503 · ${next} pending`);
+    const one = `${path}/deliveries/${idIn(await until(browser, path, told), "dlv")}`;
+    const failed = await browser.open(one);
+    assertPage(failed);
+    assert.match(textOf(failed), new RegExp(`app\\.created · Told of Send again pending .* ${next}`));
+    assert.match(textOf(failed), /Attempt 1 2026-01-01 00:00:00 UTC · 0 ms .* 503 <down>/);
+    assert.ok(failed.text.includes(`/dashboard/events/${str(event?.id)}`), "the event");
+    await service.clock.advance("10s");
+    const page = await browser.open(one);
+    const shown = textOf(page);
+    assert.match(shown, /Attempt 2 .* 200 thanks .*Attempt 1 .* 503 <down>/);
+    for (const { body, headers } of receiver.got)
+      for (const part of [body, ...SIGNED.map((name) => `${name}: ${headers[name.toLowerCase()]}`)])
+        assert.ok(shown.includes(part), `${part} of ${shown}`);
+    assert.ok(shown.includes(`"id":"${app.id}"`), "the body");
+    const again = await browser.submit(page, `${one}/redeliver`, {});
+    assert.match(again.text, /role="status">Queued/);
+    assert.ok(again.text.includes(`action="${one}/redeliver"`), "it is said where it was done");
+    await until(browser, path, /3 attempts 503, 200, 200 succeeded/);
+    assert.match(textOf(await browser.open(one)), /Attempt 3 by hand .* 200 thanks/);
+    await shows(/No failed deliveries yet/, "?status=failed");
+    await shows(/app\.created/, "?status=succeeded");
+    const tested = await browser.fillIn(`${path}/test`, `${path}/test`, { type: "app.deleted" });
+    assert.match(textOf(tested), /Queued\. .* app\.deleted · Sales overview · test/, "it leads to what was queued");
+    await until(browser, path, /app\.deleted · Sales overview · test .* 1 attempt 200 succeeded/);
+    await api.patch(`/webhooks/${id}`, { secret: "another" });
+    assert.match(textOf(await browser.open(one)), /shown is what it would send now/);
+  },
+);
+
+choice("1.dashboard.live-log", "a webhook is changed and deleted by forms", MANUAL, async ({ api }) => {
+  const { id } = await api.create("/webhooks", HOOK);
   const browser = await owner(api);
-  const filled = { url: receiver.url, "events.app.created": "on", active: "on" };
-  const made = await browser.fillIn(`${HOOKS}/new`, HOOKS, filled);
-  assertPage(made, 201);
-  assert.match(secretIn(made), /^[\w-]{43}$/);
-  const path = `${HOOKS}/${idIn(made, "wh")}`;
-  const shows = async (says: RegExp, query = "") => assert.match(textOf(await browser.open(path + query)), says);
-  await shows(/No deliveries yet/);
-  await api.create("/apps", { title: "Told of" });
-  const next = "Next attempt: 2026-01-01 00:00:0[456] UTC pending";
-  const told = new RegExp(`app\\.created · Told of 2026-01-01 00:00:00 UTC · 1 attempt 503 · ${next}`);
-  const one = `${path}/deliveries/${idIn(await until(browser, path, told), "dlv")}`;
-  const first = await browser.open(one);
-  assert.match(textOf(first), /Attempt 1 2026-01-01 00:00:00 UTC · 0 ms .* 503 <down>/);
-  assert.match(textOf(await browser.submit(first, `${one}/redeliver`, {})), /Queued\./);
-  const sent = await until(browser, path, /2 attempts 503, 200 succeeded/);
-  assert.match(textOf(await browser.open(one)), /Attempt 2 by hand .* 200 thanks/);
-  await shows(/Nothing is failed/, "?status=failed");
-  await shows(/app\.created/, "?status=succeeded");
-  const tested = await browser.submit(sent, `${path}/test`, { type: "app.deleted" });
-  assert.match(textOf(tested), /Queued\. .* app\.deleted · Sales overview · test/, "it leads to what was queued");
-  await until(browser, path, /app\.deleted · Sales overview · test .* 1 attempt 200 succeeded/);
+  const path = `${HOOKS}/${id}`;
   const edit = await browser.open(`${path}/edit`);
-  await browser.submit(edit, `${path}/edit`, { url: receiver.url, "events.app.deleted": "on" });
-  await shows(/ off Edit .* events app\.deleted/);
+  await browser.submit(edit, `${path}/edit`, { url: HOOK.url, "events.app.deleted": "on" });
+  assert.match(textOf(await browser.open(path)), / off .* events app\.deleted/);
   assertPage(await browser.submit(edit, `${path}/edit`, { url: "http://10.0.0.1/" }), 422);
-  await browser.fillIn(path, `${path}/delete`);
+  await browser.fillIn(`${path}/delete`, `${path}/delete`);
   assert.equal((await browser.open(path)).status, 404);
 });
-
-const HOOK = { url: "http://127.0.0.1:9/", events: ["app.created"] };
 
 choice("1.dashboard.live-log", "is sent when it has changed, to those who may see it", MANUAL, async ({ api }) => {
   const receiver = await httpReceiver();
@@ -80,34 +110,4 @@ choice("1.dashboard.live-log", "is sent when it has changed, to those who may se
   const sent = (await until(browser, path, /app\.created · Told of .* 1 attempt 200 succeeded/)).header("etag");
   assert.notEqual(sent, etag);
   assert.deepEqual([(await known(etag)).status, (await known(sent)).status], [200, 304]);
-});
-
-const SIGNED = ["X-Service-Signature", "X-Service-Attempt", "webhook-signature", "webhook-timestamp"];
-
-choice("1.dashboard.live-log", "each delivery has a page with every request and response", MANUAL, async (own) => {
-  const { api, service } = own;
-  const receiver = await recovering();
-  const hook = await api.create("/webhooks", { ...HOOK, url: receiver.url });
-  const browser = await owner(api);
-  const app = await api.create("/apps", { title: "Told of" });
-  const event = (await api.get("/events?type=app.created&limit=100")).items.at(-1);
-  const log = await until(browser, `${HOOKS}/${hook.id}`, /1 attempt 503 · Next attempt: .* pending/);
-  const path = `${HOOKS}/${hook.id}/deliveries/${idIn(log, "dlv")}`;
-  const failed = await browser.open(path);
-  assertPage(failed);
-  assert.match(textOf(failed), /app\.created · Told of pending .* Next attempt: 2026-01-01 00:00:0[456] UTC/);
-  assert.ok(failed.text.includes(`/dashboard/events/${str(event?.id)}`), "the event");
-  await service.clock.advance("10s");
-  const page = await browser.open(path);
-  const shown = textOf(page);
-  assert.match(shown, /Attempt 2 .* 200 thanks .*Attempt 1 .* 503 <down>/);
-  for (const { body, headers } of receiver.got)
-    for (const part of [body, ...SIGNED.map((name) => `${name}: ${headers[name.toLowerCase()]}`)])
-      assert.ok(shown.includes(part), `${part} of ${shown}`);
-  assert.ok(shown.includes(`"id":"${app.id}"`), "the body");
-  const again = await browser.submit(page, `${path}/redeliver`, {});
-  assert.match(again.text, /role="status">Queued/);
-  assert.ok(again.text.includes(`action="${path}/redeliver"`), "it is said where it was done");
-  await api.patch(`/webhooks/${hook.id}`, { secret: "another" });
-  assert.match(textOf(await browser.open(path)), /shown is what it would send now/);
 });

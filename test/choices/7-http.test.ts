@@ -126,15 +126,6 @@ choice("1.rfcs.http.pipelining", "many requests at once are answered in their or
   assert.equal(await connection.untilClosed(), "end");
 });
 
-choice("1.rfcs.http.connections", "are kept while the client lets them, or closed", "ours", async (context) => {
-  const kept = await RawConnection.open(context.authUrl);
-  for (let used = 0; used < 3; used += 1) assert.equal((await kept.write(account(context)).answer()).status, 200);
-  const answer = await kept.write(account(context, "connection: close")).answer();
-  assert.equal(answer.headers["strict-transport-security"], undefined, "not from a server of http");
-  assert.equal(answer.headers.connection, "close");
-  assert.equal(await kept.untilClosed(), "end");
-});
-
 choice("1.rfcs.http.aborted", "uploads that break off leave no app and no socket", {}, async (context) => {
   const { authUrl, api, service } = context;
   const broken: RawConnection[] = [];

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import { type Answer, str } from "../support/client.ts";
 import { problem } from "../support/problem.ts";
+import { B_KEY, TWO } from "../support/world.ts";
 
 const FIVE = { rateLimit: 5, clock: "manual" } as const;
 
@@ -47,15 +48,11 @@ choice("8.rate-limit.window", "is fixed: it ends 60 s after it began, not before
   assert.deepEqual([...left(anew), anew.json.total], [4, 60, 0], "a refused request did nothing");
 });
 
-const accounts = ["a", "b"].map((name) => ({ name, api_keys: [{ name, key: `first-key-of-${name}` }] }));
-
-const TWO = { rateLimit: 5, seed: { accounts } };
-
-choice("8.rate-limit", "is the account's, for all its keys", TWO, async ({ api }) => {
+choice("8.rate-limit", "is the account's, for all its keys", { ...TWO, rateLimit: 5 }, async ({ api }) => {
   const second = api.as(str((await api.create("/api-keys", { name: "Second" })).key));
   for (let used = 0; used < 4; used += 1) assert.equal((await second.get("/account")).status, 200);
   for (const client of [api, second]) problem(await client.get("/account"), "rate_limit_exceeded");
-  assert.deepEqual(left(await api.as("first-key-of-b").get("/account"))[0], 4);
+  assert.deepEqual(left(await api.as(B_KEY).get("/account"))[0], 4);
 });
 
 choice("8.rate-limit", "can be switched off", { rateLimit: "off" }, async ({ api }) => {

@@ -2,10 +2,10 @@
 // what the embedding handle can. Every answer is held against the OpenAPI document.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choice } from "../support/clauses.ts";
 import { Client, members, str } from "../support/client.ts";
-import { embedded, subscribed, titles } from "../support/embedded.ts";
+import { embedded, titles } from "../support/embedded.ts";
 import { ApiDocument } from "../support/openapi.ts";
+import { hooked } from "../support/shown.ts";
 import { eventually } from "../support/wait.ts";
 
 async function controlled() {
@@ -19,13 +19,6 @@ async function controlled() {
   };
   return { service, api, control, document, [Symbol.asyncDispose]: end };
 }
-
-choice("1.test-controls", "there are none where nobody asked for them", async () => {
-  await using it = await embedded();
-  assert.equal((await it.api.root.get("/_control/requests")).status, 404);
-  assert.equal((await it.api.root.post("/_control/reset")).json.code, "not_found");
-  assert.doesNotMatch((await it.api.root.get("/openapi.json")).text, /_control/);
-});
 
 test("1.test-controls: each of the contract's routes is in the OpenAPI document, under a tag of its own", async () => {
   await using it = await controlled();
@@ -85,13 +78,13 @@ test("1.test-controls: unknown paths, methods, parameters and members are refuse
 
 test("1.test-controls: the clock stands, is advanced and goes on", async () => {
   await using it = await controlled();
-  await using hook = await subscribed(it.api, ["app.created"], [500, 200]);
+  const hook = await hooked(it.api, ["app.created"], {}, [500, 200]);
   await it.api.create("/apps", { title: "A" });
   assert.deepEqual((await it.control.post("/settled?timeout=5s")).json, { settled: true, pending: [] });
   const advanced = (await it.control.post("/clock", { advance: "1m" })).json;
   assert.equal(advanced.now, "2026-01-01T00:01:00.000Z");
   assert.equal(JSON.stringify(advanced.ran).match(/webhook deliveries/g)?.length, 1);
-  assert.equal(hook.receiver.received[0]?.attempts.length, 2);
+  assert.equal(hook.received[0]?.attempts.length, 2);
   await it.control.post("/clock", { resume: true });
   await eventually(async () => it.service.clock.now() > Date.UTC(2026, 0, 1, 0, 1) || undefined);
   await it.control.post("/clock", { freeze: true });
@@ -101,16 +94,16 @@ test("1.test-controls: the clock stands, is advanced and goes on", async () => {
 
 test("1.test-controls: chaos comes and goes, and settled names what is pending when the time is over", async () => {
   await using it = await controlled();
-  await using hook = await subscribed(it.api, ["app.created"]);
+  const hook = await hooked(it.api, ["app.created"]);
   const rule = { effect: "delay", delayMs: 1_000, webhookId: hook.webhook.id, type: "app.created" };
   for (const chaos of [rule, { effect: "reorder" }]) assert.equal((await it.control.post("/chaos", chaos)).status, 201);
   for (const title of ["Delayed", "Held back"]) await it.api.create("/apps", { title });
   const answer = await it.control.post("/settled?timeout=20ms");
-  assert.deepEqual([answer.status, answer.json.settled, titles(hook.receiver)], [200, false, []]);
+  assert.deepEqual([answer.status, answer.json.settled, titles(hook)], [200, false, []]);
   assert.match(answer.text, /"pending":\[\{"id":"dlv_/);
   assert.equal((await it.control.delete("/chaos")).status, 204);
   assert.equal((await it.control.post("/settled")).json.settled, true);
-  assert.deepEqual(titles(hook.receiver).toSorted(), ["Delayed", "Held back"]);
+  assert.deepEqual(titles(hook).toSorted(), ["Delayed", "Held back"]);
 });
 
 test("1.test-controls: faults come and go, and fall on the API alone", async () => {
@@ -128,7 +121,7 @@ test("1.test-controls: faults come and go, and fall on the API alone", async () 
 test("1.test-controls: the journals and the trace are the handle's; the controls themselves are not in them", async () => {
   await using it = await controlled();
   await it.control.post("/reset");
-  await using _hook = await subscribed(it.api, ["app.created"]);
+  await hooked(it.api, ["app.created"]);
   const created = await it.api.post("/apps", { title: "A" });
   await it.control.post("/settled");
   for (const name of ["requests", "events", "deliveries"] as const)

@@ -4,12 +4,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import type { Scope } from "../../src/domain/model.ts";
-import { memoryStore, OptionError, type ServiceOptions, type Store, startService } from "../../src/index.ts";
-import { trusted } from "../../src/kit/schema.ts";
-import { choice } from "../support/clauses.ts";
-import { embedded, subscribed } from "../support/embedded.ts";
-import { quickest } from "../support/quickest.ts";
+import { memoryStore, type ServiceOptions, type Store, startService } from "../../src/index.ts";
+import { embedded, startRefused } from "../support/embedded.ts";
+import { overridden } from "../support/gated-store.ts";
+import { hooked } from "../support/shown.ts";
 import { eventually } from "../support/wait.ts";
 
 test("options: each wrong one is refused by name", async () => {
@@ -22,11 +20,7 @@ test("options: each wrong one is refused by name", async () => {
     [{ startAt: "2026-01-01T00:00:00Z" }, /^startAt is where a manual clock starts/],
     [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
   ] as const)
-    await assert.rejects(Reflect.apply(startService, undefined, [options]), (error: unknown) => {
-      assert.ok(error instanceof OptionError, String(error));
-      assert.match(error.message, says);
-      return true;
-    });
+    await startRefused(options, says);
 });
 
 test("a manual clock starts where startAt says, to the millisecond and in its zone", async () => {
@@ -34,11 +28,6 @@ test("a manual clock starts where startAt says, to the millisecond and in its zo
   assert.equal(it.service.clock.now(), Date.UTC(2030, 4, 6, 7, 8, 9, 123));
   const app = await it.api.create("/apps", { title: "A" });
   assert.equal(app.created_at, "2030-05-06T07:08:09.123Z");
-});
-
-choice("1.test-controls.manual-clock", "a manual clock stands at the start of 2026", async () => {
-  await using it = await embedded();
-  assert.equal(it.service.clock.now(), Date.UTC(2026, 0, 1));
 });
 
 test("services stand side by side, each with its own key, data and time", async () => {
@@ -49,16 +38,6 @@ test("services stand side by side, each with its own key, data and time", async 
   assert.equal((await two.api.as(one.service.apiKey).get("/apps")).status, 401);
   await one.service.clock.advance("1d");
   assert.equal(two.service.clock.now(), Date.UTC(2027, 0, 1));
-});
-
-test("what is loaded with its first request is whole for two that come at once", async () => {
-  for (const path of ["/docs", "/openapi.json", "/dashboard/sign-in", "/oauth/jwks", "/sites/dep_1/", "/nowhere"]) {
-    await using service = await startService();
-    const got = await Promise.all([1, 2].map(() => fetch(service.authUrl + path, { redirect: "manual" })));
-    const [one, two] = await Promise.all(got.map(async (each) => [each.status, (await each.text()).length] as const));
-    assert.deepEqual(one, two, path);
-    assert.equal(one?.[0], path.startsWith("/sites") || path === "/nowhere" ? 404 : 200, path);
-  }
 });
 
 test("with test controls a service answers when all that waited was taken up, and nobody before", async () => {
@@ -79,29 +58,10 @@ test("with test controls a service answers when all that waited was taken up, an
     }
     return real.page(from, index, values, span);
   };
-  const store = new Proxy(real, {
-    get(target, name) {
-      const member: unknown = name === "page" ? page : Reflect.get(target, name);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
+  const store = overridden(real, { page });
   const port = Number(new URL(ended.authUrl).port);
   await using _ = await startService({ port, store, control: true, apiKey: "my-own-key" });
   assert.equal((await early)?.status, 200);
-});
-
-test("two first access tokens at once are both checked", async () => {
-  await using it = await embedded();
-  const tokens = await Promise.all([1, 2].map(() => it.service.signIn({ scopes: ["read:apps"] })));
-  const keys = [...tokens.map(({ access_token }) => access_token), "eyJhbGciOiJub25lIn0.e30."];
-  const answers = await Promise.all(keys.map((key) => it.api.as(key).get("/apps")));
-  assert.deepEqual(answers.map(({ status }) => status).join(), "200,200,401");
-});
-
-test("a sign-in with a scope that does not exist is refused by its name", async () => {
-  await using service = await startService();
-  const scopes = trusted<Scope[]>(["read:apps", "read:nothing"]);
-  await assert.rejects(service.signIn({ scopes }), /there is no scope read:nothing; the scopes are read:apps,/);
 });
 
 test("close ends a connection on which nothing was said", async () => {
@@ -119,7 +79,7 @@ test("after close no timer and no socket is left", async () => {
   const options: ServiceOptions = { clock: "system" };
   for (let n = 0; n < 3; n += 1) {
     const it = await embedded(options);
-    const { receiver } = await subscribed(it.api, ["app.created"], [500, "hang"]);
+    const receiver = await hooked(it.api, ["app.created"], {}, [500, "hang"]);
     await it.api.create("/apps", { title: "A" });
     it.service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 60_000 });
     const waiting = it.api.get("/apps");
@@ -131,19 +91,4 @@ test("after close no timer and no socket is left", async () => {
   }
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
-});
-
-test("a start that fails leaves the port free", async () => {
-  const service = await startService();
-  const port = Number(new URL(service.baseUrl).port);
-  await assert.rejects(startService({ port }), /EADDRINUSE/);
-  await service.close();
-  await (await startService({ port })).close();
-});
-
-test("start and close take less than 5 ms at the median, after the first", async () => {
-  const median = await quickest(5, async () => {
-    await (await startService()).close();
-  });
-  assert.ok(median < 5, `${median} ms`);
 });

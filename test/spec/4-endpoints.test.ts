@@ -1,15 +1,8 @@
 // Spec part 4: the six operations that are shown, and the query parameters of GET /apps.
 import assert from "node:assert/strict";
 import { clause } from "../support/clauses.ts";
-import type { Client } from "../support/client.ts";
 import { freshHost } from "../support/fresh.ts";
-import { APP, allApps, appsIn, deploy, deployed, done, newApp } from "../support/shown.ts";
-
-/** The account has so many apps, or more. */
-async function fillUp(api: Client, count: number): Promise<void> {
-  for (let there = (await allApps(api)).length; there < count; there += 1)
-    await newApp(api, { public: there % 3 === 0 });
-}
+import { APP, allApps, appsIn, deploy, deployed, done, fillUp, newApp } from "../support/shown.ts";
 
 clause("4.paths", async ({ api }) => {
   const { id } = await newApp(api);

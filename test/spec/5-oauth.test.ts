@@ -3,15 +3,10 @@
 import assert from "node:assert/strict";
 import { clause } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
-import { codeOf, consent, exchange, pair, person, REDIRECT, register, sendJson, tokensFor } from "../support/oauth.ts";
+import { codeOf, consent, exchange, pair, REDIRECT, scene, sendJson } from "../support/oauth.ts";
 import { APP, newApp } from "../support/shown.ts";
 
 const OWN = { clock: "manual" } as const;
-
-async function scene(api: Client) {
-  const [app, who] = [await register(api), await person(api)];
-  return { app, who, tokens: () => tokensFor(api, who, app) };
-}
 
 clause("5.oauth.authorize", OWN, async ({ api }) => {
   const { app, who } = await scene(api);

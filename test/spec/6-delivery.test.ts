@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { answeredAfter } from "../support/answer-time.ts";
 import { clause } from "../support/clauses.ts";
-import { type Client, type Members, members } from "../support/client.ts";
+import { type Client, members } from "../support/client.ts";
+import { attempted, attemptsOf } from "../support/deliveries.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { hooked, newApp, SECRET } from "../support/shown.ts";
-import { eventually } from "../support/wait.ts";
 
 const MANUAL = { clock: "manual" } as const;
 
@@ -46,15 +46,11 @@ clause("6.signature", async ({ api }) => {
 /** What the log says of a delivery that is answered so, after its first attempt: its status, and the answer's. */
 async function answered(api: Client, status: number, location = ""): Promise<readonly unknown[]> {
   const { url } = await httpReceiver((_, response) => void response.writeHead(status, { location }).end());
-  const { id } = await api.create("/webhooks", { url, events: ["app.created"] });
+  const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
   await newApp(api);
-  const found = await eventually(async () => {
-    const [delivery] = (await api.get(`/webhooks/${id}/deliveries`)).items;
-    const attempts: readonly Members[] = Array.isArray(delivery?.attempts) ? delivery.attempts : [];
-    return attempts.length > 0 ? [delivery?.status, attempts[0]?.response_status] : undefined;
-  });
-  await api.delete(`/webhooks/${id}`);
-  return found;
+  const delivery = await attempted(api, webhook);
+  await api.delete(`/webhooks/${webhook.id}`);
+  return [delivery.status, attemptsOf(delivery)[0]?.response_status];
 }
 
 clause("6.success.2xx", "ours", async ({ api }) => {

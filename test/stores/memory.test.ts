@@ -122,6 +122,7 @@ test("a hearer that throws keeps nothing from the commit nor from the other hear
 
 for (const [what, collections, says] of [
   ["a collection that was not declared", { others: [] }, /no collection "others"/],
+  ["a record without an id", { notes: JSON.parse('[{"text":"x"}]') }, /not a record with an id/],
   ["one id twice", { notes: [note("a", "x"), note("a", "y")] }, /a second record with the id "a" in notes/],
   ["a unique key twice", { notes: [note("a", "x"), note("b", "x")] }, /a second record with the same text in notes/],
 ] as const) {

@@ -2,9 +2,9 @@
 // by hand, the sockets are real. The time passes between the arrival of the delivery and its answer, so no race decides.
 import type { ServerResponse } from "node:http";
 import { mock } from "node:test";
-import { type Client, type Members, members } from "./client.ts";
+import type { Client, Members } from "./client.ts";
+import { attempted } from "./deliveries.ts";
 import { httpReceiver } from "./http-receiver.ts";
-import { eventually } from "./wait.ts";
 
 /** The delivery after its first attempt, to an endpoint that answers 200 when `wait_ms` have passed. */
 export async function answeredAfter(api: Client, wait_ms: number): Promise<Members> {
@@ -18,16 +18,14 @@ export async function answeredAfter(api: Client, wait_ms: number): Promise<Membe
       arrive(response);
       return undefined;
     });
-    const { id } = await api.create("/webhooks", { url, events: ["app.created"] });
+    const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
     await api.create("/apps", { title: "Answered late" });
     const response = await arrived;
     mock.timers.tick(wait_ms);
     response.writeHead(200).end();
-    const attempted = ({ attempts }: Members) => Array.isArray(attempts) && attempts.length > 0;
-    const log = async () => (await api.get(`/webhooks/${id}/deliveries`)).items;
-    const delivery = await eventually(async () => (await log()).find(attempted));
-    await api.delete(`/webhooks/${id}`);
-    return members(delivery);
+    const delivery = await attempted(api, webhook);
+    await api.delete(`/webhooks/${webhook.id}`);
+    return delivery;
   } finally {
     mock.timers.reset();
   }

@@ -26,7 +26,7 @@ export class Browser {
     method: string,
     url: string,
     headers: Readonly<Record<string, string>> = {},
-    body?: string,
+    body?: string | Buffer,
   ): Promise<Answer> {
     const { pathname, search, origin } = new URL(url, this.origin);
     assert.equal(origin, this.origin, `${url} leads elsewhere`);

@@ -2,6 +2,15 @@
 // that have to be under way at the same moment. Reads always go through.
 import { memoryStore, type Store, type Tx } from "../../src/index.ts";
 
+/** The store, but for some of its ways. */
+export const overridden = (store: Store, ways: Partial<Store>): Store =>
+  new Proxy(store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(name in ways ? ways : target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+
 export class Gate {
   readonly store: Store;
   /** What the writes reject with after the next `spared` ones; undefined lets them through. */
@@ -19,13 +28,7 @@ export class Gate {
       this.spared = Math.max(this.spared - 1, 0);
       return real.transact(work);
     };
-    this.store = new Proxy(real, {
-      get(target, name) {
-        if (name === "transact") return transact;
-        const member: unknown = Reflect.get(target, name);
-        return typeof member === "function" ? member.bind(target) : member;
-      },
-    });
+    this.store = overridden(real, { transact });
   }
 
   /** Makes writes wait. `begun` resolves when the first one does; `release` lets all of them go on. */

@@ -7,9 +7,7 @@ import type { Caller } from "../../src/domain/access.ts";
 import { dueDeliveries } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import {
-  type DeliveryRecord,
   deliveries,
-  type EventRecord,
   type EventType,
   events,
   goneApps,
@@ -38,26 +36,7 @@ export interface WorldOptions extends Partial<OutboxParts> {
   readonly sender?: Sender;
 }
 
-export interface World {
-  readonly clock: AdjustableClock;
-  readonly store: Store;
-  readonly unit: Unit;
-  readonly outbox: Outbox;
-  readonly background: Background;
-  readonly caller: Caller;
-  /** Accounts told to be swept. */
-  readonly sweeps: Set<string>;
-  readonly errors: unknown[];
-  /** Resolves when nothing that is due now is left unattempted and unrecorded. */
-  idle(): Promise<void>;
-  advance(by_ms: number): Promise<unknown>;
-  stop(): Promise<void>;
-  webhook(url: string, over?: { events?: readonly EventType[]; account?: Caller }): Promise<WebhookRecord>;
-  emit(object?: object, from?: Caller, type?: EventType): Promise<EventRecord>;
-  read(webhook: WebhookRecord): Promise<WebhookRecord>;
-  log(webhook: WebhookRecord): Promise<readonly DeliveryRecord[]>;
-  pending(): Promise<readonly DeliveryRecord[]>;
-}
+export type World = Awaited<ReturnType<typeof newOutboxWorld>>;
 
 export const account = (id: string): Caller => ({
   account: { id, name: `Account ${id}`, state: "active" },
@@ -71,11 +50,12 @@ export function kept<T>(value: T | Refusal | undefined): T {
 }
 
 /** A world of its own, for its caller to stop. Its clock stands still. */
-export async function newOutboxWorld(options: WorldOptions = {}): Promise<World> {
+export async function newOutboxWorld(options: WorldOptions = {}) {
   const { timeout_ms = 2_000, store = memoryStore() } = options;
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
   const errors: unknown[] = [];
+  /** Accounts told to be swept. */
   const sweeps = new Set<string>();
   if (options.store === undefined) await store.open(ROWS);
   const onError = (error: unknown) => errors.push(error);
@@ -102,14 +82,15 @@ export async function newOutboxWorld(options: WorldOptions = {}): Promise<World>
   };
   return {
     ...{ clock, store, unit, outbox, background, caller, sweeps, errors, stop },
+    /** Resolves when nothing that is due now is left unattempted and unrecorded. */
     idle: () => background.idle(),
-    advance: (by_ms) => background.idle().then(() => clock.advance(by_ms)),
-    webhook: async (url, { events, account: owner = caller } = {}) =>
-      kept(await createWebhook(unit, owner, { url, events: events ?? ["app.created"], secret: SECRET, active: true })),
-    emit: async (object = { n: 1 }, from = caller, type = "app.created") =>
+    advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms)),
+    webhook: async (url: string) =>
+      kept(await createWebhook(unit, caller, { url, events: ["app.created"], secret: SECRET, active: true })),
+    emit: async (object: object = { n: 1 }, from: Caller = caller, type: EventType = "app.created") =>
       kept(await unit.transact((w) => recordEvent(w, from.account, type, object))),
-    read: async ({ id }) => kept(await store.get(webhooks, id)),
-    log: ({ id }) => store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
+    read: async ({ id }: WebhookRecord) => kept(await store.get(webhooks, id)),
+    log: ({ id }: WebhookRecord) => store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
     pending: () => dueDeliveries(store, clock.now()),
   };
 }

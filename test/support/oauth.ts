@@ -125,6 +125,12 @@ export async function scene(api: Client, draft: object = {}, permissions?: reado
   return { app, who, open, code, tokens };
 }
 
+/** A scene whose client holds tokens. */
+export async function held(api: Client, scope?: string) {
+  const made = await scene(api);
+  return { ...made, tokens: await made.tokens(scope) };
+}
+
 /** The whole flow. */
 export const tokensFor = async (api: Client, who: Person, app: App, scope = "read:apps"): Promise<TokenPair> =>
   pair(await exchange(api, app, await codeOf(who, app, { scope })));

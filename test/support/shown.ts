@@ -40,6 +40,12 @@ export async function allApps(api: Client, filter = ""): Promise<readonly string
   }
 }
 
+/** The account has so many apps, or more. */
+export async function fillUp(api: Client, count: number): Promise<void> {
+  for (let there = (await allApps(api)).length; there < count; there += 1)
+    await newApp(api, { public: there % 3 === 0 });
+}
+
 export const deploy = async (api: Client, app: string, fields: object = {}): Promise<Answer> =>
   done(
     await api.post(`/apps/${app}/deploy`, {

@@ -60,5 +60,5 @@ const TOKEN = new RegExp([COMMENT, QUOTED, REGEXP].map(({ source }) => source).j
 const statementsOf = (text: string): string => text.replace(TOKEN, (found) => (/^["']/.test(found) ? found : " "));
 
 /** Comments, strings and regular expressions become spaces; template literals lose their texts, not their `${}`. */
-export const codeOf = (text: string): string =>
+const codeOf = (text: string): string =>
   text.replace(TOKEN, (found) => (found.startsWith("`") ? codeOf(found.match(/\$\{[^}]*\}/g)?.join(" ") ?? "") : " "));

@@ -1,6 +1,7 @@
 // Waiting for what happens behind an answer, over HTTP alone: asks again until there is something to answer. Bounded in
 // tries, each one a real request, so that it neither sleeps nor hangs.
 import { setImmediate as turn } from "node:timers/promises";
+import type { Client, Members } from "./client.ts";
 
 const TRIES = 500;
 
@@ -13,3 +14,10 @@ export async function eventually<T>(look: () => Promise<T | undefined>): Promise
   }
   throw new Error(`nothing came in ${TRIES} tries`);
 }
+
+/** The data source once it is processed. */
+export const processed = (api: Client, id: string): Promise<Members> =>
+  eventually(async () => {
+    const { json } = await api.get(`/data-sources/${id}`);
+    return json.status === "processing" ? undefined : json;
+  });

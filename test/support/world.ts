@@ -30,6 +30,11 @@ export async function makeWorld(api: Client): Promise<Ids> {
   return ids;
 }
 
+/** A server with two accounts, A and B, and the key of the second. */
+export const B_KEY = "key-of-account-b";
+const B = { name: "B", api_keys: [{ name: "b", key: B_KEY }], apps: [{ title: "Of B" }] };
+export const TWO = { seed: { accounts: [{ name: "A" }, B] } };
+
 /** The ids of things that never were, in the form of real ones. */
 export const NOWHERE: Ids = Object.fromEntries(
   ["app", "deployment", "data_source", "user", "webhook", "delivery", "event", "key", "client"].map((kind, at) => [

@@ -144,12 +144,8 @@ test("chart: every point lies within the drawing", () => {
     assert.ok(made);
     const across = made.points.map(({ x }) => made.across.at(x));
     assert.ok(
-      across.every((place) => place >= 0 && place <= 1),
+      across.every((place, n) => place >= (across[n - 1] ?? 0) && place <= 1),
       String(across),
-    );
-    assert.deepEqual(
-      across,
-      across.toSorted((a, b) => a - b),
     );
   }
 });

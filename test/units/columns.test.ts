@@ -1,7 +1,7 @@
 // domain/columns: which type a column gets, what its cells become, and where width and size end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CELLS_MAX, COLUMNS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
+import { CELLS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
 import { atOnce } from "../support/steps.ts";
 
 type Cells = readonly (string | number | boolean | null)[];
@@ -98,16 +98,6 @@ test("2.data-reading.missing-member: a member that a row does not have is null; 
 });
 
 const names = (count: number) => Array.from({ length: count }, (_, at) => `c${at}`);
-
-test("8.bounds.columns: a hundred columns are read, one more is not", () => {
-  const header = names(COLUMNS_MAX);
-  assert.equal(header.length, 100);
-  assert.equal(csv(`${header.join(",")}\n`).columns.length, 100);
-  assert.equal(atOnce(tableOfCsv(names(101).join())), "Line 1: there are more than 100 columns.");
-  const wide = Object.fromEntries(header.map((name) => [name, 1]));
-  assert.equal(json([wide, {}]).columns.length, 100);
-  assert.equal(atOnce(tableOfObjects([wide, { more: 1 }])), "Row 2 brings the column 101; 100 are allowed.");
-});
 
 const TOO_MANY = "There are more than 1000000 cells (rows times columns).";
 

@@ -15,7 +15,7 @@ import {
 import { accounts, dataContents, events, TOPIC } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { Unit } from "../../src/domain/work.ts";
-import { readFields } from "../../src/http/input.ts";
+import { parseJson, readFields } from "../../src/http/input.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { kept, outboxWorld } from "../support/outbox-world.ts";
 import { withTurns } from "../support/steps.ts";
@@ -65,21 +65,6 @@ test("3.data-processing.first: data is kept and due until it is processed, with 
   assert.deepEqual([await unprocessed(store), (await store.get(dataContents, first.id))?.raw], [[], null]);
 });
 
-test("processing JSON gives back what was sent, __proto__ too; an empty array is ready as well", async () => {
-  const { load, rowsOf } = await setUp();
-  const data = '[{"__proto__":1,"constructor":"\\u2028"},{"__proto__":2,"constructor":null}]';
-  const { id, row_count } = await load("json", JSON.parse(data));
-  assert.deepEqual([row_count, JSON.stringify(await rowsOf(id))], [2, JSON.stringify(JSON.parse(data))]);
-  const { status, columns, row_count: none, error } = await load("json", []);
-  assert.deepEqual([status, columns, none, error], ["ready", [], 0, null]);
-});
-
-test("6.emitted-by.data-processed: data that cannot be read fails and says why and where", async () => {
-  const { load } = await setUp();
-  const { status, error } = await load("csv", "a,b\n1,2\n3\n");
-  assert.deepEqual([status, error], ["failed", "Line 3: the number of fields is 1, but the header has 2."]);
-});
-
 test("2.data-reading.byte-order-mark: one at the start of the text is no part of the first name", async () => {
   const { load } = await setUp();
   for (const [data, ...names] of [
@@ -103,14 +88,6 @@ test("processing again, twice at once, or what is gone, changes nothing", async 
   await process(id);
   assert.deepEqual([await sourceOf(id), (await allEvents()).length], [source, 1]);
   assert.equal(await process("ds_none"), null);
-});
-
-test("what waits is listed oldest first", async () => {
-  const { sent, load, store } = await setUp();
-  const first = await sent("csv", "a");
-  await load("csv", "a");
-  const last = await sent("csv", "a");
-  assert.deepEqual(await unprocessed(store), [first.id, last.id]);
 });
 
 test("removing takes the data along, also before it is processed, and then nothing is announced", async () => {
@@ -155,4 +132,17 @@ test("two that are processed at once go on by turns: the short one does not wait
   const ended: string[] = [];
   await Promise.all([long, short].map(({ id }) => process(id).then(() => ended.push(id))));
   assert.deepEqual(ended, [short.id, long.id]);
+});
+
+test("8.bounds: an object of over 250,000 members is refused before it is parsed, an array of more items is not", () => {
+  const refused = (text: string) => {
+    const read = parseJson(Buffer.from(text));
+    return read instanceof Refusal ? read.reason : undefined;
+  };
+  const [open, member] = ['[{"":[1,2]},{', '"":1,'];
+  const errors = [{ pointer: "#", detail: "has an object of over 250000 members" }];
+  assert.deepEqual(refused(open + member.repeat(250_000)), { code: "validation_failed", errors });
+  assert.equal(refused(open + member.repeat(249_999))?.code, "invalid_json", "it ends before the last member");
+  assert.equal(refused(`${open}${member.repeat(249_999)}"a,b{":1}]`), undefined);
+  assert.equal(refused(`[${"1,".repeat(300_000)}1]`), undefined);
 });

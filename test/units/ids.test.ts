@@ -35,17 +35,6 @@ test("ids: later ones compare greater, also while the clock stands still or is s
   for (const [at, id] of all.entries()) if (at > 0) assert.ok((all[at - 1] ?? "") < id, `${all[at - 1]} before ${id}`);
 });
 
-test("ids: the same randomness gives the same ids, secrets and fractions, and restart repeats them", () => {
-  const drawn = ({ ids, some }: ReturnType<typeof made>) => [...some(500), ids.secret(32), ids.fraction(), ...some(1)];
-  const [one, other] = [made(seededRandom("a")), made(seededRandom("b"))];
-  const mark = one.ids.mark();
-  const first = drawn(one);
-  assert.deepEqual(drawn(made(seededRandom("a"))), first);
-  assert.notDeepEqual(drawn(other), first);
-  one.ids.restart(mark, seededRandom("a"));
-  assert.deepEqual(drawn(one), first);
-});
-
 test("ids: a secret holds every byte drawn, a fraction is below one", () => {
   let byte = 0;
   assert.equal(made(() => byte++).ids.secret(4), Buffer.of(0, 1, 2, 3).toString("base64url"));

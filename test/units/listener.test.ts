@@ -244,18 +244,6 @@ test("a failure after the headers were sent ends the connection, and is told", a
   );
 });
 
-test("listener: a request that comes before the service is ready waits and is answered", async () => {
-  const listener = new Listener();
-  const port = await listener.listen(0, "127.0.0.1");
-  const connection = await RawConnection.open(`http://127.0.0.1:${port}`);
-  connection.write(ASK);
-  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
-  listener.serve(whole(PLAIN));
-  assert.equal((await connection.answer()).status, 204);
-  connection.destroy();
-  await listener.stop();
-});
-
 test("a CONNECT whose client is gone harms nobody", () =>
   listening(LIMITS, async (address) => {
     for (let made = 0; made < 50; made += 1) {

@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
-import { deliveries, EVENT_TYPES, type WebhookRecord } from "../../src/domain/model.ts";
+import { deliveries, type WebhookRecord } from "../../src/domain/model.ts";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
-import { changeWebhook, redeliver, removeWebhook, sendTest, type WebhookDraft } from "../../src/domain/webhooks.ts";
+import { changeWebhook, redeliver, removeWebhook, type WebhookDraft } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { overridden } from "../support/gated-store.ts";
 import { type HttpReceiver, httpReceiver } from "../support/http-receiver.ts";
 import { kept, outboxWorld, ROWS, START, type World, type WorldOptions } from "../support/outbox-world.ts";
 import { closedPort } from "../support/receivers.ts";
@@ -259,18 +260,6 @@ test("a delivery asked for by hand while its automatic attempt is under way is s
   assert.equal(delivery?.status, "succeeded");
 });
 
-test("a test delivery of each type goes out once, whatever the webhook subscribes to and though it is off", async () => {
-  const { world, receiver, webhook } = await hooked(() => 500);
-  await change(world, webhook, { active: false });
-  for (const type of EVENT_TYPES) kept(await sendTest(world.unit, world.caller, webhook.id, type));
-  await world.advance(100 * H);
-  assert.deepEqual(await inShort(world, webhook), Array(EVENT_TYPES.length).fill("failed 1"));
-  for (const [at, { body, headers }] of receiver.got.entries()) {
-    const event = JSON.parse(body);
-    assert.deepEqual([event.type, headers["x-service-event"]], [EVENT_TYPES[at], EVENT_TYPES[at]]);
-  }
-});
-
 test("what was due or under way at a stop is sent after the next start", async () => {
   const store = await opened(memoryStore());
   const { world: first, receiver: silent, webhook } = await hooked((n) => (n === 1 ? undefined : 200), { store });
@@ -469,15 +458,6 @@ test("3.delivery-cancelled: what a crash has left of them is cancelled after the
   await second.idle();
   assert.equal(await cancelledOf(second, webhook), 300);
 });
-
-/** The store, but for some of its ways. */
-const overridden = (store: Store, ways: Partial<Store>): Store =>
-  new Proxy(store, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(name in ways ? ways : target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
 
 async function opened(store: Store): Promise<Store> {
   await store.open(ROWS);

@@ -1,8 +1,5 @@
 // The receiver that we give to others (contract, part 10), called as a sender would call it.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
 
@@ -73,31 +70,8 @@ test("signed rubbish is no event", async () => {
   assert.equal(receiver.received.length, 0);
 });
 
-test("npm run receiver: prints each delivery with its verdict; a wrong flag is one line and status 2", async () => {
-  const run = (...args: string[]) =>
-    spawn(process.execPath, ["--import", "tsx", "scripts/receiver.ts", ...args], { stdio: "pipe" });
-  const child = run("--port", "0", "--secret", SECRET, "--answers", "500,200");
-  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-  const line = async () => String((await lines.next()).value);
-  const url = (await line()).replace("Listening on ", "");
-  assert.equal(await post(url, BODY, "sha256=0"), 401);
-  assert.equal(await post(url, BODY), 500);
-  assert.equal(await post(url, BODY), 200);
-  const printed = [await line(), await line(), await line(), await line(), await line()];
-  assert.match(printed[0] ?? "", /bad signature, answered 401/);
-  assert.match(printed[2] ?? "", /new, answered 500/);
-  assert.equal(printed[3]?.trim(), BODY);
-  assert.match(printed[4] ?? "", /seen before, answered 200/);
-  child.kill();
-  await once(child, "exit");
-  for (const args of [[], ["--secret", "x", "--answers", "maybe"], ["--secret", "x", "--port", "many"], ["--colour"]]) {
-    const wrong = run(...args);
-    let told = "";
-    wrong.stderr.setEncoding("utf8").on("data", (text) => {
-      told += text;
-    });
-    const [code] = await once(wrong, "close");
-    assert.equal(code, 2);
-    assert.match(told, /^.*npm run receiver.*\n$/);
-  }
+test("what is larger than 1 MiB is refused", async () => {
+  await using receiver = await started();
+  assert.equal(await post(receiver.url, " ".repeat(1024 * 1024)), 401, "it is read");
+  assert.equal(await post(receiver.url, " ".repeat(1024 * 1024 + 1)), 413);
 });

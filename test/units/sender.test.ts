@@ -4,13 +4,13 @@ import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import type { Socket } from "node:net";
+import { createServer as createTcpServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { judgeAddress } from "../../src/delivery/address-policy.ts";
 import { systemResolver } from "../../src/delivery/resolver.ts";
 import { HttpSender, type Outcome, type SenderOptions } from "../../src/delivery/sender.ts";
 import { closeLater } from "../support/closing.ts";
-import { closedPort, listen, rawReceiver } from "../support/receivers.ts";
+import { closedPort, listen } from "../support/receivers.ts";
 import { CA_CERT, SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
 function sender(over: Partial<SenderOptions> = {}): HttpSender {
@@ -26,10 +26,31 @@ const post = (url: string) => ({
   headers: { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(BODY)) },
 });
 
+/** Calls `answer` once a whole request has arrived on a connection; further ones on the same connection too. */
 async function raw(answer: (socket: Socket, count: number) => void) {
-  const receiver = await rawReceiver(answer);
-  closeLater(receiver.close);
-  return receiver;
+  const requests: string[] = [];
+  const sockets: Socket[] = [];
+  const server = createTcpServer((socket) => {
+    sockets.push(socket);
+    let text = "";
+    // A peer that goes away in the middle is what half of these tests are about.
+    socket.on("error", () => socket.destroy());
+    socket.on("data", (chunk) => {
+      text += chunk.toString("latin1");
+      const length = /\r\ncontent-length: (\d+)/i.exec(text);
+      const whole = text.indexOf("\r\n\r\n") + 4 + Number(length?.[1] ?? 0);
+      if (!text.includes("\r\n\r\n") || text.length < whole) return;
+      requests.push(text.slice(0, whole));
+      text = text.slice(whole);
+      answer(socket, requests.length);
+    });
+  });
+  const port = await listen(server);
+  closeLater(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${port}/hook`, port, requests, connections: () => sockets.length };
 }
 
 /** One attempt at a receiver that answers as told. */

@@ -6,65 +6,45 @@ import type { Page } from "../../domain/lists.ts";
 import type { AppRecord, DataSourceRecord, DeploymentRecord } from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { html, type Shown } from "../html.ts";
-import { badge, cut, nothingYet, table, time } from "../parts.ts";
+import { badge, nothingYet, table, time } from "../parts.ts";
 import { PATHS } from "./frame.ts";
 import { listing, type Resource, rowsOf } from "./resource.ts";
 import type { View } from "./view.ts";
 
-const EXCERPT_MAX = 120;
-
 export const apps: Resource<AppRecord> = {
   noun: "App",
   one: "app",
-  param: "app_id",
   place: "Apps",
   make: "Create app",
-  edit: "Edit",
+  changes: true,
   lost: "Its deployments go with it, and their addresses say so. Its data sources stay. This cannot be undone.",
-  actions: [
-    {
-      path: "/deploy",
-      operation: "deployApp",
-      button: "Deploy",
-      done: "deployed",
-      makes: "/deployments",
-      fields: {
-        name: { label: "Name", hint: "What this deployment is, such as: Release 1" },
-        environment: { label: "Environment", hint: "Deploying again to the same one replaces what is live there." },
-        custom_domain: { label: "Custom domain", hint: "A host name that you point at this server." },
-      },
-    },
-  ],
-  fields: () => ({
-    title: { label: "Title" },
-    description: { label: "Description", hint: "Shown above the charts." },
-    theme: { label: "Theme", hint: "light, dark, or any other name: then its pages follow the reader’s system." },
-    public: { label: "Public: anybody with the address sees it. Otherwise only users of this account do." },
-  }),
-  empty: [
-    "No apps yet",
-    "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
-  ],
+  deeds: [{ path: "/deploy", operation: "deployApp", button: "Deploy", done: "deployed", makes: "/deployments" }],
+  hints: {
+    description: "Shown above the charts.",
+    theme: "light, dark, or any other name: then its pages follow the reader’s system.",
+    public: "Anybody with the address sees it. Otherwise only users of this account do.",
+    name: "What this deployment is, such as: Release 1",
+    environment: "Deploying again to the same one replaces what is live there.",
+    custom_domain: "A host name that you point at this server.",
+  },
+  empty: "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
   name: ({ title }) => title,
-  below: ({ description, updated_at }) =>
-    html`${cut(description.trim().split("\n")[0] ?? "", EXCERPT_MAX)} · changed ${time(updated_at)}`,
-  right: (app) => (app.public ? badge("public", "good") : badge("private")),
-  more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view, `${PATHS.Apps}/${app.id}`)}
+  below: (app) => html`${app.public ? "public" : "private"} · changed ${time(app.updated_at)}`,
+  more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view, { app_id: app.id })}
 <h2>Data</h2>${await dataOf(view, app)}`,
 };
 
 export const deployments: Resource<DeploymentRecord> = {
   noun: "Deployment",
   one: "deployment",
-  param: "deployment_id",
   place: "Apps",
   within: "/{app_id}/deployments",
-  empty: ["Not deployed yet", "Deployed, it has an address. Deploying takes write:apps."],
+  empty: "Deployed, it has an address. Deploying takes write:apps.",
   name: ({ name }) => name,
   below: ({ environment, custom_domain, deployed_at }) =>
     html`<code>${environment}</code>${custom_domain !== null && html` · <code>${custom_domain}</code>`} · ${time(deployed_at)}`,
   right: ({ id, status }, { links }) =>
-    html`${status === "live" && html`<a href="${links.site(id)}">Open</a>`} ${badge(status, status === "live" ? "good" : "plain")}`,
+    html`${status === "live" && html`<a href="${links.site(id)}">Open</a>`} ${badge(status)}`,
 };
 
 /** As many as its page shows. */
@@ -76,38 +56,31 @@ async function dataOf(view: View, { id }: AppRecord): Promise<Shown> {
   const add =
     view.may("createDataSource") &&
     html`<p><a class="button quiet" href="${PATHS["Data sources"]}/new?app_id=${id}">Add data</a></p>`;
-  return html`${items.length > 0 ? await rowsOf(dataSources, view, items) : nothingYet("No data yet", "Each data source becomes a chart, or a table where none fits.")}${add}`;
+  return html`${await rowsOf(dataSources, view, items)}${add}`;
 }
-
-const TONES = { processing: "warn", ready: "good", failed: "bad" } as const;
-
-const format = ({ type, columns, row_count }: DataSourceRecord): string =>
-  `${type.toUpperCase()}${columns === null ? "" : ` · ${row_count} rows, ${columns.length} columns`}`;
 
 export const dataSources: Resource<DataSourceRecord> = {
   noun: "DataSource",
   one: "data source",
-  param: "data_source_id",
   place: "Data sources",
   make: "Upload",
   lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
-  fields: async (view) => ({
-    name: { label: "Name" },
-    type: {
-      label: "Format",
-      options: [
-        ["csv", "CSV, with a header line"],
-        ["json", "JSON, an array of flat objects"],
-      ],
-    },
-    app_id: { label: "App", hint: "The app that draws it.", options: [["", "none"], ...(await appsOf(view))] },
-    data: { label: "File", accept: ".csv,.json,text/csv,application/json", hint: "UTF-8, at most 10 MiB." },
+  hints: {
+    app_id: "The app that draws it.",
+    data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
+  },
+  choices: async (view) => ({
+    app_id: [["", "none"], ...(await appsOf(view))],
+    type: [
+      ["csv", "CSV"],
+      ["json", "JSON"],
+    ],
   }),
   draft,
-  empty: ["No data yet", "A data source is a table, written in CSV or JSON. An app that it is given to draws it."],
+  empty: "A data source is a table, written in CSV or JSON. An app that it is given to draws it.",
   name: ({ name }) => name,
-  below: (source) => html`${format(source)} · ${time(source.created_at)}`,
-  right: ({ status }) => badge(status, TONES[status]),
+  below: ({ type, columns, row_count, created_at }) =>
+    html`${type.toUpperCase()}${columns && ` · ${row_count} rows, ${columns.length} columns`} · ${time(created_at)}`,
   more: preview,
   live: true,
 };
@@ -122,23 +95,18 @@ function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal
   const { type, data } = sent;
   if (type !== "json" || typeof data !== "string") return sent;
   try {
-    return { ...sent, data: JSON.parse(data.replace(/^\uFEFF/, "")) };
+    return { ...sent, data: JSON.parse(data) };
   } catch (error) {
     return invalidField("#/data", `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
 async function preview(view: View, { status, error, columns, app_id }: DataSourceRecord): Promise<Shown> {
-  if (status === "processing")
-    return nothingYet(
-      "Still being processed",
-      "It is looked at again by itself; without the script, load the page again.",
-    );
-  if (status === "failed")
+  if (status === "processing") return nothingYet("Still being processed", "Without the script, load the page again.");
+  if (error !== null)
     return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
   const found = await view.ask<Page<Row>>("listRows");
   if (found instanceof Refusal || columns === null) return null;
-  const { items, total } = found;
   return html`${app_id !== null && html`<p><a href="${PATHS.Apps}/${app_id}">To the app that draws it</a></p>`}
-<h2>${total > items.length ? `The first ${items.length} of ${total} rows` : "Rows"}</h2><div class="card">${table(columns, items, true)}</div>`;
+<h2>Rows</h2><div class="card">${table(columns, found.items, found.total, true)}</div>`;
 }

@@ -2,20 +2,46 @@
 // same steps as for the REST API in the order that suits a browser: signed in, the account's standing, the permission, the
 // form. What a form made is remembered in memory, for the browser that sent it.
 import { sha256, standing } from "../../domain/access.ts";
-import type { Refusal } from "../../domain/refusal.ts";
+import type { Page } from "../../domain/lists.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import type { Call, Reply } from "../../http/call.ts";
 import { type Request, RouteTree, type Way } from "../../http/way.ts";
-import { DASHBOARD, refusedAs } from "../page.ts";
+import { curl } from "../docs/endpoints.ts";
+import { code } from "../docs/frame.ts";
+import { html } from "../html.ts";
+import { DASHBOARD, redirect, refusedAs } from "../page.ts";
+import { badge, head, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
 import type { Sent, Visit } from "../visit.ts";
 import type { WebParts } from "../way.ts";
 import { apps, dataSources, deployments } from "./apps.ts";
 import { deliveries, events, webhooks } from "./events.ts";
-import { refusedPage } from "./frame.ts";
-import { homeRows } from "./home.ts";
+import { framed, PATHS, refusedPage } from "./frame.ts";
 import { apiKeys, oauthApps, users } from "./people.ts";
-import { pagesOf } from "./resource.ts";
-import { type DashboardRow, viewOf } from "./view.ts";
+import { listing, pagesOf } from "./resource.ts";
+import { type DashboardRow, type View, viewOf } from "./view.ts";
+
+/** The first page after signing in: the account, and the next step for somebody who has just arrived. */
+async function homePage(view: View): Promise<Reply> {
+  const { user, account, links } = view;
+  const found = await view.ask<Page<unknown>>("listApps", { query: { limit: "1" } });
+  const isNew = !(found instanceof Refusal) && found.total === 0 && view.may("createApp");
+  const recent = await listing(events, view);
+  return framed(view, {
+    title: account.name,
+    body: html`${head(account.name, badge(account.state))}
+${user.permissions.length === 0 && nothingYet("Nothing here is yours to see yet", `${user.email} has no permissions. Somebody with the permission admin can give you some, under Users.`)}
+${isNew && html`<h2>Your first app</h2><p><a href="${PATHS.Apps}/new">Create app</a> makes it here, and so does this:</p>${code(curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } }))}`}
+<h2>Your API</h2>${code(links.baseUrl)}
+${recent && html`<h2>Latest events</h2>${recent}`}`,
+  });
+}
+
+const homeRows: readonly DashboardRow[] = [
+  { method: "GET", path: DASHBOARD, operation: null, run: homePage },
+  { method: "GET", path: `${DASHBOARD}/`, operation: null, run: async () => redirect(DASHBOARD) },
+  { method: "GET", path: `${DASHBOARD}/settings`, operation: null, run: async () => redirect(PATHS["API Keys"]) },
+];
 
 /** THE table of the dashboard's pages. */
 export const dashboardRows: readonly DashboardRow[] = [
@@ -42,16 +68,13 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
   const answers = new Map<string, Promise<Reply>>();
 
   /** Pressed twice or loaded again, it makes one thing, and whoever pressed it still sees what is shown once. */
-  async function once(words: readonly string[], run: () => Promise<Reply>): Promise<Reply> {
+  function once(words: readonly string[], run: () => Promise<Reply>): Promise<Reply> {
     const key = sha256(JSON.stringify(words));
     const answer = answers.get(key) ?? run();
     answers.set(key, answer);
     for (const oldest of answers.keys()) if (answers.size > ANSWERS_MAX) answers.delete(oldest);
-    const isMade = await answer.then(
-      ({ status }) => status < 400,
-      () => false,
-    );
-    if (!isMade) answers.delete(key);
+    const forget = () => answers.delete(key);
+    answer.then(({ status }) => status < 400 || forget(), forget);
     return answer;
   }
 

@@ -3,13 +3,12 @@
 // response codes, and on its own page every attempt, request and response side by side, and what comes next.
 import { deliveriesOf } from "../../domain/events.ts";
 import * as model from "../../domain/model.ts";
-import { Refusal } from "../../domain/refusal.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { badge, list, row, time } from "../parts.ts";
+import { badge, time } from "../parts.ts";
 import { PATHS } from "./frame.ts";
-import { listing, type Resource } from "./resource.ts";
+import { listing, type Resource, rowsOf } from "./resource.ts";
 import type { View } from "./view.ts";
 
 /** As many as a page shows. */
@@ -18,59 +17,34 @@ const SHOWN = { offset: 0, limit: 100 };
 export const events: Resource<model.EventRecord> = {
   noun: "Event",
   one: "event",
-  param: "event_id",
   place: "Events",
   filter: "type",
-  empty: [
-    "Nothing has happened yet",
-    "Events appear when apps are made, changed, deployed or used, and data processed.",
-  ],
+  empty: "Events appear when apps are made, changed, deployed or used, and data processed.",
   name: (event, view) => nameOf(view, event),
   below: ({ created }) => time(created),
-  right: (event, view) => sentOf(view, event),
+  right: async (event, view) => {
+    const { items } = await deliveriesOf(view.store, event, SHOWN);
+    return items.length === 0 ? badge("sent to nobody") : [...new Set(items.map(({ status }) => status))].map(badge);
+  },
   more: chain,
 };
 
 /** What happened to what, by its name where it has one. */
 async function nameOf(view: View, { type, body }: model.EventRecord): Promise<string> {
   const { object }: { readonly object: Readonly<Record<string, string>> } = JSON.parse(body).data;
-  const { title, name, app_id, id } = object;
-  return `${type} · ${title ?? name ?? (await appName(view, app_id)) ?? id}`;
-}
-
-async function appName(view: View, app_id = ""): Promise<string | undefined> {
-  const app = await view.ask<model.AppRecord>("getApp", { params: { app_id } });
-  return app instanceof Refusal ? app_id : app.title;
-}
-
-const TONES = { pending: "warn", succeeded: "good", failed: "bad", cancelled: "plain" } as const;
-const statusBadge = (status: model.DeliveryStatus, text: string = status): Html => badge(text, TONES[status]);
-
-/** What became of its deliveries. */
-async function sentOf(view: View, event: model.EventRecord): Promise<Shown> {
-  const { items } = await deliveriesOf(view.store, event, SHOWN);
-  if (items.length === 0) return badge("sent to nobody");
-  return model.DELIVERY_STATUSES.map((status) => {
-    const count = items.filter((each) => each.status === status).length;
-    return count > 0 && statusBadge(status, items.length === 1 ? status : `${count} ${status}`);
-  });
+  const { title, name, app_id = "", id } = object;
+  return `${type} · ${title ?? name ?? (await view.store.get(model.apps, app_id))?.title ?? id ?? app_id}`;
 }
 
 async function chain(view: View, event: model.EventRecord): Promise<Html> {
-  const { items, total } = await deliveriesOf(view.store, event, SHOWN);
-  const rows = await Promise.all(items.map((each) => deliveryRow(view, each)));
+  const { items } = await deliveriesOf(view.store, event, SHOWN);
+  // The deliveries of one event differ in where they went.
+  const name = async ({ webhook_id }: model.DeliveryRecord) =>
+    (await view.store.get(model.webhooks, webhook_id))?.url ?? webhook_id;
+  const empty = "No active webhook named its type when it happened.";
   const cause = event.request_id ?? "none: it came with the seed";
   return html`<p>Caused by the request <code>${cause}</code></p><pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
-<h2>${total > items.length ? `The first ${items.length} of ${total} deliveries` : "Deliveries"}</h2>
-${total === 0 ? html`<p class="soft">None: no active webhook named <code>${event.type}</code> when it happened.</p>` : list(rows)}`;
-}
-
-async function deliveryRow(view: View, delivery: model.DeliveryRecord): Promise<Html> {
-  const { id, webhook_id, status } = delivery;
-  const hook = await view.ask<model.WebhookRecord>("getWebhook", { params: { webhook_id } });
-  const url = hook instanceof Refusal ? webhook_id : hook.url;
-  const title = html`<a class="mono" href="${PATHS.Webhooks}/${webhook_id}/deliveries/${id}">${url}</a>`;
-  return row(title, progress(delivery), statusBadge(status));
+<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
 }
 
 /** What was answered so far, and what comes next. */
@@ -83,98 +57,63 @@ function progress({ attempts, manual, status, next_attempt_at }: model.DeliveryR
 export const webhooks: Resource<model.WebhookRecord> = {
   noun: "Webhook",
   one: "webhook",
-  param: "webhook_id",
   place: "Webhooks",
   make: "Register webhook",
-  edit: "Edit",
+  changes: true,
   lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
   live: true,
   once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
-  actions: [
-    {
-      path: "/test",
-      operation: "testWebhook",
-      button: "Send test",
-      done: "queued",
-      makes: "/deliveries",
-      fields: { type: { label: "A sample event of the type", hint: "Sent once, also while the webhook is off." } },
-    },
-  ],
-  fields: () => ({
-    url: { label: "URL", hint: "Where the events are sent, such as: https://hooks.example.com/apps" },
-    events: { label: "Events" },
-    secret: {
-      label: "Secret",
-      hint: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
-    },
-    active: { label: "Active: deliveries are sent" },
-  }),
+  deeds: [{ path: "/test", operation: "testWebhook", button: "Send test", done: "queued", makes: "/deliveries" }],
+  hints: {
+    url: "Where the events are sent, such as: https://hooks.example.com/apps",
+    secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
+    active: "Deliveries are sent.",
+    type: "A sample of it is sent once, also while the webhook is off.",
+  },
   lead: html`This server sends a signed POST to each active webhook when something happens. <a href="/docs/events#receiver">How to receive it</a>.`,
-  empty: [
-    "No webhooks yet",
-    "Register the address that is to be told of events, instead of asking for them again and again.",
-  ],
+  empty: "Register the address that is to be told of events, instead of asking for them again and again.",
   name: ({ url }) => url,
   below: ({ events, created_at }) => html`${events.join(", ")} · since ${time(created_at)}`,
-  right: (hook) => state(hook),
+  right: ({ active, disabled_reason, failing_since }) =>
+    badge(
+      active ? `active${failing_since === null ? "" : ", failing"}` : ["off", disabled_reason ?? []].flat().join(", "),
+    ),
   more: async (view, { id }) =>
-    html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view, `${PATHS.Webhooks}/${id}`)}`,
+    html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view, { webhook_id: id })}`,
 };
-
-function state({ active, disabled_reason, failing_since }: model.WebhookRecord): Html {
-  if (disabled_reason === "gone") return badge("off: the endpoint said it is gone", "bad");
-  if (disabled_reason === "failing") return badge("off: it kept failing", "bad");
-  if (!active) return badge("off");
-  return failing_since === null ? badge("active", "good") : badge("active, failing", "warn");
-}
 
 export const deliveries: Resource<model.DeliveryRecord> = {
   noun: "Delivery",
   one: "delivery",
-  param: "delivery_id",
   place: "Webhooks",
   within: "/{webhook_id}/deliveries",
   live: true,
-  actions: [{ path: "/redeliver", operation: "redeliver", button: "Send again", done: "queued" }],
+  deeds: [{ path: "/redeliver", operation: "redeliver", button: "Send again", done: "queued" }],
   filter: "status",
-  empty: ["No deliveries yet", "They appear here when one of its events happens. Send a test to see one now."],
+  empty: "They appear here when one of its events happens. Send a test to see one now.",
   name: async ({ event_id, event_type, test }, view) => {
     const event = await view.store.get(model.events, event_id);
     return `${event ? await nameOf(view, event) : event_type}${test ? " · test" : ""}`;
   },
   below: (delivery) => html`${time(delivery.created_at)} · ${progress(delivery)}`,
-  right: ({ status }) => statusBadge(status),
   more: exchanges,
 };
 
 /** What was sent, and beside it what was answered, the last first. */
 async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Shown> {
-  const webhook = await view.ask<model.WebhookRecord>("getWebhook");
+  const webhook = await view.store.get(model.webhooks, delivery.webhook_id);
   const event = await view.store.get(model.events, delivery.event_id);
-  if (webhook instanceof Refusal || event === undefined) return null;
+  if (webhook === undefined || event === undefined) return null;
   const changed = delivery.attempts.some(({ at }) => at < webhook.updated_at);
   const each = ({ number, at, trigger, duration_ms, response_status, response_body, error }: model.Attempt) => {
     const headers = deliveryHeaders(webhook, event, delivery.id, number, instant(at));
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     return html`<h2>Attempt ${number}${trigger === "manual" && " by hand"}</h2><p class="soft">${time(at)} · ${duration_ms} ms</p>
 <div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>
-<div><h3>Response</h3><p>${response_status !== null && html`<code>${response_status}</code> `}${error !== null && IN_WORDS[error]}</p>${response_body && html`<pre>${response_body}</pre>`}</div></div>`;
+<div><h3>Response</h3><p><code>${response_status ?? error}</code></p>${response_body && html`<pre>${response_body}</pre>`}</div></div>`;
   };
   const of = delivery.test ? "a sample" : html`<a href="${PATHS.Events}/${event.id}">an event</a>`;
   return html`<p>Of ${of}, to <span class="mono">${webhook.url}</span> · ${progress(delivery)}</p>
 ${changed && html`<p class="soft">The webhook was changed since: shown is what it would send now.</p>`}
 ${delivery.attempts.toReversed().map(each)}`;
 }
-
-/** What kept an attempt from an answer, in words. */
-const IN_WORDS: { readonly [E in model.AttemptError]: string } = {
-  dns: "The host name could not be resolved.",
-  refused: "The connection was refused.",
-  reset: "The connection was closed without an answer.",
-  tls: "The TLS handshake failed; is the certificate right?",
-  timeout: "No answer came in time.",
-  blocked_address: "The address is one that this server does not send to.",
-  aborted: "The attempt was broken off.",
-  dropped: "It was dropped on purpose, by a test.",
-  status: "",
-};

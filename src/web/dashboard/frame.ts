@@ -34,15 +34,15 @@ interface Framed {
 }
 
 export function framed(view: View, { title, place, status = 200, headers, body }: Framed): Reply {
-  const done = DONE.get(view.query("done") ?? "");
+  const done = Object.entries(DONE).find(([word]) => word === view.query("done"));
   const setting = place !== undefined && place in SETTINGS;
   return page({
     title,
     status,
     scripted: true,
     headers: { ...view.visit.setCookie, ...headers },
-    header: html`${whoIsIn(view.visit)}<nav class="tabs" aria-label="Dashboard">${tabs(Object.entries(SECTIONS), setting ? "Settings" : place)}<a href="/docs">Docs</a></nav>`,
-    body: html`${view.account.state === "limited" && LIMITED}${done !== undefined && notice("good", done)}${setting && html`<nav class="tabs" aria-label="Settings">${tabs(Object.entries(SETTINGS), place)}</nav>`}${body}`,
+    header: html`${whoIsIn(view.visit)}${tabs("Dashboard", [...Object.entries(SECTIONS), ["Docs", "/docs"]], setting ? "Settings" : place)}`,
+    body: html`${view.account.state === "limited" && LIMITED}${done && notice("good", done[1])}${setting && tabs("Settings", Object.entries(SETTINGS), place)}${body}`,
   });
 }
 
@@ -52,13 +52,14 @@ const LIMITED = notice(
 );
 
 /** What the address may say was done: a word of this list and nothing that somebody else could put there. */
-const DONE: ReadonlyMap<string, string> = new Map([
-  ["created", "Created."],
-  ["updated", "Saved."],
-  ["deleted", "Deleted."],
-  ["deployed", "Deployed. It is live now."],
-  ["queued", "Queued. What becomes of it stands here."],
-]);
+const DONE = {
+  created: "Created.",
+  updated: "Saved.",
+  deleted: "Deleted.",
+  deployed: "Deployed. It is live now.",
+  queued: "Queued. What becomes of it stands here.",
+};
+export type Done = keyof typeof DONE;
 
 /** Why something cannot be done or seen, within the dashboard. */
 export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {

@@ -1,36 +1,25 @@
 // Who may do what: the users with their permissions (the scopes of the specification's part 5), the keys of the API, and
 // the applications that may ask users for access.
-import { type ApiKeyRecord, type OAuthClientRecord, SCOPES, type UserRecord } from "../../domain/model.ts";
+import type { ApiKeyRecord, OAuthClientRecord, UserRecord } from "../../domain/model.ts";
 import { html } from "../html.ts";
-import { badge, SCOPES_IN_WORDS, time } from "../parts.ts";
+import { time } from "../parts.ts";
 import type { Resource } from "./resource.ts";
-
-const scopes = SCOPES.map((scope) => [scope, SCOPES_IN_WORDS[scope]] as const);
 
 export const users: Resource<UserRecord> = {
   noun: "User",
   one: "user",
-  param: "user_id",
   place: "Users",
   make: "Add user",
-  edit: "Edit",
+  changes: true,
   lost: "They are signed out, and every application that acts for them is refused. This cannot be undone.",
   once: [
     "Their sign-in link",
     "Send it to them: it works once, for 15 minutes. Later they ask for one at the sign-in page.",
   ],
-  fields: () => ({
-    email: { label: "E-mail address" },
-    name: { label: "Name" },
-    permissions: { label: "Permissions", options: scopes },
-  }),
-  empty: ["Nobody here", "There is nobody on this page of the list."],
+  empty: "Whoever is added can sign in here.",
   name: ({ name, email }) => name || email,
-  below: ({ email, created_at }) => html`${email} · since ${time(created_at)}`,
-  right: ({ permissions }) =>
-    permissions.length === 0
-      ? badge("no permissions", "warn")
-      : permissions.map((scope) => badge(scope, scope === "admin" ? "good" : "plain")),
+  below: ({ email, permissions, created_at }) =>
+    html`${email} · ${permissions.join(", ") || "no permissions"} · since ${time(created_at)}`,
 };
 
 const COPY = "Copy it now: only its hash is kept, so it is never shown again.";
@@ -38,42 +27,34 @@ const COPY = "Copy it now: only its hash is kept, so it is never shown again.";
 export const apiKeys: Resource<ApiKeyRecord> = {
   noun: "ApiKey",
   one: "key",
-  param: "key_id",
   place: "API Keys",
   make: "Generate new key",
   lost: "Whatever uses this key is refused at once. This cannot be undone.",
   once: ["The key", COPY],
-  fields: () => ({ name: { label: "Name of the new key", hint: "Where it will be used, such as: Build server" } }),
+  hints: { name: "Where it will be used, such as: Build server" },
   lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
-  empty: ["No keys", "Without one, only OAuth access tokens open the API."],
+  empty: "Without one, only OAuth access tokens open the API.",
   name: ({ name }) => name,
-  below: ({ created_at, last_used_at }) =>
-    html`Generated ${time(created_at)} · ${last_used_at === null ? "never used" : html`last used ${time(last_used_at)}`}`,
-  right: ({ last_four }) => html`<code class="soft">…${last_four}</code>`,
+  below: ({ last_four, created_at, last_used_at }) =>
+    html`<code>…${last_four}</code> · generated ${time(created_at)} · ${last_used_at === null ? "never used" : html`last used ${time(last_used_at)}`}`,
 };
 
 export const oauthApps: Resource<OAuthClientRecord> = {
   noun: "OAuthClient",
-  one: "OAuth app",
-  param: "client_id",
+  one: "client",
   place: "OAuth apps",
   make: "Register OAuth app",
   lost: "It can ask nobody any more, and every token that it holds stops working at once.",
   once: ["Its client_secret", COPY],
-  fields: () => ({
-    name: { label: "Name", hint: "Users see it when they are asked." },
-    redirect_uris: {
-      label: "Redirect URIs",
-      hint: "One a line: where users come back to. https, or http to this machine.",
-    },
-    scopes: { label: "What it may ask for", options: scopes },
-    public: {
-      label: "Public: it runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
-    },
-  }),
+  hints: {
+    name: "Users see it when they are asked.",
+    redirect_uris: "One a line: where users come back to. https, or http to this machine.",
+    scopes: "What it may ask for.",
+    public: "It runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
+  },
   lead: "Applications that act for users of this account, as far as each user allows it.",
-  empty: ["No OAuth apps yet", "Register an application here before it sends users to ask for access."],
+  empty: "Register an application here before it sends users to ask for access.",
   name: ({ name }) => name,
-  below: (client) => html`${client.scopes.join(", ")} · since ${time(client.created_at)}`,
-  right: (client) => badge(client.public ? "public client" : "with a secret"),
+  below: (client) =>
+    html`${client.public ? "public" : "with a secret"} · ${client.scopes.join(", ")} · since ${time(client.created_at)}`,
 };

@@ -1,14 +1,24 @@
 // One kind of thing in the dashboard, said once: what its operations are called, how one of them reads, and the words for
-// it. Its pages - list, form, one of them, and what can be done to one - are drawn from that and from the schemas of the
+// it. Its pages - the list, one of them, and a form for each deed - are drawn from that and from the schemas of the
 // operations, which they call.
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import { blankForm, bodyOf, controls, type Fields, type Form, membersOf, refusedForm, valuesOf } from "../form.ts";
+import {
+  blankForm,
+  bodyOf,
+  type Choices,
+  controls,
+  type Form,
+  type Hints,
+  membersOf,
+  refusedForm,
+  valuesOf,
+} from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
-import { danger, facts, head, list, nothingYet, pager, row, shownOnce, tabs, time } from "../parts.ts";
-import { framed, PATHS, type Place, refusedPage } from "./frame.ts";
+import { badge, copyButton, head, nothingYet, notice, tabs, terms, time } from "../parts.ts";
+import { type Done, framed, PATHS, type Place, refusedPage } from "./frame.ts";
 import type { DashboardRow, View } from "./view.ts";
 
 type Later<T> = T | Promise<T>;
@@ -17,33 +27,36 @@ interface Named {
   readonly id: string;
 }
 
-/** What else can be done to one of them: posted below its path, it leads to the page of what it was done to. */
-interface Action {
+/** What can be done: a page of its own, below that of what it is done to, asks for what the operation takes. */
+interface Deed {
   readonly path: string;
   readonly operation: string;
   readonly button: string;
-  readonly fields?: Fields;
-  readonly done: string;
-  /** Where what it makes has its pages, below those of the one that it is done to. */
+  readonly done: Done;
+  /** Where what it makes has its pages, below that of what it is done to. */
   readonly makes?: string;
 }
+
+const CREATE = { path: "/new", done: "created", makes: "" } as const;
+const UPDATE = { path: "/edit", button: "Change", done: "updated" } as const;
+const DELETE = { path: "/delete", button: "Delete", done: "deleted" } as const;
 
 export interface Resource<R extends Named> {
   /** As the operations call it: listApps, getApp. */
   readonly noun: string;
-  /** As people call one. */
+  /** As people call one, and the path's parameter. */
   readonly one: string;
-  /** The path's parameter, as the API calls it. */
-  readonly param: string;
   readonly place: Place;
   /** Below the path of the place, where it belongs to one of something else. */
   readonly within?: string;
-  /** The words that make one, change one, and say what follows from removing one; without them it cannot be done here. */
+  /** The words that make one and say what follows from removing one; without them neither can be done here. */
   readonly make?: string;
-  readonly edit?: string;
-  readonly lost?: Shown;
-  readonly actions?: readonly Action[];
-  readonly fields?: (view: View) => Later<Fields>;
+  readonly lost?: string;
+  readonly changes?: true;
+  readonly deeds?: readonly Deed[];
+  /** For all its forms. */
+  readonly hints?: Hints;
+  readonly choices?: (view: View) => Promise<Choices>;
   /** Makes the body of what the form holds, where that is not the same. */
   readonly draft?: (sent: Form["values"]) => Form["values"] | Refusal;
   /** What is shown this once when one is made. */
@@ -51,11 +64,13 @@ export interface Resource<R extends Named> {
   /** The parameter of the list from whose values people choose. */
   readonly filter?: string;
   readonly lead?: Shown;
-  readonly empty: readonly [title: string, advice: string];
+  /** What is said where there is none. */
+  readonly empty: string;
   readonly name: (record: R, view: View) => Later<string>;
-  /** In a list, below the name and at its right; the latter beside the name on its own page, too. */
+  /** In a list, below the name. */
   readonly below: (record: R, view: View) => Later<Shown>;
-  readonly right: (record: R, view: View) => Later<Shown>;
+  /** Its state, where that is more than its member `status`: in a list at the right, on its own page below the name. */
+  readonly right?: (record: R, view: View) => Later<Shown>;
   /** What its own page says beside what the API shows of it. */
   readonly more?: (view: View, record: R) => Later<Shown>;
   /** Its own page follows what happens, where the script runs. */
@@ -64,40 +79,52 @@ export interface Resource<R extends Named> {
 
 type Verb = "list" | "get" | "create" | "update" | "delete";
 
-export const operation = ({ noun }: { readonly noun: string }, verb: Verb): string =>
+const operation = ({ noun }: { readonly noun: string }, verb: Verb): string =>
   verb === "list" ? `list${noun.replace(/(?<=[^aeiou])y$/, "ie")}s` : verb + noun;
 
-const patternOf = ({ place, within = "" }: Pick<Resource<never>, "place" | "within">): string => PATHS[place] + within;
+const paramOf = ({ one }: Resource<never>): string => `${one.replace(" ", "_")}_id`;
 
-/** Where its list is; the pages of one are below. */
-const pathOf = (of: Pick<Resource<never>, "place" | "within">, { params }: View): string =>
-  patternOf(of).replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? "");
+/** Where its list is, or would be; the pages of one are below. */
+const listOf = ({ place, within = "" }: Resource<never>): string => PATHS[place] + within;
+/** The page that holds its list. */
+const homeOf = (of: Resource<never>): string => (of.within === undefined ? listOf(of) : above(listOf(of)));
+
+const above = (path: string): string => path.replace(/\/[^/]*$/, "");
+
+/** A path with the values of its parameters. */
+const filled = (path: string, values: object): string =>
+  Object.entries(values).reduce((text, [name, value]) => text.replace(`{${name}}`, String(value)), path);
+
+const addressOf = (of: Resource<never>, record: Named): string => `${filled(listOf(of), record)}/${record.id}`;
+
+/** What can be done to one of them. */
+const deedsOf = (of: Resource<never>): readonly Deed[] => [
+  ...(of.changes ? [{ ...UPDATE, operation: operation(of, "update") }] : []),
+  ...(of.deeds ?? []),
+  ...(of.lost ? [{ ...DELETE, operation: operation(of, "delete") }] : []),
+];
 
 /** All addresses of it. */
 export function pagesOf<R extends Named>(of: Resource<R>): readonly DashboardRow[] {
-  const all = patternOf(of);
-  const one = `${all}/{${of.param}}`;
-  const on = (method: "GET" | "POST", path: string, named: string, run: DashboardRow["run"]) => [
-    { method, path, operation: named, run },
+  const [all, one] = [listOf(of), `${listOf(of)}/{${paramOf(of)}}`];
+  type Line = readonly ["GET" | "POST", path: string, operation: string, run: DashboardRow["run"]];
+  const form = (at: string, deed: Deed): readonly Line[] => [
+    ["GET", at + deed.path, deed.operation, (view) => formPage(of, view, deed)],
+    ["POST", at + deed.path, deed.operation, (view) => perform(of, view, deed)],
   ];
-  const form = (path: string, verb: "create" | "update", to: string) => [
-    ...on("GET", path, operation(of, verb), (view) => formPage(of, view)),
-    ...on("POST", to, operation(of, verb), (view) => send(of, view, verb)),
+  const lines: readonly Line[] = [
+    ...(of.within ? [] : [["GET", all, operation(of, "list"), (view: View) => listPage(of, view)] as const]),
+    ...(of.make ? form(all, { ...CREATE, operation: operation(of, "create"), button: of.make }) : []),
+    ["GET", one, operation(of, "get"), (view) => onePage(of, view, view.params)],
+    ...deedsOf(of).flatMap((deed) => form(one, deed)),
   ];
-  return [
-    ...(of.within === undefined ? on("GET", all, operation(of, "list"), (view) => listPage(of, view)) : []),
-    ...(of.make ? form(`${all}/new`, "create", all) : []),
-    ...on("GET", one, operation(of, "get"), (view) => onePage(of, view, view.params)),
-    ...(of.edit ? form(`${one}/edit`, "update", `${one}/edit`) : []),
-    ...(of.lost ? on("POST", `${one}/delete`, operation(of, "delete"), (view) => remove(of, view)) : []),
-    ...(of.actions ?? []).flatMap((each) => on("POST", one + each.path, each.operation, (view) => act(of, view, each))),
-  ];
+  return lines.map(([method, path, named, run]) => ({ method, path, operation: named, run }));
 }
 
 async function listPage<R extends Named>(of: Resource<R>, view: View): Promise<Reply> {
   const { place, make, lead } = of;
   const may = make && view.may(operation(of, "create"));
-  const add = may && html`<a class="button" href="${pathOf(of, view)}/new">${make}</a>`;
+  const add = may && html`<a class="button" href="${listOf(of)}/new">${make}</a>`;
   const body = html`${head(place, add)}${lead && html`<p class="lead">${lead}</p>`}${await listing(of, view)}`;
   return framed(view, { title: place, place, body });
 }
@@ -106,114 +133,102 @@ const PAGE_LENGTH = 20;
 
 /**
  * A page of the list with the newest first, whereas the API lists in creation order. `skip` is in the query; one that makes
- * no sense is none. `path` is the address of the page that holds the list.
+ * no sense is none. `params` are those of the list's path.
  */
-export async function listing<R extends Named>(
-  of: Resource<R>,
-  view: View,
-  path = pathOf(of, view),
-  limit = PAGE_LENGTH,
-) {
-  const { filter = "", empty } = of;
-  const named = operation(of, "list");
-  const values = valuesOf(membersOf(view.row(named).query.json)[filter]);
+export async function listing<R extends Named>(of: Resource<R>, view: View, params: View["params"] = {}) {
+  const { filter = "" } = of;
+  const path = filled(homeOf(of), params);
+  const values = valuesOf(membersOf(view.row(operation(of, "list")).query.json)[filter]);
   const chosen = values.find((each) => each === view.query(filter));
-  const read = (offset: number, most: number) => {
-    const query = { offset: String(offset), limit: String(most), ...(chosen !== undefined && { [filter]: chosen }) };
-    return view.ask<Page<R>>(named, { query });
+  const read = (offset: number, limit: number) => {
+    const query = { offset: String(offset), limit: String(limit), ...(chosen !== undefined && { [filter]: chosen }) };
+    return view.ask<Page<R>>(operation(of, "list"), { params, query });
   };
-  const skip = Number(/^\d{1,9}$/.exec(view.query("skip") ?? "")?.[0] ?? 0);
   const counted = await read(0, 1);
   if (counted instanceof Refusal) return null;
   const { total } = counted;
-  const [from, end] = [Math.max(total - skip - limit, 0), Math.max(total - skip, 0)];
+  const skip = Number(/^\d{1,9}$/.exec(view.query("skip") ?? "")?.[0] ?? 0);
+  const [from, end] = [Math.max(total - skip - PAGE_LENGTH, 0), Math.max(total - skip, 0)];
   const found = end === 0 ? counted : await read(from, end - from);
   const items = found instanceof Refusal || end === 0 ? [] : found.items.toReversed();
   const to = (value: string) => `${path}?${filter}=${value}`;
   const links = [["all", path] as const, ...values.map((each) => [each, to(each)] as const)];
-  return html`${values.length > 0 && html`<nav class="tabs" aria-label="${filter}">${tabs(links, chosen ?? "all")}</nav>`}
-${total > 0 ? await rowsOf(of, view, items) : nothingYet(chosen === undefined ? empty[0] : `Nothing is ${chosen}`, empty[1])}
-${pager(skip, limit, total, chosen === undefined ? path : to(chosen))}`;
+  return html`${values.length > 0 && tabs(filter, links, chosen ?? "all")}
+${await rowsOf(of, view, items, chosen)}
+${total > end - from && pager(total - end, end - from, total, chosen === undefined ? `${path}?` : `${to(chosen)}&`)}`;
 }
 
-export async function rowsOf<R extends Named>(of: Resource<R>, view: View, items: readonly R[]): Promise<Html> {
-  const path = pathOf(of, view);
+/** Newer and older; `address` carries what else the query says. */
+const pager = (skip: number, count: number, total: number, address: string): Html =>
+  html`<nav class="row" aria-label="Pages"><span class="soft">${Math.min(skip + 1, total)} to ${skip + count} of ${total}, the newest first</span>
+${skip > 0 && html`<a class="button quiet small" rel="prev" href="${address}skip=${Math.max(skip - PAGE_LENGTH, 0)}">Newer</a>`}
+${skip + count < total && html`<a class="button quiet small" rel="next" href="${address}skip=${skip + count}">Older</a>`}</nav>`;
+
+/** What each is called and a line below, what stands at its right. */
+export async function rowsOf<R extends Named>(
+  of: Resource<R>,
+  view: View,
+  items: readonly R[],
+  chosen = "",
+): Promise<Html> {
+  if (items.length === 0)
+    return nothingYet(`No ${chosen} ${listOf(of).replace(/.*\//, "").replace("-", " ")} yet`, of.empty);
   const rowOf = async (record: R): Promise<Html> =>
-    row(
-      html`<a id="${record.id}" href="${path}/${record.id}">${await of.name(record, view)}</a>`,
-      await of.below(record, view),
-      await of.right(record, view),
-    );
-  return list(await Promise.all(items.map(rowOf)));
+    html`<li><div><div class="title"><a id="${record.id}" href="${addressOf(of, record)}">${await of.name(record, view)}</a></div>
+<div class="soft">${await of.below(record, view)}</div></div><div class="row">${await stateOf(of, record, view)}</div></li>`;
+  return html`<ul class="list card">${await Promise.all(items.map(rowOf))}</ul>`;
 }
 
-/** The form that makes one, or changes the one of the path; `refused` is what was sent in vain. */
-async function formPage<R extends Named>(of: Resource<R>, view: View, refused?: Form): Promise<Reply> {
-  const { place, param, make = "", edit, fields } = of;
-  const record = param in view.params ? await view.ask<R>(operation(of, "get")) : undefined;
-  if (record instanceof Refusal) return refusedPage(view, record, place);
-  const back = record ? `${pathOf(of, view)}/${record.id}` : pathOf(of, view);
-  const asked = (await fields?.(view)) ?? {};
-  const schema = view.body(operation(of, "create"));
-  const there = record && { values: view.shown(operation(of, "get"), record).members };
-  const form = refused ?? there ?? blankForm(schema, view.query);
-  const title = record ? `${edit} ${await of.name(record, view)}` : make;
-  const type = Object.values(asked).some(({ accept }) => accept) && html` enctype="multipart/form-data"`;
-  return framed(view, {
-    title,
-    place,
-    status: refused?.status,
-    body: html`${head(title)}<form class="card form" method="post" action="${record ? `${back}/edit` : back}"${type}>${view.visit.csrfField}${!record && html`<input type="hidden" name="once" value="${view.visit.call.id}">`}
-${controls(form, schema, asked)}
-<div class="row"><button>${record ? "Save" : make}</button><a class="button quiet" href="${back}">Cancel</a></div></form>`,
-  });
-}
-
-async function send<R extends Named>(of: Resource<R>, view: View, verb: "create" | "update"): Promise<Reply> {
-  const sent = bodyOf(view.fields, view.body(operation(of, "create")), (await of.fields?.(view)) ?? {});
-  const body = of.draft ? of.draft(sent) : sent;
-  const kept = body instanceof Refusal ? body : await view.ask(operation(of, verb), { body });
-  if (kept instanceof Refusal) return formPage(of, view, refusedForm(sent, kept, view.explain));
-  const { members, once } = view.shown(operation(of, verb), kept);
-  const { id = "" } = members;
-  if (verb === "create" && of.once) return onePage(of, view, { ...view.params, [of.param]: id }, { once });
-  return redirect(`${pathOf(of, view)}/${id}?done=${verb}d`);
-}
+const stateOf = <R extends Named>({ right }: Resource<R>, record: R, view: View): Later<Shown> =>
+  right ? right(record, view) : "status" in record && badge(String(record.status));
 
 /** The page of the one that `params` name. `once` is what is shown this once. */
 async function onePage<R extends Named>(
   of: Resource<R>,
   view: View,
   params: View["params"],
-  { once, refused }: { readonly once?: unknown; readonly refused?: Form } = {},
+  once?: unknown,
 ): Promise<Reply> {
   const record = await view.ask<R>(operation(of, "get"), { params });
   if (record instanceof Refusal) return refusedPage(view, record, of.place);
-  const { place, edit, lost, live, actions = [] } = of;
-  const all = pathOf(of, view);
-  const at = `${all}/${record.id}`;
+  const { place, live } = of;
+  const at = addressOf(of, record);
   const name = await of.name(record, view);
-  const change =
-    edit && view.may(operation(of, "update")) && html`<a class="button quiet" href="${at}/edit">${edit}</a>`;
+  const deeds = deedsOf(of).filter((deed) => view.may(deed.operation));
   return framed(view, {
     title: name,
     place,
-    status: refused?.status ?? (once === undefined ? 200 : 201),
-    body: html`<p class="soft"><a href="${of.within === undefined ? all : all.replace(/\/[^/]*$/, "")}">${place}</a>${live && html` <span data-live="${at}"></span>`}</p>
+    status: once === undefined ? 200 : 201,
+    body: html`<p class="soft"><a href="${filled(homeOf(of), record)}">${place}</a>${live && html` <span data-live="${at}"></span>`}</p>
 ${typeof once === "string" && of.once && shownOnce(of.once[0], once, of.once[1])}
-<div data-follow>${head(name, html`${await of.right(record, view)}${change}`)}
-${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view, operation(of, "get"), record)}</div>
-${actions.map((each) => view.may(each.operation) && actionForm(view, at, each, refused))}
-${lost && view.may(operation(of, "delete")) && danger(`Delete this ${of.one}`, `${at}/delete`, view.visit.csrfField, lost)}`,
+${head(
+  name,
+  deeds.map((deed) => wayTo(deed, at, view)),
+)}
+<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
+${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view, operation(of, "get"), record)}</div>`,
   });
 }
+
+/** A button does it at once where nothing is asked. */
+const wayTo = ({ path, operation: named, button, done }: Deed, at: string, { visit, row }: View): Html =>
+  row(named).body || done === "deleted"
+    ? html`<a class="button ${done === "deleted" ? "bad" : "quiet"}" href="${at}${path}">${button}</a>`
+    : html`<form method="post" action="${at}${path}">${visit.csrfField}<button class="quiet">${button}</button></form>`;
+
+/** The value, and a button to copy it where the script runs. */
+const shownOnce = (title: string, value: string, advice: Shown): Html =>
+  notice(
+    "good",
+    html`<p class="title">${title}</p><div class="row"><code class="secret" id="secret">${value}</code>${copyButton}</div><p class="soft">${advice}</p>`,
+  );
 
 /** What the API shows of it, but for what holds members of its own. */
 function factsOf(view: View, get: string, record: Named): Html {
   const isPlain = (value: unknown): boolean =>
     Array.isArray(value) ? value.every(isPlain) : typeof value !== "object" || value === null;
   const plain = Object.entries(view.shown(get, record).members).filter(([, value]) => isPlain(value));
-  return facts(plain.map(([name, value]) => [name.replaceAll("_", " "), factOf(name, value)]));
+  return terms(plain.map(([name, value]) => [name.replaceAll("_", " "), factOf(name, value)]));
 }
 
 function factOf(name: string, value: unknown): Shown {
@@ -222,26 +237,42 @@ function factOf(name: string, value: unknown): Shown {
   return /(id|url|uris)$/.test(name) ? html`<code>${text}</code>` : text;
 }
 
-function actionForm(view: View, at: string, { path, operation: named, button, fields }: Action, refused?: Form): Html {
-  const schema = view.body(named);
-  const form = refused ?? blankForm(schema, () => undefined);
-  const drawn = html`<form method="post" action="${at}${path}">${view.visit.csrfField}${fields && controls(form, schema, fields)}<button class="quiet">${button}</button></form>`;
-  return fields
-    ? html`<details class="card form"${refused && html` open`}><summary>${button}</summary>${drawn}</details>`
-    : drawn;
+/** The body that a deed takes; a change is asked for as a whole. */
+const schemaOf = <R extends Named>(of: Resource<R>, { done, operation: named }: Deed, view: View) =>
+  view.body(done === "updated" ? operation(of, "create") : named);
+
+/** Asks for what the deed takes; `refused` is what was sent in vain. */
+async function formPage<R extends Named>(of: Resource<R>, view: View, deed: Deed, refused?: Form): Promise<Reply> {
+  const { place } = of;
+  const { button, done } = deed;
+  const record = done === "created" ? undefined : await view.ask<R>(operation(of, "get"));
+  if (record instanceof Refusal) return refusedPage(view, record, place);
+  const { call, csrfField } = view.visit;
+  const schema = schemaOf(of, deed, view);
+  const there = done === "updated" && { values: view.shown(operation(of, "get"), record).members };
+  const form = refused ?? (there || blankForm(schema, view.query));
+  const title = record ? `${button} ${await of.name(record, view)}` : button;
+  const fields = controls(form, schema, of.hints, await of.choices?.(view));
+  return framed(view, {
+    title,
+    place,
+    status: refused?.status,
+    body: html`${head(title)}<form class="card form" method="post" action="${call.path}" enctype="multipart/form-data">${csrfField}<input type="hidden" name="once" value="${call.id}">
+${done === "deleted" && html`<p>${of.lost}</p>`}${fields}
+<div class="row"><button${done === "deleted" && html` class="bad"`}>${button}</button><a class="button quiet" href="${above(call.path)}">Cancel</a></div></form>`,
+  });
 }
 
-async function act<R extends Named>(of: Resource<R>, view: View, action: Action): Promise<Reply> {
-  const { operation: named, fields = {}, done, makes } = action;
-  const sent = bodyOf(view.fields, view.body(named), fields);
-  const made = await view.ask(named, { body: sent });
-  if (made instanceof Refusal)
-    return onePage(of, view, view.params, { refused: refusedForm(sent, made, view.explain) });
-  const at = `${pathOf(of, view)}/${view.params[of.param]}`;
-  return redirect(`${makes === undefined ? at : `${at}${makes}/${view.shown(named, made).members.id}`}?done=${done}`);
-}
-
-async function remove<R extends Named>(of: Resource<R>, view: View): Promise<Reply> {
-  const gone = await view.ask(operation(of, "delete"));
-  return gone instanceof Refusal ? refusedPage(view, gone, of.place) : redirect(`${pathOf(of, view)}?done=deleted`);
+async function perform<R extends Named>(of: Resource<R>, view: View, deed: Deed): Promise<Reply> {
+  const { operation: named, done, makes } = deed;
+  const sent = bodyOf(view.fields, schemaOf(of, deed, view));
+  const body = of.draft ? of.draft(sent) : sent;
+  const kept = body instanceof Refusal ? body : await view.ask(named, { body });
+  if (kept instanceof Refusal) return formPage(of, view, deed, refusedForm(sent, kept, view.explain));
+  const page = above(view.visit.call.path);
+  if (makes === undefined) return redirect(`${done === "deleted" ? above(page) : page}?done=${done}`);
+  const { members, once } = view.shown(named, kept);
+  const { id = "" } = members;
+  if (once !== undefined) return onePage(of, view, { ...view.params, [paramOf(of)]: id }, once);
+  return redirect(`${page}${makes}/${id}?done=${done}`);
 }

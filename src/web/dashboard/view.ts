@@ -21,12 +21,7 @@ export interface DashboardRow extends Row {
 }
 
 type Values = { readonly [name: string]: string };
-interface Asked {
-  /** The path's own where none are named. */
-  readonly params?: Values;
-  readonly query?: Values;
-  readonly body?: unknown;
-}
+type Asked = { readonly params?: Values; readonly query?: Values; readonly body?: unknown };
 
 export type View = ReturnType<typeof viewOf>;
 
@@ -58,7 +53,7 @@ export function viewOf(
     /** The body that the operation takes. */
     body: (name: string): JsonSchema => row(name).body?.(services).json ?? {},
 
-    /** What the operation answers this user; the route table says of which kind that is. */
+    /** What the operation answers this user, of the page's own path where no other is named. */
     async ask<T>(name: string, { params: named = params, query = {}, body }: Asked = {}): Promise<T | Refusal> {
       const asked = parse(row(name).query, query);
       if ("faults" in asked) return refuse({ code: "invalid_parameter", detail: "The address is wrong.", errors: [] });

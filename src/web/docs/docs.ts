@@ -1,37 +1,22 @@
-// /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on. Each is
-// made once: nothing in them changes while the server runs.
+// /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on.
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
 import type { Code } from "../../domain/refusal.ts";
-import type { Reply } from "../../http/call.ts";
 import { trusted } from "../../kit/schema.ts";
 import { html, type Shown } from "../html.ts";
 import { SCOPES_IN_WORDS } from "../parts.ts";
 import type { PageRow, WebParts } from "../way.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
-import { code, DOCS, type DocsPage, docsPage, glossary, type Section } from "./frame.ts";
+import { code, DOCS, type DocsPage, docsPage, type Section } from "./frame.ts";
 
-export function docsRows(parts: WebParts): readonly PageRow[] {
-  const row = (path: string, make: (parts: WebParts) => DocsPage): PageRow => {
-    let made: Reply | undefined;
-    const answer = async () => {
-      made ??= docsPage(make(parts));
-      return made;
-    };
-    return { method: "GET", path, answer };
-  };
-  return [
-    row(DOCS.Start, start),
-    row(DOCS.Endpoints, endpoints),
-    row(DOCS.Events, events),
-    row(DOCS.Errors, errors),
-    row(DOCS.Register, register),
-  ];
-}
+export const docsRows = (parts: WebParts): readonly PageRow[] =>
+  [start, endpoints, events, errors, register].map((make) => {
+    const made = make(parts);
+    return { method: "GET", path: DOCS[made.name], answer: async () => docsPage(made) };
+  });
 
 const start = ({ services: { links } }: WebParts): DocsPage => ({
   name: "Start",
-  title: "The Application Hosting Service",
   lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
   sections: [
     {
@@ -49,7 +34,7 @@ ${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { ti
     {
       id: "scopes",
       title: "Scopes",
-      body: glossary(Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => [html`<code>${scope}</code>`, words])),
+      entries: Object.entries(SCOPES_IN_WORDS).map(([name, meaning]) => ({ id: name, name, meaning })),
     },
     {
       id: "everywhere",
@@ -101,15 +86,13 @@ function errors({ problems, services: { links } }: WebParts): DocsPage {
   };
   // The keys of a table that has every code and nothing else.
   const codes = trusted<readonly Code[]>(Object.keys(problems));
-  const entry = (each: Code) => [html`<code>${each}</code>`, problems[each].slice(1).join(". "), each] as const;
+  const entry = (each: Code) => ({ id: each, name: each, meaning: problems[each].slice(1).join(". ") });
   const sections = [...new Set(codes.map((each) => problems[each][0]))].map((each): Section => {
     const own = codes.filter((one) => problems[one][0] === each);
-    const entries = own.map((one) => [one, one] as const);
-    return { id: `status-${each}`, title: String(each), body: glossary(own.map(entry)), entries };
+    return { id: `status-${each}`, title: String(each), entries: own.map(entry) };
   });
   return {
     name: "Errors",
-    title: "Errors",
     lead: html`Every error is RFC 9457 problem details, <code>application/problem+json</code>. Programs look at <code>code</code>, people at <code>detail</code>; <code>instance</code> is the request id, which every answer carries in <code>X-Request-Id</code>.`,
     sections: [{ id: "example", title: "An example", body: code(JSON.stringify(example, null, 2)) }, ...sections],
   };
@@ -117,24 +100,19 @@ function errors({ problems, services: { links } }: WebParts): DocsPage {
 
 /** What the specification leaves open, what this server does, and what others do. */
 function register(): DocsPage {
-  const groups: readonly (readonly [id: string, title: string, rows: { readonly [id: string]: Decision }])[] = [
-    ["gaps", "What the specification does not show", GAPS],
-    ["added", "What users expect beyond it", ADDED],
-    ["summed-up", "The rest, summed up", SUMMED_UP],
-  ];
   const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
   const entry = ([id, { open, choice, field, why }]: [string, Decision]) => {
     const elsewhere = html`Elsewhere: ${field}. The other reading, ${choice.other}: <code>${shown(choice.or)}</code>`;
-    const says = html`<p><code>${shown(choice.is)}</code></p><p>${why}</p><p class="soft">${elsewhere}</p>`;
-    return [html`<code>${id}</code>${open}`, says, `decision-${id}`] as const;
+    const meaning = html`<p><code>${shown(choice.is)}</code></p><p>${why}</p><p class="soft">${elsewhere}</p>`;
+    return { id: `decision-${id}`, name: id, term: html`<code>${id}</code>${open}`, meaning };
   };
   return {
     name: "Register",
-    title: "Decisions",
     lead: `${Object.keys(DECISIONS).length} points that this server had to decide. Each choice is the very value that it runs on, and the tests that bear the id hold it; the first digit is the part of the specification.`,
-    sections: groups.map(([id, title, rows]) => ({
-      ...{ id, title, body: glossary(Object.entries(rows).map(entry)) },
-      entries: Object.keys(rows).map((each) => [`decision-${each}`, each] as const),
-    })),
+    sections: [
+      { id: "gaps", title: "What the specification does not show", entries: Object.entries(GAPS).map(entry) },
+      { id: "added", title: "What users expect beyond it", entries: Object.entries(ADDED).map(entry) },
+      { id: "summed-up", title: "The rest, summed up", entries: Object.entries(SUMMED_UP).map(entry) },
+    ],
   };
 }

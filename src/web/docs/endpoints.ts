@@ -2,8 +2,8 @@
 // project chose are told apart at each. The example answers are made from the schemas.
 import type { Operation as Row, Services } from "../../http/route.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
-import { isSchema, membersOf, requiredOf } from "../form.ts";
-import { type Html, html, type Shown } from "../html.ts";
+import { membersOf, requiredOf } from "../form.ts";
+import { html, type Shown } from "../html.ts";
 import { badge } from "../parts.ts";
 import type { WebParts } from "../way.ts";
 import { sampleEvent, sampleOf } from "./events.ts";
@@ -14,79 +14,51 @@ export function endpoints({ operations: rows, services }: WebParts): DocsPage {
   const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
   return {
     name: "Endpoints",
-    title: "Endpoints",
     lead: html`All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.`,
     sections: [...new Set(rows.map(groupOf))].map((id): Section => {
       const own = rows.filter((row) => groupOf(row) === id);
-      const entries = own.map(({ operation, summary }) => [operation, summary] as const);
-      return { id, title: id, body: html`${own.map((row) => endpoint(row, rows, services))}`, entries };
+      return { id, title: id, entries: own.map((row) => endpoint(row, rows, services)) };
     }),
   };
 }
 
-function endpoint(row: Row, rows: readonly Row[], services: Services): Html {
+function endpoint(row: Row, rows: readonly Row[], services: Services) {
   const { method, path, operation, summary, gap, scope, status, query, example } = row;
   const body = row.body?.(services);
   const origin =
     gap === null
-      ? badge("specification", "good")
+      ? badge("specification")
       : html`<a class="badge" href="${DOCS.Register}#decision-${gap}">our choice</a>`;
   const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const sample = sampleAnswer(row, rows);
-  return html`<article class="card" id="${operation}"><h3><span class="method ${method}">${method}</span> <code>${path}</code></h3>
-<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
-${membersTable("Query", query.json)}${body && membersTable("Body", body.json)}${code(curl(method, url, { body: example }))}
-<p>Answers <code>${status}</code>${answered(row)}</p>${sample !== undefined && code(JSON.stringify(sample, null, 2))}</article>\n`;
+  const term = html`<span class="method ${method}">${method}</span> <code>${path}</code>`;
+  const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
+${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(method, url, { body: example }))}
+<p>Answers <code>${status}</code>${sample === undefined && " without a body"}</p>${sample !== undefined && code(JSON.stringify(sample, null, 2))}`;
+  return { id: operation, name: summary, term, meaning };
 }
 
-function answered({ view, once }: Row): Shown {
-  if (view === undefined) return " without a body.";
-  const secrets = once && html`, <code>${Object.keys(once).join(", ")}</code> this once`;
-  return html` and ${view.kind === "page" ? "a page of" : "the"} ${view.name}${secrets}:`;
-}
-
-/** What the requests of the same resource say stands in the answer, too. */
+/** Made from its schema, and of what the requests for the same resource say. */
 function sampleAnswer({ view, once = {}, example }: Row, rows: readonly Row[]): unknown {
   if (view === undefined) return undefined;
   const { kind, name, json } = view;
   const alike = rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
   const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
-  const members = membersOf(json);
-  const one =
-    name === "Event"
-      ? sampleEvent("app.created")
-      : { ...Object(sampleOf(json)), ...Object.fromEntries(known.filter(([each]) => each in members)) };
-  const secrets = Object.keys(once).map((each) => [each, "…"]);
-  return kind === "page" ? { data: [one], total: 1, limit: 20, offset: 0 } : { ...one, ...Object.fromEntries(secrets) };
+  const secrets = kind === "one" ? Object.keys(once).map((each) => [each, "…"] as const) : [];
+  const told = [...known.filter(([each]) => each in membersOf(json)), ...secrets];
+  const made = name === "Event" ? sampleEvent("app.created") : Object(sampleOf(json));
+  const one = { ...made, ...Object.fromEntries(told) };
+  return kind === "page" ? { data: [one], total: 1, limit: 20, offset: 0 } : one;
 }
 
-function membersTable(caption: string, schema: JsonSchema): Shown {
-  const members = Object.entries(membersOf(schema));
-  if (members.length === 0) return null;
+/** Each member with its JSON Schema, which says its rules more exactly than words would. */
+function rules(caption: string, schema: JsonSchema): Shown {
   const required = requiredOf(schema);
-  const rows = members.map(
+  const members = Object.entries(membersOf(schema)).map(
     ([name, member]) =>
-      html`<tr><td><code>${name}</code></td><td>${rulesOf(member).join(", ")}${required.has(name) ? html` <strong>required</strong>` : defaultOf(member)}</td></tr>`,
+      html`<li><code>${name}</code>${required.has(name) && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code></li>`,
   );
-  return html`<div class="scroll"><table><thead><tr><th>${caption}</th><th></th></tr></thead><tbody>${rows}</tbody></table></div>`;
-}
-
-const defaultOf = (member: JsonSchema): Shown =>
-  "default" in member ? html`, by default <code>${JSON.stringify(member.default)}</code>` : ", optional";
-
-/** The rules of a JSON Schema that a reader asks about, in words. */
-function rulesOf(schema: JsonSchema): string[] {
-  if (Array.isArray(schema.enum)) return [`one of ${schema.enum.join(", ")}`];
-  const either = [schema.oneOf, schema.anyOf].find(Array.isArray);
-  if (either) return [either.filter(isSchema).flatMap(rulesOf).join(" or ")];
-  const { type, minLength, maxLength, minimum, maximum, minItems, maxItems, format, items } = schema;
-  const rules = [Array.isArray(type) ? type.join(" or ") : String(type ?? "any value")];
-  if (typeof format === "string") rules.push(format);
-  if (maxLength !== undefined) rules.push(`${minLength ?? 0} to ${maxLength} characters`);
-  if (minimum !== undefined) rules.push(maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`);
-  if (maxItems !== undefined) rules.push(`${minItems ?? 0} to ${maxItems} items`);
-  if (isSchema(items)) rules.push(`each ${rulesOf(items).join(", ")}`);
-  return rules;
+  return members.length > 0 && html`<p>${caption}:</p><ul>${members}</ul>`;
 }
 
 /** A request that can be pasted into a shell; `$NAME` in the body is a variable there. */

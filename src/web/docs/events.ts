@@ -3,34 +3,25 @@
 
 import { sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import { AdjustableClock, iso } from "../../kit/clock.ts";
+import { AdjustableClock, iso, UNITS } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
-import { DASHBOARD } from "../page.ts";
 import type { WebParts } from "../way.ts";
-import { code, type DocsPage, glossary } from "./frame.ts";
-
-const MEANINGS: { readonly [T in EventType]: string } = {
-  "app.created": "An app was created.",
-  "app.updated": "An app was changed. A change that changes nothing is no event.",
-  "app.deployed": "An app was deployed.",
-  "app.deleted": "An app was deleted; it is shown as it was.",
-  "data.processed": "The data of a data source were processed, or could not be: status says which.",
-  "user.interaction": "Somebody used a deployed app, or a client reported that somebody did.",
-};
+import { code, type DocsPage } from "./frame.ts";
 
 export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({
   name: "Events",
-  title: "Events",
-  lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type.",
+  lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
   sections: [
     {
       id: "types",
       title: "Types of events",
-      body: html`${EVENT_TYPES.map((type) => html`<h3 id="${type}"><code>${type}</code></h3><p>${MEANINGS[type]}</p>${code(JSON.stringify(sampleEvent(type), null, 2))}`)}`,
-      entries: EVENT_TYPES.map((type) => [type, type]),
+      entries: EVENT_TYPES.map((type) => ({
+        ...{ id: type, name: type },
+        meaning: code(JSON.stringify(sampleEvent(type), null, 2)),
+      })),
     },
     { id: "receiver", title: "Receiving deliveries", body: receiving(retryWaits_ms) },
   ],
@@ -39,20 +30,20 @@ export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({
 const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
 
 /** With ids of its own: those of the running server are not used up for a page. */
-function samples(of: string) {
-  const clock = new AdjustableClock(SAMPLE_TIME);
-  return { ids: new TimeOrderedIds(clock, seededRandom(of)), at: iso(SAMPLE_TIME) };
-}
+const samples = () => ({
+  ids: new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples")),
+  at: iso(SAMPLE_TIME),
+});
 
 export function sampleEvent(type: EventType): object {
-  const made = samples(type);
+  const made = samples();
   const envelope = { id: made.ids.next("evt_"), type, created: made.at, data: { object: sampleObject(made, type) } };
   const account = { id: made.ids.next("acc_"), name: "Example account" };
   return type === "user.interaction" ? envelope : { ...envelope, account };
 }
 
 /** A value that fits the schema of an answer; what may be null is. */
-export function sampleOf(schema: JsonSchema, { ids, at } = samples("answer")): unknown {
+export function sampleOf(schema: JsonSchema, { ids, at } = samples()): unknown {
   const { type, format, pattern = "", items, minimum, anyOf, additionalProperties } = schema;
   const members = Object.entries(membersOf(schema));
   const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
@@ -69,42 +60,20 @@ export function sampleOf(schema: JsonSchema, { ids, at } = samples("answer")): u
 
 const receiving = (retryWaits_ms: readonly number[]): Html => html`<ol>
 <li><strong>Be reachable over HTTPS.</strong> On a machine of its own this server also sends to http on the same machine.</li>
-<li><strong>Check the signature first</strong>, over the raw bytes of the body, before anything reads them as JSON. Compare in constant time and answer 401 where it differs.</li>
+<li><strong>Check the signature first</strong>: <code>X-Service-Signature</code> is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. Compare in constant time and answer 401 where it differs.</li>
 <li><strong>Answer 2xx within 30 seconds.</strong> Store the event and work on it afterwards.</li>
 <li><strong>Expect an event more than once.</strong> Remember the <code>id</code> of each event that you have dealt with, and answer 2xx to those that you know.</li>
 <li><strong>Do not count on the order.</strong> <code>created</code> and the event’s id put events in order.</li>
 </ol>
 ${code(EXAMPLE)}
-<p>Each delivery carries:</p>
-${glossary(HEADERS.map(([name, meaning]) => [html`<code>${name}</code>`, meaning]))}
-<p>Anything but 2xx is tried again, after ${retryWaits_ms.map(inWords).join(", ")}, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed.</p>
-<p>The dashboard shows every attempt under <a href="${DASHBOARD}/settings/webhooks">Settings, Webhooks</a>, and sends a delivery again when you ask for it.</p>`;
-
-const UNITS: readonly (readonly [ms: number, name: string])[] = [
-  [3_600_000, "h"],
-  [60_000, "min"],
-  [1_000, "s"],
-];
+<p>Beside the signature a delivery carries the event’s type in <code>X-Service-Event</code>, an id that is the same at every attempt in <code>X-Service-Delivery</code>, and <code>X-Service-Attempt</code>, which counts from 1; for libraries of Standard Webhooks also <code>webhook-id</code>, <code>webhook-timestamp</code> and <code>webhook-signature</code>.</p>
+<p>Anything but 2xx is tried again, after ${retryWaits_ms.map(inWords).join(", ")}, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.</p>`;
 
 /** In the largest unit that it is a whole number of. */
 function inWords(wait_ms: number): string {
-  const [ms, name] = UNITS.find(([unit_ms]) => wait_ms % unit_ms === 0) ?? [1, "ms"];
+  const [name, ms] = [...UNITS].findLast(([, unit_ms]) => wait_ms % unit_ms === 0) ?? ["ms", 1];
   return `${wait_ms / ms} ${name}`;
 }
-
-const HEADERS: readonly (readonly [string, string])[] = [
-  [
-    "X-Service-Signature",
-    "sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret",
-  ],
-  ["X-Service-Event", "the event’s type"],
-  ["X-Service-Delivery", "the delivery’s id, the same at every attempt"],
-  ["X-Service-Attempt", "1, then 2, …"],
-  [
-    "webhook-id, webhook-timestamp, webhook-signature",
-    "the same as Standard Webhooks has it, so its libraries verify, too",
-  ],
-];
 
 const EXAMPLE = `const { createHmac, timingSafeEqual } = require("node:crypto");
 const { createServer } = require("node:http");

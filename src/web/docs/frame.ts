@@ -3,7 +3,7 @@
 import type { Reply } from "../../http/call.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { DASHBOARD, page } from "../page.ts";
-import { copyButton, tabs } from "../parts.ts";
+import { copyButton, tabs, terms } from "../parts.ts";
 
 export const DOCS = {
   Start: "/docs",
@@ -13,39 +13,42 @@ export const DOCS = {
   Register: "/docs/register",
 } as const;
 
-/** A part of a page, which the list at the side leads to, and to each of its entries. */
+/** What the list at the side leads to, by its name. */
+interface Entry {
+  readonly id: string;
+  readonly name: string;
+  readonly term?: Shown;
+  readonly meaning: Shown;
+}
+
+/** A part of a page. */
 export interface Section {
   readonly id: string;
   readonly title: string;
-  readonly body: Html;
+  readonly body?: Shown;
   readonly entries?: readonly Entry[];
 }
-type Entry = readonly [id: string, name: string];
 
 export interface DocsPage {
   readonly name: keyof typeof DOCS;
-  readonly title: string;
   readonly lead: Shown;
   readonly sections: readonly Section[];
 }
 
-export const docsPage = ({ name, title, lead, sections }: DocsPage): Reply =>
+export const docsPage = ({ name, lead, sections }: DocsPage): Reply =>
   page({
-    title,
+    title: name,
     scripted: true,
-    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a><nav class="tabs" aria-label="Docs">${tabs(Object.entries(DOCS), name)}</nav>`,
+    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a>${tabs("Docs", Object.entries(DOCS), name)}`,
     body: html`<div class="docs"><nav class="side" aria-label="On this page"><ul>${sections.map(listed)}</ul></nav>
-<div><h1>${title}</h1><p class="lead">${lead}</p>
-${sections.map(({ id, title: heading, body }) => html`<h2 id="${id}">${heading}</h2>${body}`)}</div></div>`,
+<div><h1>${name}</h1><p class="lead">${lead}</p>${sections.map(drawn)}</div></div>`,
   });
 
-const listed = ({ id, title, entries = [] }: Section): Html =>
-  html`<li>${link([id, title])}${entries.length > 0 && html`<ul>${entries.map((each) => html`<li>${link(each)}</li>`)}</ul>`}</li>\n`;
+const listed = ({ id, title, entries }: Section): Html =>
+  html`<li><a href="#${id}">${title}</a>${entries && html`<ul>${entries.map((each) => html`<li><a href="#${each.id}">${each.name}</a></li>`)}</ul>`}</li>\n`;
 
-const link = ([id, name]: Entry): Html => html`<a href="#${id}">${name}</a>`;
+const drawn = ({ id, title, body, entries }: Section): Html =>
+  html`<h2 id="${id}">${title}</h2>${body}
+${entries && terms(entries.map((each) => [each.term ?? html`<code>${each.name}</code>`, each.meaning, each.id]))}`;
 
 export const code = (text: string): Html => html`<div class="code"><pre>${text}</pre>${copyButton}</div>`;
-
-/** Terms and what they mean; one with an id can be led to. */
-export const glossary = (entries: readonly (readonly [term: Shown, meaning: Shown, id?: string])[]): Html =>
-  html`<dl class="card entries">${entries.map(([term, meaning, id]) => html`<div${id && html` id="${id}"`}><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;

@@ -19,19 +19,15 @@ const upTo = (fraction: number): number => BOTTOM - fraction * (BOTTOM - TOP);
 const percent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
 const px = (value: number): string => String(Number(value.toFixed(1)));
 
-/** Answers what draws the points to press, one of them chosen: they are few, and all else is drawn once. */
-export function drawing(chart: Chart): (chosen?: number) => Html {
+export function drawing(chart: Chart): Html {
   const { kind, points, up, across } = chart;
   const few = points.length <= FEW && " few";
-  const below = html`<div class="plot"><svg class="axis" width="${AXIS_WIDTH}" height="${HEIGHT}" aria-hidden="true">${up.labels.map(
+  return html`<div class="plot"><svg class="axis" width="${AXIS_WIDTH}" height="${HEIGHT}" aria-hidden="true">${up.labels.map(
     ([at, text]) => html`<text x="${AXIS_WIDTH - 8}" y="${px(upTo(at) + 4)}" text-anchor="end">${text}</text>`,
   )}</svg><svg class="canvas" width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
 ${up.labels.map(([at]) => html`<line x1="0" x2="100%" y1="${px(upTo(at))}" y2="${px(upTo(at))}"/>`)}${labels(across)}
-<svg class="${kind}${few}" width="100%" height="${HEIGHT}" viewBox="0 0 ${PIXELS} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${chart.series.map((category, at) => path(chart, category, at))}</svg>`;
-  const buttons = pressable(points);
-  return (chosen) =>
-    html`${below}
-<g class="${kind}${few}">${buttons.map((point) => button(chart, point, chosen))}</g></svg></div>`;
+<svg class="${kind}${few}" width="100%" height="${HEIGHT}" viewBox="0 0 ${PIXELS} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${chart.series.map((category, at) => path(chart, category, at))}</svg>
+<g class="${kind}${few}">${pressable(points).map((point) => button(chart, point))}</g></svg></div>`;
 }
 
 /** So few that a line shows where each point is. */
@@ -75,12 +71,12 @@ function path(chart: Chart, category: string | null, at: number): Html {
 /** The least height of a bar's button: a finger must find it. */
 const REACH = 16;
 
-function button(chart: Chart, point: Point, chosen: number | undefined): Html {
+function button(chart: Chart, point: Point): Html {
   const { left, width, top, base } = place(chart, point);
   const reach = Math.max(Math.abs(base - top), REACH);
   const size = width > 0 && html` width="${percent(width)}" height="${px(reach)}"`;
   const from = width === 0 || top > base ? Math.min(top, base) : base - reach;
-  return html`<foreignObject class="s${colour(chart, point)}${left > 0.5 && " end"}" x="${percent(left)}" y="${px(from)}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(chart, point)}"${point.row === chosen && html` aria-current="true"`}></button></foreignObject>\n`;
+  return html`<foreignObject class="s${colour(chart, point)}${left > 0.5 && " end"}" x="${percent(left)}" y="${px(from)}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(chart, point)}"></button></foreignObject>\n`;
 }
 
 const LABEL_MAX = 14;

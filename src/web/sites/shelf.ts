@@ -1,23 +1,19 @@
 // What the page of a deployed app shows of one data source: a chart whose points can be clicked with the rows as a table
 // below, or the table alone where no chart fits. Made once for each state of the data (contract, part 8); only the visitor's
-// own form and the point that was just sent are put in afterwards.
+// own form and what was just sent are put in afterwards.
 import type { Caller } from "../../domain/access.ts";
-import type { Row } from "../../domain/columns.ts";
 import { rowsPage } from "../../domain/data-sources.ts";
-import type { Column, DataSourceRecord } from "../../domain/model.ts";
+import type { DataSourceRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reader } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { ROWS_MAX, table, tabs } from "../parts.ts";
+import { table, tabs } from "../parts.ts";
 import { type Chart, chartOf, inWords } from "./chart.ts";
 import { drawing } from "./drawing.ts";
 
 interface Shelf {
   readonly chart: Chart | undefined;
-  readonly above: Html;
-  /** Its points can be drawn anew, with one of them chosen. */
-  readonly plot: ((chosen?: number) => Html) | undefined;
   readonly drawn: Shown;
   readonly table: Html;
 }
@@ -41,30 +37,13 @@ export async function shelfOf(reader: Reader, caller: Caller, source: DataSource
     const page = await rowsPage(reader, caller, source.id, { offset: 0, limit });
     await new Promise(setImmediate);
     const { items, total } = page instanceof Refusal ? { items: [], total: 0 } : page;
-    const shelf = shelfFrom(columns, items, total, chosen);
+    const chart = chartOf(columns, items, chosen);
+    const drawn = chart && html`${saidOf(chart, items.length, total)}${drawing(chart)}`;
+    const shelf = { chart, drawn, table: table(columns, items, total) };
     made.set(source, (made.get(source) ?? new Map()).set(chosen?.name ?? "", shelf));
     return shelf;
   };
   return known() ?? making.run(async () => known() ?? make());
-}
-
-function shelfFrom(
-  columns: readonly Column[],
-  items: readonly Row[],
-  total: number,
-  chosen: Column | undefined,
-): Shelf {
-  const chart = chartOf(columns, items, chosen);
-  const plot = chart && drawing(chart);
-  const listed = items.slice(0, ROWS_MAX);
-  const cut = total > listed.length && html`<p class="soft">The first ${listed.length} of ${total} rows.</p>`;
-  return {
-    chart,
-    above: html`${chart && saidOf(chart, items.length, total)}`,
-    plot,
-    drawn: plot?.(),
-    table: html`${table(columns, listed)}${cut}`,
-  };
 }
 
 /** What is drawn, what is not, and what the colours mean. */
@@ -81,21 +60,19 @@ const TABLE = "The same as a table";
 /** `row` is that of the point that was just sent; `query` says what is drawn of each source on the page. */
 export function figure(
   { id, name }: DataSourceRecord,
-  { chart, above, plot, drawn, table: rows }: Shelf,
+  { chart, drawn, table: rows }: Shelf,
   csrf: Html,
   query: ReadonlyMap<string, string>,
   row?: number,
 ): Html {
   const sent = chart?.points.find((point) => point.row === row);
-  const links = chart?.ys.map(
-    (y) => [y.name, `?${new URLSearchParams([...new Map([...query, [id, y.name]])])}#${id}`] as const,
-  );
+  const links =
+    chart?.ys.map((y) => [y.name, `?${new URLSearchParams([...new Map([...query, [id, y.name]])])}#${id}`] as const) ??
+    [];
+  const plot =
+    chart &&
+    html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
+${drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>`;
   return html`<section class="card chart" id="${id}" aria-label="${name}"><h2>${name}</h2>
-${
-  chart
-    ? html`${links && links.length > 1 && html`<nav class="tabs" aria-label="What is drawn">${tabs(links, chart.y.name)}</nav>`}${above}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
-${sent ? plot?.(row) : drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>
-<details><summary>${TABLE}</summary>${rows}</details>`
-    : rows
-}</section>`;
+${plot ? html`${plot}<details><summary>${TABLE}</summary>${rows}</details>` : rows}</section>`;
 }

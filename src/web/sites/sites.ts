@@ -12,8 +12,8 @@ import { Unit } from "../../domain/work.ts";
 import type { Reply } from "../../http/call.ts";
 import { type Answer, type Request, RouteTree, type Row, type Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
-import { html, type Shown } from "../html.ts";
-import { allowed, page, redirect } from "../page.ts";
+import { html } from "../html.ts";
+import { messagePage, page, redirect, refusedAs } from "../page.ts";
 import { nothingYet } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
 import type { Sent, Visit } from "../visit.ts";
@@ -42,10 +42,10 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
 
   async perform(row: SiteRow, { call, who, params }: Request<Visit>): Promise<Answer> {
     const site = await siteOf(parts.unit.store, params.deployment_id ?? "");
-    if (site === undefined) return said(404, "There is no app here", "Is the address complete?");
+    if (site === undefined) return messagePage(404, "There is no app here", "Is the address complete?");
     if ("gone" in site) return former(site.successor, parts);
     if (standing(site.account, call.method))
-      return said(403, "This app is not available", "Its account is suspended or limited at the moment.");
+      return messagePage(403, "This app is not available", "Its account is suspended or limited at the moment.");
     // Under its custom domain nobody can sign in.
     if (!call.path.startsWith(UNDER) && !site.app.public)
       return redirect(parts.services.links.site(site.deployment.id));
@@ -55,30 +55,14 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
     return withheld(site, who) ?? row.run(who, site);
   },
 
-  refused(refusal) {
-    const { status, title, detail } = parts.explain(refusal);
-    return said(status, title, detail, allowed(refusal));
-  },
+  refused: refusedAs(parts.explain),
 });
-
-/** One thing said, without our own name above it. */
-const said = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
-  page({
-    title,
-    status,
-    headers,
-    narrow: true,
-    site: { theme: null },
-    body: html`<h1>${title}</h1><div>${message}</div>`,
-  });
 
 /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
 function former(successor: Site | undefined, { services: { links } }: WebParts): Reply {
   const next =
-    successor?.app.public &&
-    html`<p><a href="${links.site(successor.deployment.id)}">To the one that took its place</a></p>`;
-  const why = html`<p>It was replaced by a newer one, or its app was deleted.</p>${next}`;
-  return said(410, "This deployment is over", why);
+    successor?.app.public && html`<a href="${links.site(successor.deployment.id)}">To the one that took its place</a>`;
+  return messagePage(410, "This deployment is over", html`A newer one replaced it, or its app was deleted. ${next}`);
 }
 
 function withheld(site: Site, visit: Visit): Reply | undefined {
@@ -89,9 +73,9 @@ function withheld(site: Site, visit: Visit): Reply | undefined {
     case "sign in":
       return signInFirst(pathOf(site));
     case "not yours":
-      return said(404, "There is no app here", html`Not for you, at least: it may belong to another account.${out}`);
+      return messagePage(404, "There is no app here", html`It may belong to another account.${out}`);
     case "no":
-      return said(403, "This app is private", html`Seeing it takes the permission read:apps.${out}`);
+      return messagePage(403, "This app is private", html`Seeing it takes the permission read:apps.${out}`);
   }
 }
 
@@ -102,18 +86,13 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
   const ready = items.filter(({ status }) => status === "ready");
   const figures = ready.map(async (source) => {
     const row = values.get("chart") === source.id ? rowIn(values) : undefined;
-    return figure(
-      source,
-      await shelfOf(store, callerOf(account), source, drawn.get(source.id)),
-      visit.csrfField,
-      drawn,
-      row,
-    );
+    const shelf = await shelfOf(store, callerOf(account), source, drawn.get(source.id));
+    return figure(source, shelf, visit.csrfField, drawn, row);
   });
   const { title, description, theme } = app;
   return page({
     title,
-    site: { theme: theme === "light" || theme === "dark" ? theme : null },
+    theme: /^(light|dark)$/.test(theme) ? theme : "light dark",
     scripted: true,
     headers: visit.setCookie,
     body: html`<h1>${title}</h1>
@@ -132,7 +111,7 @@ async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent
   const { chart } = isShown ? await shelfOf(unit.store, caller, source, y) : {};
   const point = chart?.points.find(({ row }) => row === rowIn(sent));
   if (point === undefined)
-    return said(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
+    return messagePage(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
   const { row, ...data_point } = point;
   const user_id = visitorOf(visit, account);
   await interact(unit, caller, app.id, { user_id, interaction_type: "chart_click", chart_id, data_point });
@@ -146,11 +125,6 @@ const rowIn = (sent: Sent): number | undefined =>
 /** A deployed app acts for its own account. */
 const callerOf = (account: AccountRecord): Caller => ({ account, scopes: new Set(), credential: "site" });
 
-/** Made from the browser's cookie by a one-way hash: the same person stays the same, and nobody is named. */
-const VISITOR = { prefix: "visitor_", length: 20 };
-
-/** The user where one is signed in to the app's account; otherwise a name that stays the same for this browser. */
+/** The user where one is signed in to the app's account; otherwise a one-way hash of the browser's cookie names nobody. */
 const visitorOf = ({ signedIn, secret }: Visit, account: AccountRecord): string =>
-  signedIn?.account.id === account.id
-    ? signedIn.user.id
-    : VISITOR.prefix + sha256(`visitor ${secret}`).slice(0, VISITOR.length);
+  signedIn?.account.id === account.id ? signedIn.user.id : `visitor_${sha256(`visitor ${secret}`).slice(0, 20)}`;
