@@ -42,7 +42,7 @@ export class Workers extends Background {
       () => sweeping.stop(),
       () => outbox.stop(),
     ];
-    sweeping.start();
+    await sweeping.start();
     await outbox.start();
     for (const id of await unprocessed(store)) this.#process(id);
   }

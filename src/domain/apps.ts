@@ -5,10 +5,11 @@ import type { Infer, Schema } from "../kit/schema.ts";
 import { changesOf, flag, fromText, nullable, object, optional, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
-import { everyPage, owned, pageOf, shownFields, spanParameters } from "./lists.ts";
-import { type AppRecord, apps, dataSources, deployments, domains, goneDeployments } from "./model.ts";
+import { owned, pageOf, shownFields, spanParameters } from "./lists.ts";
+import type { AppRecord, GoneApp } from "./model.ts";
+import { apps, dataSources, deployments, domains, goneApps, goneDeployments } from "./model.ts";
 import { Refusal } from "./refusal.ts";
-import type { Reader } from "./store.ts";
+import type { Reader, Tx } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
 
 const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
@@ -57,16 +58,32 @@ async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: C
 
 const LEFT_OF_IT = decide("6.event-objects");
 
-/** With the app go its deployments; its data sources, which may be shared and costly to load, stay without an app. */
-async function removing(w: Work, app: AppRecord, { account }: Caller): Promise<void> {
-  const { id } = app;
-  for (const deployment of await everyPage((span) => w.tx.page(deployments, "app", [id], span))) {
-    await w.tx.remove(deployments, deployment.id);
-    await w.tx.put(goneDeployments, { id: deployment.id, account_id: deployment.account_id });
-    if (deployment.live_domain !== null) await w.tx.remove(domains, deployment.live_domain);
+/** So few of each that nobody waits long for the transaction to end. */
+const STEP = 50;
+
+/**
+ * A step of what goes with the app: its deployments. Its data sources, which may be shared and costly to load, stay
+ * without an app. Answers whether there is more; without its app, it is not to be found in the meantime.
+ */
+export async function clearAway(tx: Tx, { id, account_id, deleted_at }: GoneApp): Promise<boolean> {
+  const span = { offset: 0, limit: STEP };
+  const deployed = await tx.page(deployments, "app", [id], span);
+  for (const deployment of deployed) {
+    const { live_domain } = deployment;
+    await tx.remove(deployments, deployment.id);
+    await tx.put(goneDeployments, { id: deployment.id, account_id });
+    // Another app may have taken it since.
+    if (live_domain !== null && (await tx.get(domains, live_domain))?.app_id === id)
+      await tx.remove(domains, live_domain);
   }
-  for (const source of await everyPage((span) => w.tx.page(dataSources, "app", [id], span)))
-    await w.tx.put(dataSources, { ...source, app_id: null, updated_at: w.at });
+  const sources = await tx.page(dataSources, "app", [id], span);
+  for (const source of sources) await tx.put(dataSources, { ...source, app_id: null, updated_at: deleted_at });
+  return deployed.length === STEP || sources.length === STEP;
+}
+
+async function removing(w: Work, app: AppRecord, { account }: Caller): Promise<void> {
+  const gone = { id: app.id, account_id: app.account_id, deleted_at: w.at, all: "gone_apps" } as const;
+  if (await clearAway(w.tx, gone)) await w.tx.put(goneApps, gone);
   const left = Object.fromEntries(LEFT_OF_IT.map((field) => [field, app[field]]));
   await recordEvent(w, account, "app.deleted", left);
 }

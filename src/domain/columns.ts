@@ -1,9 +1,10 @@
 // The columns of a data source and what is in them (spec part 2: data source; contract, parts 2 and 8): a table of cells
-// in, the same table with a type for each column and its cells in that type out. It refuses what is too wide or too
-// large; it never rounds a whole number and never drops a leading zero.
+// in, the same table with a type for each column and its cells in that type out, in steps. It refuses what is too wide or
+// too large at the first row that shows it; it never rounds a whole number and never drops a leading zero.
 import { decide } from "../decisions.ts";
+import type { Steps } from "../kit/background.ts";
 import { isDateTime } from "../kit/clock.ts";
-import type { CsvTable } from "../kit/csv.ts";
+import { recordsOf } from "../kit/csv.ts";
 import type { Cell, Column } from "./model.ts";
 
 export type Row = { readonly [column: string]: Cell };
@@ -11,27 +12,21 @@ export type Row = { readonly [column: string]: Cell };
 /** Wider tables are nearly always a list whose rows and columns were confused. */
 export const COLUMNS_MAX = decide("8.bounds").columns;
 
-/** More than anybody looks at, and still read in a moment; rows of JSON that leave members out count whole. */
+/** More than anybody looks at, and still read in a moment; rows that leave members out count whole, and one has a cell. */
 export const CELLS_MAX = 1_000_000;
+const TOO_LARGE = `There are more than ${CELLS_MAX} cells (rows times columns).`;
+
+/** Rows that are looked at in one step: some ten milliseconds, where they are wide. */
+const STEP = 500;
 
 type Type = Column["type"];
-type Fits = { readonly [T in Type]: (cell: Cell) => boolean };
+type Fit = (cell: Cell) => boolean;
+type Fits = { readonly [T in Type]: Fit };
 
-const datetime = (cell: Cell): boolean => typeof cell === "string" && isDateTime(cell);
-const string = () => true;
-
-const JSON_FITS: Fits = {
-  number: (cell) => typeof cell === "number",
-  boolean: (cell) => typeof cell === "boolean",
-  datetime,
-  string,
-};
-const CSV_FITS: Fits = {
-  number: isPlainNumber,
-  boolean: (cell) => cell === "true" || cell === "false",
-  datetime,
-  string,
-};
+const datetime: Fit = (cell) => typeof cell === "string" && isDateTime(cell);
+const fitting = (number: Fit, boolean: Fit): Fits => ({ number, boolean, datetime, string: () => true });
+const JSON_FITS = fitting(Number.isFinite, (cell) => typeof cell === "boolean");
+const CSV_FITS = fitting(isPlainNumber, (cell) => cell === "true" || cell === "false");
 
 const READ: { readonly [T in Type]: (cell: Cell) => Cell } = {
   number: Number,
@@ -51,57 +46,58 @@ const ORDER = decide("2.data-reading");
 const EMPTY_COLUMN = "string";
 
 /** Rows of JSON as a table, the columns in the order in which they first occur; a text says why not. */
-export function tableOfObjects(objects: readonly Row[]): Table | string {
+export function* tableOfObjects(objects: readonly Row[]): Steps<Table | string> {
   const places = new Map<string, number>();
-  for (const [at, object] of objects.entries())
+  for (const [at, object] of objects.entries()) {
     for (const name of Object.keys(object)) {
       if (!places.has(name)) places.set(name, places.size);
       if (places.size > COLUMNS_MAX)
         return `Row ${at + 1} brings the column ${places.size}; ${COLUMNS_MAX} are allowed.`;
     }
-  const width = places.size;
-  const tooLarge = unfitSize(width, objects.length * width);
-  if (tooLarge !== undefined) return tooLarge;
-  const cells = new Array<Cell>(objects.length * width).fill(null);
-  for (const [at, object] of objects.entries())
-    for (const [name, cell] of Object.entries(object)) cells[at * width + (places.get(name) ?? 0)] = cell;
-  return typed([...places.keys()], objects.length, cells, JSON_FITS);
+    if (objects.length * Math.max(places.size, 1) > CELLS_MAX) return TOO_LARGE;
+    if (at % STEP === STEP - 1) yield;
+  }
+  const rows: Cell[][] = [];
+  for (const object of objects) {
+    const row = new Array<Cell>(places.size).fill(null);
+    for (const [name, cell] of Object.entries(object)) row[places.get(name) ?? 0] = cell;
+    if (rows.push(row) % STEP === 0) yield;
+  }
+  return yield* typed([...places.keys()], rows, JSON_FITS);
 }
 
-/** Parsed CSV as a table; a text says why not. */
-export function tableOfCsv({ header, fields }: CsvTable): Table | string {
-  const tooLarge = unfitSize(header.length, fields.length);
-  if (tooLarge !== undefined) return tooLarge;
-  const cells = fields.map((field) => (field === "" ? null : field));
-  return typed(header, fields.length / header.length, cells, CSV_FITS);
+/** CSV as a table; a text says why not. */
+export function* tableOfCsv(text: string): Steps<Table | string> {
+  let names: readonly string[] | undefined;
+  const rows: Cell[][] = [];
+  for (const record of recordsOf(text, COLUMNS_MAX)) {
+    if (typeof record === "string") return record;
+    if (names !== undefined) rows.push(record.map((field) => (field === "" ? null : field)));
+    names ??= record;
+    if (rows.length * names.length > CELLS_MAX) return TOO_LARGE;
+    if (rows.length % STEP === STEP - 1) yield;
+  }
+  return yield* typed(names ?? [], rows, CSV_FITS);
 }
 
-function unfitSize(columns: number, cells: number): string | undefined {
-  if (columns > COLUMNS_MAX) return `There are ${columns} columns; ${COLUMNS_MAX} are allowed.`;
-  if (cells > CELLS_MAX) return `There are ${cells} cells (rows times columns); ${CELLS_MAX} are allowed.`;
-  return undefined;
-}
-
-/** `cells` are those of all rows one behind the other. */
-function typed(names: readonly string[], count: number, cells: readonly Cell[], fits: Fits) {
-  const width = names.length;
-  const columns = names.map((name, at) => ({ name, type: typeOf(cells, at, width, fits) }));
-  const rows = Array.from({ length: count }, (_, row) =>
-    columns.map(({ type }, at) => {
-      const cell = cells[row * width + at] ?? null;
-      return cell === null ? null : READ[type](cell);
-    }),
-  );
+/** The rows are the table's from here on, and filled with what their cells are read as. */
+function* typed(names: readonly string[], rows: Cell[][], fits: Fits): Steps<Table> {
+  const left: (readonly Type[] | undefined)[] = names.map(() => undefined);
+  for (const [n, row] of rows.entries()) {
+    for (const [at, cell] of row.entries())
+      if (cell !== null) left[at] = (left[at] ?? ORDER).filter((type) => fits[type](cell));
+    if (n % STEP === STEP - 1) yield;
+  }
+  const columns = names.map((name, at) => ({ name, type: left[at]?.[0] ?? EMPTY_COLUMN }));
+  for (const [n, row] of rows.entries()) {
+    for (const [at, cell] of row.entries()) if (cell !== null) row[at] = READ[columns[at]?.type ?? EMPTY_COLUMN](cell);
+    if (n % STEP === STEP - 1) yield;
+  }
   return { columns, rows };
 }
-export type Table = ReturnType<typeof typed>;
 
-function typeOf(cells: readonly Cell[], column: number, width: number, fits: Fits): Type {
-  const held: Cell[] = [];
-  for (let at = column; at < cells.length; at += width) held.push(cells[at] ?? null);
-  const values = held.filter((cell) => cell !== null);
-  return (values.length > 0 && ORDER.find((type) => values.every(fits[type]))) || EMPTY_COLUMN;
-}
+/** The cells of each row stand in the order of the columns. */
+export type Table = { readonly columns: readonly Column[]; readonly rows: readonly (readonly Cell[])[] };
 
 /** Decimal digits as JSON writes them, without exponent; a whole number only as far as it is exact. */
 function isPlainNumber(cell: Cell): boolean {

@@ -3,43 +3,44 @@
 // afterwards: ready or failed, with the event data.processed in the same commit. Faults of the data are an outcome that
 // the data source tells, not an error of the server. Who has them processed, and when, is the service's business.
 import { decide } from "../decisions.ts";
-import { CsvFault, parseCsv } from "../kit/csv.ts";
+import { inSteps, type Steps } from "../kit/background.ts";
 import type { Fault, Infer, JsonSchema, ObjectSchema, Schema } from "../kit/schema.ts";
-import { nullable, object, oneOf, text, trusted, unfitText, withDefault } from "../kit/schema.ts";
+import { fail, nullable, object, oneOf, text, trusted, unfitText, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { COLUMNS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "./columns.ts";
+import { COLUMNS_MAX, type Row, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
 import { everyPage, owned, pageOf, shownFields } from "./lists.ts";
-import type { Cell, Column, DataRecord, DataSourceRecord } from "./model.ts";
+import type { Cell, Column, DataSourceRecord } from "./model.ts";
 import { accounts, apps, dataContents, dataSources, TOPIC } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
 
-/** A fault in one row is mostly a fault in all; the answer says how many more there are. */
-const FAULTS_LISTED = 20;
+/** Rows that are judged in one step, each of a hundred members at most. */
+const STEP = 1_000;
 
 /** Why the data cannot be given back as they came. What they hold beyond that is judged later, by the processing. */
-function* faultsOf({ type, data }: { readonly type: string; readonly data: unknown }): Generator<Fault> {
+function* judge({ type, data }: Partial<DataSourceDraft>, path: Fault["path"], faults: Fault[]): Steps<void> {
+  if (type === undefined || data === undefined) return; // as a draft with faults may be
+  const wrong = (within: Fault["path"], detail: string) => fail<void>(faults, [...path, "data", ...within], detail);
   if (type === "csv") {
     const unfit = typeof data === "string" ? unfitText(data) : "must be a string of CSV";
-    if (unfit !== undefined) yield { path: [], detail: unfit };
-    return;
+    return unfit === undefined ? undefined : wrong([], unfit);
   }
-  const rows: readonly unknown[] | undefined = Array.isArray(data) ? data : undefined;
-  if (rows === undefined) yield { path: [], detail: "must be an array of flat objects" };
-  for (const [at, row] of (rows ?? []).entries()) {
+  if (!Array.isArray(data)) return wrong([], "must be an array of flat objects");
+  for (const [at, row] of data.entries()) {
     const isObject = typeof row === "object" && row !== null && !Array.isArray(row);
-    const members = isObject ? Object.entries(row) : [];
-    if (!isObject) yield { path: [at], detail: "must be a flat object" };
-    if (members.length > COLUMNS_MAX) yield { path: [at], detail: `must have ${COLUMNS_MAX} members at most` };
+    const names = isObject ? Object.keys(row) : [];
+    if (!isObject) wrong([at], "must be a flat object");
+    if (names.length > COLUMNS_MAX) wrong([at], `must have ${COLUMNS_MAX} members at most`);
     else
-      for (const [name, value] of members) {
+      for (const name of names) {
         const unfitName = unfitText(name);
-        if (unfitName !== undefined) yield { path: [at], detail: `has a member whose name ${unfitName}` };
-        const unfit = unfitCell(value);
-        if (unfit !== undefined) yield { path: [at, name], detail: unfit };
+        if (unfitName !== undefined) wrong([at], `has a member whose name ${unfitName}`);
+        const unfit = unfitCell(row[name]);
+        if (unfit !== undefined) wrong([at, name], unfit);
       }
+    if (at % STEP === STEP - 1) yield;
   }
 }
 
@@ -74,16 +75,12 @@ const judged = <D extends DataSourceDraft>({ members, check }: ObjectSchema<D>):
   json: { oneOf: TYPES.map((type) => object({ ...members, type: oneOf([type]), data: kept(DATA_JSON[type]) }).json) },
   check(value, path, faults) {
     const given = check(value, path, faults);
-    if (given?.type === undefined || given.data === undefined) return given; // as a draft with faults may be
-    const first: Fault[] = [];
-    let count = 0;
-    for (const fault of faultsOf(given)) {
-      if (count < FAULTS_LISTED) first.push({ ...fault, path: [...path, "data", ...fault.path] });
-      count += 1;
-    }
-    // The sum stands first, where no other cut of a long list takes it away.
-    const sum = { path: [...path, "data"], detail: `has ${count} faults; the first of them are listed` };
-    faults.push(...(count > FAULTS_LISTED ? [sum, ...first.slice(0, -1)] : first));
+    Array.from(judge(given ?? {}, path, faults));
+    return given;
+  },
+  *checkInSteps(value, path, faults) {
+    const given = check(value, path, faults);
+    yield* judge(given ?? {}, path, faults);
     return given;
   },
 });
@@ -122,14 +119,18 @@ export async function unprocessed(reader: Reader) {
 }
 
 /** Processes the data source, once: where it is gone or no longer waiting, nothing happens. */
-export const processDataSource = (unit: Unit, id: string) =>
-  unit.transact(async (w) => {
+export async function processDataSource(unit: Unit, id: string) {
+  const raw = (await unit.store.get(dataContents, id))?.raw ?? null;
+  if (raw === null) return null;
+  // Spreadsheets put a byte order mark before the first column's name.
+  const read = typeof raw === "string" ? tableOfCsv(raw.replace(/^\uFEFF/, "")) : tableOfObjects(raw);
+  const table = await inSteps(read);
+  return unit.transact(async (w) => {
     const source = await w.tx.get(dataSources, id);
     const content = await w.tx.get(dataContents, id);
     if (source?.status !== WAITING || content === undefined) return null;
     const account = await w.tx.get(accounts, source.account_id);
     if (account === undefined) throw new Error(`The data source ${id} belongs to no account`);
-    const table = tableOf(content.raw);
     const outcome =
       typeof table === "string"
         ? { status: FAILED, error: table }
@@ -142,12 +143,6 @@ export const processDataSource = (unit: Unit, id: string) =>
     if (ANNOUNCED.has(settled.status)) await recordEvent(caused, account, "data.processed", shownFields(settled));
     return null;
   });
-
-/** The table, or in plain words why there is none. Spreadsheets put a byte order mark before the first column's name. */
-function tableOf(raw: DataRecord["raw"]): Table | string {
-  if (typeof raw !== "string") return tableOfObjects(raw ?? []);
-  const read = parseCsv(raw.replace(/^\uFEFF/, ""));
-  return read instanceof CsvFault ? `Line ${read.line}: ${read.detail}.` : tableOfCsv(read);
 }
 
 export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span) {

@@ -75,7 +75,8 @@ export const deploy = (
     if (domain !== null) {
       if (links.isOwn(domain, asked)) return invalidField("#/custom_domain", "must not be this server's own host");
       const holder = await w.tx.get(domains, domain);
-      if (holder && holder.app_id !== app_id) return refuse({ code: "domain_taken", domain });
+      const held = holder && holder.app_id !== app_id && (await w.tx.get(apps, holder.app_id));
+      if (held) return refuse({ code: "domain_taken", domain });
     }
     const before = await w.tx.find(deployments, "live", [app_id, environment]);
     if (before) await retire(w, before);
@@ -99,9 +100,9 @@ export interface Links {
 
 /** Its domain becomes free unless another live deployment of the app holds it. */
 async function retire(w: Work, deployment: DeploymentRecord): Promise<void> {
-  const domain = deployment.live_domain;
+  const { app_id, live_domain: domain } = deployment;
   await w.tx.put(deployments, { ...deployment, status: ON_REDEPLOY.live, live_in: null, live_domain: null });
-  if (domain !== null && (await w.tx.count(deployments, "live_domain", [domain])) === 0)
+  if (domain !== null && (await w.tx.count(deployments, "live_domain", [app_id, domain])) === 0)
     await w.tx.remove(domains, domain);
 }
 
@@ -109,7 +110,8 @@ const ON_REDEPLOY = decide("3.redeploy");
 
 export async function getDeployment(reader: Reader, caller: Caller, appId: string, id: string) {
   const found = await reader.get(deployments, id);
-  return found?.account_id === caller.account.id && found.app_id === appId ? found : notFound("deployment");
+  const isOwn = found?.account_id === caller.account.id && found.app_id === appId;
+  return isOwn && (await reader.get(apps, appId)) ? found : notFound("deployment");
 }
 
 export const listDeployments = (reader: Reader, appId: string, span: Span) =>
@@ -118,25 +120,23 @@ export const listDeployments = (reader: Reader, appId: string, span: Span) =>
 /** A deployment that is live, with its app and the account that owns both. */
 export type Site = NonNullable<Awaited<ReturnType<typeof whole>>>;
 
-/** It was there once. `successor` is live in its place where there is one. */
-export interface FormerSite {
-  readonly gone: true;
-  readonly successor: Site | undefined;
-}
+const GONE = { gone: true, successor: undefined } as const;
 
-export async function siteOf(reader: Reader, id: string): Promise<Site | FormerSite | undefined> {
+/** Where it was there once, it is gone; `successor` is live in its place where there is one. */
+export async function siteOf(reader: Reader, id: string) {
   const deployment = await reader.get(deployments, id);
-  if (deployment === undefined) return (await reader.get(goneDeployments, id)) && { gone: true, successor: undefined };
-  if (deployment.status === "live") return whole(reader, deployment);
+  if (deployment === undefined) return (await reader.get(goneDeployments, id)) && GONE;
+  if (deployment.status === "live") return (await whole(reader, deployment)) ?? GONE;
   const next = await reader.find(deployments, "live", [deployment.app_id, deployment.environment]);
-  return { gone: true, successor: next && (await whole(reader, next)) };
+  return { ...GONE, successor: next && (await whole(reader, next)) };
 }
 
 /** The site under a custom domain: the newest where the app has several live deployments under it. */
 export async function siteAt(reader: Reader, host: string) {
-  const count = await reader.count(deployments, "live_domain", [host]);
+  const held = [(await reader.get(domains, host))?.app_id ?? "", host];
+  const count = await reader.count(deployments, "live_domain", held);
   const newest = { offset: Math.max(count - 1, 0), limit: 1 };
-  const [deployment] = await reader.page(deployments, "live_domain", [host], newest);
+  const [deployment] = await reader.page(deployments, "live_domain", held, newest);
   return deployment && whole(reader, deployment);
 }
 

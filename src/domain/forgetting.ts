@@ -1,12 +1,13 @@
-// What goes (contract, part 6): what is over its time, and of each account the events and the traces of deleted apps past
-// the number kept. It runs behind the requests and in steps of bounded size. Nothing depends on it: whether something has
+// What goes (contract, part 6): what is over its time, what deleted apps have left, and of each account the events and the
+// traces of deleted apps past the number kept. It runs behind the requests and in steps of bounded size. Nothing depends on it: whether something has
 // expired is judged at each use.
 import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
 import { type Instant, instant, type Scheduled } from "../kit/clock.ts";
+import { clearAway } from "./apps.ts";
 import { dropIfOver } from "./deliveries.ts";
 import type { EventType, Passing } from "./model.ts";
-import { EVENT_TYPES, events, goneDeployments, idempotency, sessions, signIns } from "./model.ts";
+import { EVENT_TYPES, events, goneApps, goneDeployments, idempotency, sessions, signIns } from "./model.ts";
 import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
 import type { Collection, Store, Stored, Tx, Values } from "./store.ts";
 import type { UnitParts } from "./work.ts";
@@ -65,7 +66,7 @@ export function forgetting({ store, clock, background, onError }: Parts) {
     try {
       for (const { what, forget } of EXPIRING) {
         let goes: Instant | undefined;
-        do goes = await store.transact((tx) => forget(tx, now));
+        do goes = await step(store, (tx) => forget(tx, now));
         while (goes !== undefined && goes <= now);
         if (goes !== undefined && goes < next[0]) next = [goes, what];
       }
@@ -76,22 +77,25 @@ export function forgetting({ store, clock, background, onError }: Parts) {
     arm(...next);
   }
 
+  /** The account has new events. What is told within some turns of the event loop is one sweep. */
+  function notify(accountId: string): void {
+    if (told.has(accountId)) return;
+    told.add(accountId);
+    background.run("forgetting old events", async () => {
+      for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
+      told.delete(accountId);
+      await sweep(store, accountId);
+    });
+  }
+
   return {
     look,
-    /** Looks at once, by the clock, and from then on. */
-    start: () => arm(clock.now(), null),
-
-    /** The account has new events. What is told within some turns of the event loop is one sweep. */
-    notify(accountId: string): void {
-      if (told.has(accountId)) return;
-      told.add(accountId);
-      background.run("forgetting old events", async () => {
-        for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
-        told.delete(accountId);
-        await sweep(store, accountId);
-      });
+    notify,
+    /** Looks at once, by the clock, and from then on; for what deleted apps have left, whose they ever were, only now. */
+    async start(): Promise<void> {
+      arm(clock.now(), null);
+      if ((await store.count(goneApps, "all", ["gone_apps"])) > 0) notify("");
     },
-
     stop(): void {
       stopped = true;
       timer?.cancel();
@@ -99,11 +103,17 @@ export function forgetting({ store, clock, background, onError }: Parts) {
   };
 }
 
-/** Removes what the account has past the number kept. */
+/** Removes what deleted apps have left, and what the account has past the number kept. */
 export async function sweep(store: Store, accountId: string): Promise<void> {
   let dropped: number;
-  do dropped = await store.transact((tx) => drop(tx, accountId));
+  do dropped = await step(store, (tx) => drop(tx, accountId));
   while (dropped >= STEP);
+}
+
+/** A unit of work among many, with a turn of the event loop for others before it. */
+async function step<T>(store: Store, work: (tx: Tx) => Promise<T>): Promise<T> {
+  await new Promise(setImmediate);
+  return store.transact(work);
 }
 
 const CLICKS: readonly EventType[] = ["user.interaction"];
@@ -114,6 +124,11 @@ const OTHERS = EVENT_TYPES.filter((type) => !CLICKS.includes(type));
  * event that still has something to send only leaves the list, and goes when that is settled.
  */
 async function drop(tx: Tx, accountId: string): Promise<number> {
+  const [app] = await tx.page(goneApps, "all", ["gone_apps"], { offset: 0, limit: 1 });
+  if (app !== undefined) {
+    if (!(await clearAway(tx, app))) await tx.remove(goneApps, app.id);
+    return STEP;
+  }
   // This is asked after every event, and nearly always all kinds together are fewer than one of them may be.
   const few = (await tx.count(events, "account", [accountId])) <= KEPT;
   const past = await oldestOf(tx, events, "sample", [[accountId]]);

@@ -76,7 +76,7 @@ export interface DeploymentRecord extends Stored {
 const ofApp = { app: { by: ["app_id"] } } as const;
 export const deployments = collection<DeploymentRecord>()(
   "deployments",
-  { ...ofApp, live_domain: { by: ["live_domain"] } },
+  { ...ofApp, live_domain: { by: ["app_id", "live_domain"] } },
   { live: ["app_id", "live_in"] },
 );
 
@@ -86,7 +86,11 @@ export const deployments = collection<DeploymentRecord>()(
  */
 export const goneDeployments = collection<Stored & { readonly account_id?: string }>()("gone_deployments", ofAccount);
 
-/** Which app holds a custom domain; the id is the host name. */
+/** A deleted app that has left more behind than goes at once. */
+export type GoneApp = Pick<Made, "id" | "account_id"> & { readonly deleted_at: string; readonly all: "gone_apps" };
+export const goneApps = collection<GoneApp>()("gone_apps", { all: { by: ["all"] } });
+
+/** Which app holds a custom domain, as long as there is such an app; the id is the host name. */
 export const domains = collection<Stored & { readonly app_id: string }>()("domains");
 
 export const COLUMN_TYPES = ["string", "number", "boolean", "datetime"] as const;

@@ -12,9 +12,9 @@ import type { Presenter } from "./view.ts";
 export async function ask(row: Operation, asked: Asked, sent: unknown): Promise<unknown> {
   const there = row.target && (await row.target.run({ ...asked, body: undefined }));
   if (there instanceof Refusal) return there;
-  const fields = readFields(row.body?.(asked.services), sent);
-  if (fields instanceof Refusal) return fields;
-  return await row.run({ ...asked, body: fields.value });
+  const body = await readFields(row.body?.(asked.services), sent);
+  if (body instanceof Refusal) return body;
+  return await row.run({ ...asked, body });
 }
 
 /** The answer to what went well. `isKept`: as it comes again, without what is shown once. */

@@ -1,8 +1,9 @@
 // What a request brings beside its path: the query and a JSON body, each read by the operation's schema, with all faults
 // in one answer (contract, parts 2, 4 and 8; RFC 8259 8.1).
 import { decide } from "../decisions.ts";
-import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
-import { type ObjectSchema, parse, pointer, type Schema, UNKNOWN_MEMBER } from "../kit/schema.ts";
+import { type FieldError, invalidField, Refusal, refuse } from "../domain/refusal.ts";
+import { inSteps } from "../kit/background.ts";
+import { type Fault, type ObjectSchema, parse, pointer, type Schema, UNKNOWN_MEMBER, UNTOLD } from "../kit/schema.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
 
 const MIB = 1_048_576;
@@ -49,10 +50,14 @@ export async function readJson(call: Call, limit_bytes: number): Promise<Body | 
 }
 
 /** The value that the schema accepts, or all that is wrong with it. */
-export function readFields(schema: Schema<unknown> | undefined, value: unknown): { value: unknown } | Refusal {
-  const read = schema === undefined ? { value: undefined } : parse(schema, value);
-  if ("value" in read) return read;
-  const errors = read.faults.map(({ path, detail }) => ({ pointer: pointer(path), detail }));
+export async function readFields(schema: Schema<unknown> | undefined, sent: unknown): Promise<unknown> {
+  const faults: Fault[] = [];
+  const steps = schema?.checkInSteps?.(sent, [], faults);
+  const value = steps ? await inSteps(steps) : schema?.check(sent, [], faults);
+  if (faults.length === 0) return value;
+  const errors = faults.map((fault) =>
+    fault === UNTOLD ? fault : { pointer: pointer(fault.path), detail: fault.detail },
+  );
   return refuse({ code: "validation_failed", errors });
 }
 
@@ -89,7 +94,8 @@ export function parseJson(bytes: Buffer): Body | Refusal {
   const text = utf8(bytes);
   if (text instanceof Refusal) return text;
   if (text.trim() === "") return notJson("The body is empty; a JSON object is expected.");
-  if (nestedDeeper(bytes, NESTING_MAX)) return notJson(`The body is nested deeper than ${NESTING_MAX} levels.`);
+  const unfit = unfitShape(bytes);
+  if (unfit !== undefined) return unfit;
   try {
     const value: unknown = JSON.parse(text);
     return { bytes, value };
@@ -99,21 +105,27 @@ export function parseJson(bytes: Buffer): Body | Refusal {
   }
 }
 
-const [QUOTE, BACKSLASH, OPEN, CLOSE] = [0x22, 0x5c, 0x5b, 0x5d] as const;
+const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE] = [0x22, 0x5c, 0x2c, 0x5b, 0x5d] as const;
 /** The braces differ from the brackets in this bit alone; no other byte of UTF-8 becomes a bracket by losing it. */
 const BRACE_BIT = 0x20;
+/** More than any body of 1 MiB has; of those that have a place here are a hundred at most. */
+const MEMBERS_MAX = 250_000;
 
-/** Told from the bytes, before parsing: ten MiB of brackets would hold the parser, and the server, for seconds. */
-function nestedDeeper(bytes: Buffer, levels: number): boolean {
+/** Told from the bytes, before parsing: brackets or members without end would hold the server for seconds. */
+function unfitShape(bytes: Buffer): Refusal | undefined {
   let depth = 0;
   let inString = false;
+  /** At each depth; an array may have any number of items. */
+  const members = new Float64Array(NESTING_MAX + 2).fill(-Infinity);
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
     if (byte === QUOTE) inString = !inString;
     else if (inString) at += byte === BACKSLASH ? 1 : 0;
-    else if ((byte & ~BRACE_BIT) === OPEN) depth += 1;
+    else if (byte === COMMA) members[depth] = (members[depth] ?? 0) + 1;
+    else if ((byte & ~BRACE_BIT) === OPEN) members[++depth] = byte === OPEN ? -Infinity : 1;
     else if ((byte & ~BRACE_BIT) === CLOSE) depth -= 1;
-    if (depth > levels) return true;
+    if (depth > NESTING_MAX) return notJson(`The body is nested deeper than ${NESTING_MAX} levels.`);
+    if ((members[depth] ?? 0) > MEMBERS_MAX) return invalidField("#", `has an object of over ${MEMBERS_MAX} members`);
   }
-  return false;
+  return undefined;
 }

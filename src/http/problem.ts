@@ -3,6 +3,7 @@
 
 import { decide } from "../decisions.ts";
 import type { Code, FieldError, Reason, Refusal } from "../domain/refusal.ts";
+import { FAULTS_MAX } from "../kit/schema.ts";
 import type { Reply } from "./call.ts";
 import type { ServiceLinks } from "./links.ts";
 
@@ -80,7 +81,7 @@ function detailOf(reason: Reason): string {
 function summary(errors: readonly FieldError[]): string {
   const [first] = errors.slice(0, 1).map(short);
   const where = first?.pointer ?? first?.parameter ?? first?.header ?? "";
-  const others = errors.length - ERRORS_MAX;
+  const others = errors.length - FAULTS_MAX;
   const unlisted = others > 0 ? `, ${others} of them not listed` : "";
   const rest = errors.length > 1 ? ` (and ${errors.length - 1} more${unlisted})` : "";
   const said = `${where} ${first?.detail ?? "is wrong"}${rest}`;
@@ -88,7 +89,6 @@ function summary(errors: readonly FieldError[]): string {
 }
 
 /** What was sent stands in a refusal, and no refusal is larger than 16 KiB. */
-const ERRORS_MAX = 20;
 const DETAIL_MAX = 1_000;
 const NAME_MAX = 200;
 const cut = (text: string, max = NAME_MAX): string =>
@@ -130,7 +130,7 @@ export function problem(refusal: Refusal, requestId: string, links: ServiceLinks
   const { reason } = refusal;
   const { status, title, detail } = explain(refusal);
   const type = links.problemType(reason.code);
-  const errors = "errors" in reason ? reason.errors?.slice(0, ERRORS_MAX).map(short) : undefined;
+  const errors = "errors" in reason ? reason.errors?.slice(0, FAULTS_MAX).map(short) : undefined;
   const body = { type, title, status, detail, instance: requestId, [CODE_MEMBER]: reason.code, errors };
   const headers = { "content-type": PROBLEM_TYPE, ...headersOf(reason, links.resourceMetadata) };
   return { status, headers, body: JSON.stringify(body) };

@@ -1,4 +1,5 @@
-// Work that goes on behind the answers: beside them, or one piece after the other.
+// Work that goes on behind the answers: beside them, or one piece after the other; and work too long for one turn of the
+// event loop, in which everybody else would wait for it.
 
 /** Each piece is known until it ends, so that a stop can wait for it, and what fails is reported, never lost. */
 export class Background {
@@ -29,19 +30,28 @@ export class Background {
 
 /** For work that must not run beside other such work: a unit of work, a reset, a jump of the clock. */
 export class Turns {
-  readonly #waiting: (() => void)[] = [];
-  #isTaken = false;
+  #last: Promise<unknown> = Promise.resolve();
 
   /** Runs `work` after everything that was asked for before. What fails is its caller's to hear of. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isTaken) await new Promise<void>((begin) => this.#waiting.push(begin));
-    this.#isTaken = true;
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#isTaken = false;
-    }
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.#last.then(work);
+    this.#last = run.catch(() => undefined);
+    return run;
+  }
+}
+
+/** Long work, which yields after each step that is short enough for others to wait for. */
+export type Steps<T> = Generator<undefined, T>;
+
+const steps = new Turns();
+
+/** Does it with a turn of the event loop for others before each step, and all such works take a step by turns. */
+export async function inSteps<T>(work: Steps<T>): Promise<T> {
+  for (;;) {
+    const step = await steps.run(async () => {
+      await new Promise(setImmediate);
+      return work.next();
+    });
+    if (step.done) return step.value;
   }
 }

@@ -87,7 +87,7 @@ export class AdjustableClock {
    */
   schedule(at: Instant, what: string | null, run: () => void | Promise<void>) {
     const entry = { at, what, run };
-    const place = this.#numberUntil(at);
+    const place = this.#entries.findLastIndex((other) => other.at <= at) + 1;
     this.#entries.splice(place, 0, entry);
     if (place === 0) this.#arm();
     return { cancel: () => this.#drop(entry) };
@@ -143,24 +143,13 @@ export class AdjustableClock {
   }
 
   #next(until: Instant): Entry | undefined {
-    return this.#numberUntil(until) > 0 ? this.#entries.shift() : undefined;
-  }
-
-  /** How many entries are due by then. */
-  #numberUntil(at: Instant): number {
-    let low = 0;
-    let high = this.#entries.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#entries[middle]?.at ?? at) <= at) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    const [first] = this.#entries;
+    return first !== undefined && first.at <= until ? this.#entries.shift() : undefined;
   }
 
   /** One that has run, or is cancelled already, is no more in the list. */
   #drop(entry: Entry): void {
-    const place = this.#entries.lastIndexOf(entry, this.#numberUntil(entry.at) - 1);
+    const place = this.#entries.indexOf(entry);
     if (place >= 0) this.#entries.splice(place, 1);
     if (place === 0) this.#arm();
   }

@@ -2,6 +2,7 @@
 // Every fault of a value is collected, each with the JSON pointer of its place, so that one answer names them all.
 // No other file may assert a type (`as`): here it was checked on the line above, or holds by the rule at `trusted`.
 import { decide } from "../decisions.ts";
+import type { Steps } from "./background.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -14,6 +15,8 @@ export interface Fault {
 export interface Schema<T> {
   /** Answers the accepted value, defaults filled in; faults are added to `faults`, and then the answer is unusable. */
   check(value: unknown, path: Path, faults: Fault[]): T;
+  /** The same, where it may take longer than others should wait. */
+  checkInSteps?(value: unknown, path: Path, faults: Fault[]): Steps<T>;
   readonly json: JsonSchema;
   /** What an absent member becomes; without it the member is required. */
   readonly absent?: { readonly value: T };
@@ -38,8 +41,12 @@ export function pointer(path: Path): string {
   return ["#", ...steps.map(encodeURIComponent)].join("/");
 }
 
-function fail<T>(faults: Fault[], path: Path, detail: string): T {
-  faults.push({ path, detail });
+/** So many faults are told. A body has room for a million, and the others are only counted. */
+export const FAULTS_MAX = 20;
+export const UNTOLD: Fault = { path: [], detail: "is wrong, too" };
+
+export function fail<T>(faults: Fault[], path: Path, detail: string): T {
+  faults.push(faults.length < FAULTS_MAX ? { path, detail } : UNTOLD);
   return undefined as T;
 }
 
@@ -184,8 +191,6 @@ function isNear(one: string, other: string, letters: number): boolean {
 
 /** The fault of a member that the schema does not have: by name, so that a misspelt one never passes in silence. */
 export const UNKNOWN_MEMBER = "is not a known member";
-/** No more faults are shown, and a body has room for a million. */
-const HINTS_MAX = 20;
 const OTHERS_ALLOWED = decide("2.unknown-members");
 
 /** An object with these members and no others; `further` says more of one that fits so far, with paths from it on. */
@@ -211,7 +216,7 @@ export function object<M extends Members>(
       const before = faults.length;
       for (const name of Object.keys(given))
         if (!OTHERS_ALLOWED && !Object.hasOwn(members, name))
-          fail(faults, [...path, name], UNKNOWN_MEMBER + (faults.length < HINTS_MAX ? meant(name, known) : ""));
+          fail(faults, [...path, name], UNKNOWN_MEMBER + (faults.length < FAULTS_MAX ? meant(name, known) : ""));
       const accepted: Record<string, unknown> = {};
       for (const [name, { check, absent }] of named)
         if (Object.hasOwn(given, name)) accepted[name] = check(given[name], [...path, name], faults);

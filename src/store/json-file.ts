@@ -66,7 +66,7 @@ function recover(file: string, tables: Tables, warn: Settings["warn"]): Good & {
   if (size === undefined) return { seq: 0, length: 0, isAsWritten: false };
   const document = new Document(file);
   const { journal: contained, isAsWritten } = document;
-  load(tables, document.lists, (...wrong) => document.refusal(...wrong));
+  Array.from(load(tables, document.lists, (...wrong) => document.refusal(...wrong)));
   document.refuseDamage();
   if (contained === undefined && hasJournal)
     refuse(

@@ -3,11 +3,11 @@
 // durable yet: a read that would takes its turn among the units of work, and its answer is held back.
 import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
-import { Turns } from "../kit/background.ts";
+import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
 import type { Commit } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
-import { type Change, type Lists, load, recordsIn, type Table, type Tables, tablesOf, undo } from "./tables.ts";
+import { type Change, copied, type Lists, load, recordsIn, type Table, type Tables, tablesOf, undo } from "./tables.ts";
 
 const GIVEN_UP =
   "A unit of work may only await its own transaction; this one waited for something else and was given up";
@@ -131,15 +131,16 @@ export class MemoryStore extends Reading implements port.Store {
   /** What goes out and what comes in is copied, so that neither side can change what the other has. */
   async snapshot(): Promise<port.StoreData> {
     const lists = await this.transact((run) => run.records());
-    return { format: 1, collections: JSON.parse(JSON.stringify(Object.fromEntries(lists))) };
+    return { format: 1, collections: await inSteps(copied(lists)) };
   }
 
+  /** In steps, so that reading goes on; to write, others wait for its end, as their writes would go with the old data. */
   async restore(data: port.StoreData): Promise<void> {
     const { collections, tables, keeper } = this.#opened();
     await this.#turns.run(async () => {
       const others = tablesOf(collections);
-      const lists = Object.entries(structuredClone(data.collections));
-      load(others, lists, (fault) => new StoreRefusal(`The data cannot be used: ${fault}`));
+      const lists = Object.entries(await inSteps(copied(Object.entries(data.collections))));
+      await inSteps(load(others, lists, (fault) => new StoreRefusal(`The data cannot be used: ${fault}`)));
       await keeper?.replace(recordsIn(others));
       for (const [name, table] of others) tables.set(name, table);
     });
@@ -218,14 +219,11 @@ class Run extends Reading implements port.Tx {
         if (!this.isOver) resolve(this.#end(outcome));
       };
       this.giveUp = () => end({ error: new Error(GIVEN_UP) });
-      try {
-        work(this).then(
-          (value) => end({ value }),
-          (error) => end({ error }),
-        );
-      } catch (error) {
-        end({ error });
-      }
+      // Work may also throw before it has promised anything.
+      new Promise<T>((begin) => begin(work(this))).then(
+        (value) => end({ value }),
+        (error) => end({ error }),
+      );
     });
   }
 

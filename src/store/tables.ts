@@ -1,6 +1,7 @@
 // All records of a store, with the indexes they are found by. Everything here answers and changes at once and can be
 // undone, change by change; who may ask and write when is the engine's to say. It keeps no promise about disks.
-import type { AnyCollection, Stored } from "../domain/store.ts";
+import type { AnyCollection, StoreData, Stored } from "../domain/store.ts";
+import type { Steps } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
 import type { Commit } from "./commits.ts";
 import { type Fields, Index, type Row } from "./indexes.ts";
@@ -14,7 +15,7 @@ export interface Change {
 }
 
 /** The records of each collection in creation order. */
-export type Lists = readonly (readonly [name: string, records: readonly Stored[]])[];
+export type Lists = readonly (readonly [name: string, records: readonly unknown[]])[];
 
 export class Table {
   readonly name: string;
@@ -117,16 +118,31 @@ export const recordsIn = (tables: Tables): Lists => Array.from(tables, ([name, t
 
 type Refusal = (fault: string, name: string, n?: number) => Error;
 
+/** Records that are taken or copied in one step. */
+const STEP = 500;
+
 /** Takes what comes from elsewhere; `refusal` tells what is wrong with a collection, or with its n-th record. */
-export function load(tables: Tables, lists: Iterable<readonly [string, readonly unknown[]]>, refusal: Refusal): void {
+export function* load(tables: Tables, lists: Lists, refusal: Refusal): Steps<void> {
   for (const [name, records] of lists) {
     const table = tables.get(name);
     if (table === undefined) throw refusal(`this version knows no collection "${name}"`, name);
     for (const [n, record] of records.entries()) {
       const fault = table.load(record);
       if (fault !== undefined) throw refusal(fault, name, n);
+      if (n % STEP === STEP - 1) yield;
     }
   }
+}
+
+/** The records as JSON has them. */
+export function* copied(lists: Lists): Steps<StoreData["collections"]> {
+  const copies = new Map<string, Stored[]>();
+  for (const [name, records] of lists) {
+    const list: Stored[] = [];
+    copies.set(name, list);
+    for (const record of records) if (list.push(JSON.parse(JSON.stringify(record))) % STEP === 0) yield;
+  }
+  return Object.fromEntries(copies);
 }
 
 /** The latest change first: each finds its table as it left it. */

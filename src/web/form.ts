@@ -2,7 +2,7 @@
 // calls them. Which values are right the operation says; here they are only put into a form and taken out of it, and its
 // faults become words at a field.
 import type { Refusal } from "../domain/refusal.ts";
-import type { JsonSchema } from "../kit/schema.ts";
+import { FAULTS_MAX, type JsonSchema } from "../kit/schema.ts";
 import { type Html, html, type Shown } from "./html.ts";
 import type { Explain } from "./page.ts";
 import { notice, SCOPES_IN_WORDS } from "./parts.ts";
@@ -71,10 +71,11 @@ export function refusedForm(values: Form["values"], refusal: Refusal, explain: E
   const { status, detail } = explain(refusal);
   const errors = "errors" in reason && reason.errors ? reason.errors : [{ detail }];
   const faults = new Map<string, string>();
-  for (const error of errors) {
+  for (const error of errors.slice(0, FAULTS_MAX)) {
     const [, name = ""] = /^#\/([^/]+)/.exec(("pointer" in error && error.pointer) || "") ?? [];
     faults.set(name, [faults.get(name), error.detail].filter(Boolean).join("; "));
   }
+  if (errors.length > FAULTS_MAX) faults.set("", detail);
   return { values, faults, status };
 }
 

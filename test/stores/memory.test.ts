@@ -7,6 +7,7 @@ import { collection, isStoreError, type Reader } from "../../src/domain/store.ts
 import { seededRandom } from "../../src/kit/ids.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { withTurns } from "../support/steps.ts";
 import { note, notes, numbered, tell, write } from "./fixture.ts";
 
 storeContract(test, memoryStore);
@@ -133,3 +134,26 @@ for (const [what, collections, says] of [
     assert.equal((await store.get(notes, "before"))?.id, "before");
   });
 }
+
+test("while much is restored or copied out others have their turns, and read what was there, whole", async () => {
+  const store = await opened();
+  await write(store, note("before"));
+  const many = { format: 1, collections: { notes: numbered(50_000) } } as const;
+  const counts = new Set<number>();
+  let over = false;
+  const looking = async () => {
+    for (; !over; await new Promise(setImmediate)) counts.add(await store.count(notes, "list", ["all"]));
+  };
+  const restoring = withTurns(() => store.restore(many)).finally(() => {
+    over = true;
+  });
+  const [{ turns }] = await Promise.all([restoring, looking()]);
+  assert.ok(turns >= 200, `a hundred to copy and a hundred to take: ${turns}`);
+  assert.deepEqual(
+    [...counts].filter((count) => count !== 50_000),
+    [1],
+  );
+  const { value, turns: out } = await withTurns(() => store.snapshot());
+  assert.deepEqual(value, many);
+  assert.ok(out >= 100, `${out}`);
+});

@@ -10,6 +10,7 @@ import {
   deliveries,
   type EventType,
   events,
+  goneApps,
   goneDeployments,
   TOPIC,
   type WebhookRecord,
@@ -26,7 +27,7 @@ import { memoryStore } from "../../src/store/memory.ts";
 
 export const START = Date.UTC(2026, 0, 1);
 /** What the outbox reads and writes. */
-export const ROWS = [events, deliveries, webhooks, goneDeployments];
+export const ROWS = [events, deliveries, webhooks, goneApps, goneDeployments];
 export const SECRET = "whsecret";
 
 export interface WorldOptions extends Partial<OutboxParts> {

@@ -1,22 +1,17 @@
 // kit/csv: what RFC 4180 allows, and each thing that it does not with the line it stands on.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CsvFault, parseCsv } from "../../src/kit/csv.ts";
+import { recordsOf } from "../../src/kit/csv.ts";
 
 function table(text: string) {
-  const read = parseCsv(text);
-  assert.ok(!(read instanceof CsvFault), read instanceof CsvFault ? `${read.line}: ${read.detail}` : "");
-  const width = read.header.length;
-  const records = Array.from({ length: read.fields.length / width }, (_, at) =>
-    read.fields.slice(at * width, (at + 1) * width),
-  );
-  return { header: read.header, records };
+  const [header, ...records] = recordsOf(text, 5);
+  return { header, records };
 }
 
-function fault(text: string): [line: number, detail: string] {
-  const read = parseCsv(text);
-  assert.ok(read instanceof CsvFault, `accepted ${JSON.stringify(text)}`);
-  return [read.line, read.detail];
+function fault(text: string): string | undefined {
+  const last = [...recordsOf(text, 5)].at(-1);
+  assert.ok(typeof last === "string", `accepted ${JSON.stringify(text)}`);
+  return last;
 }
 
 test("lines end in LF or CRLF, also in one text, and the last may do without", () => {
@@ -61,14 +56,23 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 test("what RFC 4180 does not allow is told with its line, those inside quoted fields counted", () => {
   for (const [detail, texts] of Object.entries(FAULTS))
     for (const [text, line] of Object.entries(texts))
-      assert.deepEqual(fault(text), [line, detail], JSON.stringify(text));
+      assert.equal(fault(text), `Line ${line}: ${detail}.`, JSON.stringify(text));
 });
 
 test("ten MiB, plain, quoted and hostile, are read whole", () => {
   const size = 10_485_760;
-  const plain = parseCsv(`a,b\n${"1234567,abc\n".repeat(size / 12)}`);
-  assert.equal("fields" in plain && plain.fields.length, 2 * Math.floor(size / 12));
-  const quoted = parseCsv(`a\n${'"x""y\nz"\n'.repeat(size / 9)}`);
-  assert.equal("fields" in quoted && quoted.fields.at(-1), 'x"y\nz');
-  assert.equal(fault(`a\n"${'""'.repeat(size / 2)}`)[0], 2);
+  const plain = table(`a,b\n${"1234567,abc\n".repeat(size / 12)}`);
+  assert.equal(plain.records.length, Math.floor(size / 12));
+  const quoted = table(`a\n${'"x""y\nz"\n'.repeat(size / 9)}`);
+  assert.deepEqual(quoted.records.at(-1), ['x"y\nz']);
+  assert.match(fault(`a\n"${'""'.repeat(size / 2)}`) ?? "", /^Line 2: a quoted field begins here/);
+});
+
+test("a record is read as far as it has as many fields as allowed, and no further", () => {
+  assert.deepEqual(table("a,b,c,d,e\n1,2,3,4,5").records, [["1", "2", "3", "4", "5"]]);
+  for (const [text, line] of [
+    ["a,b,c,d,e,f", 1],
+    ['a\n1,2,3,4,5,"never closed', 2],
+  ] as const)
+    assert.equal(fault(text), `Line ${line}: there are more than 5 columns.`);
 });

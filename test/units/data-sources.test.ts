@@ -5,6 +5,7 @@ import { collections } from "../../src/domain/collections.ts";
 import {
   createDataSource,
   type DataSourceDraft,
+  dataSourceDraft,
   getDataSource,
   processDataSource,
   removeDataSource,
@@ -14,8 +15,10 @@ import {
 import { accounts, dataContents, events, TOPIC } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { Unit } from "../../src/domain/work.ts";
+import { parseJson, readFields } from "../../src/http/input.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { kept, outboxWorld } from "../support/outbox-world.ts";
+import { withTurns } from "../support/steps.ts";
 
 const SPAN = { offset: 0, limit: 20 };
 type Sent = readonly [type: DataSourceDraft["type"], data: DataSourceDraft["data"]];
@@ -98,4 +101,48 @@ test("removing takes the data along, also before it is processed, and then nothi
     await process(id);
     assert.equal((await allEvents()).length, 1);
   }
+});
+
+const LONG: readonly Sent[] = [
+  ["json", Array.from({ length: 50_000 }, (_, n) => ({ n }))],
+  ["csv", `n\n${"1\n".repeat(50_000)}`],
+];
+
+test("others have their turns while rows are judged: fifty for fifty thousand", async () => {
+  for (const data of [LONG[0]?.[1], Array(50_000).fill(1)]) {
+    const read = () => readFields(dataSourceDraft, { name: "Long", type: "json", data });
+    assert.ok((await withTurns(read)).turns >= 50);
+  }
+});
+
+test("others have their turns while data are read, typed and converted: a hundred at each for fifty thousand rows", async () => {
+  const { sent, process, sourceOf, store } = await setUp();
+  for (const [type, data] of LONG) {
+    const { id } = await sent(type, data);
+    const { turns } = await withTurns(() => process(id));
+    assert.ok(turns >= 300, `${type}: ${turns}`);
+    assert.equal((await sourceOf(id)).row_count, 50_000);
+    assert.deepEqual(await unprocessed(store), []);
+  }
+});
+
+test("two that are processed at once go on by turns: the short one does not wait for the long one", async () => {
+  const { sent, process } = await setUp();
+  const [long, short] = [await sent(...(LONG[0] ?? ["csv", ""])), await sent("csv", "n\n1\n")];
+  const ended: string[] = [];
+  await Promise.all([long, short].map(({ id }) => process(id).then(() => ended.push(id))));
+  assert.deepEqual(ended, [short.id, long.id]);
+});
+
+test("8.bounds: an object of over 250,000 members is refused before it is parsed, an array of more items is not", () => {
+  const refused = (text: string) => {
+    const read = parseJson(Buffer.from(text));
+    return read instanceof Refusal ? read.reason : undefined;
+  };
+  const [open, member] = ['[{"":[1,2]},{', '"":1,'];
+  const errors = [{ pointer: "#", detail: "has an object of over 250000 members" }];
+  assert.deepEqual(refused(open + member.repeat(250_000)), { code: "validation_failed", errors });
+  assert.equal(refused(open + member.repeat(249_999))?.code, "invalid_json", "it ends before the last member");
+  assert.equal(refused(`${open}${member.repeat(249_999)}"a,b{":1}]`), undefined);
+  assert.equal(refused(`[${"1,".repeat(300_000)}1]`), undefined);
 });

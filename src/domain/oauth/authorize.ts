@@ -1,7 +1,7 @@
 // The authorization request (spec part 5, step 1; RFC 6749 4.1.1): judged whole before anything is shown, then allowed or
 // denied by the user. Nothing goes back to an address that the client has not registered: such a request ends on a page.
 import type { Fields } from "../../kit/form.ts";
-import { type OAuthClientRecord, oauthClients, type Scope } from "../model.ts";
+import { type OAuthClientRecord, oauthClients } from "../model.ts";
 import type { Reader } from "../store.ts";
 import type { SignedIn } from "../users.ts";
 import { Unit } from "../work.ts";
@@ -20,16 +20,10 @@ import {
   withParameters,
 } from "./rules.ts";
 
+type Terms = Exclude<ReturnType<typeof termsOf>, OAuthError>;
+type Returnable = Exclude<Awaited<ReturnType<typeof returnableTo>>, string>;
 /** An authorization request that may be put before a user. */
-interface AuthorizationRequest {
-  readonly client: OAuthClientRecord;
-  readonly redirectUri: string;
-  readonly state: string | null;
-  readonly asked: readonly Scope[];
-  readonly challenge: string | null;
-}
-type Terms = Pick<AuthorizationRequest, "asked" | "challenge">;
-type Returnable = Omit<AuthorizationRequest, keyof Terms>;
+type AuthorizationRequest = Returnable & Terms;
 
 /** A request that ends here: on an error page, or back at the client. */
 export type Ended = { readonly page: string } | { readonly redirect: string };
@@ -71,7 +65,7 @@ function back({ issuer: iss }: Context, { redirectUri, state }: Returnable, { er
 }
 
 /** Who asks and where the answer may go; or why there is nowhere to go, for the page that the user then sees. */
-async function returnableTo(reader: Reader, { values, repeated }: Fields): Promise<Returnable | string> {
+async function returnableTo(reader: Reader, { values, repeated }: Fields) {
   for (const name of ["client_id", "redirect_uri"]) {
     if (repeated.has(name)) return `The request names ${name} more than once.`;
     if (!values.has(name)) return `The request must name its ${name}, one that was registered.`;
@@ -90,7 +84,7 @@ async function returnableTo(reader: Reader, { values, repeated }: Fields): Promi
 export const RESPONSE_TYPE = "code";
 
 /** What the client asks for. The order of the checks is that in which a developer would want to hear of the faults. */
-function termsOf({ values, repeated }: Fields, client: OAuthClientRecord): Terms | OAuthError {
+function termsOf({ values, repeated }: Fields, client: OAuthClientRecord) {
   const [twice] = repeated;
   if (twice !== undefined) return invalidRequest(`${printable(twice)} is given more than once.`);
   const responseType = values.get("response_type");

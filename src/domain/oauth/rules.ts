@@ -96,10 +96,7 @@ export function withParameters(uri: string, parameters: { readonly [name: string
   return `${uri}${uri.includes("?") ? "&" : "?"}${added}`;
 }
 
-export interface ClientCredentials {
-  readonly id: string | undefined;
-  readonly secret: string | undefined;
-}
+export type ClientCredentials = { readonly [part in "id" | "secret"]: string | undefined };
 
 /**
  * The client whose credentials these are (RFC 6749 2.3); one that has a secret must have sent it. The answers say what is

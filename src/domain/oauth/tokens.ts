@@ -1,7 +1,6 @@
 // The token endpoint (spec part 5, steps 2 and 3; RFC 6749 4.1.3 and 6): a code or a refresh token becomes an access token
 // and the next refresh token. Each can be used once; the store's transaction decides who was first, and a second use ends
 // the grant with every token of it (RFC 9700 4.14), because one of the two users must be a thief.
-
 import { decide } from "../../decisions.ts";
 import { instant } from "../../kit/clock.ts";
 import type { Fields } from "../../kit/form.ts";
@@ -14,14 +13,6 @@ import { addRefreshToken, type GrantRecord, grants, openGrant, refreshTokens, st
 import { cut, invalidGrant, invalidScope, OAuthError, scopesIn, unfitVerifier, within } from "./rules.ts";
 
 const TOKEN_TYPE = decide("5.token-response");
-
-export interface TokenAnswer {
-  readonly access_token: string;
-  readonly token_type: typeof TOKEN_TYPE;
-  readonly expires_in: number;
-  readonly refresh_token: string;
-  readonly scope: string;
-}
 
 interface Granted {
   readonly grant: GrantRecord;
@@ -97,9 +88,9 @@ async function handOut(context: Context, work: (w: Work) => Promise<Granted | OA
   if (settled instanceof OAuthError) return settled;
   const { grant, scopes, refresh_token } = settled;
   const access_token = await issue(context, grant, scopes);
-  const answer = { access_token, token_type: TOKEN_TYPE, expires_in: ACCESS_S, refresh_token, scope: scopes.join(" ") };
-  return answer satisfies TokenAnswer;
+  return { access_token, token_type: TOKEN_TYPE, expires_in: ACCESS_S, refresh_token, scope: scopes.join(" ") };
 }
+export type TokenAnswer = Readonly<Exclude<Awaited<ReturnType<typeof handOut>>, OAuthError>>;
 
 /**
  * An error as the answer and yet a change to keep: the transaction commits, and with it the end of the grant. Its refresh

@@ -4,9 +4,9 @@
 import { StorageUnavailable } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
 import { type Commit, Commits } from "../commits.ts";
-import { type Change, recordsIn, type Tables, undo } from "../tables.ts";
+import { type Change, type Lists, recordsIn, type Tables, undo } from "../tables.ts";
 import * as disk from "./disk.ts";
-import { BYTES_MAX, encode, type Lists, lineOf, type Write } from "./layout.ts";
+import { BYTES_MAX, encode, lineOf, type Write } from "./layout.ts";
 
 /** So many times as long as FILE the journal grows before it is folded: a start reads both, a folding costs the creates. */
 const LONGEST = 2;

@@ -2,6 +2,7 @@
 // record stands on a line, and the last line carries checksums of the lines before it, some hundred at a time. A line of
 // the journal is one batch of commits: the CRC of the rest of the line, its number, and the writes of each commit.
 import { constants } from "node:buffer";
+import type { Lists } from "../tables.ts";
 
 /** What is longer is no JavaScript string: it could not be parsed again. */
 export const BYTES_MAX = constants.MAX_STRING_LENGTH;
@@ -18,7 +19,6 @@ const HEAD_BYTES = 18;
 const START = '{"crc":"';
 const HEAD = /^\{"crc":"([0-9a-f]{8})",$/;
 
-export type Lists = readonly (readonly [name: string, records: readonly unknown[]])[];
 export type Write = readonly ["put", collection: string, record: object] | readonly ["remove", string, id: string];
 export type Batch = { readonly seq: number; readonly commits: readonly (readonly Write[])[] };
 

@@ -1,0 +1,103 @@
+// Deleting an app that has much: it is gone at once for whoever looks, and what it leaves goes behind the answer, in steps.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { own as apps } from "../../src/domain/apps.ts";
+import { collections } from "../../src/domain/collections.ts";
+import { createDataSource, getDataSource, listDataSourcesOf } from "../../src/domain/data-sources.ts";
+import { deploy, getDeployment, siteAt, siteOf } from "../../src/domain/deployments.ts";
+import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
+import { accounts, deployments, domains, goneApps, goneDeployments } from "../../src/domain/model.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
+import { Background } from "../../src/kit/background.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { kept, outboxWorld } from "../support/outbox-world.ts";
+import { withTurns } from "../support/steps.ts";
+
+const MANY = 260;
+const links = { site: (id: string) => `http://localhost/sites/${id}/`, host: () => "localhost" };
+const DRAFT = { title: "App", description: "", theme: "light", public: true };
+
+/** An app with many live deployments, each under a domain of its own, and many data sources; it is deleted. */
+async function afterDeleting(t: { after(run: () => void): void }) {
+  const store = memoryStore();
+  await store.open(collections);
+  const { clock, unit, caller, errors } = await outboxWorld({ store });
+  await store.transact((tx) => tx.put(accounts, { ...caller.account, all: "accounts" }));
+  const anApp = async () => kept(await apps.create(unit, caller, DRAFT));
+  const put = async (app_id: string, n: number, custom_domain: string | null) =>
+    kept(await deploy(unit, caller, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));
+  const app = await anApp();
+  const deployed: Awaited<ReturnType<typeof put>>[] = [];
+  const sources: string[] = [];
+  for (let n = 0; n < MANY; n += 1) {
+    deployed.push(await put(app.id, n, `d${n}.example.com`));
+    const given = { name: "s", app_id: app.id, type: "csv", data: "a" } as const;
+    sources.push(kept(await createDataSource(unit, caller, given)).id);
+  }
+  await clock.advance(1_000);
+  assert.equal(await apps.remove(unit, caller, app.id, () => undefined), null);
+  const background = new Background((error) => errors.push(error));
+  const forgetting = forgettingIn({ store, clock, background, onError: (error) => errors.push(error) });
+  t.after(() => forgetting.stop());
+  const swept = async () => {
+    const { turns } = await withTurns(() => background.idle());
+    assert.deepEqual(errors, []);
+    return turns;
+  };
+  const left = () => store.count(deployments, "app", [app.id]);
+  const first = kept(deployed[0]);
+  const last = kept(deployed.at(-1));
+  return { store, unit, caller, app, anApp, put, first, last, sources, forgetting, swept, left };
+}
+
+test("its deployments, their sites and domains are gone at once, however many there are", async (t) => {
+  const { store, caller, app, first, last, left } = await afterDeleting(t);
+  assert.equal(await left(), MANY - 50, "a step of them goes with it, the others behind the answer");
+  for (const { id, custom_domain } of [first, last]) {
+    const read = await getDeployment(store, caller, app.id, id);
+    assert.ok(read instanceof Refusal && read.reason.code === "not_found");
+    assert.deepEqual(await siteOf(store, id), { gone: true, successor: undefined });
+    assert.equal(await siteAt(store, custom_domain ?? ""), undefined);
+  }
+});
+
+test("what it leaves goes in steps, with others' turns in between, when the account's next events are swept", async (t) => {
+  const { store, app, sources, last, caller, forgetting, swept, left } = await afterDeleting(t);
+  forgetting.notify(caller.account.id);
+  const turns = await swept();
+  assert.ok(turns >= 50 + (MANY - 50) / 50, `fifty to gather, and one for fifty of each: ${turns}`);
+  assert.equal(await left(), 0);
+  assert.equal(await store.count(goneDeployments, "account", [caller.account.id]), MANY);
+  assert.equal(await store.get(domains, last.custom_domain ?? ""), undefined);
+  assert.deepEqual((await listDataSourcesOf(store, app.id, { offset: 0, limit: 1 })).total, 0);
+  const source = kept(await getDataSource(store, caller, sources.at(-1) ?? ""));
+  assert.deepEqual([source.app_id, source.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
+  assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
+});
+
+test("what it leaves goes after a restart, too", async (t) => {
+  const { forgetting, swept, left } = await afterDeleting(t);
+  await forgetting.start();
+  await swept();
+  assert.equal(await left(), 0);
+});
+
+test("a domain of it can be taken at once; that stands when the rest goes, and ends with the one who took it", async (t) => {
+  const { store, caller, last, anApp, put, forgetting, swept } = await afterDeleting(t);
+  const host = last.custom_domain ?? "";
+  const other = await anApp();
+  const taken = await put(other.id, 1, host);
+  const at = async () => (await siteAt(store, host))?.deployment.id;
+  assert.equal(await at(), taken.id);
+  const next = await anApp();
+  await put(other.id, 1, null);
+  assert.equal(
+    await store.get(domains, host),
+    undefined,
+    "free, although a deployment of the deleted app still has it",
+  );
+  const again = await put(next.id, 1, host);
+  forgetting.notify(caller.account.id);
+  await swept();
+  assert.equal(await at(), again.id);
+});
