@@ -4,6 +4,9 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import { test } from "node:test";
+import { fuzz } from "../scripts/attack/fuzz.ts";
+import { raw } from "../scripts/attack/raw.ts";
+import { slow } from "../scripts/attack/slow.ts";
 import { compare, isMissed, markdown, plain, ratio } from "../scripts/bench/figures.ts";
 import { Guide } from "../scripts/demo/guide.ts";
 import { changesOf } from "../scripts/mutate/changes.ts";
@@ -37,6 +40,11 @@ test("demo: an answer that is not as it must be ends the walk", async () => {
   await assert.rejects(guide.step("8 the default", "GET /apps", 201), /8 the default: .*GET \/apps/);
   assert.throws(() => guide.seen("6 signed", "nothing", false), /6 signed/);
   guide.close();
+});
+
+test("attack: drawn requests, spoiled ones and slow connections find nothing", async () => {
+  for (const attack of [fuzz(400, "short"), raw(200, "short"), slow(40, 10, 0)])
+    assert.deepEqual((await attack).wrong, []);
 });
 
 const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", "a-key-for-tests"];

@@ -36,53 +36,39 @@ export class Draw {
     this.#random = seededRandom(seed);
   }
 
-  below(limit: number): number {
-    return ((this.#random() << 16) | (this.#random() << 8) | this.#random()) % limit;
-  }
-
+  below = (limit: number): number => ((this.#random() << 16) | (this.#random() << 8) | this.#random()) % limit;
   /** Once in so many times. */
-  once(times: number): boolean {
-    return this.below(times) === 0;
-  }
-
-  one<T>(from: readonly T[]): T {
-    return trusted<T>(from[this.below(from.length)]);
-  }
+  once = (times: number): boolean => this.below(times) === 0;
+  one = <T>(from: readonly T[]): T => trusted<T>(from[this.below(from.length)]);
 
   /** With some bytes turned over, cut out, repeated or put in. */
   spoiled(bytes: Buffer): Buffer {
     const at = this.below(bytes.length + 1);
     const to = at + this.below(bytes.length + 1 - at);
-    const [before, piece, after] = [bytes.subarray(0, at), bytes.subarray(at, to), bytes.subarray(to)];
+    const piece = bytes.subarray(at, to);
     const turned = piece.map((byte, n) => (n === 0 ? byte ^ (1 << this.below(8)) : byte));
     const middle = this.one([[turned], [], [piece, piece], [Buffer.from(this.one(NASTY)), piece]]);
-    const changed = Buffer.concat([before, ...middle, after]);
+    const changed = Buffer.concat([bytes.subarray(0, at), ...middle, bytes.subarray(to)]);
     return this.once(3) ? this.spoiled(changed) : changed;
   }
 
-  value(schema: Members): unknown {
-    const { anyOf, oneOf = anyOf, enum: values, type, items, minItems, maxItems, minimum, maximum } = schema;
+  value({ anyOf, oneOf = anyOf, enum: values, type, ...rule }: Members): unknown {
     if (this.once(20)) return this.one(HOSTILE);
     if (oneOf !== undefined) return this.value(members(this.one(list(oneOf))));
     if (values !== undefined) return this.one(list(values));
-    switch (Array.isArray(type) ? this.one(type) : type) {
-      case "object":
-        return this.#object(schema);
-      case "array":
-        return Array.from({ length: this.#size(minItems, maxItems) }, () => this.value(members(items)));
-      case "string":
-        return this.#text(schema);
-      case "boolean":
-        return this.once(2);
-      default:
-        return type === "integer" || type === "number" ? this.#size(minimum, maximum) : null;
-    }
+    const kind = Array.isArray(type) ? this.one(type) : type;
+    if (kind === "null") return null;
+    if (kind === "boolean") return this.once(2);
+    if (kind === "string") return this.#text(rule);
+    if (kind === "object") return this.#object(rule);
+    if (kind !== "array") return this.#size(rule.minimum, rule.maximum);
+    return Array.from({ length: this.#size(rule.minItems, rule.maxItems) }, () => this.value(members(rule.items)));
   }
 
   #size(min: unknown = 0, max: unknown = 8): number {
     const [least, most] = [Number(min), Number(max)];
-    if (this.once(12)) return this.one([most + 1, Math.max(least - 1, 0)]);
-    return this.one([least, most, least + this.below(most - least + 1)]);
+    const within = [least, most, least + this.below(most - least + 1)];
+    return this.one(this.once(12) ? [most + 1, Math.max(least - 1, 0)] : within);
   }
 
   #text({ format, minLength, maxLength }: Members): string {
@@ -93,10 +79,10 @@ export class Draw {
 
   /** With what is required, but for now and then, and half of the rest. */
   #object({ properties = {}, required, additionalProperties: more }: Members): Members {
-    const named = Object.entries(members(properties));
     const free = isMembers(more) ? ["a", "b", "__proto__"] : this.once(25) ? ["unknown"] : [];
-    const chosen = named.filter(([name]) => (list(required).includes(name) ? !this.once(25) : this.once(2)));
-    const rules = [...chosen, ...free.map((name) => [name, more] as const)];
-    return Object.fromEntries(rules.map(([name, rule]) => [name, this.value(isMembers(rule) ? rule : {})]));
+    const left = (name: string) => !this.once(list(required).includes(name) ? 25 : 2);
+    const rules = Object.entries(members(properties)).filter(([name]) => left(name));
+    for (const name of free) rules.push([name, isMembers(more) ? more : {}]);
+    return Object.fromEntries(rules.map(([name, rule]) => [name, this.value(members(rule))]));
   }
 }

@@ -56,7 +56,8 @@ export async function fuzz(count: number, seed: string): Promise<Finding> {
       if (await changes(service, [asked], ask)) wrong.push(`${shown(asked)}\n    is refused and changes the state`);
   }
   root.close();
-  return { tried: `fuzz: ${count} requests by the seed ${seed}; ${refusals} refused, and again without effect`, wrong };
+  const tried = `${count} requests; ${refusals} refused, and again without effect`;
+  return { what: "Every operation, drawn from the document", tried, wrong };
 }
 
 /** Whether they change the state although each of them is refused. */

@@ -1,9 +1,30 @@
-import { given } from "../arguments.ts";
+// `npm run attack`: what an attacker and a bad network can do. One row each says what was tried and what it found; what was
+// found stands below with the request that did it, and makes it fail.
+import { LIMITS } from "../../src/http/arriving.ts";
+import { given, wrongUse } from "../arguments.ts";
 import { tell } from "../findings.ts";
 import { fuzz } from "./fuzz.ts";
 import { raw } from "./raw.ts";
+import { slow } from "./slow.ts";
+import { soak } from "./soak.ts";
+
+const USE = `Usage: npm run attack -- [options]
+  --requests N   so many drawn from the OpenAPI document (50000), a tenth of it spoiled on the wire
+  --minutes N    so long under mixed load (10)
+  --seed TEXT    another text draws other requests (1)`;
 
 const string = { type: "string" } as const;
-const { requests = "50000", seed = "1" } = given({ requests: string, seed: string }, "x");
-tell(await raw(Number(requests) / 10, seed), "nothing found");
-tell(await fuzz(Number(requests), seed), "nothing found");
+const options = { requests: string, minutes: string, seed: string };
+const { requests = "50000", minutes = "10", seed = "1" } = given(options, USE);
+for (const number of [requests, minutes]) if (!/^\d{1,7}$/.test(number)) wrongUse(`"${number}" is no number.`, USE);
+/** Not all that there can be: who asks beside them needs one. */
+const CONNECTIONS = LIMITS.connections - 10;
+/** A byte a second, for longer than a request may take. */
+const SECONDS = 45;
+
+await tell([
+  () => fuzz(Number(requests), seed),
+  () => raw(Math.ceil(Number(requests) / 10), seed),
+  () => slow(CONNECTIONS, SECONDS, 1_000),
+  () => soak(Number(minutes)),
+]);

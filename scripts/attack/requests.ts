@@ -1,4 +1,4 @@
-// Draws requests to every operation of the OpenAPI document, and to some pages and OAuth endpoints beside it: path, query,
+// Draws requests to every operation of the OpenAPI document, and to what a stranger can reach beside it: path, query,
 // headers, credential and body as they must be, or some of them not.
 import { isMembers, type Members, members } from "../../test/support/client.ts";
 import { HOSTILE, RAW } from "../../test/support/hostile.ts";
@@ -17,10 +17,10 @@ export interface Asked {
   readonly against?: readonly string[];
 }
 
-const [TYPE, FORM] = ["application/json", "application/x-www-form-urlencoded"];
+const TYPE = "application/json";
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 const HEADERS = Object.entries({
-  "content-type": ["text/plain", `${TYPE};charset=utf-16`, "", FORM],
+  "content-type": ["text/plain", `${TYPE};charset=utf-16`, "", "application/x-www-form-urlencoded"],
   "if-match": ["*", '"x"', 'W/"x", "y"', ",", "é"],
   "if-none-match": ["*", '"x"', 'W/"x", "y"', "x"],
   "idempotency-key": ["one", "two", "x".repeat(255), "x".repeat(256), ""],
@@ -37,21 +37,22 @@ const BESIDE = Object.entries({
   "/dashboard/sign-in": ["email", "token", "to"],
   "/sites/{deployment_id}/": ["app_id"],
 }).map(([path, names]): [string, Members] => {
-  const schema = { enum: VALUES };
-  const body = { type: "object", properties: Object.fromEntries(names.map((name) => [name, schema])) };
-  const get = { parameters: names.map((name) => ({ name, in: "query", schema })) };
-  return [path, { servers: [{ url: "/" }], get, post: { requestBody: { content: { [FORM]: { schema: body } } } } }];
+  const properties = Object.fromEntries(names.map((name) => [name, { enum: VALUES }]));
+  const post = { requestBody: { content: { [TYPE]: { schema: { type: "object", properties } } } } };
+  const parameters = names.map((name) => ({ name, in: "query", schema: properties[name] }));
+  return [path, { servers: [{ url: "/" }], get: { parameters }, post }];
 });
 
 /** `keys`: the first one opens everything. `own`: what is there; `foreign`: what belongs to somebody else. */
 export function requests(draw: Draw, document: ApiDocument, keys: (string | null)[], own: Ids, foreign: Ids) {
-  const paths = { ...members(document.document.paths), ...Object.fromEntries(BESIDE) };
-  const { operations } = new ApiDocument({ ...document.document, paths });
-
-  const id = (name: string): string =>
-    draw.one([foreign[name], NOWHERE[name], encodeURIComponent(String(draw.one(HOSTILE))).slice(0, 7_000)]) ?? "";
-  const ids = (): Ids =>
-    Object.fromEntries(Object.entries(own).map(([name, own]) => [name, draw.once(12) ? id(name) : own]));
+  const { document: whole } = document;
+  const paths = { ...members(whole.paths), ...Object.fromEntries(BESIDE) };
+  const { operations } = new ApiDocument({ ...whole, paths });
+  const hostile = (): string => encodeURIComponent(String(draw.one(HOSTILE))).slice(0, 7_000);
+  const id = ([name, id]: [string, string]): [string, string] => [
+    name,
+    (draw.once(12) && draw.one([foreign[name], NOWHERE[name], hostile()])) || id,
+  ];
 
   const query = ({ value: { parameters } }: Operation): string => {
     const given = (Array.isArray(parameters) ? parameters : []).filter((each) => each.in === "query" && draw.once(3));
@@ -60,30 +61,23 @@ export function requests(draw: Draw, document: ApiDocument, keys: (string | null
     return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs)}`;
   };
 
-  const bodyOf = (operation: Operation): Pick<Asked, "headers" | "body" | "against"> => {
+  const bodyOf = (operation: Operation): Pick<Asked, "body" | "against"> => {
     const { requestBody } = operation.value;
-    if (!isMembers(requestBody)) return { headers: {} };
-    const media = members(requestBody.content);
-    const type = FORM in media ? FORM : TYPE;
-    const headers = { "content-type": type };
-    const schema = members(members(media[type]).schema);
-    const value = type === TYPE && draw.once(4) ? exampleBody(document, operation) : draw.value(schema);
-    const pairs = Object.entries(Object(value)).map(([name, one]): [string, string] => [name, String(one)]);
-    const body = type === TYPE ? JSON.stringify(value) : String(new URLSearchParams(pairs));
-    if (draw.once(8)) return { headers, body: draw.once(2) ? draw.one(RAW) : draw.spoiled(Buffer.from(body)) };
-    // Names of hosts are judged by more than a pattern, and forms by none.
-    const against = breaches(value, schema, document.document).filter((each) => !each.includes("against format"));
-    return { headers, body, against: type === TYPE ? against : [] };
+    if (!isMembers(requestBody)) return {};
+    const schema = members(members(members(requestBody.content)[TYPE]).schema);
+    const value = (draw.once(4) && exampleBody(document, operation)) || draw.value(schema);
+    const body = JSON.stringify(value);
+    if (draw.once(8)) return { body: draw.once(2) ? draw.one(RAW) : draw.spoiled(Buffer.from(body)) };
+    // The names of hosts are judged by more than a pattern.
+    return { body, against: breaches(value, schema, whole).filter((each) => !each.includes("against format")) };
   };
 
   return (): Asked => {
-    const drawn = draw.one(operations);
-    const operation = drawn.method === "DELETE" && draw.once(2) ? draw.one(operations) : drawn;
-    const method = draw.once(25) ? draw.one(METHODS) : operation.method;
+    const operation = draw.one(operations);
+    const other = draw.once(25) && { method: draw.one(METHODS), against: [] };
     const key = draw.once(4) ? draw.one(keys) : (keys[0] ?? null);
-    const { headers, ...body } = bodyOf(operation);
-    const more = Object.fromEntries(draw.once(4) ? [draw.one(HEADERS), draw.one(HEADERS)] : []);
-    const path = fill(operation.fullPath, ids()) + query(operation);
-    return { method, path, key, headers: { ...headers, ...more }, ...body };
+    const headers = Object.fromEntries([["content-type", TYPE], ...(draw.once(4) ? [draw.one(HEADERS)] : [])]);
+    const path = fill(operation.fullPath, Object.fromEntries(Object.entries(own).map(id))) + query(operation);
+    return { method: operation.method, path, key, headers, ...bodyOf(operation), ...other };
   };
 }

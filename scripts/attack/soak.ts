@@ -34,10 +34,8 @@ export const soak = (minutes: number): Promise<Finding> =>
     api.close();
     const [was, is] = [first, last].map((bytes) => `${(bytes / 1e6).toFixed(1)} MB`);
     if (last > first * GROWTH_MAX) wrong.push(`the heap grew from ${was} to ${is}`);
-    return {
-      tried: `soak: ${minutes} minutes, ${lives} apps from creation to deletion; heap ${was}, then ${is}`,
-      wrong,
-    };
+    const tried = `${minutes} minutes, ${lives} apps made and deleted; heap ${was}, then ${is}`;
+    return { what: "Mixed load", tried, wrong };
   });
 
 async function fill({ port }: Server): Promise<void> {
