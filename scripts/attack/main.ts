@@ -9,22 +9,22 @@ import { slow } from "./slow.ts";
 import { soak } from "./soak.ts";
 
 const USE = `Usage: npm run attack -- [options]
-  --requests N   so many drawn from the OpenAPI document (50000), a tenth of it spoiled on the wire
+  --requests N   so many drawn from the OpenAPI document (50000), and a tenth of it spoiled on the wire
   --minutes N    so long under mixed load (10)
-  --seed TEXT    another text draws other requests (1)`;
-
+  --seed TEXT    another text draws others (1)`;
 const string = { type: "string" } as const;
-const options = { requests: string, minutes: string, seed: string };
-const { requests = "50000", minutes = "10", seed = "1" } = given(options, USE);
-for (const number of [requests, minutes]) if (!/^\d{1,7}$/.test(number)) wrongUse(`"${number}" is no number.`, USE);
-/** Not all that there can be: who asks beside them needs one. */
-const CONNECTIONS = LIMITS.connections - 10;
+const {
+  requests = "50000",
+  minutes = "10",
+  seed = "1",
+} = given({ requests: string, minutes: string, seed: string }, USE);
+for (const number of [requests, minutes]) if (!/^[1-9]\d*$/.test(number)) wrongUse(`"${number}" is no number.`, USE);
 /** A byte a second, for longer than a request may take. */
 const SECONDS = 45;
 
 await tell([
   () => fuzz(Number(requests), seed),
   () => raw(Math.ceil(Number(requests) / 10), seed),
-  () => slow(CONNECTIONS, SECONDS, 1_000),
+  () => slow(LIMITS.connections - 10, SECONDS, 1_000),
   () => soak(Number(minutes)),
 ]);

@@ -39,12 +39,9 @@ function wholeRequests(api: Client): readonly string[] {
   const post = (...lines: string[]) => head("POST /v1/apps", { api }, "content-type: application/json", ...lines);
   const get = head("GET /v1/apps?limit=2", { api });
   const chunks = [...TITLE].map((byte) => `1;a=b\r\n${byte}\r\n`).join("");
-  return [
-    get.repeat(2),
-    head("GET http://localhost:80/v1/account", { api }, "connection: close"),
-    post("content-length: 15", "expect: 100-continue") + TITLE + get,
-    `${post("transfer-encoding: chunked")}${chunks}0\r\nt: 1\r\n\r\n${get}`,
-  ];
+  const chunked = `${post("transfer-encoding: chunked")}${chunks}0\r\nt: 1\r\n\r\n${get}`;
+  const expecting = post("content-length: 15", "expect: 100-continue") + TITLE + get;
+  return [get + get, expecting, chunked, head("GET http://localhost:80/v1/account", { api }, "connection: close")];
 }
 
 /** Sends them and reads whatever is answered until the server closes. */
@@ -57,8 +54,7 @@ async function answered(address: string, pieces: readonly Buffer[]): Promise<voi
   connection.end();
   for (;;) {
     const answer = await connection.answer().catch((error: Error) => error);
-    if (answer instanceof Error && answer.message === 'closed after ""') return connection.destroy();
-    if (answer instanceof Error) throw answer;
+    if (answer instanceof Error) return assert.equal(answer.message, 'closed after ""');
     assert.ok(answer.status < 500 || answer.status === 501, `answered ${answer.status}`);
   }
 }

@@ -1,6 +1,6 @@
 // Draws requests to every operation of the OpenAPI document, and to what a stranger can reach beside it: path, query,
 // headers, credential and body as they must be, or some of them not.
-import { isMembers, type Members, members } from "../../test/support/client.ts";
+import { isMembers, members } from "../../test/support/client.ts";
 import { HOSTILE, RAW } from "../../test/support/hostile.ts";
 import { breaches } from "../../test/support/json-schema.ts";
 import { ApiDocument, type Operation } from "../../test/support/openapi.ts";
@@ -19,39 +19,40 @@ export interface Asked {
 
 const TYPE = "application/json";
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
-const HEADERS = Object.entries({
-  "content-type": ["text/plain", `${TYPE};charset=utf-16`, "", "application/x-www-form-urlencoded"],
-  "if-match": ["*", '"x"', 'W/"x", "y"', ",", "é"],
-  "if-none-match": ["*", '"x"', 'W/"x", "y"', "x"],
-  "idempotency-key": ["one", "two", "x".repeat(255), "x".repeat(256), ""],
-  host: ["a.example.com", "EVIL", "[::1]", "a@b"],
-  expect: ["100-continue", "x"],
-  authorization: ["Basic Og==", "bearer", "Bearer  x"],
-}).flatMap(([name, values]) => values.map((value) => [name, value]));
+const HEADERS = [
+  ...["text/plain", `${TYPE};charset=utf-16`, "multipart/form-data"].map((type) => ["content-type", type]),
+  ...["*", '"x"', 'W/"x", "y"', ",", "é"].flatMap((tag) => ["if-match", "if-none-match"].map((name) => [name, tag])),
+  ...["one", "two", "x".repeat(255), "x".repeat(256), ""].map((key) => ["idempotency-key", key]),
+  ...["a.example.com", "EVIL", "[::1]", "a@b"].map((host) => ["host", host]),
+  ...[
+    ["expect", "100-continue"],
+    ["expect", "x"],
+    ["authorization", "Basic Og=="],
+    ["authorization", "bearer"],
+  ],
+];
 
-const VALUES = ["authorization_code", "refresh_token", "code", "read:apps", "S256", "https://c.example.com/cb", "x"];
-const BESIDE = Object.entries({
-  "/oauth/token": ["grant_type", "code", "refresh_token", "client_id", "redirect_uri", "code_verifier"],
-  "/oauth/introspect": ["token", "client_id", "client_secret"],
-  "/oauth/authorize": ["client_id", "redirect_uri", "response_type", "scope", "code_challenge"],
-  "/dashboard/sign-in": ["email", "token", "to"],
-  "/sites/{deployment_id}/": ["app_id"],
-}).map(([path, names]): [string, Members] => {
-  const properties = Object.fromEntries(names.map((name) => [name, { enum: VALUES }]));
-  const post = { requestBody: { content: { [TYPE]: { schema: { type: "object", properties } } } } };
-  const parameters = names.map((name) => ({ name, in: "query", schema: properties[name] }));
-  return [path, { servers: [{ url: "/" }], get: { parameters }, post }];
-});
+const WORD = { enum: ["authorization_code", "refresh_token", "code", "read:apps", "https://c.example.com/cb", "x"] };
+const names = ["grant_type", "code", "refresh_token", "client_id", "redirect_uri", "response_type", "scope", "token"];
+const schema = { type: "object", properties: Object.fromEntries(names.map((name) => [name, WORD])) };
+/** All that is beside the document is asked for in one way. */
+const BESIDE = {
+  servers: [{ url: "/" }],
+  get: { parameters: names.map((name) => ({ name, in: "query", schema: WORD })) },
+  post: { requestBody: { content: { [TYPE]: { schema } } } },
+};
+const STRANGERS = ["oauth/token", "oauth/introspect", "oauth/authorize", "dashboard/sign-in", "sites/{deployment_id}/"];
 
 /** `keys`: the first one opens everything. `own`: what is there; `foreign`: what belongs to somebody else. */
 export function requests(draw: Draw, document: ApiDocument, keys: (string | null)[], own: Ids, foreign: Ids) {
   const { document: whole } = document;
-  const paths = { ...members(whole.paths), ...Object.fromEntries(BESIDE) };
+  const paths = { ...members(whole.paths), ...Object.fromEntries(STRANGERS.map((path) => [`/${path}`, BESIDE])) };
   const { operations } = new ApiDocument({ ...whole, paths });
   const hostile = (): string => encodeURIComponent(String(draw.one(HOSTILE))).slice(0, 7_000);
+  const others: readonly Ids[] = [foreign, NOWHERE, {}];
   const id = ([name, id]: [string, string]): [string, string] => [
     name,
-    (draw.once(12) && draw.one([foreign[name], NOWHERE[name], hostile()])) || id,
+    draw.once(12) ? (draw.one(others)[name] ?? hostile()) : id,
   ];
 
   const query = ({ value: { parameters } }: Operation): string => {

@@ -1,5 +1,5 @@
 // What the tortures share: a folder, and the tortured program compiled once, so that a start costs what node costs.
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -65,5 +65,3 @@ export class Child {
     await this.ended;
   }
 }
-
-export const isInstalled = (program: string): boolean => spawnSync(program, ["-V"]).status === 0;
