@@ -5,8 +5,7 @@ import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { fuzz } from "../scripts/attack/fuzz.ts";
-import { raw } from "../scripts/attack/raw.ts";
-import { slow } from "../scripts/attack/slow.ts";
+import { slow, spoiled } from "../scripts/attack/wire.ts";
 import { compare, isMissed, markdown, plain, ratio } from "../scripts/bench/figures.ts";
 import { Guide } from "../scripts/demo/guide.ts";
 import { changesOf } from "../scripts/mutate/changes.ts";
@@ -43,7 +42,7 @@ test("demo: an answer that is not as it must be ends the walk", async () => {
 });
 
 test("attack: drawn requests, spoiled ones and slow connections find nothing", async () => {
-  for (const attack of [fuzz(400, "short"), raw(200, "short"), slow(40, 10, 0)])
+  for (const attack of [fuzz(300, "short"), spoiled(100, "short"), slow(20, 5, 0)])
     assert.deepEqual((await attack).wrong, []);
 });
 

@@ -4,9 +4,8 @@ import { LIMITS } from "../../src/http/arriving.ts";
 import { given, wrongUse } from "../arguments.ts";
 import { tell } from "../findings.ts";
 import { fuzz } from "./fuzz.ts";
-import { raw } from "./raw.ts";
-import { slow } from "./slow.ts";
 import { soak } from "./soak.ts";
+import { slow, spoiled } from "./wire.ts";
 
 const USE = `Usage: npm run attack -- [options]
   --requests N   so many drawn from the OpenAPI document (50000), and a tenth of it spoiled on the wire
@@ -24,7 +23,7 @@ const SECONDS = 45;
 
 await tell([
   () => fuzz(Number(requests), seed),
-  () => raw(Math.ceil(Number(requests) / 10), seed),
+  () => spoiled(Math.ceil(Number(requests) / 10), seed),
   () => slow(LIMITS.connections - 10, SECONDS, 1_000),
   () => soak(Number(minutes)),
 ]);

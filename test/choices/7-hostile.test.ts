@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { choice, type OwnContext } from "../support/clauses.ts";
 import { type Answer, isMembers, members } from "../support/client.ts";
-import { HOSTILE, RAW } from "../support/hostile.ts";
+import { HEADERS, HOSTILE, RAW, VALUES } from "../support/hostile.ts";
 import type { Operation } from "../support/openapi.ts";
 import { problem } from "../support/problem.ts";
 import { exampleBody, fill, type Ids, makeWorld } from "../support/world.ts";
@@ -61,9 +61,6 @@ choice("7.error-codes.hostile", "every parameter of every path and query", OFF, 
     }
   }
 });
-
-const HEADERS = "if-match if-none-match idempotency-key content-type accept x-forwarded-for range cookie".split(" ");
-const VALUES = ["", " ", '"', "*", ",,,", "~", "é", "x".repeat(5_000), "bytes=0-", "null", "__proto__=1"];
 
 choice("7.error-codes.hostile", "headers", OFF, async ({ api }) => {
   for (const name of HEADERS)

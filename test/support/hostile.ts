@@ -19,3 +19,8 @@ export const RAW = [
   "[".repeat(64) + "]".repeat(64),
   `{${Array.from({ length: 500 }, (_, at) => `"m${at}":1`).join(",")}}`,
 ];
+
+export const HEADERS = "if-match if-none-match idempotency-key content-type accept x-forwarded-for range cookie".split(
+  " ",
+);
+export const VALUES = ["", " ", '"', "*", ",,,", "~", "é", "x".repeat(5_000), "bytes=0-", "null", "__proto__=1"];
