@@ -1,27 +1,15 @@
 // What an embedding test imports. Nothing else of this package is public.
 export type { AccountRecord as Account, AccountState, EventType, Scope } from "./domain/model.ts";
 export type { TokenAnswer } from "./domain/oauth/tokens.ts";
-export type { Collection, Reader, Scalar, Span, Store, StoreData, Stored, Tx } from "./domain/store.ts";
-export { StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/store.ts";
-export type { Effect, GivenChaos as ChaosRule } from "./embedding/chaos.ts";
-export type { FaultMark, GivenFault as FaultRule } from "./embedding/faults.ts";
-export type { JournalAttempt, JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
+export * from "./domain/store.ts";
+export type { JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
+export type { Effect, GivenChaos as ChaosRule, GivenFault as FaultRule } from "./embedding/rules.ts";
 export type { Ran } from "./kit/clock.ts";
 export { verifySignature } from "./kit/signature.ts";
 export { startService } from "./launch.ts";
 export { OptionError, type ServiceOptions } from "./options.ts";
-export {
-  type EventEnvelope,
-  type ReceivedAttempt,
-  type ReceivedEvent,
-  type Receiver,
-  type ReceiverAnswer,
-  type ReceiverOptions,
-  type SeenRequest,
-  startReceiver,
-} from "./receiver.ts";
-export type { Service, ServiceClock, SignInOptions } from "./service.ts";
+export * from "./receiver.ts";
+export type { Service, Settled, SignInOptions } from "./service.ts";
 export { storeContract } from "./store/contract.ts";
 export { jsonFileStore } from "./store/json-file.ts";
 export { memoryStore } from "./store/memory.ts";
-export type { PendingDelivery, Settled } from "./workers.ts";

@@ -9,21 +9,20 @@ import { siteAt } from "./domain/deployments.ts";
 import { rateLimiter } from "./domain/limits.ts";
 import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
-import { webhookChanges, webhookDraft } from "./domain/webhooks.ts";
+import { webhookDraft } from "./domain/webhooks.ts";
 import { Chaos } from "./embedding/chaos.ts";
 import { Faults } from "./embedding/faults.ts";
 import { Journals } from "./embedding/journals.ts";
-import { States } from "./embedding/states.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
-import type { Call, Reply } from "./http/call.ts";
-import { controlWay, noControlWay } from "./http/control.ts";
-import { documentWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
+import type { Call, Handler, Reply } from "./http/call.ts";
+import { controlWay } from "./http/control.ts";
+import { openWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
 import { ADDRESSES, ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
+import { problem } from "./http/problem.ts";
 import { Router } from "./http/router.ts";
 import { Presenter } from "./http/view.ts";
-import type { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
@@ -76,76 +75,54 @@ function groundOf(settings: Settings, watched: boolean) {
   const log: Log = settings.log === "off" && !watched ? { ...asked, announce: terminal.out } : asked;
   const store = settings.store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn: log.warn }));
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
+  const unit = { store, clock, ids };
+  const journals = new Journals(clock);
+  const workers: Workers = new Workers({ ...unit, makeOutbox: () => outboxOf(ground, workers), onError: log.error });
+  const parts = { store, clock, journals, background: workers };
+  const [faults, chaos] = [new Faults(parts), new Chaos(parts)];
   const listener = listenerOf(settings);
-  /** Each ends something that was begun, the last first. */
-  const ends = [() => store.close(), async () => clock.close()];
   const stop = async () => {
     await listener.stop();
-    for (const end of ends.splice(0).reverse()) await end();
+    await workers.stop();
+    clock.close();
+    await store.close();
   };
-  return { settings, watched, clock, log, store, ids, unit: { store, clock, ids }, listener, ends, stop };
+  const ground = { settings, watched, clock, log, store, ids, unit, journals, workers, faults, chaos, listener, stop };
+  return ground;
 }
 
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
-  const { settings, watched, clock, log, store, ids, unit, listener, ends, stop } = ground;
+  const { settings, watched, clock, log, store, ids, unit, journals, workers, faults, listener } = ground;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
-
-  const journals = new Journals(clock);
-  if (watched) journals.hear(store, (error) => log.error(error, "noting what was committed"));
-  const faults = new Faults({ clock, links, onStrike: (id, fault) => journals.note(id, { fault }) });
-  const chaos: Chaos = new Chaos({
-    ...{ store, clock },
-    onStrike: (id, attempt, effect) => journals.disturbed(id, attempt, effect),
-    inBackground: (what, work) => workers.run(what, work),
-  });
-  const workers = new Workers({ ...unit, makeOutbox: (all) => outboxOf(ground, chaos, all), onError: log.error });
-  ends.push(() => workers.stop());
+  if (watched) journals.hear(store, workers);
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const onError = (error: unknown) => log.error(error, "noting the use of an API key");
-  const access = accessTo({ ...unit, checkToken: (token) => check(oauth, token), onError });
-  ends.push(() => access.settled());
+  const access = accessTo({ ...unit, background: workers, checkToken: (token) => check(oauth, token) });
   const limiter = rateLimiter(clock, settings.rateLimit);
-
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
-  const forget = () => {
-    for (const each of [journals, chaos, faults]) each.clear();
-  };
-  const states = new States({ ...ground, access, limiter, workers, webhookDraft: draft, forget });
-  const standing = await states.open();
-  await workers.start();
 
-  const service = new Service({ clock, oauth, links, journals, faults, chaos, workers, states, stop }, standing);
-  const services = { links, webhookDraft: draft, webhookChanges: webhookChanges(draft) };
-  const onCaller: ApiParts["onCaller"] = ({ id }, { account }) => journals.note(id, { account_id: account.id });
-  const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults, onCaller };
-  const router = routerOf(ground, parts, oauth, service);
-  const onAnswer = (call: Call, status: number, duration_ms: number) => {
-    const { id, method, path } = call;
-    if (watched) journals.answered(call, status);
+  const service = await Service.open({ ...ground, links, oauth, limiter, webhookDraft: draft });
+  const services = { links, webhookDraft: draft };
+  const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults };
+  const handle = handlerOf(ground, parts, oauth, service);
+  const onAnswer = ({ id, method, path }: Call, status: number, duration_ms: number) =>
     log.request({ id, method, path, status, duration_ms });
-  };
-  const handle = (call: Call) => {
-    if (watched) journals.arrived(call);
-    return router.handle(call);
-  };
-  const isTold = watched || settings.log !== "off";
-  listener.serve({ ids, links, handle, onError: log.error, ...(isTold && { onAnswer }) });
+  listener.serve({
+    ...{ ids, links, onError: log.error },
+    handle: watched ? journals.around(handle) : handle,
+    ...(settings.log !== "off" && { onAnswer }),
+  });
   return service;
 }
 
 /** One for each start of the workers. */
-function outboxOf({ settings, store, clock, log }: Ground, chaos: Chaos, background: Background): Outbox {
+function outboxOf({ settings, store, clock, log, chaos }: Ground, background: Workers): Outbox {
   const { webhookCa, webhookTimeout: timeout_ms } = settings;
-  const sender = new HttpSender({
-    policy: policyOf(settings),
-    timeout_ms,
-    ...(webhookCa !== null && { ca: webhookCa }),
-  });
+  const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ca: webhookCa });
   return new Outbox({
     ...{ store, clock, background },
     sender: chaos.around(sender),
@@ -160,13 +137,16 @@ function outboxOf({ settings, store, clock, log }: Ground, chaos: Chaos, backgro
 }
 
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
-function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Router {
+function handlerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Handler {
   const { links } = parts.services;
-  const { faults: _, ...undisturbed } = parts;
-  const control = settings.control ? controlWay(undisturbed, service) : noControlWay(links, log.warn);
+  const control = controlWay(parts, settings.control ? service : undefined, log.warn);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
-  return new Router({
-    rest: documentWay(links, PLAIN_DOCUMENTS, (call) => nowhere(call)),
+  const router = new Router({
+    // Its way is also that of all addresses which nobody knows: there a person is shown a page.
+    rest: openWay(PLAIN_DOCUMENTS, (refusal, call) => {
+      const page = refusal.reason.code === "not_found" ? nowhere(call) : undefined;
+      return page ?? problem(refusal, call.id, links);
+    }),
     ways: [apiWay(parts), oauthWay(oauth, links), control],
     async later() {
       const { nowherePage, pageWays } = await import("./pages.ts");
@@ -180,6 +160,7 @@ function routerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Cont
     },
     onError: log.error,
   });
+  return (call) => router.handle(call);
 }
 
 function localUrl({ tlsCert, host }: Settings, port: number): string {
@@ -191,7 +172,6 @@ function listenerOf({ tlsCert: cert, tlsKey: key }: Settings): Listener {
   try {
     return new Listener(cert === null || key === null ? undefined : { cert, key });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OptionError(`--tls-cert and --tls-key must be a certificate and its private key (PEM): ${why}`);
+    throw new OptionError(`--tls-cert and --tls-key must be a certificate and its private key (PEM): ${error}`);
   }
 }

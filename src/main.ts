@@ -1,7 +1,7 @@
 // The command line (contract, part 1): flags and environment become settings, the service starts, the ready lines are
-// printed once it listens, signals stop it.
+// printed once it listens, a signal stops it.
+import { once } from "node:events";
 import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
-import { isStoreError } from "./domain/store.ts";
 import { meant } from "./kit/schema.ts";
 import { VERSION } from "./kit/version.ts";
 import { run, terminal } from "./launch.ts";
@@ -17,27 +17,25 @@ export async function main(args: readonly string[]): Promise<void> {
   // Whoever read the output may leave (`| head -1`, a script that wanted the first line): the server goes on serving.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   try {
-    const { help, version, ...given } = flags(args);
-    if (help) return terminal.out(usage());
-    if (version) return terminal.out(VERSION);
-    const called = (name: keyof Settings) => {
-      const { flag } = OPTIONS[name];
-      const variable = variableOf(process.env, flag);
-      return flag in given || !process.env[variable] ? `--${flag}` : variable;
-    };
-    const settings = readSettings({ ...environment(process.env), ...settingsIn((flag) => given[flag]) }, called);
-    const opening = run(settings, settings.control);
-    stopOnSignal(opening);
-    terminal.out(ready(await opening, settings));
+    const flags = flagsIn(args);
+    if (flags.help) return terminal.out(usage());
+    if (flags.version) return terminal.out(VERSION);
+    const settings = settingsOf(flags, process.env);
+    const signal = firstSignal();
+    const service = await run(settings, settings.control);
+    terminal.out(ready(service, settings));
+    await signal;
+    await service.close();
+    process.exit(EXIT.stopped);
   } catch (error) {
     fail(error);
   }
 }
 
-type Given = Readonly<Record<string, unknown>>;
+type Flags = Readonly<Record<string, unknown>>;
 
-/** What stands on the command line, by flag. */
-function flags(args: readonly string[]): Given {
+/** What stands on the command line. */
+function flagsIn(args: readonly string[]): Flags {
   const options: ParseArgsConfig["options"] = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } };
   for (const [, { flag, takes }] of FLAGS) options[flag] = { type: takes === "" ? "boolean" : "string" };
   try {
@@ -50,29 +48,24 @@ function flags(args: readonly string[]): Given {
   }
 }
 
-/** What is given for each setting, by the setting's name. */
-function settingsIn(given: (flag: string) => unknown): Given {
-  const named = FLAGS.map(([name, { flag }]) => [name, given(flag)] as const);
-  return Object.fromEntries(named.filter(([, value]) => value !== undefined));
-}
-
 /** Keeps our variables apart from others'. */
 const PREFIX = "APPHOST_";
-const environmentName = (flag: string): string => `${PREFIX}${flag.replaceAll("-", "_").toUpperCase()}`;
+const variableOf = (flag: string): string => `${PREFIX}${flag.replaceAll("-", "_").toUpperCase()}`;
 
-/** APPHOST_… for each flag and no other, and PORT; a flag on the command line wins. An empty variable counts as not set. */
-function environment(env: NodeJS.ProcessEnv): Given {
-  const known = FLAGS.map(([, { flag }]) => environmentName(flag));
+/** A flag, or else its variable, APPHOST_… or PORT; an empty one counts as not set. Each is called what it was given as. */
+function settingsOf(flags: Flags, env: NodeJS.ProcessEnv): Settings {
+  const known = FLAGS.map(([, { flag }]) => variableOf(flag));
   for (const name of Object.keys(env))
     if (name.startsWith(PREFIX) && !known.includes(name))
       throw new OptionError(`There is no variable ${name}${meant(name, known)}`);
-  return settingsIn((flag) => env[variableOf(env, flag)] || undefined);
-}
-
-/** The variable that gives this flag. */
-function variableOf(env: NodeJS.ProcessEnv, flag: string): string {
-  const own = environmentName(flag);
-  return flag === OPTIONS.port.flag && !env[own] && env.PORT ? "PORT" : own;
+  const names = new Map<string, string>();
+  const given: Record<string, unknown> = {};
+  for (const [setting, { flag }] of FLAGS) {
+    const set = [variableOf(flag), ...(setting === "port" ? ["PORT"] : [])].find((name) => env[name]) ?? "";
+    given[setting] = flags[flag] ?? env[set];
+    names.set(setting, flags[flag] === undefined && set ? set : `--${flag}`);
+  }
+  return readSettings(given, (setting) => names.get(setting) ?? setting);
 }
 
 function usage(): string {
@@ -108,45 +101,27 @@ function ready({ baseUrl, authUrl, apiKey, signInUrl, signsIn }: Service, { log,
   ].join("\n");
 }
 
-/** What the system says of an address that this machine does not have, or that is none. */
-const NO_SUCH_HOST = new Set<unknown>(["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"]);
-
 /** One line on stderr for what a person can mend. The arguments are not repeated: a key may be among them. */
 function fail(error: unknown): void {
-  const { code, port } = Object(error);
-  const wrongHost = NO_SUCH_HOST.has(code);
-  process.exitCode = error instanceof OptionError || wrongHost ? EXIT.wrong_use : EXIT.failed;
-  const line = () => {
-    if (error instanceof OptionError) return `${error.message}${error.message.endsWith("?") ? "" : "."} See --help.`;
-    if (isStoreError(error, "StoreRefusal")) return error.message;
-    if (wrongHost) return `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`;
-    if (code === "EADDRINUSE")
-      return `Port ${port} is in use; choose another with --port, or --port 0 for any free one.`;
-    if (code === "EACCES") return `Port ${port} may not be used (EACCES); choose another with --port.`;
-    return `Cannot start: ${error instanceof Error ? error.message : String(error)}`;
-  };
-  terminal.err(line().replaceAll("\n", " "));
+  const [exit, line] = told(error);
+  process.exitCode = exit;
+  terminal.err(line.replaceAll("\n", " "));
 }
 
-/** The first signal stops in good order, also while the service still opens; a second one at once. */
-function stopOnSignal(opening: Promise<Service>): void {
-  let stopping = false;
-  const stop = () => {
-    if (stopping) process.exit(EXIT.failed);
-    stopping = true;
-    // A start that fails tells so itself, and leaves nothing to be stopped.
-    opening.then(close, () => undefined);
-  };
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
+function told(error: unknown): [exit: number, line: string] {
+  const { code, port, syscall, message = String(error) } = Object(error);
+  if (error instanceof OptionError) return [EXIT.wrong_use, `${message.replace(/(?<![.?])$/, ".")} See --help.`];
+  if (port && ["EADDRINUSE", "EACCES"].includes(code))
+    return [EXIT.failed, `Port ${port} is in use or not allowed (${code}); choose another with --port, or 0 for any.`];
+  if (syscall === "listen" || syscall === "getaddrinfo")
+    return [EXIT.wrong_use, `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`];
+  return [EXIT.failed, message];
 }
 
-function close(service: Service): void {
-  service.close().then(
-    () => process.exit(EXIT.stopped),
-    (error: unknown) => {
-      terminal.err(`The stop failed: ${String(error)}`);
-      process.exit(EXIT.failed);
-    },
-  );
-}
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+
+/** Resolves at the first signal, which may come while the service still opens; from then on one ends the process at once. */
+const firstSignal = (): Promise<unknown> =>
+  Promise.race(SIGNALS.map((signal) => once(process, signal))).finally(() => {
+    for (const signal of SIGNALS) process.removeAllListeners(signal);
+  });

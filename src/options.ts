@@ -12,7 +12,7 @@ import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
 import type { Store } from "./domain/store.ts";
 import { duration, isDateTime } from "./kit/clock.ts";
 import { ALGORITHMS } from "./kit/jwt.ts";
-import { LOG_FORMS, type LogForm } from "./kit/log.ts";
+import { LOG_FORMS } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
 import { parse, pointer, type Schema, trusted } from "./kit/schema.ts";
 
@@ -25,8 +25,7 @@ export function fitting<T>(schema: Schema<T>, value: unknown, what: string): T {
   const read = parse(schema, value);
   if ("value" in read) return read.value;
   const [first] = read.faults;
-  const more = read.faults.length > 1 ? ` (and ${read.faults.length - 1} more)` : "";
-  throw new OptionError(`${what}: ${pointer(first?.path ?? [])} ${first?.detail}${more}`);
+  throw new OptionError(`${what}: ${pointer(first?.path ?? [])} ${first?.detail}`);
 }
 
 /** How a text becomes a value, and what is no text does; where it does not, `must` says what it has to be. */
@@ -45,13 +44,13 @@ interface Option<T> extends Kind<T> {
   readonly secret?: boolean;
 }
 
-/** `at`: the flag and what it takes, as `port N`. */
-function option<T>(at: string, fallback: T, kind: Kind<NoInfer<T>>, help: string): Option<T> {
+/** `at`: the flag and what it takes, as `port N`. Without a fallback it is none. */
+function option<T>(at: string, kind: Kind<T>, help: string): Option<T | null>;
+function option<T>(at: string, kind: Kind<T>, help: string, fallback: NoInfer<T>): Option<T>;
+function option<T>(at: string, kind: Kind<T>, help: string, fallback: T | null = null): Option<T | null> {
   const [flag = "", takes = ""] = at.split(" ");
-  return { ...kind, flag, takes, fallback, help };
+  return { ...kind, flag, takes, help, fallback };
 }
-
-const orNone = <T>(at: string, kind: Kind<T>, help: string): Option<T | null> => option<T | null>(at, null, kind, help);
 
 const kind = <T>(must: string, read: Kind<T>["read"]): Kind<T> => ({ must, read });
 
@@ -60,11 +59,11 @@ const whole = (min: number, max: number) =>
   kind(`be a whole number from ${min} to ${max}`, (text) =>
     /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
   );
-const count = whole(1, 999_999_999);
 const oneOf = <T extends string>(values: readonly T[]) =>
   kind(`be one of ${values.join(", ")}`, (text) => values.find((known) => known === text));
-const orOff = ({ must, read }: Kind<number>) =>
-  kind<number | null>(`${must}, or off`, (text, given) => (text === "off" ? null : read(text, given)));
+const countOrOff = kind<number | null>("be a whole number from 1 to 999999999, or off", (text) =>
+  text === "off" ? null : whole(1, 999_999_999).read(text, text),
+);
 const url = kind("be a URL such as https://apps.example.com, without a path", (text) =>
   /^https?:\/\/[\w.:[\]-]+\/?$/.test(text) && URL.canParse(text) ? text : undefined,
 );
@@ -76,8 +75,8 @@ const answerTime = kind("be a duration up to 30s, such as 500ms or 10s", (text) 
   const value = duration(text) ?? 0;
   return value >= 1 && value <= ANSWER_MS ? value : undefined;
 });
-const [YES, NO] = [new Set(["true", "1"]), new Set(["false", "0"])];
-const yesOrNo = kind("be true or false", (text) => (YES.has(text) ? true : NO.has(text) ? false : undefined));
+const YES_NO = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
+const yesOrNo = kind("be true or false", (text) => YES_NO.get(text));
 const pem = kind("be the name of a file (PEM)", (name) => readFileSync(name, "utf8"));
 /** TLS would pass over a file without a certificate, and every delivery fail later. */
 const certificates = kind("be the name of a file with certificates (PEM)", (name) => {
@@ -92,31 +91,34 @@ const moment = kind("be a time such as 2026-01-01T00:00:00.000Z, with its zone",
   text.includes("T") && isDateTime(text) ? text : undefined,
 );
 
-const AT_ONCE: number = WEBHOOK_CONCURRENCY;
-
 /** It starts without any setting; each has one name as a flag, as a variable and as an option of startService. */
 export const OPTIONS = {
-  port: option("port N", 4600, whole(0, 65_535), "port to listen on; 0 for any free one"),
-  host: option("host ADDRESS", "127.0.0.1", anyText, "address to listen on"),
-  publicUrl: orNone("public-url URL", url, "how clients reach this server"),
-  data: orNone("data FILE", anyText, "keep everything in this JSON file (memory otherwise)"),
-  seed: orNone("seed FILE", seed, "JSON file: what a fresh server starts with"),
-  apiKey: { ...orNone("api-key KEY", key, "the first API key, instead of a random one"), secret: true },
-  tlsCert: orNone("tls-cert FILE", pem, "certificate (PEM): serve https"),
-  tlsKey: orNone("tls-key FILE", pem, "its private key (PEM)"),
-  rateLimit: option<number | null>("rate-limit N|off", RATE_LIMIT, orOff(count), "requests per account in 60 s"),
-  retrySchedule: option("retry-schedule LIST", RETRY_WAITS_MS, waits, "waits before each retry, like 5s,5m,2h"),
-  webhookPolicy: orNone("webhook-policy POLICY", oneOf(WEBHOOK_POLICIES), "where deliveries go: local or strict"),
-  webhookCa: orNone("webhook-ca FILE", certificates, "certificates (PEM) to trust for deliveries"),
-  webhookConcurrency: option("webhook-concurrency N", AT_ONCE, whole(1, 256), "attempts at once for one webhook"),
-  webhookTimeout: option("webhook-timeout TIME", ANSWER_MS, answerTime, "what a receiver has to answer, 30s at most"),
-  tokenAlg: option("token-alg ALG", TOKEN_ALGORITHM, oneOf(ALGORITHMS), `signs tokens: ${ALGORITHMS.join(", ")}`),
-  randomSeed: orNone("random-seed TEXT", anyText, "ids and keys repeat from run to run (loopback only)"),
-  control: option("control", false, yesOrNo, "answer /_control: time, faults, reset, for tests in any language"),
-  log: option<LogForm>("log FORM", "pretty", oneOf(LOG_FORMS), LOG_FORMS.join(", ")),
-  store: orNone("", store, "where to keep everything; memory by default"),
-  clock: option("", "system", oneOf(["system", "manual"]), "manual: it stands still until it is advanced"),
-  startAt: orNone("", moment, "where a manual clock starts"),
+  port: option("port N", whole(0, 65_535), "port to listen on; 0 for any free one", 4600),
+  host: option("host ADDRESS", anyText, "address to listen on", "127.0.0.1"),
+  publicUrl: option("public-url URL", url, "how clients reach this server"),
+  data: option("data FILE", anyText, "keep everything in this JSON file (memory otherwise)"),
+  seed: option("seed FILE", seed, "JSON file: what a fresh server starts with"),
+  apiKey: { ...option("api-key KEY", key, "the first API key, instead of a random one"), secret: true },
+  tlsCert: option("tls-cert FILE", pem, "certificate (PEM): serve https"),
+  tlsKey: option("tls-key FILE", pem, "its private key (PEM)"),
+  rateLimit: option("rate-limit N|off", countOrOff, "requests per account in 60 s", RATE_LIMIT),
+  retrySchedule: option("retry-schedule LIST", waits, "waits before each retry, like 5s,5m,2h", RETRY_WAITS_MS),
+  webhookPolicy: option("webhook-policy POLICY", oneOf(WEBHOOK_POLICIES), "where deliveries go: local or strict"),
+  webhookCa: option("webhook-ca FILE", certificates, "certificates (PEM) to trust for deliveries"),
+  webhookConcurrency: option(
+    "webhook-concurrency N",
+    whole(1, 256),
+    "attempts at once, each webhook",
+    WEBHOOK_CONCURRENCY,
+  ),
+  webhookTimeout: option("webhook-timeout TIME", answerTime, "what a receiver has to answer, 30s at most", ANSWER_MS),
+  tokenAlg: option("token-alg ALG", oneOf(ALGORITHMS), `signs tokens: ${ALGORITHMS.join(", ")}`, TOKEN_ALGORITHM),
+  randomSeed: option("random-seed TEXT", anyText, "ids and keys repeat from run to run (loopback only)"),
+  control: option("control", yesOrNo, "answer /_control: time, faults, reset, for tests in any language", false),
+  log: option("log FORM", oneOf(LOG_FORMS), LOG_FORMS.join(", "), "pretty"),
+  store: option("", store, "where to keep everything; memory by default"),
+  clock: option("", oneOf(["system", "manual"]), "manual: it stands still until it is advanced", "system"),
+  startAt: option("", moment, "where a manual clock starts"),
 };
 
 type Name = keyof typeof OPTIONS;
@@ -141,13 +143,13 @@ export function readSettings(given: Readonly<Record<string, unknown>>, called: C
     throw new OptionError(`${called("tlsCert")} and ${called("tlsKey")} must be given together`);
   // Each member is read by the option of its name, so the record has the type that the table says.
   const settings = trusted<Settings>(
-    Object.fromEntries(names.map((name) => [name, readOption(OPTIONS[name], given[name], () => called(name))])),
+    Object.fromEntries(names.map((name) => [name, readOption(OPTIONS[name], given[name], called(name))])),
   );
   assertTogether(settings, called);
   return settings;
 }
 
-function readOption(option: Option<unknown>, value: unknown, called: () => string): unknown {
+function readOption(option: Option<unknown>, value: unknown, called: string): unknown {
   if (value === undefined || value === null) return option.fallback;
   let why = option.secret ? "" : `; it is ${JSON.stringify(value)}`;
   try {
@@ -156,7 +158,7 @@ function readOption(option: Option<unknown>, value: unknown, called: () => strin
   } catch (error) {
     why += ` (${error instanceof Error ? error.message : String(error)})`;
   }
-  throw new OptionError(`${called()} must ${option.must}${why}`);
+  throw new OptionError(`${called} must ${option.must}${why}`);
 }
 
 function assertTogether(settings: Settings, called: Called): void {
@@ -175,8 +177,6 @@ function assertTogether(settings: Settings, called: Called): void {
 export const staysHere = ({ host, publicUrl }: Settings): boolean =>
   isLoopbackHost(host) && (publicUrl === null || isLoopbackHost(new URL(publicUrl).hostname));
 
-const ON_LOOPBACK = decide("6.webhook-policy");
-
 /** A server that only this machine reaches may deliver to this machine. */
 export const policyOf = (settings: Settings): WebhookPolicy =>
-  settings.webhookPolicy ?? (staysHere(settings) ? ON_LOOPBACK : "strict");
+  settings.webhookPolicy ?? (staysHere(settings) ? decide("6.webhook-policy") : "strict");

@@ -2,10 +2,10 @@
 // the description. Part of the composition root, beside launch.ts, which loads it when somebody comes: a start need not
 // wait for it.
 import { jsonReply } from "./http/call.ts";
-import { document, documentWay } from "./http/documents.ts";
+import { document, openWay } from "./http/documents.ts";
 import { ADDRESSES } from "./http/links.ts";
 import { openApi } from "./http/openapi.ts";
-import { ADVICE, explain, PROBLEMS } from "./http/problem.ts";
+import { explain, PROBLEMS, problem } from "./http/problem.ts";
 import type { Operation } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
 import type { Way } from "./http/way.ts";
@@ -26,11 +26,11 @@ export interface PagesParts extends Launched {
 
 export function pageWays(launched: PagesParts): readonly Way[] {
   const { links } = launched.services;
-  const tables = { operations: routes, problems: PROBLEMS, advice: ADVICE };
-  const parts: WebParts = { ...launched, ...tables, explain, visits: new Visits(launched.unit, links.authUrl) };
-  const description = jsonReply(200, openApi(routes, links, launched.controls));
+  const visits = new Visits(launched.unit, links.authUrl);
+  const parts: WebParts = { ...launched, operations: routes, problems: PROBLEMS, explain, visits };
+  const description = jsonReply(200, openApi(routes, launched.services, launched.controls));
   return [
-    documentWay(links, [document(ADDRESSES.openapi, () => description)]),
+    openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
     pageWay(parts, [...consentRows(parts), ...signInRows(parts), ...docsRows(parts)]),
     dashboard(parts),
     sites(parts),

@@ -2,7 +2,8 @@
 // the raw body, checks the signature before anything else, takes each event once whatever is sent again, and answers at
 // once. What it answers is scripted, so that a test can have it fail.
 import { EventEmitter, once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { buffer } from "node:stream/consumers";
 import type { EventType } from "./domain/model.ts";
 import { verifySignature } from "./kit/signature.ts";
 
@@ -16,7 +17,7 @@ export interface ReceiverOptions {
   readonly answers?: readonly ReceiverAnswer[];
   /** A free port if absent. */
   readonly port?: number;
-  /** Told of every request, refused ones too. */
+  /** Told of every delivery, also with a bad signature. */
   readonly onRequest?: (seen: SeenRequest) => void;
 }
 
@@ -34,7 +35,7 @@ export interface ReceivedEvent {
   readonly type: EventType;
   readonly event: EventEnvelope;
   readonly rawBody: string;
-  readonly attempts: readonly ReceivedAttempt[];
+  readonly attempts: ReceivedAttempt[];
 }
 
 export interface ReceivedAttempt {
@@ -43,61 +44,53 @@ export interface ReceivedAttempt {
   readonly answer: ReceiverAnswer;
 }
 
-export interface SeenRequest {
-  readonly verdict: "new" | "seen before" | "bad signature" | "not an event";
-  readonly headers: IncomingHttpHeaders;
-  readonly rawBody: string;
-  readonly answer: ReceiverAnswer;
+export interface SeenRequest extends ReceivedAttempt {
+  readonly verdict: "new" | "seen before" | "bad signature";
 }
 
-export interface Receiver extends AsyncDisposable {
-  readonly url: string;
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+
+export async function startReceiver(options: ReceiverOptions) {
+  const { received, take, next } = inboxOf(options);
+  const server = createServer((request, response) => {
+    const end = (answer: ReceiverAnswer) => answer !== "hang" && response.writeHead(answer).end();
+    // What is signed and yet no event gets 400; a sender that goes away in the middle does not hear it.
+    const taken = buffer(request).then((body) => take(request.headers, body));
+    taken.catch(() => 400).then(end);
+  });
+  server.listen(options.port ?? 0, "127.0.0.1");
+  await once(server, "listening");
+  const closed = once(server, "close");
+  const close = async () => {
+    server.close().closeAllConnections();
+    await closed;
+  };
+  const { port } = Object(server.address());
+  return { url: `http://127.0.0.1:${port}/`, received, next, close, [Symbol.asyncDispose]: close };
+}
+
+function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
   /** The events that came with a right signature, each once, in the order of their first arrival. */
-  readonly received: readonly ReceivedEvent[];
-  /** The next event of the type that an earlier call has not answered; rejects when none comes in time (5 s). */
-  next(type: EventType, options?: { readonly timeoutMs?: number }): Promise<ReceivedEvent>;
-  close(): Promise<void>;
-}
-
-const BODY_BYTES_MAX = 1024 * 1024;
-const PATIENCE_MS = 5_000;
-
-export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
-  const { secret, answers = [], port = 0, onRequest } = options;
   const received: ReceivedEvent[] = [];
-  /** By the event's id, which tells whether it was seen before, however often it is sent. */
-  const attempts = new Map<string, ReceivedAttempt[]>();
   const given = new Set<ReceivedEvent>();
   const arrivals = new EventEmitter().setMaxListeners(0);
   let answered = 0;
 
-  /** Over the bytes as they came: parsing and writing again would give others. */
-  function judge(headers: IncomingHttpHeaders, body: Buffer, rawBody: string): Pick<SeenRequest, "verdict" | "answer"> {
-    if (!verifySignature(body, String(headers["x-service-signature"]), secret))
-      return { verdict: "bad signature", answer: 401 };
-    const event = parseEvent(rawBody);
-    if (!event) return { verdict: "not an event", answer: 400 };
-    const answer = answers[Math.min(answered, answers.length - 1)] ?? 200;
-    answered += 1;
-    const attempt = { headers, rawBody, answer };
-    const { id, type } = event;
-    attempts.get(id)?.push(attempt);
-    if (attempts.has(id)) return { verdict: "seen before", answer };
-    const all = [attempt];
-    attempts.set(id, all);
-    received.push({ id, type, event, rawBody, attempts: all });
-    arrivals.emit("event");
-    return { verdict: "new", answer };
-  }
-
-  function take({ headers }: IncomingMessage, body: Buffer, response: ServerResponse): void {
+  function take(headers: IncomingHttpHeaders, body: Buffer): ReceiverAnswer {
     const rawBody = body.toString();
-    const { verdict, answer } = judge(headers, body, rawBody);
-    if (answer !== "hang") response.writeHead(answer).end();
-    onRequest?.({ verdict, headers, rawBody, answer });
+    // Over the bytes as they came: parsing and writing again would give others.
+    const isSigned = verifySignature(body, String(headers["x-service-signature"]), secret);
+    const answer = isSigned ? (answers[Math.min(answered, answers.length - 1)] ?? 200) : 401;
+    const attempt = { headers, rawBody, answer };
+    const verdict = isSigned ? noted(received, attempt) : "bad signature";
+    if (isSigned) answered += 1;
+    arrivals.emit("request");
+    onRequest?.({ ...attempt, verdict });
+    return answer;
   }
 
-  async function next(type: EventType, { timeoutMs = PATIENCE_MS } = {}): Promise<ReceivedEvent> {
+  /** The next event of the type that an earlier call has not answered; rejects when none comes in time (5 s). */
+  async function next(type: EventType, { timeoutMs = 5_000 } = {}): Promise<ReceivedEvent> {
     const signal = AbortSignal.timeout(timeoutMs);
     for (;;) {
       const found = received.find((each) => each.type === type && !given.has(each));
@@ -105,47 +98,24 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
         given.add(found);
         return found;
       }
-      const names = () => received.map(({ type }) => type).join(", ") || "nothing";
-      await once(arrivals, "event", { signal }).catch(() => {
-        throw new Error(`No ${type} within ${timeoutMs} ms; received: ${names()}`);
+      await once(arrivals, "request", { signal }).catch(() => {
+        const types = received.map((each) => each.type).join(", ") || "nothing";
+        throw new Error(`No ${type} within ${timeoutMs} ms; received: ${types}`);
       });
     }
   }
 
-  // A sender that goes away in the middle has sent nothing.
-  const server = createServer((request, response) => {
-    readBody(request).then(
-      (body) => take(request, body, response),
-      () => response.destroy(),
-    );
-  });
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
-  const close = () =>
-    new Promise<void>((closed) => {
-      server.close(() => closed());
-      server.closeAllConnections();
-    });
-  const address = Object(server.address());
-  return { url: `http://127.0.0.1:${address.port}/`, received, next, close, [Symbol.asyncDispose]: close };
+  return { received, take, next };
 }
 
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    length += chunk.length;
-    if (length > BODY_BYTES_MAX) throw new Error("The body is too large");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-function parseEvent(rawBody: string): EventEnvelope | undefined {
-  try {
-    const event: EventEnvelope | null = JSON.parse(rawBody);
-    return typeof event?.id === "string" && typeof event.type === "string" ? event : undefined;
-  } catch {
-    return undefined;
-  }
+/** Each event is known by its id, however often it is sent. */
+function noted(received: ReceivedEvent[], attempt: ReceivedAttempt): SeenRequest["verdict"] {
+  const { rawBody } = attempt;
+  const event: EventEnvelope = JSON.parse(rawBody);
+  const { id, type } = event;
+  if (typeof id !== "string") throw new TypeError("This is no event");
+  const known = received.find((each) => each.id === id);
+  if (known) known.attempts.push(attempt);
+  else received.push({ id, type, event, rawBody, attempts: [attempt] });
+  return known ? "seen before" : "new";
 }

@@ -6,20 +6,13 @@ import type { Outbox } from "./delivery/outbox.ts";
 import { processDataSource, unprocessed } from "./domain/data-sources.ts";
 import { dueDeliveries } from "./domain/deliveries.ts";
 import { type Forgetting, forgetting } from "./domain/forgetting.ts";
-import { type DeliveryRecord, TOPIC } from "./domain/model.ts";
+import { TOPIC } from "./domain/model.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";
 import { Background } from "./kit/background.ts";
 
-export type PendingDelivery = Pick<DeliveryRecord, "id" | "webhook_id" | "event_id" | "event_type" | "created_at">;
-
-export interface Settled {
-  readonly settled: boolean;
-  readonly pending: readonly PendingDelivery[];
-}
-
 export interface WorkersParts extends UnitParts {
   /** An outbox has one life, so each start makes one. */
-  readonly makeOutbox: (background: Background) => Outbox;
+  readonly makeOutbox: () => Outbox;
   readonly onError: (error: unknown, during: string) => void;
 }
 
@@ -39,7 +32,7 @@ export class Workers extends Background {
   /** Takes up all that waits, and from here on what commits tell. */
   async start(): Promise<void> {
     const { store, makeOutbox } = this.#parts;
-    const outbox = makeOutbox(this);
+    const outbox = makeOutbox();
     const sweeping = forgetting({ ...this.#parts, background: this });
     this.#forgetting = sweeping;
     this.#ends = [
@@ -57,7 +50,6 @@ export class Workers extends Background {
   /** Ends what is under way; it may be started again. */
   async stop(): Promise<void> {
     for (const end of this.#ends.splice(0)) end();
-    this.#forgetting = undefined;
     await this.idle();
   }
 
@@ -75,15 +67,15 @@ export class Workers extends Background {
    * Answers when every delivery that is due now has been attempted, or at the time-out which have not. The time-out is in
    * real time, because sockets are.
    */
-  async settled(timeout_ms: number): Promise<Settled> {
+  async settled(timeout_ms: number) {
     const { store, clock } = this.#parts;
     const patience = AbortSignal.timeout(timeout_ms);
     const passed = once(patience, "abort");
     for (;;) {
       await Promise.race([this.idle(), passed]);
-      const rows = await dueDeliveries(store, clock.now());
-      const settled = rows.length === 0 && !this.busy;
-      if (settled || patience.aborted) return { settled, pending: rows.map(named) };
+      const pending = await dueDeliveries(store, clock.now());
+      const settled = pending.length === 0 && !this.busy;
+      if (settled || patience.aborted) return { settled, pending };
       const stirred = new Promise<void>((resolve) => this.#stirring.push(resolve));
       if (!this.busy) await Promise.race([stirred, passed]);
     }
@@ -95,7 +87,3 @@ export class Workers extends Background {
     });
   }
 }
-
-const named = ({ id, webhook_id, event_id, event_type, created_at }: DeliveryRecord): PendingDelivery => ({
-  ...{ id, webhook_id, event_id, event_type, created_at },
-});

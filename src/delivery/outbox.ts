@@ -2,6 +2,7 @@
 // what came of it. The rows are the truth; what is held here is only which queue is looked at when, and is rebuilt at a
 // start, so a crash loses nothing and what was under way is sent again. It has one life: start, stop.
 import { cancelUnwanted, dueAt, isRetry, isWanted, type Made, recordAttempt, succeeded } from "../domain/deliveries.ts";
+import { everyPage } from "../domain/lists.ts";
 import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
 import { isStoreError } from "../domain/store.ts";
 import type { Background } from "../kit/background.ts";
@@ -56,13 +57,9 @@ export class Outbox {
 
   /** Takes up every delivery that is still to be sent, or to be cancelled. */
   async start(): Promise<void> {
-    const limit = 500;
-    for (let offset = 0, length = limit; length === limit; offset += limit) {
-      const rows = await this.#parts.store.page(deliveries, "waiting", ["pending"], { offset, limit });
-      for (const { queue_of } of rows) if (queue_of !== null) this.#told.add(queue_of);
-      length = rows.length;
-    }
-    this.#turn();
+    const { store } = this.#parts;
+    const rows = await everyPage((span) => store.page(deliveries, "waiting", ["pending"], span));
+    for (const { queue_of } of rows) if (queue_of !== null) this.notify(queue_of);
   }
 
   /** This queue has changed. */

@@ -40,7 +40,7 @@ export interface SenderOptions {
   readonly policy: WebhookPolicy;
   readonly timeout_ms: number;
   /** Certificates (PEM) to trust besides the usual ones. */
-  readonly ca?: string;
+  readonly ca?: string | null;
   readonly resolve?: Resolve;
   readonly judge?: typeof judgeAddress;
 }
@@ -95,7 +95,7 @@ export class HttpSender implements Sender {
     const { Agent } = process.getBuiltinModule("node:https");
     const { rootCertificates } = process.getBuiltinModule("node:tls");
     const { ca } = this.#options;
-    const trust = ca === undefined ? {} : { ca: [...rootCertificates, ca] };
+    const trust = ca ? { ca: [...rootCertificates, ca] } : {};
     this.#https = new Agent({ ...AGENT, ...trust, lookup: this.#lookup(true) });
     return this.#https;
   }

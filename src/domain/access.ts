@@ -3,6 +3,7 @@
 // domain/oauth, handed in as `TokenCheck`.
 import { hash as digest } from "node:crypto";
 import { decide } from "../decisions.ts";
+import type { Background } from "../kit/background.ts";
 import { iso } from "../kit/clock.ts";
 import type { AccountRecord, AccountState, ApiKeyRecord, Scope } from "./model.ts";
 import { accounts, apiKeys, SCOPES } from "./model.ts";
@@ -63,15 +64,14 @@ const UNKNOWN_KEY = refuse({ code: "invalid_credential", detail: "The API key is
 
 interface AccessParts extends Pick<UnitParts, "store" | "clock"> {
   readonly checkToken: TokenCheck;
-  readonly onError: (error: unknown) => void;
+  readonly background: Background;
 }
 
 export type Access = ReturnType<typeof accessTo>;
 
-export function accessTo({ store, clock, checkToken, onError }: AccessParts) {
+export function accessTo({ store, clock, checkToken, background }: AccessParts) {
   /** By header, the hash of the key in it: to read and hash one at every use took a quarter of the time until the answer. */
   const hashes = new Map<string, string>();
-  let touches: Promise<void> = Promise.resolve();
   let noted = { minute: Number.NaN, at: "" };
 
   /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
@@ -80,12 +80,12 @@ export function accessTo({ store, clock, checkToken, onError }: AccessParts) {
     if (minute !== noted.minute) noted = { minute, at: iso(minute * NOTED_MS) };
     const { at } = noted;
     if ((last_used_at ?? "") >= at) return;
-    const touch = () =>
+    background.run("noting the use of an API key", () =>
       store.transact(async (tx) => {
         const key = await tx.get(apiKeys, id);
         if (key && (key.last_used_at ?? "") < at) await tx.put(apiKeys, { ...key, last_used_at: at });
-      });
-    touches = touches.then(touch).catch(onError);
+      }),
+    );
   }
 
   async function holder(hash: string): Promise<Caller | Refusal> {
@@ -114,9 +114,6 @@ export function accessTo({ store, clock, checkToken, onError }: AccessParts) {
       hashes.set(header, hash);
       return byKey;
     },
-
-    /** Resolves when every use noted so far is stored. */
-    settled: () => touches,
   };
 }
 

@@ -2,13 +2,13 @@
 // transaction.
 import { decide } from "../decisions.ts";
 import type { Infer, Schema } from "../kit/schema.ts";
-import { changesOf, flag, nullable, object, orNumber, text, withDefault } from "../kit/schema.ts";
+import { changesOf, flag, fromText, nullable, object, optional, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
-import { everyPage, owned, pageOf, shownFields } from "./lists.ts";
+import { everyPage, owned, pageOf, shownFields, spanParameters } from "./lists.ts";
 import { type AppRecord, apps, dataSources, deployments, domains, goneDeployments } from "./model.ts";
 import { Refusal } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import type { Reader } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
 
 const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
@@ -33,11 +33,15 @@ export async function addApp({ tx, ids, at }: Work, account_id: string, draft: A
   return app;
 }
 
-const own = owned(apps, "app", { adding, changing, removing });
-export const { create: createApp, get: getApp, change: changeApp, remove: removeApp } = own;
+export const appQuery = object({ ...spanParameters, public: optional(fromText(flag)) });
+type AppQuery = Infer<typeof appQuery>;
 
-export const listApps = (reader: Reader, caller: Caller, shared: boolean | undefined, span: Span) =>
+const listApps = (reader: Reader, caller: Caller, { public: shared, ...span }: AppQuery) =>
   pageOf(reader, apps, shared === undefined ? "account" : "account_public", [caller.account.id, shared], span);
+
+const all = owned(apps, "app", { adding, changing, removing });
+export const own = { ...all, list: listApps };
+export const getApp = all.get;
 
 async function adding(w: Work, account_id: string, draft: AppDraft, { account }: Caller) {
   const app = await addApp(w, account_id, draft);

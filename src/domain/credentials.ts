@@ -29,17 +29,15 @@ export async function addApiKey(w: Work, account_id: string, { name, key = `ahs_
   const last_four = key.slice(-4);
   const record = { id, name, last_four, created_at: w.at, last_used_at: null, account_id, hash: sha256(key) };
   await w.tx.put(apiKeys, record);
-  return { record, key };
+  return { ...record, key };
 }
-export type NewApiKey = Awaited<ReturnType<typeof addApiKey>>;
 
-const keys = owned(apiKeys, "API key", { adding: addApiKey });
-export const { create: createApiKey, get: getApiKey, list: listApiKeys, remove: removeApiKey } = keys;
+export const keys = owned(apiKeys, "API key", { adding: addApiKey });
 
 export const redirectUri = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
 
 /** The characters of RFC 3986 behind the scheme. The text goes into Location as it stands, so nothing is repaired here. */
-const WRITTEN_AS_URI = /^https?:\/\/[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
+const WRITTEN_AS_URI = /^https?:\/\/(?!\/)[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
 const UNSAFE = "must be https, or http to a loopback address";
 
 /** RFC 9700 2.1, 4.1: an exact URL; https, or http to this machine; never a fragment. */
@@ -66,10 +64,7 @@ export async function addOAuthClient(w: Work, account_id: string, { id, client_s
   const secret_hash = secret === null ? null : sha256(secret);
   const record = { id: id ?? w.ids.next("cli_"), ...draft, created_at: w.at, account_id, secret_hash };
   await w.tx.put(oauthClients, record);
-  return { record, secret };
+  return { ...record, client_secret: secret };
 }
-export type NewOAuthClient = Awaited<ReturnType<typeof addOAuthClient>>;
 
-const clients = owned(oauthClients, "OAuth client", { adding: addOAuthClient });
-export const { create: createOAuthClient, get: getOAuthClient } = clients;
-export const { list: listOAuthClients, remove: removeOAuthClient } = clients;
+export const clients = owned(oauthClients, "OAuth client", { adding: addOAuthClient });

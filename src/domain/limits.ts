@@ -29,6 +29,6 @@ export function rateLimiter(clock: Clock, limit: number | null) {
       return { remaining, reset_s: Math.ceil((ends - now) / 1_000), exceeded: count > limit };
     },
 
-    reset: () => windows.clear(),
+    clear: () => windows.clear(),
   };
 }

@@ -35,9 +35,8 @@ type UserDraft = Seeded<Infer<typeof userDraft>>;
 /** Makes a user and the token of a sign-in link for them. */
 async function adding(w: Work, account_id: string, draft: UserDraft) {
   const record = await addUser(w, account_id, draft);
-  return record instanceof Refusal ? record : { record, signInToken: await newSignIn(w, record.id) };
+  return record instanceof Refusal ? record : { ...record, signInToken: await newSignIn(w, record.id) };
 }
-export type NewUser = Exclude<Awaited<ReturnType<typeof adding>>, Refusal>;
 
 const derived = ({ email, permissions }: Pick<UserDraft, "email" | "permissions">) => ({
   email_key: email.toLowerCase(),
@@ -52,8 +51,7 @@ export async function addUser(w: Work, account_id: string, { id = w.ids.next("us
   return record;
 }
 
-const own = owned(users, "user", { adding, changing, removing: ({ tx }, user) => lastAdmin(tx, user) });
-export const { create: createUser, get: getUser, list: listUsers, change: changeUser, remove: removeUser } = own;
+export const own = owned(users, "user", { adding, changing, removing: ({ tx }, user) => lastAdmin(tx, user) });
 
 async function changing(w: Work, after: UserRecord, before: UserRecord) {
   const changed = { ...after, ...derived(after), updated_at: w.at };

@@ -4,8 +4,8 @@
 // delivery layer's to say and comes in as a function.
 import { decide } from "../decisions.ts";
 import { type Instant, iso } from "../kit/clock.ts";
-import type { Infer, ObjectSchema } from "../kit/schema.ts";
-import { changesOf, flag, list, object, oneOf, optional, text, withDefault } from "../kit/schema.ts";
+import type { Infer } from "../kit/schema.ts";
+import { flag, list, object, oneOf, optional, text, withDefault } from "../kit/schema.ts";
 import { serviceSignature, standardSignature } from "../kit/signature.ts";
 import { VERSION } from "../kit/version.ts";
 import type { Caller } from "./access.ts";
@@ -31,9 +31,6 @@ export const webhookDraft = (urlRule: (url: string) => string | undefined) =>
   });
 export type WebhookDraft = Infer<ReturnType<typeof webhookDraft>>;
 
-export const webhookChanges = (draft: ObjectSchema<WebhookDraft>) => changesOf(draft);
-export type WebhookChanges = Infer<ReturnType<typeof webhookChanges>>;
-
 export const testRequest = object({ type: eventType });
 
 export async function addWebhook(w: Work, account_id: string, { id, secret, ...draft }: Seeded<WebhookDraft>) {
@@ -45,9 +42,8 @@ export async function addWebhook(w: Work, account_id: string, { id, secret, ...d
 }
 
 const removing = async ({ tx }: Work, webhook: WebhookRecord) => leavingQueue(tx, webhook);
-const own = owned(webhooks, "webhook", { adding: addWebhook, changing, removing });
-export const { create: createWebhook, get: getWebhook, list: listWebhooks } = own;
-export const { change: changeWebhook, remove: removeWebhook } = own;
+export const own = owned(webhooks, "webhook", { adding: addWebhook, changing, removing });
+export const { create: createWebhook, get: getWebhook, change: changeWebhook, remove: removeWebhook } = own;
 
 /** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
 async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {

@@ -1,110 +1,64 @@
-// Failures on command, for tests of clients (contract, part 10). Nothing here strikes unasked.
+// Failures on command, for tests of clients (contract, part 10). A fault stands in the place of the operation: the request
+// has been authenticated, counted and found allowed, so that a test of failures is not answered about something else; its
+// headers, query and body have not been looked at. Nothing is changed or remembered, so a client that tries again, with
+// the same Idempotency-Key too, succeeds. Nothing here strikes unasked.
 import { type Reason, refuse } from "../domain/refusal.ts";
-import { API } from "../http/api.ts";
-import { type Call, type Cut, empty, type Reply, VERSION_PREFIX } from "../http/call.ts";
-import { PROBLEM_TYPE, type ProblemLinks, problem } from "../http/problem.ts";
+import { type Call, empty, jsonReply, VERSION_PREFIX } from "../http/call.ts";
+import { PROBLEM_TYPE } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
-import type { Clock } from "../kit/clock.ts";
-import { type Infer, object, oneOf, optional, text, whole } from "../kit/schema.ts";
-import { COMMON, Rules } from "./rules.ts";
+import type { Answer } from "../http/way.ts";
+import type { Clock, Scheduled } from "../kit/clock.ts";
+import type { Journals } from "./journals.ts";
+import { type FaultRule, faultRule, type GivenFault, Rules } from "./rules.ts";
 
-/**
- * The request has been authenticated, counted and found allowed, so that a test of failures is not answered about
- * something else; its headers, query and body have not been looked at. Nothing is changed or remembered, so a client that
- * tries again, with the same Idempotency-Key too, succeeds.
- */
-const PLACE = "instead of the operation";
-
-const rule = object(
-  {
-    method: oneOf(["GET", "POST", "PATCH", "DELETE"]),
-    path: text({ min: 1, max: 8_192 }),
-    status: optional(whole({ min: 400, max: 599 })),
-    connection: optional(oneOf(["reset", "empty"])),
-    ...COMMON,
-  },
-  function* ({ method, path, status, connection, delayMs }) {
-    const row = path.startsWith(`${VERSION_PREFIX}/`) && API.find(path.slice(VERSION_PREFIX.length))?.rows.get(method);
-    // A path is a row's template to the letter, or one without braces that the template fits: with them it never strikes.
-    if (!row || (/[{}]/.test(path) && path !== template(row)))
-      yield { path: ["path"], detail: `${method} ${path} is no operation of the REST API` };
-    if (status !== undefined && connection !== undefined)
-      yield { path: ["connection"], detail: "leaves no answer, so there can be no status beside it" };
-    if (status === undefined && connection === undefined && delayMs === 0)
-      yield { path: [], detail: "must have a status, a connection or a delayMs" };
-  },
-);
-export type FaultRule = Infer<typeof rule>;
-
-/** What is answered is a `status` (400 to 599), or the connection ends without an answer; `delayMs` by the service's clock. */
-export type GivenFault = Pick<FaultRule, "method" | "path"> & Partial<FaultRule>;
-
-/** How a struck request is marked in the journal. */
-export interface FaultMark {
-  readonly place: typeof PLACE;
-  readonly status: number | null;
-  readonly connection: Cut | null;
-  readonly delay_ms: number;
-}
-
-export interface FaultParts {
+interface Parts {
   readonly clock: Clock;
-  readonly links: ProblemLinks;
-  readonly onStrike: (requestId: string, mark: FaultMark) => void;
+  readonly journals: Journals;
 }
 
-export class Faults extends Rules<GivenFault, FaultRule> {
-  readonly #parts: FaultParts;
-  readonly #waiting = new Set<() => void>();
-
-  constructor(parts: FaultParts) {
-    super("faults", rule);
-    this.#parts = parts;
-  }
+export class Faults extends Rules<GivenFault, FaultRule, Parts> {
+  readonly schema = faultRule;
+  protected readonly name = "faults";
+  /** What ends each delay. */
+  readonly #delays = new Map<Scheduled, () => void>();
 
   /** What a delay holds back goes on at once. */
   override clear(): void {
     super.clear();
-    for (const go of [...this.#waiting]) go();
+    for (const [scheduled, go] of this.#delays) {
+      scheduled.cancel();
+      go();
+    }
+    this.#delays.clear();
   }
 
   /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
-  async strike(call: Call, row: Operation): Promise<Reply | undefined> {
-    const rule = this.take(({ method, path }) => method === row.method && [call.path, template(row)].includes(path));
+  async strike(call: Call, row: Operation): Promise<Answer | undefined> {
+    // A row of the test controls may be called as one of the API is.
+    const paths = call.path.startsWith(VERSION_PREFIX) ? [call.path, VERSION_PREFIX + row.path] : [];
+    const rule = this.take(({ method, path }) => method === row.method && paths.includes(path));
     if (rule === undefined) return undefined;
-    const { status, connection, delayMs: delay_ms } = rule;
-    this.#parts.onStrike(call.id, { place: PLACE, status: status ?? null, connection: connection ?? null, delay_ms });
-    if (delay_ms > 0) await this.#wait(delay_ms);
+    const { clock, journals } = this.parts;
+    const { status, connection, delayMs } = rule;
+    journals.note(call.id, { fault: rule });
+    if (delayMs > 0)
+      await new Promise<void>((go) => {
+        this.#delays.set(clock.schedule(clock.now() + delayMs, "delayed request", go), go);
+      });
     if (connection !== undefined) return { ...empty(0), cut: connection };
-    return status === undefined ? undefined : answerOf(status, call.id, this.#parts.links);
-  }
-
-  /** By the service's clock: a manual one has to be advanced. */
-  #wait(delay_ms: number): Promise<void> {
-    const { clock } = this.#parts;
-    return new Promise((resolve) => {
-      const go = () => {
-        scheduled.cancel();
-        this.#waiting.delete(go);
-        resolve();
-      };
-      const scheduled = clock.schedule(clock.now() + delay_ms, "delayed request", go);
-      this.#waiting.add(go);
-    });
+    return status === undefined ? undefined : answerOf(status, call.id);
   }
 }
-
-const template = (row: Operation): string => VERSION_PREFIX + row.path;
 
 const ASKED = "A test asked for this answer.";
 
 /** The problem that the server itself would have with this status. */
-function answerOf(status: number, requestId: string, links: ProblemLinks): Reply {
+function answerOf(status: number, instance: string): Answer {
   const own = OWN[status];
-  if (own !== undefined) return problem(refuse(own), requestId, links);
+  if (own !== undefined) return refuse(own);
   const title = "A failure on command";
-  const body = { type: "about:blank", title, status, detail: ASKED, instance: requestId, code: "failure_on_command" };
-  return { status, headers: { "content-type": PROBLEM_TYPE }, body: JSON.stringify(body) };
+  const body = { type: "about:blank", title, status, detail: ASKED, instance, code: "failure_on_command" };
+  return jsonReply(status, body, { "content-type": PROBLEM_TYPE });
 }
 
 const OWN: { readonly [status: number]: Reason } = {

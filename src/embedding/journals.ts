@@ -1,68 +1,52 @@
 // What happened since the start or the last reset, for tests to look at (contract, part 10): what came in, what was
 // emitted, what was sent, and what led to what. Kept in memory, the newest of each; nothing that the service does depends
 // on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
-import { type Attempt, type DeliveryRecord, deliveries, type EventRecord, events, TOPIC } from "../domain/model.ts";
+import { type DeliveryRecord, deliveries, type EventRecord, events, TOPIC } from "../domain/model.ts";
 import type { Collection, Store, Stored } from "../domain/store.ts";
-import type { Call } from "../http/call.ts";
+import type { Call, Handler } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
+import type { Background } from "../kit/background.ts";
 import { type Clock, iso } from "../kit/clock.ts";
 import type { EventEnvelope } from "../receiver.ts";
-import type { Effect } from "./chaos.ts";
-import type { FaultMark } from "./faults.ts";
+import type { Effect, FaultRule } from "./rules.ts";
 
 /** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */
 const KEPT = 10_000;
 
-export interface JournalRequest {
-  readonly id: string;
+export interface JournalRequest extends Pick<Call, "id" | "method" | "path" | "query"> {
   readonly at: string;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
   /** Null while there is no answer, and where there never is one. */
   readonly status: number | null;
-  readonly account_id: string | null;
-  readonly fault: FaultMark | null;
+  /** The rule that struck it. */
+  readonly fault: FaultRule | null;
 }
 
-export interface JournalAttempt extends Attempt {
-  readonly chaos: Effect | null;
-}
-
-type Shown = "id" | "webhook_id" | "event_id" | "event_type" | "status" | "next_attempt_at" | "created_at";
-
-export interface JournalDelivery extends Pick<DeliveryRecord, Shown> {
-  readonly attempts: readonly JournalAttempt[];
-}
+export type JournalDelivery = ReturnType<Journals["shown"]>;
 
 /** What a request has led to. */
-export interface Trace {
-  readonly request: JournalRequest;
-  readonly events: readonly { readonly event: EventEnvelope; readonly deliveries: readonly JournalDelivery[] }[];
-}
+export type Trace = NonNullable<ReturnType<Journals["trace"]>>;
 
 export class Journals {
   readonly #clock: Clock;
   readonly #requests = new Newest<JournalRequest>();
   readonly #events = new Newest<EventRecord>();
   readonly #deliveries = new Newest<DeliveryRecord>();
-  readonly #effects = new Map<string, Effect>();
+  readonly #effects = new Newest<Effect>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** What a test asks of the controls is no part of what it tests. */
-  arrived({ id, method, path, query }: Call): void {
-    if (path.startsWith(`${CONTROL_PREFIX}/`)) return;
-    const at = iso(this.#clock.now());
-    this.#requests.keep({ id, at, method, path, query, status: null, account_id: null, fault: null });
-  }
-
-  /** What could be refused without a look at its path was never seen to arrive. */
-  answered(call: Call, status: number): void {
-    if (!this.#requests.has(call.id)) this.arrived(call);
-    if (status > 0) this.note(call.id, { status });
+  /** Notes what comes in and what it is answered; what a test asks of the controls is no part of what it tests. */
+  around(handle: Handler): Handler {
+    return async (call) => {
+      const { id, method, path, query } = call;
+      const noted = { id, at: iso(this.#clock.now()), method, path, query, status: null, fault: null };
+      if (!path.startsWith(`${CONTROL_PREFIX}/`)) this.#requests.set(id, noted);
+      const reply = await handle(call);
+      this.note(id, { status: reply.status || null });
+      return reply;
+    };
   }
 
   /** What is found out about a request later. */
@@ -76,9 +60,14 @@ export class Journals {
   }
 
   /** Notes what commits tell of, from here on; the store answers in the order in which it is asked. */
-  hear(store: Store, onError: (error: unknown) => void): void {
+  hear(store: Store, background: Background): void {
     const note = <R extends Stored>(topic: string, from: Collection<R>, journal: Newest<R>) =>
-      store.hear(topic, (id) => void store.get(from, id).then((record) => record && journal.keep(record), onError));
+      store.hear(topic, (id) =>
+        background.run("noting what was committed", async () => {
+          const record = await store.get(from, id);
+          if (record) journal.set(id, record);
+        }),
+      );
     note(TOPIC.event, events, this.#events);
     note(TOPIC.delivery, deliveries, this.#deliveries);
   }
@@ -93,10 +82,17 @@ export class Journals {
   }
 
   get deliveries(): readonly JournalDelivery[] {
-    return Array.from(this.#deliveries.values(), (delivery) => this.#shown(delivery));
+    return Array.from(this.#deliveries.values(), (delivery) => this.shown(delivery));
   }
 
-  trace(requestId: string): Trace | undefined {
+  /** As clients see it, with what was done to each attempt on purpose. */
+  shown({ id, webhook_id, event_id, event_type, status, attempts, ...more }: DeliveryRecord) {
+    const marked = attempts.map((each) => ({ ...each, chaos: this.#effects.get(`${id} ${each.number}`) ?? null }));
+    const { next_attempt_at, created_at } = more;
+    return { id, webhook_id, event_id, event_type, status, attempts: marked, next_attempt_at, created_at };
+  }
+
+  trace(requestId: string) {
     const request = this.#requests.get(requestId);
     if (request === undefined) return undefined;
     const caused = [...this.#events.values()].filter(({ request_id }) => request_id === requestId);
@@ -110,20 +106,14 @@ export class Journals {
   clear(): void {
     for (const journal of [this.#requests, this.#events, this.#deliveries, this.#effects]) journal.clear();
   }
-
-  #shown({ id, webhook_id, event_id, event_type, status, next_attempt_at, created_at, ...delivery }: DeliveryRecord) {
-    const chaos = (number: number) => this.#effects.get(`${id} ${number}`) ?? null;
-    const attempts = delivery.attempts.map((attempt) => ({ ...attempt, chaos: chaos(attempt.number) }));
-    return { id, webhook_id, event_id, event_type, status, attempts, next_attempt_at, created_at };
-  }
 }
 
-/** Records by id, the oldest first. */
-class Newest<R extends Stored> extends Map<string, R> {
-  /** Adds or replaces; the oldest goes where there are too many. */
-  keep(record: R): void {
-    this.set(record.id, record);
+/** By id, the oldest first; the oldest goes where there are too many. */
+class Newest<R> extends Map<string, R> {
+  override set(id: string, record: R): this {
+    super.set(id, record);
     if (this.size > KEPT) this.delete(this.keys().next().value ?? "");
+    return this;
   }
 }
 

@@ -1,28 +1,75 @@
-// Rules that a test hands over (contract, part 10: faults, chaos): checked as the body of the control route is, then in
-// force, each for so many times, in the order in which they came.
-import { type ObjectSchema, whole, withDefault } from "../kit/schema.ts";
+// Rules that a test hands over (contract, part 10): what a fault and what a chaos rule may be, each checked as the body of
+// its control route is, and the list of those in force. What a rule does to a request or a delivery is not known here.
+import { decide } from "../decisions.ts";
+import { eventType } from "../domain/model.ts";
+import { API } from "../http/api.ts";
+import { VERSION_PREFIX } from "../http/call.ts";
+import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
 import { fitting } from "../options.ts";
 
-/** What rules of every kind have; the delay is by the service's clock. */
-export const COMMON = {
+/** What rules of both kinds have; the delay is by the service's clock. */
+const COMMON = {
   times: withDefault(whole({ min: 1, max: 1_000_000 }), 1),
   delayMs: withDefault(whole({ min: 0, max: 86_400_000 }), 0),
 };
 
-export abstract class Rules<Given extends object, Rule extends { readonly times: number }> {
+export const faultRule = object(
+  {
+    method: oneOf(["GET", "POST", "PATCH", "DELETE"]),
+    path: text({ min: 1, max: 8_192 }),
+    status: optional(whole({ min: 400, max: 599 })),
+    connection: optional(oneOf(["reset", "empty"])),
+    ...COMMON,
+  },
+  function* ({ method, path, status, connection, delayMs }) {
+    const row = path.startsWith(`${VERSION_PREFIX}/`) && API.find(path.slice(VERSION_PREFIX.length))?.rows.get(method);
+    // A path is a row's template to the letter, or one without braces that the template fits: with them it never strikes.
+    if (!row || (/[{}]/.test(path) && path !== VERSION_PREFIX + row.path))
+      yield { path: ["path"], detail: `${method} ${path} is no operation of the REST API` };
+    if (status !== undefined && connection !== undefined)
+      yield { path: ["connection"], detail: "leaves no answer, so there can be no status beside it" };
+    if (status === undefined && connection === undefined && delayMs === 0)
+      yield { path: [], detail: "must have a status, a connection or a delayMs" };
+  },
+);
+export type FaultRule = Infer<typeof faultRule>;
+
+/** What is answered is a `status` (400 to 599), or the connection ends without an answer; `delayMs` by the service's clock. */
+export type GivenFault = Pick<FaultRule, "method" | "path"> & Partial<FaultRule>;
+
+export const chaosRule = object(
+  {
+    effect: oneOf(decide("1.chaos")),
+    type: optional(eventType),
+    webhookId: optional(text({ min: 1, max: 100 })),
+    ...COMMON,
+  },
+  function* ({ effect, delayMs }) {
+    if (effect === "delay" && delayMs === 0) yield { path: ["delayMs"], detail: "must say how long the delay is" };
+    if (effect !== "delay" && delayMs > 0) yield { path: ["delayMs"], detail: "goes with the effect delay only" };
+  },
+);
+export type ChaosRule = Infer<typeof chaosRule>;
+export type Effect = ChaosRule["effect"];
+
+/** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
+export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
+
+/** The rules in force, each for so many times, in the order in which they came. */
+export abstract class Rules<Given extends object, Rule extends { readonly times: number }, Parts = unknown> {
   /** What a rule may be. */
-  readonly schema: ObjectSchema<Rule>;
-  readonly #name: string;
+  abstract readonly schema: ObjectSchema<Rule>;
+  protected abstract readonly name: string;
+  protected readonly parts: Parts;
   #armed: { readonly rule: Rule; left: number }[] = [];
 
-  constructor(name: string, schema: ObjectSchema<Rule>) {
-    this.#name = name;
-    this.schema = schema;
+  constructor(parts: Parts) {
+    this.parts = parts;
   }
 
   /** Puts the rule in force behind those that are; a wrong one is refused by name. */
   add(given: Given): Rule {
-    const rule = fitting(this.schema, given, `${this.#name}.add`);
+    const rule = fitting(this.schema, given, `${this.name}.add`);
     this.#armed.push({ rule, left: rule.times });
     return rule;
   }

@@ -1,176 +1,177 @@
 // The states that a service stands in (contract, parts 1 and 10): what its seed plants in a fresh store, what an existing
 // one holds, and any snapshot: everything the store keeps as plain JSON, in the form of the store's own file, with the
-// service's time as a record among the others. Back to one of them, what runs behind the answers ends, everything kept is
-// replaced in one step, and all that was only counted or remembered begins anew. Requests under way are their sender's to
-// wait for.
-import { type Access, keyOf } from "../domain/access.ts";
+// service's time as a record among the others. On the way to one, what runs behind the answers ends, everything kept is
+// replaced in one step, and all that was only counted or noted begins anew. Requests under way are their sender's to wait
+// for.
+import { keyOf, setAccountState } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { addApiKey } from "../domain/credentials.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import type { RateLimiter } from "../domain/limits.ts";
-import { type AccountRecord, accounts, clockRecords, users } from "../domain/model.ts";
+import { type AccountRecord, type AccountState, accounts, clockRecords, users } from "../domain/model.ts";
+import type { Context } from "../domain/oauth/access-tokens.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
 import type { StoreData } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
 import type { webhookDraft } from "../domain/webhooks.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
+import type { ServiceLinks } from "../http/links.ts";
+import { explain } from "../http/problem.ts";
+import { Turns } from "../kit/background.ts";
 import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts";
-import { type IdMark, seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
+import { seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
 import type { Log } from "../kit/log.ts";
-import { trusted } from "../kit/schema.ts";
 import { fitting, OptionError, type Settings } from "../options.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Workers } from "../workers.ts";
+import type { Journals } from "./journals.ts";
+import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./rules.ts";
 
-export interface StateParts {
+export interface ServiceParts {
   readonly settings: Settings;
   readonly unit: UnitParts;
   readonly clock: AdjustableClock;
   readonly ids: TimeOrderedIds;
-  readonly access: Access;
-  readonly limiter: RateLimiter;
+  readonly links: ServiceLinks;
   readonly workers: Workers;
   readonly webhookDraft: ReturnType<typeof webhookDraft>;
   readonly log: Log;
-  /** Somebody holds the service in their hands: they need a key that opens it, and may ask for a reset. */
+  /** Somebody holds the service in their hands and needs a key that opens it. */
   readonly watched: boolean;
-  /** Forgets what tests have asked for and what was noted. */
-  readonly forget: () => void;
+  readonly limiter: RateLimiter;
+  readonly oauth: Context;
+  readonly journals: Journals;
+  readonly faults: Rules<GivenFault, FaultRule>;
+  readonly chaos: Rules<GivenChaos, ChaosRule>;
+  readonly stop: () => Promise<void>;
 }
 
-interface Start {
-  readonly account: AccountRecord;
-  /** In clear; null where the store holds only its hash. */
-  readonly apiKey: string | null;
-}
-
-/** What the service is known by once it stands. `signsIn` is the e-mail address of whom the link is for. */
-export interface Standing extends Start {
-  readonly signInToken: string;
-  readonly signsIn: string;
-}
+type Start = Pick<States, "account" | "apiKey">;
 
 const FIRST = { offset: 0, limit: 1 };
 
-export class States {
-  readonly #parts: StateParts;
-  #seeded: { readonly start: Start; readonly data: StoreData } | undefined;
-  #mark: IdMark | undefined;
+export abstract class States {
+  /** The start-up API key in clear; null where existing data holds only its hash. */
+  apiKey: string | null = null;
+  account: AccountRecord = { id: "", name: "", state: "active" };
+  signInUrl = "";
+  /** The e-mail address of whom `signInUrl` is for. */
+  signsIn = "";
+  protected readonly parts: ServiceParts;
+  protected readonly turns = new Turns();
+  #seed: ReturnType<typeof planted> | undefined;
 
-  constructor(parts: StateParts) {
-    this.#parts = parts;
+  constructor(parts: ServiceParts) {
+    this.parts = parts;
   }
 
-  /** Takes up what the store holds; plants the seed where it is fresh. What it brings is processed before anybody sees it. */
-  async open(): Promise<Standing> {
-    const { settings, unit, log, watched, ids } = this.#parts;
-    const found = await this.#takeUp(settings.apiKey);
-    if (found && settings.seed) log.warn("The seed was not used: the store already holds an account.");
-    const start = found ?? (await this.#plant(unit, settings.apiKey));
-    if (watched && !found) this.#seeded = { start, data: await unit.store.snapshot() };
-    this.#mark = ids.mark();
-    return this.#stand(start);
+  async setAccountState(state: AccountState): Promise<AccountRecord> {
+    const account = await setAccountState(new Unit(this.parts.unit), this.account.id, state);
+    if (account instanceof Refusal) throw new Error("The account is gone");
+    this.account = account;
+    return account;
   }
 
+  /** Everything that is kept and the time, as plain JSON. */
   async snapshot(): Promise<StoreData> {
-    const { unit, clock } = this.#parts;
+    const { unit, clock } = this.parts;
     const { format, collections } = await unit.store.snapshot();
     const now = [{ id: "now", at: iso(clock.now()) }];
     return { format, collections: { ...collections, [clockRecords.name]: now } };
   }
 
-  /** Back to the seed, with the start-up key that there is. */
-  reset(apiKey: string | null): Promise<Standing> {
-    return this.#betweenWork(async () => {
-      this.#parts.clock.rewind();
-      this.#seeded ??= await this.#plantAside(apiKey);
-      await this.#replace(this.#seeded.data);
-      return this.#stand(this.#seeded.start);
+  /** Takes up what the store holds; brings in the seed where it is fresh. */
+  protected open(): Promise<void> {
+    const { settings, log } = this.parts;
+    return this.#become(async () => {
+      const found = await this.#takeUp(settings.apiKey);
+      if (found && settings.seed) log.warn("The seed was not used: the store already holds an account.");
+      return found ?? (await this.#sow(settings.apiKey));
     });
   }
 
-  /** To a snapshot and its time. Where the start-up key is not in it, it is added: it always opens the service. */
-  restore(snapshot: unknown, standing: Standing): Promise<Standing> {
-    const data = checkedSnapshot(snapshot);
-    return this.#betweenWork(async () => {
+  /** Back to the seed, on the same port and with the same start-up key. */
+  reset(): Promise<void> {
+    return this.#become(() => {
+      this.parts.clock.rewind();
+      return this.#sow(this.apiKey);
+    });
+  }
+
+  /** To a snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
+  async restore(snapshot: StoreData | Promise<StoreData>): Promise<void> {
+    const { unit, clock } = this.parts;
+    const data = checkedSnapshot(await snapshot);
+    await this.#become(async () => {
       await this.#replace(data);
-      const [record] = trusted<readonly { readonly at?: unknown }[]>(data.collections[clockRecords.name] ?? []);
-      const at = String(record?.at);
-      if (isDateTime(at)) this.#parts.clock.set(instant(at));
-      return { ...standing, ...(await this.#takeUp(standing.apiKey)) };
+      const at = String((await unit.store.get(clockRecords, "now"))?.at);
+      if (isDateTime(at)) clock.set(instant(at));
+      return (await this.#takeUp(this.apiKey)) ?? this;
     });
   }
 
-  async #betweenWork(change: () => Promise<Standing>): Promise<Standing> {
-    const { workers } = this.#parts;
-    await workers.stop();
-    try {
-      return await change();
-    } finally {
-      await workers.start();
-    }
+  /** With a new sign-in link, for the account's first admin; for its first user where a seed names no admin. */
+  #become(change: () => Promise<Start>): Promise<void> {
+    const { workers, unit, links } = this.parts;
+    return this.turns.run(async () => {
+      await workers.stop();
+      try {
+        const { account, apiKey } = await change();
+        const user = await new Unit(unit).transact(async (w) => {
+          const [admin] = await w.tx.page(users, "account_admin", [account.id, true], FIRST);
+          const [first] = await w.tx.page(users, "account", [account.id], FIRST);
+          const user = admin ?? first;
+          return user && { signsIn: user.email, signInUrl: links.signIn(await newSignIn(w, user.id)) };
+        });
+        Object.assign(this, { account, apiKey }, user);
+      } finally {
+        await workers.start();
+      }
+    });
   }
 
   async #replace(data: StoreData): Promise<void> {
-    const { unit, access, limiter, forget } = this.#parts;
-    await access.settled();
+    const { unit, limiter, journals, faults, chaos } = this.parts;
     await unit.store.restore(data);
-    limiter.reset();
-    forget();
+    for (const each of [limiter, journals, faults, chaos]) each.clear();
   }
 
-  async #plant(parts: UnitParts, apiKey: string | null): Promise<Start> {
-    const { settings, webhookDraft } = this.#parts;
-    const given = settings.seed && fitting(seedSchema(webhookDraft), settings.seed, "The seed is wrong");
-    const planted = await plant(new Unit(parts), given ?? DEFAULT_SEED, apiKey ?? undefined);
-    if (planted instanceof Refusal) throw new OptionError(`The seed is wrong: ${faultOf(planted)}`);
-    for (const id of await unprocessed(parts.store)) await processDataSource(new Unit(parts), id);
-    return { account: planted.account, apiKey: planted.key };
-  }
-
-  /** Over data that was there before, the seed is planted in a store of its own: no reader ever sees half of it. */
-  async #plantAside(apiKey: string | null) {
-    const store = memoryStore();
-    await store.open(collections);
-    const start = await this.#plant({ ...this.#parts.unit, store }, apiKey);
-    return { start, data: await store.snapshot() };
+  /** From here on a service of the same random seed makes the same ids, however often it is reset. */
+  async #sow(apiKey: string | null): Promise<Start> {
+    const { ids, settings } = this.parts;
+    this.#seed ??= planted(this.parts, apiKey);
+    const { start, data, mark } = await this.#seed;
+    await this.#replace(data);
+    if (settings.randomSeed !== null) ids.restart(mark, seededRandom(`${settings.randomSeed}, after the start`));
+    return start;
   }
 
   /** The account that the start-up key opens, or else the first one, which a key opens from now on; none in a fresh store. */
   async #takeUp(apiKey: string | null): Promise<Start | undefined> {
-    const unit = new Unit(this.#parts.unit);
+    const unit = new Unit(this.parts.unit);
     const { store } = unit;
     const key = apiKey === null ? undefined : await keyOf(store, apiKey);
-    const owner = key && (await store.get(accounts, key.account_id));
-    if (owner) return { account: owner, apiKey };
-    const [account] = await store.page(accounts, "all", ["accounts"], FIRST);
-    if (!account || (apiKey === null && !this.#parts.watched)) return account && { account, apiKey };
+    const [first] = await store.page(accounts, "all", ["accounts"], FIRST);
+    const account = key ? await store.get(accounts, key.account_id) : first;
+    if (!account || key || (apiKey === null && !this.parts.watched)) return account && { account, apiKey };
     const draft = { name: FIRST_KEY, key: apiKey ?? undefined };
     const added = await unit.transact((w) => addApiKey(w, account.id, draft));
     return { account, apiKey: added.key };
   }
-
-  /** From here on a service of the same random seed makes the same ids, however often it is reset. The link is a new one. */
-  async #stand(start: Start): Promise<Standing> {
-    const { ids, unit, settings } = this.#parts;
-    const { randomSeed } = settings;
-    if (randomSeed !== null && this.#mark) ids.restart(this.#mark, seededRandom(`${randomSeed}, after the start`));
-    return { ...start, ...(await ownersSignIn(new Unit(unit), start.account)) };
-  }
 }
 
-/** A new sign-in link for the account's first admin; its first user where a seed names no admin. */
-const ownersSignIn = (unit: Unit, { id }: AccountRecord) =>
-  unit.transact(async (w) => {
-    const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
-    const [user] = admin ? [admin] : await w.tx.page(users, "account", [id], FIRST);
-    return { signInToken: user ? await newSignIn(w, user.id) : "", signsIn: user?.email ?? "" };
-  });
-
-function faultOf({ reason }: Refusal): string {
-  const [first] = "errors" in reason ? (reason.errors ?? []) : [];
-  return first ? `${first.pointer} ${first.detail}` : reason.code;
+/** In a store of its own: no reader ever sees half of the seed, or its data before they are processed. */
+async function planted({ settings, webhookDraft, unit, ids }: ServiceParts, apiKey: string | null) {
+  const given = settings.seed && fitting(seedSchema(webhookDraft), settings.seed, "The seed is wrong");
+  const store = memoryStore();
+  await store.open(collections);
+  const aside = new Unit({ ...unit, store });
+  const made = await plant(aside, given ?? DEFAULT_SEED, apiKey ?? undefined);
+  if (made instanceof Refusal) throw new OptionError(`The seed is wrong: ${explain(made).detail}`);
+  for (const id of await unprocessed(store)) await processDataSource(aside, id);
+  const start = { account: made.account, apiKey: made.key };
+  return { start, data: await store.snapshot(), mark: ids.mark() };
 }
 
 /** What somebody hands back as a snapshot. Its records are the store's to judge; whether they are what they were is not asked. */

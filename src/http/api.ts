@@ -4,7 +4,7 @@ import { decide } from "../decisions.ts";
 import { type Access, type Caller, standing } from "../domain/access.ts";
 import { RATE_WINDOW_S, type Rate, type RateLimiter } from "../domain/limits.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
-import { type Call, type Reply, VERSION_PREFIX } from "./call.ts";
+import { VERSION_PREFIX } from "./call.ts";
 import { type OperateParts, operate } from "./operate.ts";
 import { problem } from "./problem.ts";
 import type { Operation } from "./route.ts";
@@ -15,8 +15,6 @@ import { RouteTree, type Way } from "./way.ts";
 export interface ApiParts extends OperateParts {
   readonly access: Access;
   readonly limiter: RateLimiter;
-  /** Who calls, as soon as it is known: for the journal. */
-  readonly onCaller: (call: Call, caller: Caller) => void;
 }
 
 export const API = new RouteTree(routes);
@@ -28,31 +26,27 @@ interface Guest {
   readonly unfit: Refusal | undefined;
 }
 
+const RATE_HEADERS = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, template(text)] as const);
+
 export const apiWay = (parts: ApiParts): Way<Operation, Guest> => ({
   under: VERSION_PREFIX,
   tree: API,
   async enter(call) {
-    const { access, limiter, onCaller } = parts;
+    const { access, limiter } = parts;
     const caller = await access.authenticate(call.values("authorization"));
     if (caller instanceof Refusal) return caller;
-    onCaller(call, caller);
     const unfit = standing(caller.account, call.method);
     const rate = limiter.count(caller.account.id, unfit ? 0 : 1);
-    return { caller, rate, unfit: unfit ?? exceeded(rate) };
+    const exceeded = rate?.exceeded && refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
+    return { caller, rate, unfit: unfit ?? (exceeded || undefined) };
   },
   admit: ({ unfit }) => unfit,
   perform: (row, { call, who, params }) => operate(parts, row, { call, who: who.caller, params }),
   refused: (refusal, call) => problem(refusal, call.id, parts.services.links),
-  leave: ({ headers }, { rate }) => rate && addRate(headers, parts.limiter, rate),
+  leave({ headers }, { rate }) {
+    if (rate === undefined) return;
+    const { remaining, reset_s: reset } = rate;
+    const values = { limit: String(parts.limiter.limit), window: RATE_WINDOW_S, remaining, reset };
+    for (const [name, text] of RATE_HEADERS) headers[name] = text(values);
+  },
 });
-
-function exceeded(rate: Rate | undefined): Refusal | undefined {
-  return rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
-}
-
-const RATE_HEADERS = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, template(text)] as const);
-
-function addRate(into: Reply["headers"], { limit }: RateLimiter, { remaining, reset_s: reset }: Rate): void {
-  const values = { limit: String(limit), window: RATE_WINDOW_S, remaining, reset };
-  for (const [name, text] of RATE_HEADERS) into[name] = text(values);
-}

@@ -2,8 +2,8 @@
 // (contract, parts 7 and 8; RFC 9112). No answer is written here.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { decide } from "../decisions.ts";
-import { Refusal, refuse } from "../domain/refusal.ts";
-import type { Call, Headers } from "./call.ts";
+import { type Refusal, refuse } from "../domain/refusal.ts";
+import type { Call } from "./call.ts";
 
 const BOUNDS = decide("8.bounds");
 
@@ -28,39 +28,24 @@ const HTTP_MAJOR = 1;
 const EXPECTATION = "100-continue";
 
 /** The head of a request; its body stays where it is until it is asked for. */
-export class Arrived implements Call {
-  readonly id: string;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly headers: Headers;
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
-
-  constructor(id: string, request: IncomingMessage, response: ServerResponse) {
-    const { host, target } = targetOf(request);
-    const mark = target.indexOf("?");
-    const path = mark < 0 ? target : target.slice(0, mark);
-    this.id = id;
-    this.method = request.method ?? "GET";
-    this.path = path.includes("%") ? path.replace(UNRESERVED, decodeURIComponent) : path;
-    this.query = mark < 0 ? "" : target.slice(mark + 1);
-    this.headers = host === request.headers.host ? request.headers : { ...request.headers, host };
-    this.#request = request;
-    this.#response = response;
-  }
-
-  values(name: string): readonly string[] {
-    return valuesOf(this.#request.rawHeaders, name);
-  }
-
-  body(limit_bytes: number, unfit?: Refusal): Promise<Buffer | Refusal> {
-    const announced = Number(this.headers["content-length"] ?? 0);
-    const refusal = announced > limit_bytes ? tooLarge(limit_bytes) : unfit;
-    if (refusal) return Promise.resolve(refusal);
-    continueIfAsked(this.#request, this.#response);
-    return readBody(this.#request, limit_bytes);
-  }
+export function arrived(id: string, request: IncomingMessage, response: ServerResponse): Call {
+  const { headers } = request;
+  const { host, target } = targetOf(request);
+  const [path = ""] = target.split("?", 1);
+  return {
+    id,
+    method: request.method ?? "GET",
+    path: path.includes("%") ? path.replace(UNRESERVED, decodeURIComponent) : path,
+    query: target.slice(path.length + 1),
+    headers: host === headers.host ? headers : { ...headers, host },
+    values: (name) => valuesOf(request.rawHeaders, name),
+    body(limit_bytes, unfit) {
+      const refusal = Number(headers["content-length"] ?? 0) > limit_bytes ? tooLarge(limit_bytes) : unfit;
+      if (refusal) return Promise.resolve(refusal);
+      if (headers.expect !== undefined) response.writeContinue();
+      return readBody(request, limit_bytes);
+    },
+  };
 }
 
 const tooLarge = (limit_bytes: number): Refusal => refuse({ code: "payload_too_large", limit_bytes });
@@ -70,37 +55,22 @@ function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0);
     let length = 0;
-    let settled = false;
     const collect = (chunk: Buffer) => {
-      if (settled) return;
       const size = length + chunk.length;
-      if (size > limit_bytes) return settle(tooLarge(limit_bytes));
+      if (size > limit_bytes) {
+        request.off("data", collect).pause();
+        return resolve(tooLarge(limit_bytes));
+      }
       if (size > bytes.length) bytes = length === 0 ? chunk : Buffer.concat([bytes], Math.min(2 * size, limit_bytes));
       if (length > 0) chunk.copy(bytes, length);
       length = size;
     };
-    const finish = () => settle(bytes.subarray(0, length));
-    const abort = () => {
-      if (!settled) settle(refuse({ code: "invalid_request", detail: "The connection ended before the body did." }));
-    };
-    // The listeners stay, and say no more: taking them off again is work that nobody sees the result of.
-    const settle = (result: Buffer | Refusal) => {
-      settled = true;
-      if (result instanceof Refusal) request.pause();
-      resolve(result);
-    };
-    // What goes wrong ends in "close", too; Node tells of an error only those who ask for it.
+    const finish = () => resolve(bytes.subarray(0, length));
+    const abort = () => resolve(notHttp("The connection ended before the body did."));
+    // The listeners stay, and the first word counts: to take them off is work that nobody sees the result of. What goes
+    // wrong ends in "close", too; Node tells of an error only those who ask for it.
     request.on("data", collect).on("end", finish).on("close", abort);
   });
-}
-
-/** Requests whose client was told to go on and send the body. */
-const continued = new WeakSet<ServerResponse>();
-
-function continueIfAsked(request: IncomingMessage, response: ServerResponse): void {
-  if (request.headers.expect?.toLowerCase() !== EXPECTATION) return;
-  continued.add(response);
-  response.writeContinue();
 }
 
 /** Letters, digits and - . _ ~ mean the same where they are percent-encoded (RFC 3986 2.3). */
@@ -159,13 +129,9 @@ const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", d
 const DROPPED_BYTES = 65_536;
 
 /** The answer comes before the body, and the next request could not be told from it or would wait too long. */
-export function wouldHang(request: IncomingMessage, response: ServerResponse): boolean {
-  if (request.complete) return false;
-  const { expect, "content-length": length, "transfer-encoding": coding } = request.headers;
-  if (length === undefined && coding === undefined) return false;
-  return (
-    (expect !== undefined && !continued.has(response)) || Number(length ?? Number.POSITIVE_INFINITY) > DROPPED_BYTES
-  );
+export function wouldHang({ complete, headers }: IncomingMessage): boolean {
+  const { expect, "content-length": length = 0, "transfer-encoding": coding } = headers;
+  return !complete && (expect !== undefined || coding !== undefined || Number(length) > DROPPED_BYTES);
 }
 
 /** What is no request at all, told from Node's error. */

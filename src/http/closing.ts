@@ -14,31 +14,18 @@ export function cutOff(request: IncomingMessage, cut: Cut): void {
   else socket.resetAndDestroy();
 }
 
-const LINGER_BYTES = 16 * 1024 * 1024;
 const LINGER_MS = 2_000;
 
 /**
  * The answer is given before the whole request was read. Node closes the connection when the answer ends, and closing it
  * while the client still sends would reset it, so that the client might never see the answer. So the answer is written
- * but not ended until the client is done; a little more is read and thrown away (RFC 9112 9.6).
+ * but not ended until the client is done; what comes meanwhile is thrown away (RFC 9112 9.6).
  */
-export function lingeringEnd(
-  request: IncomingMessage,
-  response: ServerResponse,
-  body: Reply["body"] | undefined,
-): void {
-  const { socket } = request;
-  let left = LINGER_BYTES;
-  if (body === undefined) response.flushHeaders();
+export function lingeringEnd(request: IncomingMessage, response: ServerResponse, body: Reply["body"]): void {
+  if (body.length === 0) response.flushHeaders();
   else response.write(body);
-  destroyLater(socket);
-  request.on("data", (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) socket.destroy();
-  });
-  request.on("end", () => response.end());
-  response.once("error", () => socket.destroy());
-  request.resume();
+  destroyLater(request.socket);
+  request.on("end", () => response.end()).resume();
 }
 
 /** A client that does not close its side keeps no socket of ours. */

@@ -1,47 +1,47 @@
 // Conditional requests (RFC 9110 13): If-Match and If-None-Match against the strong ETag of one resource.
 import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
-import type { Call } from "./call.ts";
+import { type Call, empty, header, type Reply } from "./call.ts";
 
 const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 
-/** Undefined where the header is absent; "*" or the listed tags. */
-type Tags = "*" | readonly string[] | undefined;
+/** The listed tags, or "*" alone; undefined where the header is absent. */
+type Tags = readonly string[] | undefined;
 
 export interface Conditions {
   readonly match: Tags;
   readonly noneMatch: Tags;
 }
 
-/** RFC 9110 13.1.1: a change that was made of an older version changes nothing. */
-const FAILED = refuse({ code: "precondition_failed" });
+export const conditionsOf = (call: Call, faults: FieldError[]): Conditions => ({
+  match: tags(call, "If-Match", faults),
+  noneMatch: tags(call, "If-None-Match", faults),
+});
 
-const NO_CONDITIONS: Conditions = { match: undefined, noneMatch: undefined };
-
-export function conditionsOf(call: Call, faults: FieldError[]): Conditions {
-  const { headers } = call;
-  if (headers["if-match"] === undefined && headers["if-none-match"] === undefined) return NO_CONDITIONS;
-  return { match: tags(call, "If-Match", faults), noneMatch: tags(call, "If-None-Match", faults) };
-}
-
-function tags(call: Call, header: string, faults: FieldError[]): Tags {
-  const values = call.values(header.toLowerCase());
-  if (values.length === 0) return undefined;
-  const whole = values.join(",").trim();
-  if (whole === "*") return "*";
-  const listed = whole.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];
-  const wellFormed = listed.length > 0 && listed.every((tag) => ENTITY_TAG.test(tag));
-  if (!wellFormed) faults.push({ header, detail: "must be * or a list of entity tags in double quotes" });
+function tags(call: Call, name: string, faults: FieldError[]): Tags {
+  const given = header(call, name.toLowerCase());
+  if (given === undefined) return undefined;
+  const listed = given.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];
+  const isFit = given.trim() === "*" || (listed.length > 0 && listed.every((tag) => ENTITY_TAG.test(tag)));
+  if (!isFit) faults.push({ header: name, detail: "must be * or a list of entity tags in double quotes" });
   return listed;
 }
 
-/** What the conditions say of a resource that exists with this ETag: 412, or for a reader that it is what they have. */
-export function judge(conditions: Conditions, etag: string): Refusal | "not-modified" | undefined {
-  const { match, noneMatch } = conditions;
-  if (match !== undefined && match !== "*" && !match.includes(etag)) return FAILED;
-  const same = noneMatch === "*" || noneMatch?.some((tag) => tag.replace(/^W\//, "") === etag);
-  return same ? "not-modified" : undefined;
+/** RFC 9110 13.1.1: a change that was made of an older version changes nothing. */
+const FAILED = refuse({ code: "precondition_failed" });
+
+function judge({ match, noneMatch }: Conditions, etag: string): "failed" | "known" | undefined {
+  const names = (tag: string) => tag === "*" || tag === etag;
+  if (match && !match.some(names)) return "failed";
+  return noneMatch?.some((tag) => names(tag.replace(/^W\//, ""))) ? "known" : undefined;
 }
 
-/** The same before a change, which what they have forbids. */
-export const forbids = (conditions: Conditions, etag: string): Refusal | undefined =>
-  judge(conditions, etag) === undefined ? undefined : FAILED;
+/** What the conditions say to a change of the resource that has this ETag. */
+export const forbids = (conditions: Conditions, etag: string): Refusal | undefined => judge(conditions, etag) && FAILED;
+
+/** What they make of the answer to a reader: 412, or 304 where it is what they have. */
+export function judged(conditions: Conditions, reply: Reply): Reply | Refusal {
+  const { etag } = reply.headers;
+  const verdict = typeof etag === "string" && judge(conditions, etag);
+  if (verdict === "failed") return FAILED;
+  return verdict === "known" ? empty(304, { etag: String(etag) }) : reply;
+}

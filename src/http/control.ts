@@ -8,19 +8,18 @@ import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
 import { duration, type Instant, iso, type Ran } from "../kit/clock.ts";
 import { type JsonSchema, object, oneOf, optional, type Schema, taken, text } from "../kit/schema.ts";
-import { nothing, one, plain } from "./answers.ts";
 import { CONTROL_PREFIX } from "./links.ts";
 import { type OperateParts, operate } from "./operate.ts";
-import { type ProblemLinks, problem } from "./problem.ts";
+import { problem } from "./problem.ts";
 import { chosen, type Operation, route } from "./route.ts";
-import { shape } from "./view.ts";
+import { plain, shape } from "./view.ts";
 import { accountView } from "./views.ts";
-import { type Method, RouteTree, type Way } from "./way.ts";
+import { RouteTree, type Way } from "./way.ts";
 
 /** A rule book: what a rule may be, and how it comes into force. */
 interface RuleBook {
   readonly schema: Schema<unknown>;
-  add(rule: unknown): unknown;
+  add(rule: unknown): object;
   clear(): void;
 }
 
@@ -48,10 +47,21 @@ export interface Controls {
   setAccountState(state: AccountState): Promise<AccountRecord>;
 }
 
-export const controlWay = (parts: OperateParts, controls: Controls): Way<Operation, Caller> => ({
+const OFF = "The test controls are off; start the server with --control.";
+
+/** Where they are off (no `controls`), whoever looks for them is told so, and so is the console. */
+export const controlWay = (
+  parts: OperateParts,
+  controls: Controls | undefined,
+  warn: (line: string) => void,
+): Way<Operation, Caller> => ({
   under: CONTROL_PREFIX,
-  tree: new RouteTree(controlRows(controls)),
+  tree: new RouteTree(controls ? controlRows(controls) : []),
   async enter(call) {
+    if (controls === undefined) {
+      warn(OFF);
+      return refuse({ code: "not_found", detail: OFF });
+    }
     const token = bearerToken(call.values("authorization"));
     if (token instanceof Refusal) return token;
     const { apiKey, account } = controls;
@@ -62,20 +72,6 @@ export const controlWay = (parts: OperateParts, controls: Controls): Way<Operati
   },
   perform: (row, request) => operate(parts, row, request),
   refused: (refusal, call) => problem(refusal, call.id, parts.services.links),
-});
-
-const OFF = "The test controls are off; start the server with --control.";
-
-/** Where they are off, whoever looks for them is told so, and so is the console. */
-export const noControlWay = (links: ProblemLinks, warn: (line: string) => void): Way<Operation, never> => ({
-  under: CONTROL_PREFIX,
-  tree: new RouteTree([]),
-  async enter() {
-    warn(OFF);
-    return refuse({ code: "not_found", detail: OFF });
-  },
-  perform: (_, { who }) => who,
-  refused: (refusal, call) => problem(refusal, call.id, links),
 });
 
 /** A snapshot of a hundred thousand apps fits. */
@@ -96,25 +92,13 @@ const clockBody = { ...movement, json: { ...movement.json, minProperties: 1, max
 const string: JsonSchema = { type: "string" };
 const items: JsonSchema = { type: "array", items: { type: "object" } };
 const all = plain(shape({ data: items, total: { type: "integer", minimum: 0 } }));
-const moved = plain(shape({ now: string, ran: { type: "array", items: shape({ at: string, what: string }) } }));
-const settled = plain(shape({ settled: { type: "boolean" }, pending: items }));
-const trace = plain(shape({ request: { type: "object" }, events: items }));
-
-const control = <P extends string, R, Q = unknown, B = undefined>(
-  at: `${Method} ${P}`,
-  operation: string,
-  summary: string,
-  spec: Parameters<typeof route<P, R, Q, B>>[4],
-) => route<P, R, Q, B>(at, null, operation, summary, spec);
-
-/** Does it, and has nothing to tell. */
-const doing = (at: `${Method} ${string}`, operation: string, summary: string, run: () => unknown): Operation =>
-  control(at, operation, summary, { run: async () => run(), answer: nothing });
+const ran: JsonSchema = { type: "array", items: shape({ at: string, what: string }) };
 
 const controlRows = (controls: Controls): readonly Operation[] =>
   chosen("1.test-controls", [
-    control("POST /clock", "moveClock", "Advance, freeze or resume the service's clock", {
+    route("POST /clock", null, "moveClock", "Advance, freeze or resume the service's clock", {
       body: clockBody,
+      view: plain(shape({ now: string, ran })),
       async run({ body: { advance, freeze, resume } }) {
         const { clock } = controls;
         if (freeze) clock.freeze();
@@ -122,37 +106,36 @@ const controlRows = (controls: Controls): readonly Operation[] =>
         const ran = advance === undefined ? [] : await refusedAt("#/advance", () => clock.advance(advance));
         return ran instanceof Refusal ? ran : { now: iso(clock.now()), ran };
       },
-      answer: moved,
     }),
-    control("POST /settled", "waitUntilSettled", "Wait until every delivery that is due has been attempted", {
+    route("POST /settled", null, "waitUntilSettled", "Wait until every delivery that is due has been attempted", {
       query: object({ timeout: optional(time) }),
-      run: ({ query: { timeout } }) => controls.settled(timeout === undefined ? {} : { timeoutMs: duration(timeout) }),
-      answer: settled,
+      view: plain(shape({ settled: { type: "boolean" }, pending: items })),
+      run: ({ query: { timeout } }) =>
+        controls.settled({ timeoutMs: timeout === undefined ? timeout : duration(timeout) }),
     }),
     ...rulesAt("/faults", "Fault", "Have requests fail", controls.faults),
     ...rulesAt("/chaos", "Chaos", "Disturb deliveries", controls.chaos),
     journal("/requests", "listRequests", "What came in", () => controls.requests),
     journal("/events", "listEmitted", "What was emitted", () => controls.events),
     journal("/deliveries", "listSent", "What was sent, and is to be", () => controls.deliveries),
-    control("GET /trace/{request_id}", "traceRequest", "What a request has led to", {
+    route("GET /trace/{request_id}", null, "traceRequest", "What a request has led to", {
+      view: plain(shape({ request: { type: "object" }, events: items })),
       run: async ({ params }) => controls.trace(params.request_id) ?? notFound("request in the journal"),
-      answer: trace,
     }),
-    doing("POST /reset", "reset", "Back to the seed", () => controls.reset()),
-    control("GET /snapshot", "takeSnapshot", "Everything that is kept and the time", {
+    route("POST /reset", null, "reset", "Back to the seed", { run: () => controls.reset() }),
+    route("GET /snapshot", null, "takeSnapshot", "Everything that is kept and the time", {
+      view: plain(anyObject.json),
       run: () => controls.snapshot(),
-      answer: plain(anyObject.json),
     }),
-    control("PUT /snapshot", "restoreSnapshot", "Back to a snapshot and its time", {
+    route("PUT /snapshot", null, "restoreSnapshot", "Back to a snapshot and its time", {
       bodyLimit: SNAPSHOT_BYTES,
       body: anyObject,
       run: ({ body }) => refusedAt("#", () => controls.restore(body)),
-      answer: nothing,
     }),
-    control("PATCH /account", "setAccountState", "Suspend or limit the account, or make it active again", {
+    route("PATCH /account", null, "setAccountState", "Suspend or limit the account, or make it active again", {
       body: object({ state: oneOf(ACCOUNT_STATES) }),
+      view: accountView,
       run: ({ body }) => controls.setAccountState(body.state),
-      answer: one(accountView),
     }),
   ]);
 
@@ -168,16 +151,17 @@ async function refusedAt<T>(pointer: string, work: () => Promise<T>): Promise<T 
 }
 
 const rulesAt = (path: string, name: string, summary: string, book: RuleBook): readonly Operation[] => [
-  control(`POST ${path}`, `add${name}`, summary, {
+  route(`POST ${path}`, null, `add${name}`, summary, {
     body: book.schema,
+    status: 201,
+    view: plain(book.schema.json),
     run: async ({ body }) => book.add(body),
-    answer: plain(book.schema.json, 201),
   }),
-  doing(`DELETE ${path}`, `clear${name}`, `${summary} no longer`, () => book.clear()),
+  route(`DELETE ${path}`, null, `clear${name}`, `${summary} no longer`, { run: async () => book.clear() }),
 ];
 
 const journal = (path: string, operation: string, summary: string, list: () => readonly object[]): Operation =>
-  control(`GET ${path}`, operation, summary, {
+  route(`GET ${path}`, null, operation, summary, {
+    view: all,
     run: async () => ({ data: list(), total: list().length }),
-    answer: all,
   });

@@ -1,31 +1,22 @@
-// Documents at one address each, for anybody: health, the way home, the description of the API (contract, part 1). Their way
-// is also that of all addresses which nobody knows.
+// Rows that are for anybody and answer a call by themselves: health, the way home, the description of the API (contract, part
+// 1), the endpoints of the authorization server.
 import { type Call, empty, jsonReply, type Reply } from "./call.ts";
 import { ADDRESSES } from "./links.ts";
-import { type ProblemLinks, problem } from "./problem.ts";
 import { RouteTree, type Row, type Way } from "./way.ts";
 
-interface Document extends Row {
-  read(): Reply;
+export interface OpenRow extends Row {
+  answer(call: Call): Reply | Promise<Reply>;
 }
 
-/** `nowhere`: what a person is shown where nothing is. */
-export const documentWay = (
-  links: ProblemLinks,
-  rows: readonly Document[],
-  nowhere: (call: Call) => Reply | undefined = () => undefined,
-): Way<Document, null> => ({
+export const openWay = (rows: readonly OpenRow[], refused: Way["refused"]): Way<OpenRow, null> => ({
   under: "",
   tree: new RouteTree(rows),
   enter: async () => null,
-  perform: async (row) => row.read(),
-  refused(refusal, call) {
-    const shown = refusal.reason.code === "not_found" ? nowhere(call) : undefined;
-    return shown ?? problem(refusal, call.id, links);
-  },
+  perform: async (row, { call }) => row.answer(call),
+  refused,
 });
 
-export const document = (path: string, read: () => Reply): Document => ({ method: "GET", path, read });
+export const document = (path: string, answer: OpenRow["answer"]): OpenRow => ({ method: "GET", path, answer });
 
 export const PLAIN_DOCUMENTS = [
   document(ADDRESSES.health, () => jsonReply(200, { status: "ok" }, { "cache-control": "no-store" })),

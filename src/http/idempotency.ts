@@ -33,14 +33,14 @@ export function idempotencyKey(call: Call, faults: FieldError[]): string | undef
 }
 
 /** Keeps the answer, in the transaction of the change. */
-export type Keep = (tx: Tx, reply: Reply) => Promise<void>;
+type Keep = (tx: Tx, reply: Reply) => Promise<void>;
 
 /**
  * What was answered before, or what is answered now by whoever is the first with the key, and holds its lease meanwhile.
  * `use`: the holder of the key, the key and the request that it came with.
  */
 export async function once(
-  { store, clock }: Pick<UnitParts, "store" | "clock">,
+  { store, clock }: UnitParts,
   use: { readonly caller: Caller; readonly key: string; readonly call: Call; readonly body: Buffer },
   answer: (keep: Keep) => Promise<Answer>,
 ): Promise<Answer> {
@@ -54,12 +54,13 @@ export async function once(
     if (kept === undefined || instant(kept.expires_at) <= clock.now())
       return await answer((tx, { status, headers, body }) => {
         const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-        const expires_at = iso(clock.now() + KEEP_MS);
-        const kept = { id, fingerprint, status, headers: texts, body: body.toString(), expires_at };
-        return tx.put(idempotency, { ...kept, all: "idempotency" });
+        const said = { status, headers: texts, body: body.toString(), expires_at: iso(clock.now() + KEEP_MS) };
+        return tx.put(idempotency, { id, fingerprint, ...said, all: "idempotency" });
       });
-    if (kept.fingerprint !== fingerprint) return refuse({ code: "idempotency_key_reused", errors: REUSED });
-    return { status: kept.status, headers: { ...kept.headers, "idempotency-replayed": "true" }, body: kept.body };
+    const { status, headers, body } = kept;
+    return kept.fingerprint === fingerprint
+      ? { status, headers: { ...headers, "idempotency-replayed": "true" }, body }
+      : refuse({ code: "idempotency_key_reused", errors: REUSED });
   } finally {
     await lease.release();
   }

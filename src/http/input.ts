@@ -2,7 +2,7 @@
 // in one answer (contract, parts 2, 4 and 8; RFC 8259 8.1).
 import { decide } from "../decisions.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
-import { type Fault, type ObjectSchema, parse, pointer, type Schema, UNKNOWN_MEMBER } from "../kit/schema.ts";
+import { type ObjectSchema, parse, pointer, type Schema, UNKNOWN_MEMBER } from "../kit/schema.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
 
 const MIB = 1_048_576;
@@ -23,14 +23,13 @@ export function readQuery(schema: ObjectSchema<unknown>, raw: string, faults: Fi
   }
   const read = parse(schema, given);
   if ("value" in read) return read.value;
-  faults.push(...read.faults.map(parameterError));
+  for (const { path, detail } of read.faults)
+    faults.push({
+      parameter: String(path[0]),
+      detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
+    });
   return undefined;
 }
-
-const parameterError = ({ path, detail }: Fault): FieldError => ({
-  parameter: String(path[0]),
-  detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
-});
 
 /** Wrong headers and parameters as one refusal. */
 export function badInput(errors: readonly FieldError[]): Refusal {

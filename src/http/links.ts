@@ -4,13 +4,11 @@ import type { Links } from "../domain/deployments.ts";
 import type { Code } from "../domain/refusal.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";
 import { VERSION_PREFIX } from "./call.ts";
-import type { ProblemLinks } from "./problem.ts";
 
 const DASHBOARD = decide("1.dashboard");
 
 /** One server on one port: base URL and authorization server are one origin, so a person needs to know one address. */
 export const ADDRESSES = {
-  api: VERSION_PREFIX,
   home: "/",
   dashboard: DASHBOARD,
   sign_in: `${DASHBOARD}/sign-in`,
@@ -23,11 +21,12 @@ export const ADDRESSES = {
 
 export const CONTROL_PREFIX = decide("1.test-controls");
 
-export class ServiceLinks implements Links, ProblemLinks {
+export class ServiceLinks implements Links {
   /** `{auth_url}`, without a slash at its end. */
   readonly authUrl: string;
   /** `{base_url}`, which ends in /v1. */
   readonly baseUrl: string;
+  /** RFC 9728 metadata of the REST API. */
   readonly resourceMetadata: string;
   /** Headers of every answer: browsers come over https only from then on, for a year (RFC 6797). */
   readonly always: readonly string[];
@@ -35,7 +34,7 @@ export class ServiceLinks implements Links, ProblemLinks {
 
   constructor(publicUrl: string) {
     this.authUrl = publicUrl.replace(/\/+$/, "");
-    this.baseUrl = `${this.authUrl}${ADDRESSES.api}`;
+    this.baseUrl = `${this.authUrl}${VERSION_PREFIX}`;
     this.resourceMetadata = `${this.authUrl}${ADDRESSES.resource_metadata}`;
     const { protocol, hostname } = new URL(publicUrl);
     this.#host = hostname.toLowerCase();
@@ -55,6 +54,7 @@ export class ServiceLinks implements Links, ProblemLinks {
     return `${this.authUrl}${ADDRESSES.sign_in}?token=${token}`;
   }
 
+  /** Where the error is explained. */
   problemType(code: Code): string {
     return `${this.authUrl}${ADDRESSES.docs}/errors#${code}`;
   }

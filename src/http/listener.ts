@@ -7,10 +7,11 @@ import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
 import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
-import { Arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
+import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
 import type { Call, Handler, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
-import { type ProblemLinks, problem } from "./problem.ts";
+import type { ServiceLinks } from "./links.ts";
+import { problem } from "./problem.ts";
 
 /** How often Node looks for requests that are over their time. */
 const TIMEOUT_CHECK_MS = 1_000;
@@ -23,7 +24,7 @@ const REQUEST_ID = { header: "x-request-id", prefix: "req_" };
 export interface ListenerParts {
   readonly ids: Ids;
   readonly handle: Handler;
-  readonly links: ProblemLinks & { readonly always: readonly string[] };
+  readonly links: ServiceLinks;
   readonly onError: (error: unknown, requestId: string) => void;
   /** Told after each answer: method, path, status (0 for none), time taken. Left out where nobody wants to know. */
   readonly onAnswer?: (call: Call, status: number, duration_ms: number) => void;
@@ -36,7 +37,7 @@ export interface Tls {
 
 export class Listener {
   readonly #server: Server;
-  /** The answers begun on each connection, in order; those that are finished go when the next begins. */
+  /** The answers begun on each connection, in order; those that are sent go when the next begins. */
   readonly #begun = new WeakMap<Duplex, ServerResponse[]>();
   readonly #sockets = new Set<Socket>();
   /** What comes between `listen` and `serve` waits for this. */
@@ -87,13 +88,7 @@ export class Listener {
 
   /** Listens; the port is free to be 0. Rejects with the system's error (EADDRINUSE, EACCES). */
   async listen(port: number, host: string): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off("error", reject);
-        resolve();
-      });
-    });
+    await once(this.#server.listen(port, host), "listening");
     const address = this.#server.address();
     return typeof address === "object" && address ? address.port : port;
   }
@@ -132,57 +127,48 @@ export class Listener {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#note(request.socket, response);
+    this.#begun.set(request.socket, [...this.#open(request.socket), response]);
     const parts = this.#parts ?? (await this.#serving);
     const started = parts.onAnswer ? realTime() : 0;
-    const call = new Arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
+    const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     const unfit = unfitRequest(request);
     let reply: Reply;
     try {
       reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
-      this.#write(request, response, call, reply, parts);
+      this.#write(response, call.id, reply, parts);
     } catch (error) {
       // Also a reply that Node refuses to write, such as one with a line break in a header.
       parts.onError(error, call.id);
       reply = problem(refuse({ code: "internal_error" }), call.id, parts.links);
       if (response.headersSent) response.destroy();
-      else this.#write(request, response, call, reply, parts);
+      else this.#write(response, call.id, reply, parts);
     }
     parts.onAnswer?.(call, reply.status, realTime() - started);
   }
 
-  #write(request: IncomingMessage, response: ServerResponse, call: Call, reply: Reply, { links }: ListenerParts): void {
+  #write(response: ServerResponse, id: string, reply: Reply, { links }: ListenerParts): void {
+    const { req: request } = response;
     if (response.destroyed) return;
     if (reply.cut !== undefined) {
       cutOff(request, reply.cut);
       return;
     }
-    const headers: string[] = [REQUEST_ID.header, call.id, ...links.always];
+    const headers: string[] = [REQUEST_ID.header, id, ...links.always];
     for (const name in reply.headers) {
       const value = reply.headers[name];
       if (typeof value === "string") headers.push(name, value);
       else for (const each of value ?? []) headers.push(name, each);
     }
-    const linger = wouldHang(request, response);
+    const linger = wouldHang(request);
     if (this.#stopping || linger) headers.push("connection", "close");
     const { status } = reply;
     const bytes = Buffer.byteLength(reply.body);
     if (status !== 204 && status !== 304) headers.push("content-length", String(bytes));
     response.writeHead(status, headers);
-    const body = request.method === "HEAD" || reply.body.length === 0 ? undefined : reply.body;
+    const body = request.method === "HEAD" ? "" : reply.body;
     if (linger) lingeringEnd(request, response, body);
     // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 faster.
     else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
-  }
-
-  #note(socket: Duplex, response: ServerResponse): void {
-    const begun = this.#begun.get(socket);
-    if (begun === undefined) {
-      this.#begun.set(socket, [response]);
-      return;
-    }
-    while (begun[0]?.writableFinished) begun.shift();
-    begun.push(response);
   }
 
   /**
@@ -193,17 +179,15 @@ export class Listener {
     const parts = await this.#serving;
     const open = this.#open(socket);
     const before = open.findLast(({ req }) => req.complete);
-    if (!socket.writable || (before === undefined && open.some((each) => each.headersSent))) {
-      socket.destroy();
-      return;
+    if (!socket.writable) socket.destroy();
+    else if (before) before.once("close", () => this.#refuseSocket(error, socket));
+    // What was answered early is thrown away, whatever it is.
+    else if (!open.some((each) => each.headersSent)) {
+      const id = parts.ids.next(REQUEST_ID.prefix);
+      const bytesRead = "bytesRead" in socket ? Number(socket.bytesRead) : 0;
+      const reply = problem(socketRefusal(error, bytesRead), id, parts.links);
+      const words = { ...reply, headers: { ...reply.headers, [REQUEST_ID.header]: id } };
+      lastWords(socket, words, STATUS_CODES[reply.status] ?? "");
     }
-    if (before) {
-      before.once("close", () => this.#refuseSocket(error, socket));
-      return;
-    }
-    const id = parts.ids.next(REQUEST_ID.prefix);
-    const reply = problem(socketRefusal(error, "bytesRead" in socket ? Number(socket.bytesRead) : 0), id, parts.links);
-    const words = { ...reply, headers: { ...reply.headers, [REQUEST_ID.header]: id } };
-    lastWords(socket, words, STATUS_CODES[reply.status] ?? "");
   }
 }

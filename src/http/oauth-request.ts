@@ -8,16 +8,10 @@ import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./input.ts";
 
 export const FORM_TYPE = "application/x-www-form-urlencoded";
 
-/** The specification shows JSON; RFC 6749, and with it every client library, sends a form. */
-const BODY_FORMS = [JSON_TYPE, FORM_TYPE];
-
 export interface OAuthRequest {
   readonly fields: ReadonlyMap<string, string>;
   readonly credentials: ClientCredentials;
 }
-
-/** Values are texts only: a number or a list where a text belongs is a mistake worth telling. */
-type Body = ReadonlyMap<string, string>;
 
 /** Where the credentials come from is settled here; whether they are right is for domain/oauth to say. */
 export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuthError> {
@@ -34,7 +28,8 @@ export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuth
   return { fields, credentials: basic };
 }
 
-async function readBody(call: Call): Promise<Body | OAuthError> {
+/** The specification shows JSON; RFC 6749, and with it every client library, sends a form. */
+async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError> {
   const [type] = (header(call, "content-type") ?? "").split(";").map((part) => part.trim().toLowerCase());
   if (type === JSON_TYPE ? unfitMediaType(call) : type !== FORM_TYPE) return WRONG_TYPE;
   const bytes = await call.body(BODY_BYTES);
@@ -46,10 +41,10 @@ async function readBody(call: Call): Promise<Body | OAuthError> {
   return repeated.size > 0 ? invalidRequest("A parameter was sent more than once.") : values;
 }
 
-const WRONG_TYPE = invalidRequest(`The Content-Type must be ${BODY_FORMS.join(" or ")}, in UTF-8.`);
+const WRONG_TYPE = invalidRequest(`The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}, in UTF-8.`);
 
 /** An empty text counts as not sent, as in a form (RFC 6749 3.1). */
-function jsonFields(bytes: Buffer): Body | OAuthError {
+function jsonFields(bytes: Buffer): OAuthRequest["fields"] | OAuthError {
   const parsed = parseJson(bytes);
   if (parsed instanceof Refusal) return invalidRequest("The body is not valid JSON.");
   const { value } = parsed;
@@ -64,7 +59,7 @@ function jsonFields(bytes: Buffer): Body | OAuthError {
   return fields;
 }
 
-/** The members that must be texts; any other may be anything, since it is ignored. */
+/** The members that must be texts: a number or a list is a mistake worth telling. Any other is ignored. */
 const PARAMETERS: ReadonlySet<string> = new Set([
   ...["grant_type", "client_id", "client_secret", "code", "redirect_uri", "code_verifier"],
   ...["refresh_token", "scope", "token", "token_type_hint"],

@@ -9,11 +9,12 @@ import { RESPONSE_TYPE } from "../domain/oauth/authorize.ts";
 import { authenticated, CHALLENGE_METHOD, identified, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import * as tokens from "../domain/oauth/tokens.ts";
 import type { Code } from "../domain/refusal.ts";
-import { type Call, jsonReply, type Reply } from "./call.ts";
+import { jsonReply, type Reply } from "./call.ts";
+import { document, type OpenRow, openWay } from "./documents.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
 import { explain, headersOf } from "./problem.ts";
-import { RouteTree, type Row, type Way } from "./way.ts";
+import type { Way } from "./way.ts";
 
 /** Beside authorize and token, which the specification shows. */
 const ENDPOINTS = {
@@ -25,28 +26,22 @@ const ENDPOINTS = {
 
 const WITH_SECRET = ["client_secret_basic", "client_secret_post"];
 
-interface Endpoint extends Row {
-  answer(call: Call): Promise<Reply>;
-}
-
-export const oauthWay = (context: Context, links: ServiceLinks): Way<Endpoint, null> => ({
-  under: "",
-  tree: new RouteTree([
-    posted("/oauth/token", (request) => token(context, request)),
-    posted(ENDPOINTS.revoke, (request) => revoke(context, request)),
-    posted(ENDPOINTS.introspect, (request) => introspect(context, request)),
-    got(ENDPOINTS.keys, async () => ({ keys: await context.keys.published() })),
-    got(ENDPOINTS.metadata, async () => authorizationServerMetadata(links)),
-    got(ADDRESSES.resource_metadata, async () => protectedResourceMetadata(links)),
-  ]),
-  enter: async () => null,
-  perform: (row, { call }) => row.answer(call),
-  refused(refusal) {
-    const { status, detail } = explain(refusal);
-    const { reason } = refusal;
-    return said(status, OTHERS[reason.code] ?? "invalid_request", detail, headersOf(reason, links.resourceMetadata));
-  },
-});
+export const oauthWay = (context: Context, links: ServiceLinks): Way<OpenRow, null> =>
+  openWay(
+    [
+      posted("/oauth/token", (request) => token(context, request)),
+      posted(ENDPOINTS.revoke, (request) => revoke(context, request)),
+      posted(ENDPOINTS.introspect, (request) => introspect(context, request)),
+      got(ENDPOINTS.keys, async () => ({ keys: await context.keys.published() })),
+      got(ENDPOINTS.metadata, async () => authorizationServerMetadata(links)),
+      got(ADDRESSES.resource_metadata, async () => protectedResourceMetadata(links)),
+    ],
+    (refusal) => {
+      const { status, detail } = explain(refusal);
+      const { reason } = refusal;
+      return said(status, OTHERS[reason.code] ?? "invalid_request", detail, headersOf(reason, links.resourceMetadata));
+    },
+  );
 
 /** RFC 6749 4.1.2.1 has names for what no request is to blame for. */
 const OTHERS: { readonly [C in Code]?: string } = {
@@ -66,13 +61,10 @@ const failure = ({ error, description }: OAuthError): Reply =>
     : said(400, error, description, {});
 
 /** Documents for programs: they change with a reset or another public URL, so they are asked for again. */
-const got = (path: string, document: () => Promise<unknown>): Endpoint => ({
-  method: "GET",
-  path,
-  answer: async () => jsonReply(200, await document(), { "cache-control": "no-cache" }),
-});
+const got = (path: string, read: () => Promise<unknown>): OpenRow =>
+  document(path, async () => jsonReply(200, await read(), { "cache-control": "no-cache" }));
 
-const posted = (path: string, run: (request: OAuthRequest) => Promise<object | OAuthError>): Endpoint => ({
+const posted = (path: string, run: (request: OAuthRequest) => Promise<object>): OpenRow => ({
   method: "POST",
   path,
   async answer(call) {
@@ -116,23 +108,29 @@ const protectedResourceMetadata = ({ authUrl, baseUrl }: ServiceLinks) => ({
 });
 
 /** Credentials are judged before the code or token is looked at, so that a stranger learns nothing and uses up nothing. */
-async function token(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
+async function given<C>(
+  { fields }: OAuthRequest,
+  name: string,
+  known: Promise<C | OAuthError>,
+  use: (client: C, value: string) => Promise<object | undefined>,
+): Promise<object> {
+  const client = await known;
+  if (client instanceof OAuthError) return client;
+  const value = fields.get(name);
+  return value === undefined ? invalidRequest(`The ${name} is missing.`) : ((await use(client, value)) ?? {});
+}
+
+async function token(context: Context, request: OAuthRequest): Promise<object> {
   const { fields, credentials } = request;
   switch (fields.get("grant_type")) {
-    case "authorization_code": {
-      const client = await authenticated(context.store, credentials);
-      const code = fields.get("code");
-      if (client instanceof OAuthError) return client;
-      if (code === undefined) return invalidRequest("The code is missing.");
-      return tokens.exchange(context, client, code, fields);
-    }
-    case "refresh_token": {
-      const client = await identified(context.store, credentials);
-      const refreshToken = fields.get("refresh_token");
-      if (client instanceof OAuthError) return client;
-      if (refreshToken === undefined) return invalidRequest("The refresh_token is missing.");
-      return tokens.refresh(context, client, refreshToken, fields.get("scope"));
-    }
+    case "authorization_code":
+      return given(request, "code", authenticated(context.store, credentials), (client, code) =>
+        tokens.exchange(context, client, code, fields),
+      );
+    case "refresh_token":
+      return given(request, "refresh_token", identified(context.store, credentials), (client, held) =>
+        tokens.refresh(context, client, held, fields.get("scope")),
+      );
     case undefined:
       return invalidRequest("The grant_type is missing.");
     default:
@@ -141,22 +139,17 @@ async function token(context: Context, request: OAuthRequest): Promise<object | 
 }
 
 /** A request without any credentials may still name a token that belongs to no client. */
-async function revoke(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
-  const { fields, credentials } = request;
-  const anonymous = credentials.id === undefined && credentials.secret === undefined;
-  const client = anonymous ? null : await authenticated(context.store, credentials);
-  const held = fields.get("token");
-  if (client instanceof OAuthError) return client;
-  if (held === undefined) return invalidRequest("The token is missing.");
-  return (await status.revoke(context, client, held)) ?? {};
+function revoke(context: Context, request: OAuthRequest): Promise<object> {
+  const { id, secret } = request.credentials;
+  const isAnonymous = id === undefined && secret === undefined;
+  const client = isAnonymous ? Promise.resolve(null) : authenticated(context.store, request.credentials);
+  return given(request, "token", client, (client, held) => status.revoke(context, client, held));
 }
 
 /** RFC 7662 2.1 wants the caller authorised, which only a client with a secret can be. */
-async function introspect(context: Context, request: OAuthRequest): Promise<object | OAuthError> {
-  const client = await authenticated(context.store, request.credentials);
-  const asked = request.fields.get("token");
-  if (client instanceof OAuthError) return client;
-  if (client.public) return new OAuthError("invalid_client", "A public client cannot ask about tokens.");
-  if (asked === undefined) return invalidRequest("The token is missing.");
-  return status.introspect(context, client, asked);
-}
+const introspect = (context: Context, request: OAuthRequest): Promise<object> =>
+  given(request, "token", authenticated(context.store, request.credentials), async (client, asked) =>
+    client.public
+      ? new OAuthError("invalid_client", "A public client cannot ask about tokens.")
+      : status.introspect(context, client, asked),
+  );

@@ -1,30 +1,34 @@
 // The OpenAPI 3.1 document, folded from the rows of the REST API and of the test controls, the views and the table of
 // problems: it cannot say anything that the server does not run on. `x-spec` names the clause of the specification that
 // shows an operation, `x-decision` the choice that added it.
-import { EVENT_TYPES, type EventType } from "../domain/model.ts";
+import { LIMIT_MAX } from "../domain/lists.ts";
+import { EVENT_TYPES, type EventType, SCOPES } from "../domain/model.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { VERSION } from "../kit/version.ts";
 import { JSON_TYPE } from "./call.ts";
-import { RETIREMENTS } from "./deprecation.ts";
 import { KEY_MAX } from "./idempotency.ts";
 import { ADDRESSES, CONTROL_PREFIX, type ServiceLinks } from "./links.ts";
-import { HEADERS, headers, problemResponse, ref, schemasOf, TEXT } from "./openapi-parts.ts";
-import { PROBLEMS } from "./problem.ts";
-import type { Operation } from "./route.ts";
+import { CODE_MEMBER, PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
+import type { Operation, Services } from "./route.ts";
+import { shape } from "./view.ts";
 
 const OPENAPI = "3.1.1";
+const TEXT: JsonSchema = { type: "string" };
+
+const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });
 
 /** `controls`: the test controls, where they are switched on. */
-export function openApi(rows: readonly Operation[], links: ServiceLinks, controls: readonly Operation[]): JsonSchema {
-  const paths: Record<string, Record<string, unknown>> = {};
-  const put = (path: string, row: Operation, tag: string, common: object) => {
-    paths[path] = { ...common, ...paths[path], [row.method.toLowerCase()]: operation(row, tag) };
+export function openApi(rows: readonly Operation[], services: Services, controls: readonly Operation[]): JsonSchema {
+  const { links } = services;
+  const paths: Record<string, object> = {};
+  const put = (path: string, { method }: Operation, value: JsonSchema) => {
+    paths[path] = { ...paths[path], [method.toLowerCase()]: value };
   };
-  for (const row of rows) put(row.path, row, tagOf(row), {});
+  for (const row of rows) put(row.path, row, { ...operation(row, services), ...allowed(row) });
   // They lie beside the REST API, so each names the server's root.
-  for (const row of controls) put(CONTROL_PREFIX + row.path, row, CONTROL, { servers: [{ url: links.authUrl }] });
-  const all = [...rows, ...controls];
-  const tags = [...new Set(rows.map(tagOf)), ...(controls.length > 0 ? [CONTROL] : [])];
+  const beside = { servers: [{ url: links.authUrl }], tags: ["control"], security: [{ apiKey: [] }] };
+  for (const row of controls) put(CONTROL_PREFIX + row.path, row, { ...operation(row, services), ...beside });
+  const statuses = new Set([...rows, ...controls].flatMap(failures));
   return {
     openapi: OPENAPI,
     info: {
@@ -32,20 +36,16 @@ export function openApi(rows: readonly Operation[], links: ServiceLinks, control
       version: VERSION,
       summary: "Create, deploy and manage data apps; be told of events by webhook.",
       description: `Errors are explained at ${links.authUrl}${ADDRESSES.docs}/errors.`,
-      contact: { name: "Documentation of this server", url: `${links.authUrl}${ADDRESSES.docs}` },
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: new URL(links.baseUrl).pathname, description: "The server that this document came from" }],
     security: [{ apiKey: [] }, { oauth: [] }],
-    tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
     webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, webhook(type)])),
     components: {
-      schemas: schemasOf(all),
+      schemas: schemasOf([...rows, ...controls]),
       headers: HEADERS,
-      responses: Object.fromEntries(
-        [...new Set(all.flatMap(statuses))].map((status) => [`Problem${status}`, problemResponse(status)]),
-      ),
+      responses: Object.fromEntries([...statuses].map((status) => [`Problem${status}`, problemResponse(status)])),
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key of the account: full access." },
         oauth: { type: "oauth2", description: "An access token of a user.", flows: { authorizationCode: flow(links) } },
@@ -58,106 +58,135 @@ const flow = ({ authUrl }: ServiceLinks) => ({
   authorizationUrl: `${authUrl}/oauth/authorize`,
   tokenUrl: `${authUrl}/oauth/token`,
   refreshUrl: `${authUrl}/oauth/token`,
-  scopes: {
-    "read:apps": "Read apps and their deployments",
-    "write:apps": "Create, change and deploy apps",
-    "delete:apps": "Delete apps",
-    "read:data": "Read data sources and their rows",
-    admin: "Everything in the account",
-  },
+  scopes: Object.fromEntries(SCOPES.map((scope) => [scope, scope === "admin" ? "Full account access" : scope])),
 });
 
-const CONTROL = "control";
-const TAGS: Readonly<Record<string, string>> = {
-  apps: "Apps and their deployments",
-  "data-sources": "Data that apps show",
-  webhooks: "Who is told of events, and what became of each delivery",
-  users: "Users and their permissions",
-  "api-keys": "Keys that open the whole account",
-  "oauth-clients": "Applications that act for users",
-  events: "What happened",
-  account: "The account of the credential",
-  [CONTROL]: "For tests: time, failures, journals, states",
-};
+/** What an API key may do, a token may with the scope. */
+const allowed = ({ scope }: Operation) => scope !== null && { security: [{ apiKey: [] }, { oauth: [scope] }] };
 
-const tagOf = (row: Operation): string => row.path.split("/")[1] ?? "";
+const readsOne = ({ method, view }: Operation): boolean => method === "GET" && view?.kind === "one";
 
-function operation(row: Operation, tag: string): JsonSchema {
-  const { method, summary, scope, body, example, answer } = row;
-  const control = tag === CONTROL;
-  const needs = scope === null ? "any credential will do" : `an access token needs the scope ${scope}`;
-  const origin = row.spec === undefined ? `Chosen by this server (decision ${row.gap})` : "Shown in the specification";
+function operation(row: Operation, services: Services): JsonSchema {
+  const { operation, path, summary, spec, gap, example, status } = row;
+  const schema = row.body?.(services).json;
   const examples = example !== undefined && { examples: { example: { value: example } } };
-  const rate = control ? [] : ["RateLimit", "RateLimit-Policy"];
-  const unchanged = method === "GET" && answer.shape.kind === "one";
   return {
-    operationId: row.operation,
-    ...(row.operation in RETIREMENTS && { deprecated: true }),
+    operationId: operation,
+    ...(row.ends && { deprecated: true }),
     summary,
-    description: `${summary}. ${origin}; ${control ? "only the start-up API key will do" : needs}.`,
-    tags: [tag],
-    ...(row.spec === undefined ? { "x-decision": row.gap } : { "x-spec": row.spec }),
-    ...((control || scope !== null) && { security: [{ apiKey: [] }, ...(control ? [] : [{ oauth: [scope] }])] }),
+    tags: [path.split("/")[1]],
+    ...(spec === undefined ? { "x-decision": gap } : { "x-spec": spec }),
     parameters: parameters(row),
-    ...(body && { requestBody: { required: true, content: { [JSON_TYPE]: { schema: body.json, ...examples } } } }),
+    ...(schema && { requestBody: { required: true, content: { [JSON_TYPE]: { schema, ...examples } } } }),
     responses: {
-      [answer.status]: success(row, rate),
-      ...(unchanged && {
-        "304": { description: "It has not changed since If-None-Match.", headers: headers(...rate) },
-      }),
-      ...Object.fromEntries(statuses(row).map((status) => [status, ref("responses", `Problem${status}`)])),
+      [status]: success(row),
+      ...(readsOne(row) && { "304": { description: "It has not changed since If-None-Match." } }),
+      ...Object.fromEntries(failures(row).map((each) => [each, ref("responses", `Problem${each}`)])),
     },
   };
 }
 
-function parameters({ path, query, method, answer }: Operation): JsonSchema[] {
-  const named = (where: string, name: string, schema: unknown = TEXT, description = "The id of the resource.") => ({
+function parameters(row: Operation): JsonSchema[] {
+  const { path, query, method } = row;
+  const named = (where: string, name: string, schema: unknown = TEXT, description?: string) => ({
     ...{ name, in: where, required: where === "path", schema },
-    ...(where !== "query" && { description }),
+    ...(description !== undefined && { description }),
   });
-  const inHeader: JsonSchema[] = [];
-  if (method === "POST") {
-    const key = { type: "string", minLength: 1, maxLength: KEY_MAX };
-    inHeader.push(named("header", "Idempotency-Key", key, "A repeated request with it is answered as the first."));
-  }
-  if (method === "PATCH" || method === "DELETE" || (method === "GET" && answer.shape.kind === "one")) {
-    inHeader.push(named("header", "If-Match", TEXT, "Only if the resource has one of these ETags."));
-    inHeader.push(named("header", "If-None-Match", TEXT, "Only if it has none of these."));
-  }
-  const inPath = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => named("path", name));
-  const inQuery = Object.entries(query.members).map(([name, { json }]) => named("query", name, json));
-  return [...inPath, ...inQuery, ...inHeader];
+  const key = { ...TEXT, minLength: 1, maxLength: KEY_MAX };
+  const isConditional = method === "PATCH" || method === "DELETE" || readsOne(row);
+  return [
+    ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => named("path", name)),
+    ...Object.entries(query.members).map(([name, { json }]) => named("query", name, json)),
+    ...(method === "POST"
+      ? [named("header", "Idempotency-Key", key, "A repeated request with it is answered as the first.")]
+      : []),
+    ...(isConditional
+      ? [
+          named("header", "If-Match", TEXT, "Only if the resource has one of these ETags."),
+          named("header", "If-None-Match", TEXT, "Only if it has none of these."),
+        ]
+      : []),
+  ];
 }
 
-function success({ answer: { shape, status }, summary }: Operation, rate: readonly string[]): JsonSchema {
-  const location = status === 201 && shape.kind === "one" ? ["Location"] : [];
-  if (shape.kind === "nothing") return { description: summary, headers: headers(...rate) };
-  const own = shape.kind === "page" ? ["Link"] : shape.kind === "one" ? ["ETag"] : [];
+function success({ view, once, location, summary: description }: Operation): JsonSchema {
+  const own = { one: ["ETag"], page: ["Link"], plain: [] }[view?.kind ?? "plain"];
+  const names = ["X-Request-Id", ...own, ...(location ? ["Location"] : [])];
+  const headers = Object.fromEntries(names.map((name) => [name, ref("headers", name)]));
+  if (view === undefined) return { description, headers };
+  const { kind, name, json } = view;
+  const named = kind === "page" ? `${name}List` : once ? `New${name}` : name;
+  const schema = kind === "plain" ? json : ref("schemas", named);
+  return { description, headers, content: { [JSON_TYPE]: { schema } } };
+}
+
+const header = (description: string): JsonSchema => ({ description, schema: TEXT });
+
+/** Beside them every answer of the REST API says in its headers what is left of the rate. */
+const HEADERS = {
+  "X-Request-Id": header("The id of this request."),
+  Location: header("Where the new resource is."),
+  Link: header("The next and the previous page (RFC 8288)."),
+  ETag: header("The version of the resource, for If-Match and If-None-Match."),
+};
+
+/** What an operation of this kind can fail with; 405 is nobody's, since it means that there is no operation. */
+function failures(row: Operation): number[] {
+  const { path, method, body, refusals = [] } = row;
+  const changes = method === "PATCH" || method === "DELETE";
+  return [
+    ...[400, 401, 403, 408, 414, 431, 500],
+    ...(path.includes("{") ? [404] : []),
+    ...(body ? [413, 415, 422] : []),
+    ...(method === "POST" ? [409, 422] : []),
+    ...(changes || readsOne(row) ? [412] : []),
+    ...(method === "GET" ? [] : [503]),
+    ...refusals.map((code) => PROBLEMS[code][0]),
+  ];
+}
+
+function problemResponse(status: number): JsonSchema {
+  const codes = Object.entries(PROBLEMS).filter(([, [own]]) => own === status);
+  const own = { status: { const: status }, [CODE_MEMBER]: { enum: codes.map(([code]) => code) } };
   return {
-    description: summary,
-    headers: headers(...rate, ...location, ...own),
-    content: { [JSON_TYPE]: { schema: schemaOf(shape) } },
+    description: codes.map(([code, [, title]]) => `\`${code}\`: ${title}.`).join(" "),
+    content: { [PROBLEM_TYPE]: { schema: { allOf: [ref("schemas", "Problem"), { properties: own }] } } },
   };
 }
 
-function schemaOf(shape: Exclude<Operation["answer"]["shape"], { kind: "nothing" }>): JsonSchema {
-  const { name, json } = shape.view;
-  if (shape.kind === "plain") return json;
-  if (shape.kind === "page") return ref("schemas", `${name}List`);
-  return ref("schemas", shape.shownOnce.length > 0 ? `New${name}` : name);
-}
+const problem = shape(
+  {
+    type: { type: "string", format: "uri", description: "The entry of this error in /docs." },
+    title: TEXT,
+    status: { type: "integer" },
+    detail: TEXT,
+    instance: { type: "string", description: "The request id." },
+    [CODE_MEMBER]: { type: "string", enum: Object.keys(PROBLEMS) },
+    errors: { type: "array", items: shape({ pointer: TEXT, parameter: TEXT, header: TEXT, detail: TEXT }, ["detail"]) },
+  },
+  ["type", "title", "status", "detail", "instance", CODE_MEMBER],
+);
 
-/** What an operation of this kind can fail with; 405 is nobody's, since it means that there is no operation. */
-function statuses(row: Operation): number[] {
-  const possible = new Set([400, 401, 403, 408, 414, 431, 500]);
-  if (row.path.includes("{")) possible.add(404);
-  if (row.body) for (const status of [413, 415, 422]) possible.add(status);
-  if (row.method === "POST") for (const status of [409, 422]) possible.add(status);
-  if (row.answer.shape.kind === "one" && row.method === "GET") possible.add(412);
-  if (row.method === "PATCH" || row.method === "DELETE") possible.add(412);
-  if (row.method !== "GET") possible.add(503);
-  for (const code of row.refusals ?? []) possible.add(PROBLEMS[code].status);
-  return [...possible].sort((a, b) => a - b);
+const listed = (name: string): JsonSchema =>
+  shape({
+    data: { type: "array", items: ref("schemas", name) },
+    total: { type: "integer", minimum: 0 },
+    limit: { type: "integer", minimum: 1, maximum: LIMIT_MAX },
+    offset: { type: "integer", minimum: 0 },
+  });
+
+function schemasOf(rows: readonly Operation[]): Record<string, JsonSchema> {
+  const schemas: Record<string, JsonSchema> = { Problem: problem };
+  for (const { view, once } of rows) {
+    if (view === undefined || view.kind === "plain") continue;
+    const { name, json } = view;
+    schemas[name] = json;
+    if (view.kind === "page") schemas[`${name}List`] = listed(name);
+    // A replayed answer has null where the first had what is shown once.
+    const secrets = Object.fromEntries(Object.keys(once ?? {}).map((each) => [each, { type: ["string", "null"] }]));
+    if (once) schemas[`New${name}`] = shape(Object.assign({}, json.properties, secrets));
+  }
+  return schemas;
 }
 
 /** The schema of `data.object` where the specification does not show it. */
@@ -177,8 +206,7 @@ function webhook(type: EventType): JsonSchema {
   return {
     post: {
       operationId: `on-${type}`,
-      summary: `Sent for ${type}`,
-      description: `A POST to each active webhook that asked for ${type}, signed in X-Service-Signature.`,
+      summary: `Sent to each active webhook that asked for ${type}`,
       "x-spec": "6.envelope",
       security: [],
       parameters: sent.map((name) => ({ name, in: "header", required: true, schema: TEXT })),

@@ -1,62 +1,85 @@
-// The rows that nearly every resource has, in one form each: list, read, remove (contract, part 4).
+// The rows that nearly every resource has, in one form each: create, list, read, change, remove (contract, part 4).
 import { decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import { listQuery, type Page } from "../domain/lists.ts";
+import type { Scope } from "../domain/model.ts";
 import type { Expect, Refusal } from "../domain/refusal.ts";
 import type { Reader, Span } from "../domain/store.ts";
 import type { Unit } from "../domain/work.ts";
-import { nothing, one, page } from "./answers.ts";
-import { type Base, type Operation, route, type Target } from "./route.ts";
-import type { View } from "./view.ts";
+import { type ObjectSchema, trusted } from "../kit/schema.ts";
+import { type Asked, type Operation, route, type Spec } from "./route.ts";
+import { page, type View } from "./view.ts";
 
-type Heading = readonly [scope: Operation["scope"], operation: string, summary: string];
-type Get<T> = (reader: Reader, caller: Caller, id: string) => Promise<T | Refusal>;
-type List<T> = (reader: Reader, caller: Caller, span: Span) => Promise<Page<T> | Refusal>;
-type Remove<T> = (unit: Unit, caller: Caller, id: string, expect: Expect<T>) => Promise<null | Refusal>;
+/** The scope of all that no line of the specification's table of scopes names (part 5). */
+export const MANAGE = decide("5.scope-per-endpoint");
+export const MANAGED = [MANAGE, MANAGE, MANAGE] as const;
+export const CREATED = decide("4.create-status");
+const CHANGE = decide("4.app-endpoints");
 
-/** Which scope each kind of operation takes (spec part 5 names them, not where they apply): `manage` is for all that no line
- * of the table of scopes names. */
-export const SCOPE = {
-  readApps: "read:apps",
-  writeApps: "write:apps",
-  deleteApps: "delete:apps",
-  readData: "read:data",
-  manage: decide("5.scope-per-endpoint"),
-  any: null,
-} as const;
-
-/** The id that the path ends with. */
-function idAt(path: string): (base: Base) => string {
-  const name = path.slice(path.lastIndexOf("{") + 1, -1);
-  return ({ params }) => params[name] ?? "";
+interface Identified {
+  readonly id: string;
 }
 
-/** The resource at a path, for whatever is to be done with it. */
-export function target<T extends object>(path: string, view: View<T>, get: Get<T>): Target<T> {
-  const id = idAt(path);
-  return { path, view, id, find: (base) => get(base.unit.store, base.caller, id(base)) };
+/** What the domain does with those that an account owns; `N` is a new one, with what is shown of it once. */
+interface Owned<R, N, D, Q> {
+  create(unit: Unit, caller: Caller, draft: D): Promise<N | Refusal>;
+  get(reader: Reader, caller: Caller, id: string): Promise<R | Refusal>;
+  list(reader: Reader, caller: Caller, query: Q): Promise<Page<R> | Refusal>;
+  change(unit: Unit, caller: Caller, id: string, sent: object, expect: Expect<R>): Promise<R | Refusal>;
+  remove(unit: Unit, caller: Caller, id: string, expect: Expect<R>): Promise<null | Refusal>;
 }
 
-export const listing = <T extends object>(path: string, heading: Heading, view: View<T>, list: List<T>): Operation =>
-  route(`GET ${path}`, ...heading, {
-    query: listQuery,
-    run: ({ unit, caller, query }) => list(unit.store, caller, query),
-    answer: page(view),
-  });
+interface Resource<R, N, D, C, Q> {
+  /** Of one of them: `/apps/{app_id}`. */
+  readonly path: string;
+  /** As the operations call it: createApp, listApps. */
+  readonly noun: string;
+  /** As people call one, several, and what goes with one. */
+  readonly words: readonly [one: string, many: string, gone: string];
+  readonly scopes: readonly [read: Scope, write: Scope, remove: Scope];
+  readonly view: View<R>;
+  readonly owned: Owned<R, N, D, Q>;
+  /** What each row says beside what all of its kind do. */
+  readonly create: Partial<Spec<string, unknown, D, N>>;
+  readonly list?: Partial<Spec<string, Q, undefined, Page<R>>>;
+  /** Without it none can be changed. */
+  readonly update?: Partial<Spec<string, unknown, C, R>>;
+  readonly remove?: Partial<Spec<string, unknown, undefined, null>>;
+}
 
-export const reading = <T extends object>(of: Target<T>, ...heading: Heading): Operation =>
-  route(`GET ${of.path}`, ...heading, { run: (base) => of.find(base), answer: one(of.view) });
-
-/** `refusals`: what only this removal can be refused with. */
-export const removing = <T extends object>(
-  of: Target<T>,
-  heading: Heading,
-  remove: Remove<T>,
-  more: Pick<Operation, "spec" | "refusals"> = {},
-): Operation =>
-  route(`DELETE ${of.path}`, ...heading, {
-    ...more,
-    target: of,
-    run: (context) => remove(context.unit, context.caller, of.id(context), context.expect),
-    answer: nothing,
+/** The row that reads one, for whatever else is done to it; and all of them. */
+export function resource<R extends Identified, N extends R, D, C extends object, Q = Span>(
+  of: Resource<R, N, D, C, Q>,
+): { readonly get: Operation; readonly rows: readonly Operation[] } {
+  const { path, noun, view, owned } = of;
+  const [one, many, gone] = of.words;
+  const [read, write, remove] = of.scopes;
+  const all = path.slice(0, path.lastIndexOf("/"));
+  const idOf = ({ params }: Asked) => params[path.slice(all.length + 2, -1)] ?? "";
+  const get = route(`GET ${path}`, read, `get${noun}`, `Read ${one}`, {
+    view,
+    run: (asked) => owned.get(asked.unit.store, asked.caller, idOf(asked)),
   });
+  const create = route(`POST ${all}`, write, `create${noun}`, `Create ${one}`, {
+    ...{ status: CREATED, view, location: ({ id }: N) => `${all}/${id}` },
+    run: ({ unit, caller, body }) => owned.create(unit, caller, body),
+    ...of.create,
+  });
+  const list = route(`GET ${all}`, read, `list${noun}s`, `List ${many}`, {
+    query: trusted<ObjectSchema<Q>>(listQuery),
+    view: page(view),
+    run: ({ unit, caller, query }) => owned.list(unit.store, caller, query),
+    ...of.list,
+  });
+  const change = route(`${CHANGE} ${path}`, write, `update${noun}`, `Change ${one}`, {
+    ...{ target: get, view },
+    run: (asked) => owned.change(asked.unit, asked.caller, idOf(asked), asked.body, asked.expect),
+    ...of.update,
+  });
+  const drop = route(`DELETE ${path}`, remove, `delete${noun}`, `Delete ${gone}`, {
+    target: get,
+    run: (asked) => owned.remove(asked.unit, asked.caller, idOf(asked), asked.expect),
+    ...of.remove,
+  });
+  return { get, rows: [create, list, get, ...(of.update ? [change] : []), drop] };
+}

@@ -6,7 +6,7 @@ import { Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
 import { type Call, empty, header, type Reply, VERSION_PREFIX } from "./call.ts";
 import { template } from "./template.ts";
-import type { Answer, Row, Way } from "./way.ts";
+import type { Answer, Found, Row, Way } from "./way.ts";
 
 export interface RouterParts {
   /** Answers what lies at no other address. */
@@ -19,11 +19,9 @@ export interface RouterParts {
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
-/** Where nothing is: no rows. The way is the one that has all that lies below. */
-interface Found {
+/** Where nothing is, the way is the one that has all that lies below. */
+interface Place extends Found<Row> {
   readonly way: Way;
-  readonly rows: ReadonlyMap<string, Row>;
-  readonly params: { readonly [name: string]: string };
 }
 
 export class Router {
@@ -57,23 +55,25 @@ export class Router {
     }
   }
 
-  #find(path: string): Found {
+  #find(path: string): Place {
     let owner = this.#parts.rest;
     for (const way of this.#ways) {
       const found = path.startsWith(way.under) ? way.tree.find(path.slice(way.under.length)) : undefined;
       if (found) return { way, ...found };
       if (way.under !== "" && `${path}/`.startsWith(`${way.under}/`)) owner = way;
     }
-    return { way: owner, rows: NO_ROWS, params: {} };
+    return { way: owner, rows: new Map(), params: {} };
   }
 
   /** The addresses of the server answer on every host; whatever else a host has is its site's. */
-  #isNamed({ way, rows }: Found, { path }: Call): boolean {
+  #isNamed({ way, rows }: Place, { path }: Call): boolean {
     return path !== "/" && (way !== this.#parts.rest || rows.size > 0);
   }
 
-  async #further(call: Call): Promise<Found> {
-    this.#whole ??= this.#load();
+  async #further(call: Call): Promise<Place> {
+    this.#whole ??= this.#parts.later().then((ways) => {
+      this.#ways = [...this.#ways, ...ways];
+    });
     await this.#whole;
     const found = this.#find(call.path);
     if (this.#isNamed(found, call)) return found;
@@ -81,7 +81,7 @@ export class Router {
     return site === undefined ? found : this.#find(site + call.path);
   }
 
-  #answered({ way, rows, params }: Found, call: Call, who: unknown): Answer | Promise<Answer> {
+  #answered({ way, rows, params }: Place, call: Call, who: unknown): Answer | Promise<Answer> {
     if (rows.size === 0) return refuse({ code: "not_found", detail: this.#unknown(call.path) });
     const row = rows.get(call.method === "HEAD" ? "GET" : call.method);
     if (row) return way.perform(row, { call, who, params });
@@ -99,15 +99,9 @@ export class Router {
     const near = [bare, VERSION_PREFIX + bare].find((each) => each !== path && this.#find(each).rows.size > 0);
     return `There is no such path${near === undefined ? "." : `; did you mean ${near}?`}`;
   }
-
-  async #load(): Promise<void> {
-    this.#ways = [...this.#ways, ...(await this.#parts.later())];
-  }
 }
 
 /** In lower case, without its port and the dot that a full name ends with. */
 const hostOf = (call: Call): string => (header(call, "host") ?? "").toLowerCase().replace(/\.?(:\d*)?$/, "");
-
-const NO_ROWS: ReadonlyMap<string, Row> = new Map();
 
 const OTHER_VERSION = template(decide("9.other-versions"))({ version: VERSION_PREFIX });

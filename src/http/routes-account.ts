@@ -3,84 +3,76 @@ import { decide } from "../decisions.ts";
 import * as credentials from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
 import * as users from "../domain/users.ts";
-import { createdOnce, one, page } from "./answers.ts";
-import { listing, reading, removing, SCOPE, target } from "./resource.ts";
+import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
+import { page } from "./view.ts";
 import { accountView, apiKeyView, eventView, oauthClientView, userView } from "./views.ts";
 
-const USERS = decide("4.user-area");
-const user = target(`${USERS}/{user_id}`, userView, users.getUser);
-const key = target("/api-keys/{key_id}", apiKeyView, credentials.getApiKey);
-const client = target("/oauth-clients/{client_id}", oauthClientView, credentials.getOAuthClient);
-
-const userRoutes = chosen("4.user-area", [
-  route(`POST ${USERS}`, SCOPE.manage, "createUser", "Add a user", {
+const user = resource({
+  path: `${decide("4.user-area")}/{user_id}`,
+  noun: "User",
+  words: ["a user", "users", "a user; they are signed out"],
+  scopes: MANAGED,
+  view: userView,
+  owned: users.own,
+  create: {
     refusals: ["email_taken"],
     body: users.userDraft,
     example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
-    run: ({ unit, caller, body }) => users.createUser(unit, caller, body),
-    answer: createdOnce(userView, ["sign_in_url"], ({ record, signInToken }: users.NewUser, links) => ({
-      record,
-      shown: { sign_in_url: links.signIn(signInToken) },
-    })),
-  }),
-  listing(USERS, [SCOPE.manage, "listUsers", "List users"], userView, users.listUsers),
-  reading(user, SCOPE.manage, "getUser", "Read a user"),
-  route(`PATCH ${USERS}/{user_id}`, SCOPE.manage, "updateUser", "Change a user or their permissions", {
+    once: { sign_in_url: ({ signInToken }, links) => links.signIn(signInToken) },
+  },
+  update: {
     refusals: ["email_taken", "last_admin"],
-    target: user,
     body: users.userChanges,
     example: { permissions: ["read:apps", "write:apps"] },
-    run: ({ unit, caller, params, body, expect }) => users.changeUser(unit, caller, params.user_id, body, expect),
-    answer: one(userView),
-  }),
-  removing(user, [SCOPE.manage, "deleteUser", "Remove a user"], users.removeUser, { refusals: ["last_admin"] }),
-]);
+  },
+  remove: { refusals: ["last_admin"] },
+});
 
-const others = chosen("1.dashboard", [
-  route("POST /api-keys", SCOPE.manage, "createApiKey", "Generate an API key", {
-    body: credentials.apiKeyDraft,
-    example: { name: "Build server" },
-    run: ({ unit, caller, body }) => credentials.createApiKey(unit, caller, body),
-    answer: createdOnce(apiKeyView, ["key"], ({ record, key }: credentials.NewApiKey) => ({ record, shown: { key } })),
-  }),
-  listing("/api-keys", [SCOPE.manage, "listApiKeys", "List API keys"], apiKeyView, credentials.listApiKeys),
-  reading(key, SCOPE.manage, "getApiKey", "Read an API key's description"),
-  removing(key, [SCOPE.manage, "deleteApiKey", "Revoke an API key"], credentials.removeApiKey),
-  route("POST /oauth-clients", SCOPE.manage, "createOAuthClient", "Register an OAuth client", {
+const key = resource({
+  path: "/api-keys/{key_id}",
+  noun: "ApiKey",
+  words: ["an API key", "API keys", "an API key; whatever uses it is refused"],
+  scopes: MANAGED,
+  view: apiKeyView,
+  owned: credentials.keys,
+  create: { body: credentials.apiKeyDraft, example: { name: "Build server" }, once: { key: ({ key }) => key } },
+});
+
+const client = resource({
+  path: "/oauth-clients/{client_id}",
+  noun: "OAuthClient",
+  words: ["an OAuth client", "OAuth clients", "an OAuth client; its tokens stop working"],
+  scopes: MANAGED,
+  view: oauthClientView,
+  owned: credentials.clients,
+  create: {
     body: credentials.oauthClientDraft,
     example: {
       ...{ name: "Report mailer", redirect_uris: ["https://mailer.example.com/callback"] },
       ...{ scopes: ["read:apps"], public: false },
     },
-    run: ({ unit, caller, body }) => credentials.createOAuthClient(unit, caller, body),
-    answer: createdOnce(oauthClientView, ["client_secret"], ({ record, secret }: credentials.NewOAuthClient) => ({
-      record,
-      shown: { client_secret: secret },
-    })),
-  }),
-  listing(
-    "/oauth-clients",
-    [SCOPE.manage, "listOAuthClients", "List OAuth clients"],
-    oauthClientView,
-    credentials.listOAuthClients,
-  ),
-  reading(client, SCOPE.manage, "getOAuthClient", "Read an OAuth client"),
-  removing(
-    client,
-    [SCOPE.manage, "deleteOAuthClient", "Remove an OAuth client; its tokens stop working"],
-    credentials.removeOAuthClient,
-  ),
-  route("GET /events", SCOPE.manage, "listEvents", "List events", {
-    query: events.eventQuery,
-    run: ({ unit, caller, query: { type, ...span } }) => events.listEvents(unit.store, caller, type, span),
-    answer: page(eventView),
-  }),
-  reading(target("/events/{event_id}", eventView, events.getEvent), SCOPE.manage, "getEvent", "Read an event"),
-  route("GET /account", SCOPE.any, "getAccount", "Read the account that the credential belongs to", {
-    run: async ({ caller }) => caller.account,
-    answer: one(accountView),
-  }),
-]);
+    once: { client_secret: ({ client_secret }) => client_secret },
+  },
+});
 
-export const accountRoutes: readonly Operation[] = [...userRoutes, ...others];
+const others = [
+  route("GET /events", MANAGE, "listEvents", "List events", {
+    query: events.eventQuery,
+    view: page(eventView),
+    run: ({ unit, caller, query: { type, ...span } }) => events.listEvents(unit.store, caller, type, span),
+  }),
+  route("GET /events/{event_id}", MANAGE, "getEvent", "Read an event", {
+    view: eventView,
+    run: ({ unit, caller, params }) => events.getEvent(unit.store, caller, params.event_id),
+  }),
+  route("GET /account", null, "getAccount", "Read the account that the credential belongs to", {
+    view: accountView,
+    run: async ({ caller }) => caller.account,
+  }),
+];
+
+export const accountRoutes: readonly Operation[] = [
+  ...chosen("4.user-area", user.rows),
+  ...chosen("1.dashboard", [...key.rows, ...client.rows, ...others]),
+];

@@ -3,7 +3,6 @@
 import type { Operation } from "./route.ts";
 import { accountRoutes } from "./routes-account.ts";
 import { appRoutes } from "./routes-apps.ts";
-import { dataRoutes } from "./routes-data.ts";
 import { webhookRoutes } from "./routes-webhooks.ts";
 
-export const routes: readonly Operation[] = [...appRoutes, ...dataRoutes, ...webhookRoutes, ...accountRoutes];
+export const routes: readonly Operation[] = [...appRoutes, ...webhookRoutes, ...accountRoutes];

@@ -1,24 +1,7 @@
 // The resources as clients see them (spec part 2; contract, part 2): each lists its fields once, for the answers and for
 // the OpenAPI document.
 import { decide } from "../decisions.ts";
-import {
-  ACCOUNT_STATES,
-  type AccountRecord,
-  type ApiKeyRecord,
-  type AppRecord,
-  ATTEMPT_ERRORS,
-  COLUMN_TYPES,
-  type DataSourceRecord,
-  DELIVERY_STATUSES,
-  type DeliveryRecord,
-  type DeploymentRecord,
-  EVENT_TYPES,
-  type EventRecord,
-  type OAuthClientRecord,
-  SCOPES,
-  type UserRecord,
-  type WebhookRecord,
-} from "../domain/model.ts";
+import * as model from "../domain/model.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { shape, type View, view } from "./view.ts";
 
@@ -45,7 +28,7 @@ const TIMES = { created_at: time, updated_at: time };
 const only = (names: readonly string[], members: Record<string, JsonSchema>): Record<string, JsonSchema> =>
   Object.fromEntries(names.map((name) => [name, members[name] ?? {}]));
 
-export const appView = view<AppRecord>("App", {
+export const appView = view<model.AppRecord>("App", {
   id: id("app"),
   title: text(NAME_MAX),
   description: text(TEXT_MAX),
@@ -54,49 +37,49 @@ export const appView = view<AppRecord>("App", {
   ...TIMES,
 });
 
-const deployment = view<DeploymentRecord>("Deployment", {
-  id: id("dep"),
-  app_id: id("app"),
-  name: text(100),
-  environment: string,
-  custom_domain: orNull(string),
-  url,
-  status: enumOf(["live", decide("3.redeploy").live]),
-  deployed_at: time,
-});
-export const deploymentView: View<DeploymentRecord> = {
-  ...deployment,
-  fields: (record, links) => Object.assign({}, deployment.fields(record, links), { url: links.site(record.id) }),
-};
+export const deploymentView = view<model.DeploymentRecord>(
+  "Deployment",
+  {
+    id: id("dep"),
+    app_id: id("app"),
+    name: text(100),
+    environment: string,
+    custom_domain: orNull(string),
+    url,
+    status: enumOf(["live", decide("3.redeploy").live]),
+    deployed_at: time,
+  },
+  (record, links) => ({ ...record, url: links.site(record.id) }),
+);
 
-export const dataSourceView = view<DataSourceRecord>("DataSource", {
+export const dataSourceView = view<model.DataSourceRecord>("DataSource", {
   id: id("ds"),
   name: text(NAME_MAX),
   type: enumOf(decide("2.data-source-request")),
   app_id: orNull(id("app")),
   ...only(decide("2.data-source-fields"), {
     status: enumOf(decide("3.data-processing")),
-    columns: orNull(listOf(shape({ name: string, type: enumOf(COLUMN_TYPES) }))),
+    columns: orNull(listOf(shape({ name: string, type: enumOf(model.COLUMN_TYPES) }))),
     row_count: orNull(count),
     error: orNull(string),
   }),
   ...TIMES,
 });
 
-export const userView = view<UserRecord>("User", {
+export const userView = view<model.UserRecord>("User", {
   id: id("usr"),
   ...only(decide("2.user-fields"), {
     email: text(254),
     name: text(NAME_MAX),
-    permissions: listOf(enumOf(SCOPES)),
+    permissions: listOf(enumOf(model.SCOPES)),
   }),
   ...TIMES,
 });
 
-export const webhookView = view<WebhookRecord>("Webhook", {
+export const webhookView = view<model.WebhookRecord>("Webhook", {
   id: id("wh"),
   url,
-  events: { ...listOf(enumOf(EVENT_TYPES)), minItems: 1, uniqueItems: true },
+  events: { ...listOf(enumOf(model.EVENT_TYPES)), minItems: 1, uniqueItems: true },
   active: boolean,
   ...only(decide("2.webhook-fields"), { disabled_reason: orNull(enumOf(["gone", "failing"])), ...TIMES }),
 });
@@ -108,20 +91,20 @@ const attempt = shape({
   duration_ms: count,
   response_status: orNull({ type: "integer" }),
   response_body: orNull(string),
-  error: orNull(enumOf(ATTEMPT_ERRORS)),
+  error: orNull(enumOf(model.ATTEMPT_ERRORS)),
 });
-export const deliveryView = view<DeliveryRecord>("Delivery", {
+export const deliveryView = view<model.DeliveryRecord>("Delivery", {
   id: id("dlv"),
   webhook_id: id("wh"),
   event_id: id("evt"),
-  event_type: enumOf(EVENT_TYPES),
-  status: enumOf(DELIVERY_STATUSES),
+  event_type: enumOf(model.EVENT_TYPES),
+  status: enumOf(model.DELIVERY_STATUSES),
   attempts: listOf(attempt),
   next_attempt_at: orNull(time),
   created_at: time,
 });
 
-export const apiKeyView = view<ApiKeyRecord>("ApiKey", {
+export const apiKeyView = view<model.ApiKeyRecord>("ApiKey", {
   id: id("key"),
   name: text(NAME_MAX),
   last_four: string,
@@ -129,36 +112,37 @@ export const apiKeyView = view<ApiKeyRecord>("ApiKey", {
   last_used_at: orNull(time),
 });
 
-export const oauthClientView = view<OAuthClientRecord>("OAuthClient", {
+export const oauthClientView = view<model.OAuthClientRecord>("OAuthClient", {
   id: id("cli"),
   name: text(NAME_MAX),
   redirect_uris: listOf(url),
-  scopes: listOf(enumOf(SCOPES)),
+  scopes: listOf(enumOf(model.SCOPES)),
   public: boolean,
   created_at: time,
 });
 
-export const accountView = view<AccountRecord>("Account", {
+export const accountView = view<model.AccountRecord>("Account", {
   id: id("acc"),
   name: string,
-  state: enumOf(ACCOUNT_STATES),
+  state: enumOf(model.ACCOUNT_STATES),
 });
 
 const envelope = {
   id: id("evt"),
-  type: enumOf(EVENT_TYPES),
+  type: enumOf(model.EVENT_TYPES),
   created: time,
   data: shape({ object: { type: "object" } }),
 };
-export const eventView: View<EventRecord> = {
+export const eventView: View<model.EventRecord> = {
+  kind: "one",
   name: "Event",
   json: shape({ ...envelope, account: shape({ id: id("acc"), name: string }) }, Object.keys(envelope)),
-  fields: ({ body }): unknown => JSON.parse(body),
   text: ({ body }) => body,
 };
 
 export const rowView: View<{ readonly [column: string]: unknown }> = {
+  kind: "one",
   name: "Row",
   json: { type: "object", additionalProperties: { type: ["string", "number", "boolean", "null"] } },
-  fields: (row) => row,
+  text: (row) => JSON.stringify(row),
 };

@@ -36,61 +36,38 @@ export interface Way<R extends Row = Row, W = unknown> {
   leave?(reply: Reply, who: W): void;
 }
 
-interface Found<R> {
+/** Where nothing is: no rows. */
+export interface Found<R> {
   /** By method. */
   readonly rows: ReadonlyMap<string, R>;
   readonly params: { readonly [name: string]: string };
 }
 
-interface Node<R> {
-  readonly literal: Map<string, Node<R>>;
-  parameter: Node<R> | undefined;
-  readonly rows: Map<string, R>;
-  /** The names of the parameters on the way here. */
-  names: readonly string[];
-}
-
-const newNode = <R>(): Node<R> => ({ literal: new Map(), parameter: undefined, rows: new Map(), names: [] });
-
-/** Finds the rows of a path in a table, in as many steps as the path has segments. */
+/** Finds the rows of a path in a table. */
 export class RouteTree<R extends Row> {
   readonly rows: readonly R[];
-  readonly #root = newNode<R>();
+  /** Those without parameters. */
+  readonly #plain = new Map<string, Found<R>>();
+  readonly #named: { readonly pattern: RegExp; readonly rows: Found<R>["rows"] }[] = [];
 
-  constructor(rows: readonly R[]) {
-    this.rows = rows;
-    for (const row of rows) {
-      const node = row.path.split("/").slice(1).reduce(step, this.#root);
-      if (node.rows.has(row.method)) throw new Error(`${row.method} ${row.path} stands twice in the table`);
-      node.rows.set(row.method, row);
-      node.names = Array.from(row.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name);
+  constructor(all: readonly R[]) {
+    this.rows = all;
+    // A brace comes behind every letter: of two paths that fit, the one with the word is found first.
+    for (const path of [...new Set(all.map((row) => row.path))].sort()) {
+      const rows = new Map(all.filter((row) => row.path === path).map((row) => [row.method, row]));
+      const pattern = new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
+      if (path.includes("{")) this.#named.push({ pattern, rows });
+      else this.#plain.set(path, { rows, params: {} });
     }
   }
 
   find(path: string): Found<R> | undefined {
-    const values: string[] = [];
-    let node = path === "" || path.startsWith("/") ? this.#root : undefined;
-    for (let at = 1, end = 0; at <= path.length && node; at = end + 1) {
-      end = path.indexOf("/", at);
-      if (end < 0) end = path.length;
-      const segment = path.slice(at, end);
-      const literal: Node<R> | undefined = node.literal.get(segment);
-      if (literal === undefined) values.push(segment);
-      node = literal ?? (segment === "" ? undefined : node.parameter);
+    const plain = this.#plain.get(path);
+    if (plain !== undefined) return plain;
+    for (const { pattern, rows } of this.#named) {
+      const fitting = pattern.exec(path);
+      if (fitting) return { rows, params: fitting.groups ?? {} };
     }
-    if (node === undefined || node.rows.size === 0) return undefined;
-    const params: Record<string, string> = {};
-    for (let at = 0; at < values.length; at += 1) params[node.names[at] ?? ""] = values[at] ?? "";
-    return { rows: node.rows, params };
+    return undefined;
   }
-}
-
-function step<R>(node: Node<R>, segment: string): Node<R> {
-  if (segment.startsWith("{")) {
-    node.parameter ??= newNode();
-    return node.parameter;
-  }
-  const next = node.literal.get(segment) ?? newNode();
-  node.literal.set(segment, next);
-  return next;
 }

@@ -31,9 +31,7 @@ export interface WebParts extends Launched {
   readonly explain: Explain;
   /** The route table. */
   readonly operations: readonly Operation[];
-  readonly problems: { readonly [C in Code]: { readonly status: number; readonly title: string } };
-  /** What to do about each. */
-  readonly advice: { readonly [C in Code]: string };
+  readonly problems: { readonly [C in Code]: readonly [status: number, title: string, advice: string] };
 }
 
 /** A page at an address of its own; `sent` is what its query says, or the form that was posted. */

@@ -61,6 +61,7 @@ const NO_REDIRECTS = [
   ...["", "/cb", "http://c.example.com/cb", "https://c.example.com/#f", "https://c.example.com/#", "app:/cb", null, 5],
   ...[
     "https:c.example.com/cb",
+    "https:///c.example.com/cb",
     "https://c.example.com/c b",
     "https://c.example.com/\r\nx: y",
     " https://c.example.com/",

@@ -113,8 +113,10 @@ test("1.test-controls: chaos comes and goes, and settled names what is pending w
   assert.deepEqual(titles(hook.receiver).toSorted(), ["Delayed", "Held back"]);
 });
 
-test("1.test-controls: faults come and go", async () => {
+test("1.test-controls: faults come and go, and fall on the API alone", async () => {
   await using it = await controlled();
+  await it.control.post("/faults", { method: "GET", path: "/v1/events", status: 500 });
+  assert.deepEqual([(await it.control.get("/events")).status, (await it.api.get("/events")).status], [200, 500]);
   const rule = { method: "GET", path: "/v1/apps", status: 500, times: 3 };
   const added = await it.control.post("/faults", rule);
   assert.deepEqual([added.status, added.json], [201, { ...rule, delayMs: 0 }]);

@@ -88,7 +88,7 @@ test("a delay runs on the service's clock, and may stand alone", async () => {
   const answer = api.get("/apps").finally(() => {
     answered = true;
   });
-  await eventually(async () => service.requests.find(({ fault }) => fault?.delay_ms === 5_000));
+  await eventually(async () => service.requests.find(({ fault }) => fault?.delayMs === 5_000));
   await service.clock.advance("4999ms");
   await api.get("/account");
   assert.equal(answered, false);

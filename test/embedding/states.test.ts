@@ -4,9 +4,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { OptionError } from "../../src/index.ts";
+import { OptionError, startService } from "../../src/index.ts";
+import { Browser } from "../support/browser.ts";
 import { str } from "../support/client.ts";
 import { clientOf, type Embedded, embedded, subscribed, titles } from "../support/embedded.ts";
+import { printedOn } from "../support/process.ts";
 import { quickest } from "../support/quickest.ts";
 
 const SEED = {
@@ -109,6 +111,18 @@ test("reset of a service over other data plants the seed, with the key that it w
   });
 });
 
+test("a seed over other data is said not to be used; in a fresh store it is, and nothing is said", async () => {
+  const told = async (data: string) => {
+    const starting = async () => (await startService({ data, seed: SEED, log: "json" })).close();
+    return (await printedOn(process.stderr, starting)).join("");
+  };
+  await using first = await embedded();
+  await withSnapshot(first, async (data) => {
+    assert.match(await told(data), /^[^\n]*"event":"warning"[^\n]*The seed was not used[^\n]*\n$/);
+    assert.equal(await told(`${data}.fresh`), "");
+  });
+});
+
 test("snapshot: it is plain JSON that later deeds do not change; restore brings everything back, and the time", async () => {
   await using it = await embedded();
   const { service } = it;
@@ -146,6 +160,7 @@ test("snapshot: another service takes it, and its own start-up key opens it; wri
   assert.equal(await titlesOf(two), "Carried");
   assert.equal(two.service.account.id, one.service.account.id);
   assert.equal(two.service.clock.now(), one.service.clock.now());
+  assert.equal((await new Browser(two.api).signIn(two.service.signInUrl)).header("location"), "/dashboard");
   await withSnapshot(one, async (data) => {
     await using three = await embedded({ data });
     assert.equal(await titlesOf(three), "Carried");

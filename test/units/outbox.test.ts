@@ -5,7 +5,7 @@ import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, EVENT_TYPES, type WebhookRecord } from "../../src/domain/model.ts";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
-import { changeWebhook, redeliver, removeWebhook, sendTest, type WebhookChanges } from "../../src/domain/webhooks.ts";
+import { changeWebhook, redeliver, removeWebhook, sendTest, type WebhookDraft } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -37,7 +37,7 @@ async function emitted(world: World, n = 1) {
 const inShort = async (world: World, webhook: WebhookRecord) =>
   (await world.log(webhook)).map(({ status, attempts }) => `${status} ${attempts.length}`);
 
-const change = async ({ unit, caller }: World, { id }: WebhookRecord, changes: WebhookChanges) =>
+const change = async ({ unit, caller }: World, { id }: WebhookRecord, changes: Partial<WebhookDraft>) =>
   kept(await changeWebhook(unit, caller, id, changes, () => undefined));
 
 const again = async ({ unit, caller }: World, { id }: WebhookRecord, delivery: { readonly id: string } | undefined) =>

@@ -67,11 +67,9 @@ test("next waits for the type, gives each event once, and says what came instead
   );
 });
 
-test("signed rubbish is no event, and more than 1 MiB is not read", async () => {
+test("signed rubbish is no event", async () => {
   await using receiver = await started();
   assert.equal(await post(receiver.url, "[]"), 400);
-  assert.equal(await post(receiver.url, "x".repeat(1_048_576), "sha256=0"), 401);
-  await assert.rejects(post(receiver.url, "x".repeat(1_048_577), "sha256=0"), /fetch failed/);
   assert.equal(receiver.received.length, 0);
 });
 

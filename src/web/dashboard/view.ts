@@ -4,7 +4,7 @@
 import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit } from "../../domain/work.ts";
-import { ask } from "../../http/ask.ts";
+import { answered, ask } from "../../http/ask.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
@@ -56,21 +56,21 @@ export function viewOf(
     query: (name: string): string | undefined => values.get(name),
     may: (name: string): boolean => unfit(name) === undefined,
     /** The body that the operation takes. */
-    body: (name: string): JsonSchema => row(name).body?.json ?? {},
+    body: (name: string): JsonSchema => row(name).body?.(services).json ?? {},
 
     /** What the operation answers this user; the route table says of which kind that is. */
     async ask<T>(name: string, { params: named = params, query = {}, body }: Asked = {}): Promise<T | Refusal> {
       const asked = parse(row(name).query, query);
       if ("faults" in asked) return refuse({ code: "invalid_parameter", detail: "The address is wrong.", errors: [] });
-      const base = { unit, caller, params: named, services };
-      return unfit(name) ?? trusted<T | Refusal>(await ask(row(name), base, asked.value, body, () => undefined));
+      const whole = { unit, caller, params: named, services, query: asked.value, expect: () => undefined };
+      return unfit(name) ?? trusted<T | Refusal>(await ask(row(name), whole, body));
     },
 
     /** What the operation answered, as the API shows it; `once` is what it shows this once. */
     shown(name: string, value: unknown): { readonly members: Values; readonly once: unknown } {
-      const { answer } = row(name);
-      const members = trusted<Values>(JSON.parse(answer.present(value, presenter, visit.call).text));
-      const [secret = ""] = answer.shape.kind === "one" ? answer.shape.shownOnce : [];
+      const { body } = answered(row(name), value, presenter, visit.call);
+      const members = trusted<Values>(JSON.parse(body.toString()));
+      const [secret = ""] = Object.keys(row(name).once ?? {});
       return { members, once: members[secret] };
     },
   };

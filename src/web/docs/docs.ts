@@ -92,8 +92,8 @@ function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readon
 }
 
 /** The `type` of a problem leads to its entry here, so each code is an anchor. */
-function errors({ problems, advice, services: { links } }: WebParts): DocsPage {
-  const { status, title } = problems.validation_failed;
+function errors({ problems, services: { links } }: WebParts): DocsPage {
+  const [status, title] = problems.validation_failed;
   const example = {
     type: links.problemType("validation_failed"),
     ...{ title, status, detail: "#/title is required.", instance: "req_0Ub4aF…", code: "validation_failed" },
@@ -101,9 +101,9 @@ function errors({ problems, advice, services: { links } }: WebParts): DocsPage {
   };
   // The keys of a table that has every code and nothing else.
   const codes = trusted<readonly Code[]>(Object.keys(problems));
-  const entry = (each: Code) => [html`<code>${each}</code>`, `${problems[each].title}. ${advice[each]}`, each] as const;
-  const sections = [...new Set(codes.map((each) => problems[each].status))].map((each): Section => {
-    const own = codes.filter((one) => problems[one].status === each);
+  const entry = (each: Code) => [html`<code>${each}</code>`, problems[each].slice(1).join(". "), each] as const;
+  const sections = [...new Set(codes.map((each) => problems[each][0]))].map((each): Section => {
+    const own = codes.filter((one) => problems[one][0] === each);
     const entries = own.map((one) => [one, one] as const);
     return { id: `status-${each}`, title: String(each), body: glossary(own.map(entry)), entries };
   });

@@ -1,6 +1,6 @@
 // The endpoints in /docs, folded from the route table like the OpenAPI document: what the specification shows and what this
 // project chose are told apart at each. The example answers are made from the schemas.
-import type { Operation as Row } from "../../http/route.ts";
+import type { Operation as Row, Services } from "../../http/route.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
@@ -19,52 +19,45 @@ export function endpoints({ operations: rows, services }: WebParts): DocsPage {
     sections: [...new Set(rows.map(groupOf))].map((id): Section => {
       const own = rows.filter((row) => groupOf(row) === id);
       const entries = own.map(({ operation, summary }) => [operation, summary] as const);
-      return { id, title: id, body: html`${own.map((row) => endpoint(row, rows, baseUrl))}`, entries };
+      return { id, title: id, body: html`${own.map((row) => endpoint(row, rows, services))}`, entries };
     }),
   };
 }
 
-function endpoint(row: Row, rows: readonly Row[], baseUrl: string): Html {
-  const { method, path, operation, summary, gap, scope, answer, query, body, example } = row;
+function endpoint(row: Row, rows: readonly Row[], services: Services): Html {
+  const { method, path, operation, summary, gap, scope, status, query, example } = row;
+  const body = row.body?.(services);
   const origin =
     gap === null
       ? badge("specification", "good")
       : html`<a class="badge" href="${DOCS.Register}#decision-${gap}">our choice</a>`;
-  const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
+  const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const sample = sampleAnswer(row, rows);
   return html`<article class="card" id="${operation}"><h3><span class="method ${method}">${method}</span> <code>${path}</code></h3>
 <p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
 ${membersTable("Query", query.json)}${body && membersTable("Body", body.json)}${code(curl(method, url, { body: example }))}
-<p>Answers <code>${answer.status}</code>${answered(row)}</p>${sample !== undefined && code(JSON.stringify(sample, null, 2))}</article>\n`;
+<p>Answers <code>${status}</code>${answered(row)}</p>${sample !== undefined && code(JSON.stringify(sample, null, 2))}</article>\n`;
 }
 
-function answered({ answer: { shape } }: Row): Shown {
-  if (shape.kind === "nothing") return " without a body.";
-  const once =
-    shape.kind !== "plain" &&
-    shape.shownOnce.length > 0 &&
-    html`, <code>${shape.shownOnce.join(", ")}</code> this once`;
-  return html` and ${shape.kind === "page" ? "a page of" : "the"} ${shape.view.name}${once}:`;
+function answered({ view, once }: Row): Shown {
+  if (view === undefined) return " without a body.";
+  const secrets = once && html`, <code>${Object.keys(once).join(", ")}</code> this once`;
+  return html` and ${view.kind === "page" ? "a page of" : "the"} ${view.name}${secrets}:`;
 }
 
 /** What the requests of the same resource say stands in the answer, too. */
-function sampleAnswer({ answer: { shape }, example }: Row, rows: readonly Row[]): unknown {
-  if (shape.kind === "nothing") return undefined;
-  const { name, json } = shape.view;
-  const alike = rows.find(
-    (row) => row.answer.shape.kind === "one" && row.answer.shape.view.name === name && row.example,
-  );
+function sampleAnswer({ view, once = {}, example }: Row, rows: readonly Row[]): unknown {
+  if (view === undefined) return undefined;
+  const { kind, name, json } = view;
+  const alike = rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
   const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
   const members = membersOf(json);
   const one =
     name === "Event"
       ? sampleEvent("app.created")
       : { ...Object(sampleOf(json)), ...Object.fromEntries(known.filter(([each]) => each in members)) };
-  if (shape.kind === "plain") return one;
-  const secrets = shape.shownOnce.map((each) => [each, "…"]);
-  return shape.kind === "page"
-    ? { data: [one], total: 1, limit: 20, offset: 0 }
-    : { ...one, ...Object.fromEntries(secrets) };
+  const secrets = Object.keys(once).map((each) => [each, "…"]);
+  return kind === "page" ? { data: [one], total: 1, limit: 20, offset: 0 } : { ...one, ...Object.fromEntries(secrets) };
 }
 
 function membersTable(caption: string, schema: JsonSchema): Shown {
