@@ -6,6 +6,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
+import { fuzz } from "../scripts/attack/fuzz.ts";
+import { slow, spoiled } from "../scripts/attack/wire.ts";
 import { startService } from "../src/index.ts";
 
 /** Runs a script to its end; answers its exit code and what it printed. */
@@ -26,6 +28,11 @@ test("demo: it walks through all nine parts, each step as it must be, in under 1
   assert.match(out, /the receiver answered 500, 503, 204/);
   const [, took] = /all as they must be, in (\d+) ms\.\n$/.exec(out) ?? [];
   assert.ok(Number(took) < 10_000, out.slice(-200));
+});
+
+test("attack: drawn requests, spoiled ones and slow connections find nothing", async () => {
+  for (const attack of [fuzz(300, "short"), spoiled(100, "short"), slow(20, 5, 0)])
+    assert.deepEqual((await attack).wrong, []);
 });
 
 const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", "a-key-for-tests"];

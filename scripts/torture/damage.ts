@@ -2,7 +2,8 @@
 // FILE.journal. Each is refused by file and line, or has no effect, or - for the last line of the journal, which cannot
 // be told from a torn one - is set aside with a warning. Never other data without a word.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import type { Finding, Lab } from "./lab.ts";
+import type { Finding } from "../findings.ts";
+import type { Lab } from "./lab.ts";
 import { advance, examine, opened } from "./model.ts";
 
 const COMMITS = [30, 12];
@@ -33,7 +34,7 @@ export async function damage(lab: Lab, flips: number): Promise<Finding> {
   }
   const ends = [...told].map(([what, count]) => `${count} ${what}`).join(", ");
   const tried = `${journal.length - last} cuts of the last line, ${flips} of ${8 * whole.length} bits turned`;
-  return { tried: `damage: ${tried}: ${ends}`, wrong };
+  return { what: "damage", tried: `${tried}: ${ends}`, wrong };
 }
 
 /** A FILE with some records and a journal of some lines, as a crash leaves them. */

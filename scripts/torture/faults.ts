@@ -3,7 +3,8 @@
 // the process dies before it. One thread makes the n-th operation the same each time. Afterwards: the old state or the new, and nothing was
 // seen that failed.
 import { appendFileSync, copyFileSync } from "node:fs";
-import { Child, type Finding, type Lab } from "./lab.ts";
+import type { Finding } from "../findings.ts";
+import { Child, type Lab } from "./lab.ts";
 import { advance, examine, opened } from "./model.ts";
 
 /** The commits that are there before the session, and those of the session. */
@@ -76,8 +77,8 @@ export async function faults(
   );
   const chosen = cases.filter((_, at) => Math.floor(at * share) < Math.floor((at + 1) * share));
   for (const { kind, at } of chosen) wrong.push(...(await session(lab, prepare(), at, kind)).wrong);
-  const tried = `faults: ${chosen.length} of ${cases.length} in ${calls.length} disk operations (${kinds.join(", ")})`;
-  return { tried, wrong };
+  const tried = `${chosen.length} of ${cases.length} in ${calls.length} disk operations (${kinds.join(", ")})`;
+  return { what: "faults", tried, wrong };
 }
 
 /** Makes copies of a FILE and a journal with a torn last line. */

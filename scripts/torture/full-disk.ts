@@ -4,9 +4,11 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StorageUnavailable } from "../../src/domain/store.ts";
-import type { Finding, Lab } from "./lab.ts";
+import type { Finding } from "../findings.ts";
+import type { Lab } from "./lab.ts";
 import { advance, examine, opened, total } from "./model.ts";
 
+const WHAT = "full disk";
 const SIZE = "256k";
 /** What is left of the last page may still take some commits. */
 const TRIES = 40;
@@ -15,7 +17,7 @@ export async function fullDisk(lab: Lab, rounds: number): Promise<Finding> {
   const folder = join(lab.folder, "small");
   mkdirSync(folder);
   if (spawnSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", folder]).status !== 0)
-    return { tried: "full disk: SKIPPED, this user may not mount a tmpfs", wrong: [] };
+    return { what: WHAT, tried: "SKIPPED, this user may not mount a tmpfs", wrong: [] };
   try {
     return await fill(join(folder, "data.json"), join(folder, "ballast"), rounds);
   } finally {
@@ -52,5 +54,5 @@ async function fill(file: string, ballast: string, rounds: number): Promise<Find
   await store.close();
   wrong.push(...(await examine(file, acknowledged, acknowledged)).wrong);
   if (refused === 0) wrong.push("the disk was never full");
-  return { tried: `full disk: ${rounds} times, ${acknowledged} commits kept, ${refused} refused`, wrong };
+  return { what: WHAT, tried: `${rounds} times, ${acknowledged} commits kept, ${refused} refused`, wrong };
 }

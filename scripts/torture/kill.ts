@@ -1,7 +1,8 @@
 // kill -9 at random moments of processes that write, fold, stop and start, many stores in each: every store is left at
 // another point. Afterwards each must open, hold every acknowledged commit and no half one, and go on.
 import { setTimeout as sleep } from "node:timers/promises";
-import { Child, type Finding, type Lab } from "./lab.ts";
+import type { Finding } from "../findings.ts";
+import { Child, type Lab } from "./lab.ts";
 import { examine } from "./model.ts";
 
 const STORES = 25;
@@ -37,6 +38,6 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
       store.reached = found.total;
     }
   }
-  const tried = `kill -9: ${runs} stores killed, ${acknowledged} commits acknowledged, ${torn} torn lines set aside`;
-  return { tried, wrong };
+  const tried = `${runs} stores killed, ${acknowledged} commits acknowledged, ${torn} torn lines set aside`;
+  return { what: "kill -9", tried, wrong };
 }

@@ -1,18 +1,11 @@
-// What the tortures share: a folder, the tortured program compiled once (so that a start costs what node costs), and
-// how a finding is told.
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+// What the tortures share: a folder, and the tortured program compiled once, so that a start costs what node costs.
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
-
-/** What a torture tried and what it found wrong; nothing found is what is promised. */
-export interface Finding {
-  readonly tried: string;
-  readonly wrong: readonly string[];
-}
 
 export class Lab {
   /** In memory where there is such a place: what is killed is a process, never the kernel. */
@@ -72,5 +65,3 @@ export class Child {
     await this.ended;
   }
 }
-
-export const isInstalled = (program: string): boolean => spawnSync(program, ["-V"]).status === 0;

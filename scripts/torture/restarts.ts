@@ -4,8 +4,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Receiver, startReceiver } from "../../src/receiver.ts";
 import { sources, startService } from "../bench/machine.ts";
+import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
-import type { Finding, Lab } from "./lab.ts";
+import type { Lab } from "./lab.ts";
 
 const WEBHOOKS = 3;
 const CLIENTS = 16;
@@ -68,7 +69,8 @@ function judge(receivers: readonly Receiver[], acknowledged: readonly string[], 
   }
   const pairs = acknowledged.length * WEBHOOKS;
   return {
-    tried: `restarts: ${kills} kills in ${acknowledged.length} events, ${pairs} pairs; ${twice} came twice`,
+    what: "restarts",
+    tried: `${kills} kills in ${acknowledged.length} events, ${pairs} pairs; ${twice} came twice`,
     wrong,
   };
 }

@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreRefusal } from "../../src/domain/store.ts";
-import { Child, type Finding, type Lab } from "./lab.ts";
+import type { Finding } from "../findings.ts";
+import { Child, type Lab } from "./lab.ts";
 import { examine, opened } from "./model.ts";
 
 const REFUSED_WITHIN_MS = 1000;
@@ -30,7 +31,7 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
   for (const file of files) wrong.push(...(await examine(file, 1, 1)).wrong.map((what) => `stale lock: ${what}`));
   for (let race = 0; race < races; race += 1) wrong.push(...(await contend(lab)));
   const slowest = `${times} refused in ${slowest_ms.toFixed(1)} ms at most`;
-  return { tried: `two processes: ${slowest}, ${times} stale locks, ${races} races`, wrong };
+  return { what: "two processes", tried: `${slowest}, ${times} stale locks, ${races} races`, wrong };
 }
 
 async function contend(lab: Lab): Promise<string[]> {

@@ -104,7 +104,7 @@ export class Listener {
       Array.from(this.#sockets, (socket) => this.#open(socket))
         .flat()
         .find((each) => each.writableEnded);
-    for (let answer = unread(); answer; answer = unread()) await once(answer, "close");
+    for (let answer = unread(); answer; answer = unread()) await sent(answer);
     this.#server.close();
     await closed;
     clearTimeout(deadline);
@@ -127,7 +127,12 @@ export class Listener {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#begun.set(request.socket, [...this.#open(request.socket), response]);
+    const open = this.#open(request.socket);
+    const before = open.at(-1);
+    this.#begun.set(request.socket, [...open, response]);
+    // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
+    if (before) await sent(before);
+    if (request.socket.destroyed) return;
     const parts = this.#parts ?? (await this.#serving);
     const started = parts.onAnswer ? realTime() : 0;
     const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
@@ -191,3 +196,6 @@ export class Listener {
     }
   }
 }
+
+/** Or given up. */
+const sent = (response: ServerResponse): Promise<unknown> => new Promise((resolve) => response.once("close", resolve));

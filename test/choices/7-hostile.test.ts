@@ -3,32 +3,13 @@
 import assert from "node:assert/strict";
 import { choice, type OwnContext } from "../support/clauses.ts";
 import { type Answer, isMembers, members } from "../support/client.ts";
+import { HEADERS, HOSTILE, RAW, VALUES } from "../support/hostile.ts";
 import type { Operation } from "../support/openapi.ts";
 import { problem } from "../support/problem.ts";
 import { exampleBody, fill, type Ids, makeWorld } from "../support/world.ts";
 
 /** Nothing is sent anywhere: no webhook here is active, and the limit of requests is off. */
 const OFF = { rateLimit: "off" } as const;
-
-const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
-
-/** What no member of any body takes, and what programs trip over. */
-const HOSTILE: readonly unknown[] = [
-  ...[null, true, 0, -1, 1e308, 1.5, "", " ", "\0", "a\0b", [], [[]], {}, { a: 1 }, [null], [{}], deep(50), "<script>"],
-  ...["x".repeat(6_000), "\u{10FFFF}", "__proto__", "constructor", "../../etc/passwd", "%00", "' OR 1=1 --", "\u202e"],
-  ...["\r\nSet-Cookie: a=b", "{{7*7}}", "NaN", "9".repeat(400), "http://169.254.169.254/", "ﷺ".repeat(300)],
-];
-
-/** JSON texts that JSON.stringify cannot make. */
-const RAW = [
-  '{"__proto__":{"admin":true}}',
-  '{"constructor":{"prototype":{"admin":true}}}',
-  '{"a":1,"a":2}',
-  '{"title":"\\ud800"}',
-  '{"a":1e999}',
-  "[".repeat(64) + "]".repeat(64),
-  `{${Array.from({ length: 500 }, (_, at) => `"m${at}":1`).join(",")}}`,
-];
 
 function sound(answer: Answer, what: string): void {
   assert.ok(answer.status >= 200 && answer.status < 500, `${what}: ${answer.status} ${answer.text.slice(0, 300)}`);
@@ -80,9 +61,6 @@ choice("7.error-codes.hostile", "every parameter of every path and query", OFF, 
     }
   }
 });
-
-const HEADERS = "if-match if-none-match idempotency-key content-type accept x-forwarded-for range cookie".split(" ");
-const VALUES = ["", " ", '"', "*", ",,,", "~", "é", "x".repeat(5_000), "bytes=0-", "null", "__proto__=1"];
 
 choice("7.error-codes.hostile", "headers", OFF, async ({ api }) => {
   for (const name of HEADERS)

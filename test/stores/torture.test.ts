@@ -2,11 +2,12 @@
 // right to mount) is told as skipped.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { Finding } from "../../scripts/findings.ts";
 import { damage } from "../../scripts/torture/damage.ts";
 import { faults } from "../../scripts/torture/faults.ts";
 import { fullDisk } from "../../scripts/torture/full-disk.ts";
 import { kill } from "../../scripts/torture/kill.ts";
-import { type Finding, Lab } from "../../scripts/torture/lab.ts";
+import { Lab } from "../../scripts/torture/lab.ts";
 import { restarts } from "../../scripts/torture/restarts.ts";
 import { twoProcesses } from "../../scripts/torture/two-processes.ts";
 

@@ -14,7 +14,7 @@ import { kept, outboxWorld } from "../support/outbox-world.ts";
 import { withTurns } from "../support/steps.ts";
 
 const MANY = 260;
-const links = { site: (id: string) => `http://localhost/sites/${id}/`, host: () => "localhost" };
+const links = { site: (id: string) => `http://localhost/sites/${id}/`, isOwn: () => false };
 const DRAFT = { title: "App", description: "", theme: "light", public: true };
 
 /** An app with many live deployments, each under a domain of its own, and many data sources; it is deleted. */
@@ -25,7 +25,7 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   await store.transact((tx) => tx.put(accounts, { ...caller.account, all: "accounts" }));
   const anApp = async () => kept(await apps.create(unit, caller, DRAFT));
   const put = async (app_id: string, n: number, custom_domain: string | null) =>
-    kept(await deploy(unit, caller, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));
+    kept(await deploy(unit, caller, app_id, { name: "n", environment: `e${n}`, custom_domain }, links, "asked"));
   const app = await anApp();
   const deployed: Awaited<ReturnType<typeof put>>[] = [];
   const sources: string[] = [];

@@ -136,6 +136,25 @@ test("an answer that nobody reads is given up; one that takes its time to be mad
   );
 });
 
+test("of many requests at once one is answered after the other, as far as the client reads", () => {
+  let made = 0;
+  const handle = async (call: Call) => {
+    if (call.path === "/large") made += 1;
+    return call.path === "/large" ? large() : empty(204);
+  };
+  return listening(
+    LIMITS,
+    async (address) => {
+      const deaf = (await RawConnection.open(address)).write(ASK.replace("/", "/large").repeat(50));
+      await deaf.pausedAtFirst();
+      assert.equal((await rawAnswer(address, ASK)).status, 204);
+      assert.equal(made, 1);
+      deaf.abort();
+    },
+    { ...PLAIN, handle },
+  );
+});
+
 test("a stop lets an answer that was begun be read to its end", async () => {
   const listener = new Listener();
   const port = await listener.listen(0, "127.0.0.1");

@@ -1,0 +1,88 @@
+// Draws by a seed: the same one draws the same. Values come from a JSON Schema: mostly such as it takes, their sizes often
+// at a bound or just beyond, now and then something hostile.
+import { seededRandom } from "../../src/kit/ids.ts";
+import { trusted } from "../../src/kit/schema.ts";
+import { isMembers, type Members, members } from "../../test/support/client.ts";
+import { HOSTILE } from "../../test/support/hostile.ts";
+
+/** Texts that fit their format, and texts that nearly do. */
+const FORMATS: Readonly<Record<string, readonly string[]>> = {
+  hostname: ["a.example.com", "B.example.com", "localhost", "EXÄMPLE.com", "a..b", "127.0.0.1", "x.test:80"],
+  email: ["ada@example.com", "ADA@example.com", "b@xn--.test", "c\u0085@example.com", "d@e@f", "owner@example.com"],
+  uri: ["http://127.0.0.1:9/", "https://c.example.com/cb", "https:///x", "http://u:p@127.0.0.1/", "http://[::1]:9/#a"],
+};
+const LETTERS = ["a", "b", "a", "b", "a", "é", "\u{10FFFF}", " ", "\u001b", "\ud800"];
+/** What is put between other bytes. */
+const NASTY = [
+  "\0",
+  "\r\n",
+  "\n",
+  " ",
+  ":",
+  "é",
+  "\ufeff",
+  "0",
+  "\r\n\r\n",
+  "\r\nTransfer-Encoding: chunked",
+  "\r\nHost: a",
+];
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+export class Draw {
+  readonly #random: () => number;
+
+  constructor(seed: string) {
+    this.#random = seededRandom(seed);
+  }
+
+  below = (limit: number): number => ((this.#random() << 16) | (this.#random() << 8) | this.#random()) % limit;
+  /** Once in so many times. */
+  once = (times: number): boolean => this.below(times) === 0;
+  one = <T>(from: readonly T[]): T => trusted<T>(from[this.below(from.length)]);
+
+  /** With some bytes turned over, cut out, repeated or put in. */
+  spoiled(bytes: Buffer): Buffer {
+    const at = this.below(bytes.length + 1);
+    const to = at + this.below(bytes.length + 1 - at);
+    const piece = bytes.subarray(at, to);
+    const turned = piece.map((byte, n) => (n === 0 ? byte ^ (1 << this.below(8)) : byte));
+    const middle = this.one([[turned], [], [piece, piece], [Buffer.from(this.one(NASTY)), piece]]);
+    const changed = Buffer.concat([bytes.subarray(0, at), ...middle, bytes.subarray(to)]);
+    return this.once(3) ? this.spoiled(changed) : changed;
+  }
+
+  value({ anyOf, oneOf = anyOf, enum: values, type, ...rule }: Members): unknown {
+    if (this.once(20)) return this.one(HOSTILE);
+    if (oneOf !== undefined) return this.value(members(this.one(list(oneOf))));
+    if (values !== undefined) return this.one(list(values));
+    const kind = Array.isArray(type) ? this.one(type) : type;
+    if (kind === "null") return null;
+    if (kind === "boolean") return this.once(2);
+    if (kind === "string") return this.#text(rule);
+    if (kind === "object") return this.#object(rule);
+    if (kind !== "array") return this.#size(rule.minimum, rule.maximum);
+    return Array.from({ length: this.#size(rule.minItems, rule.maxItems) }, () => this.value(members(rule.items)));
+  }
+
+  #size(min: unknown = 0, max: unknown = 8): number {
+    const [least, most] = [Number(min), Number(max)];
+    const within = [least, most, least + this.below(most - least + 1)];
+    return this.one(this.once(12) ? [most + 1, Math.max(least - 1, 0)] : within);
+  }
+
+  #text({ format, minLength, maxLength }: Members): string {
+    const samples = FORMATS[String(format)];
+    if (samples !== undefined && !this.once(8)) return this.one(samples);
+    return this.one(LETTERS).repeat(this.#size(minLength, this.once(4) ? maxLength : 3));
+  }
+
+  /** With what is required, but for now and then, and half of the rest. */
+  #object({ properties = {}, required, additionalProperties: more }: Members): Members {
+    const free = isMembers(more) ? ["a", "b", "__proto__"] : this.once(25) ? ["unknown"] : [];
+    const left = (name: string) => !this.once(list(required).includes(name) ? 25 : 2);
+    const rules = Object.entries(members(properties)).filter(([name]) => left(name));
+    for (const name of free) rules.push([name, isMembers(more) ? more : {}]);
+    return Object.fromEntries(rules.map(([name, rule]) => [name, this.value(members(rule))]));
+  }
+}

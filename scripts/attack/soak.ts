@@ -1,0 +1,77 @@
+// Mixed load for a long time, on a server in a process of its own. What is made is deleted again, and of what is kept of it
+// (events, traces) the bound was reached before: the memory in use, after garbage collection, has no reason to grow.
+import assert from "node:assert/strict";
+import { Client } from "../../test/support/client.ts";
+import { head, RawConnection } from "../../test/support/raw.ts";
+import { create, del, load, post, run } from "../bench/load.ts";
+import { KEY, type Server, sources, startReceiver, startService, withServers } from "../bench/machine.ts";
+import type { Finding } from "../findings.ts";
+import { pool } from "../pool.ts";
+
+const MINUTE_MS = 60_000;
+const AT_ONCE = 4;
+/** As many events are kept. */
+const KEPT = 10_000;
+const GROWTH_MAX = 1.03;
+const CLICK = { user_id: "visitor", interaction_type: "click" };
+
+export const soak = (minutes: number): Promise<Finding> =>
+  withServers([startReceiver("quick"), startService("soak", [], sources("bin"))], async ([{ url }, server]) => {
+    await fill(server);
+    await server.call("POST", "/v1/webhooks", { url, events: ["app.created"] });
+    const api = new Client({ baseUrl: `${server.url}/v1`, key: KEY });
+    const wrong: string[] = [];
+    let lives = 0;
+    const during = async (ms: number) => {
+      const until = performance.now() + ms;
+      const going = function* () {
+        while (performance.now() < until) yield lives++;
+      };
+      await pool(AT_ONCE, going(), () => life(api).catch((error: Error) => wrong.push(String(error))));
+      return (await server.ask("heap")).heap;
+    };
+    const [first, last] = [await during(MINUTE_MS), await during((minutes - 1) * MINUTE_MS)];
+    api.close();
+    const [was, is] = [first, last].map((bytes) => `${(bytes / 1e6).toFixed(1)} MB`);
+    if (last > first * GROWTH_MAX) wrong.push(`the heap grew from ${was} to ${is}`);
+    const tried = `${minutes} minutes, ${lives} apps made and deleted; heap ${was}, then ${is}`;
+    return { what: "Mixed load", tried, wrong };
+  });
+
+async function fill({ port }: Server): Promise<void> {
+  const ids = await create(port, KEPT);
+  const each = (status: number, request: (id: string) => string) =>
+    run(
+      port,
+      load((n) => request(`/v1/apps/${ids[n]}`), status, { requests: KEPT }),
+    );
+  await each(201, (app) => post(`${app}/deploy`, { name: "Release" }));
+  await each(202, (app) => post(`${app}/interactions`, CLICK));
+  await each(204, (app) => del(app));
+}
+
+/** An app from its creation to its deletion, with what clients do to it and what they do wrong. */
+async function life(api: Client): Promise<void> {
+  const { id: app_id } = await api.create("/apps", { title: "Soak", public: true });
+  const app = `/apps/${app_id}`;
+  const source = await api.create("/data-sources", { name: "S", type: "csv", data: "a,b\n1,2\n".repeat(99), app_id });
+  const { id } = await api.create(`${app}/deploy`, { name: "Release" });
+  const upload = await RawConnection.open(api.baseUrl);
+  upload.write(head("POST /v1/apps", { api }, "content-type: application/json", "content-length: 9000"));
+  upload.abort();
+  for (const [status, answer] of [
+    [200, await api.patch(app, { description: "changed" })],
+    [202, await api.post(`${app}/interactions`, CLICK)],
+    [200, await api.root.as(null).get(`/sites/${id}/`)],
+    [200, await api.get("/apps?limit=100")],
+    [200, await api.get(`/data-sources/${source.id}/rows`)],
+    [304, await api.get("/account", { "if-none-match": "*" })],
+    [412, await api.delete(app, { "if-match": '"x"' })],
+    [422, await api.post("/apps", { title: "" })],
+    [401, await api.as("nobody").get("/apps")],
+    [204, await api.delete(`/data-sources/${source.id}`)],
+    [204, await api.delete(app)],
+    [404, await api.get(app)],
+  ] as const)
+    assert.equal(answer.status, status, answer.text);
+}

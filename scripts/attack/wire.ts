@@ -1,0 +1,97 @@
+// What no HTTP client would do. Whole requests spoiled on the wire and sent in pieces: whatever stands there is answered,
+// with no 5xx but the 501 of an unknown coding, or the connection ends; nothing hangs. Connections that say nothing, send a
+// byte at a time or read nothing of long answers: others get theirs, and in time there is room for all again.
+import assert from "node:assert/strict";
+import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
+import { LIMITS } from "../../src/http/arriving.ts";
+import type { Client } from "../../test/support/client.ts";
+import { embedded } from "../../test/support/embedded.ts";
+import { head, RawConnection, rawAnswer } from "../../test/support/raw.ts";
+import type { Finding } from "../findings.ts";
+import { pool } from "../pool.ts";
+import { Draw } from "./draw.ts";
+
+const AT_ONCE = 8;
+const post = (api: Client, ...lines: string[]) =>
+  head("POST /v1/apps", { api }, "content-type: application/json", ...lines);
+
+export async function spoiled(count: number, seed: string): Promise<Finding> {
+  await using it = await embedded({ rateLimit: "off" });
+  const { service, api } = it;
+  const whole = wholeRequests(api);
+  const draw = new Draw(seed);
+  const cases = Array.from({ length: count }, () => {
+    const bytes = draw.spoiled(Buffer.from(draw.one(whole)));
+    const cuts = Array.from({ length: draw.below(6) }, () => draw.below(bytes.length + 1)).sort((a, b) => a - b);
+    return [...cuts, bytes.length].map((end, n) => bytes.subarray(cuts[n - 1] ?? 0, end));
+  });
+  const wrong: string[] = [];
+  await pool(AT_ONCE, cases, async (pieces) => {
+    try {
+      await answered(service.authUrl, pieces);
+      assert.equal((await api.get("/account")).status, 200, "the next client");
+    } catch (error) {
+      wrong.push(`${JSON.stringify(pieces.map((piece) => piece.toString("latin1")))}\n    ${error}`);
+    }
+  });
+  return { what: "Requests spoiled on the wire", tried: `${count}`, wrong };
+}
+
+function wholeRequests(api: Client): readonly string[] {
+  const title = '{"title":"Raw"}';
+  const get = head("GET /v1/apps?limit=2", { api });
+  const chunks = [...title].map((byte) => `1;a=b\r\n${byte}\r\n`).join("");
+  const chunked = `${post(api, "transfer-encoding: chunked")}${chunks}0\r\nt: 1\r\n\r\n${get}`;
+  const expecting = post(api, "content-length: 15", "expect: 100-continue") + title + get;
+  return [get + get, expecting, chunked, head("GET http://localhost:80/v1/account", { api }, "connection: close")];
+}
+
+/** Sends them and reads whatever is answered until the server closes. */
+async function answered(address: string, pieces: readonly Buffer[]): Promise<void> {
+  const connection = await RawConnection.open(address);
+  for (const piece of pieces) {
+    connection.write(piece);
+    await turn();
+  }
+  connection.end();
+  for (;;) {
+    const answer = await connection.answer().catch((error: Error) => error);
+    if (answer instanceof Error) return assert.equal(answer.message, 'closed after ""');
+    assert.ok(answer.status < 500 || answer.status === 501, `answered ${answer.status}`);
+  }
+}
+
+/** The server looks once a second for what is over its time. */
+const OVER_MS = LIMITS.request_ms + 10_000;
+/** So many answers of half a megabyte are more than the buffers between two processes hold. */
+const PIPELINED = 12;
+
+/** Each sends so many bytes, one after the other. */
+export async function slow(connections: number, bytes: number, between_ms: number): Promise<Finding> {
+  await using it = await embedded({ rateLimit: "off" });
+  const { service, api } = it;
+  await pool(AT_ONCE, Array(100), () => api.create("/apps", { title: "T", description: "x".repeat(5_000) }));
+  const account = head("GET /v1/account", { api });
+  const deaf = head("GET /v1/apps?limit=100", { api }).repeat(PIPELINED);
+  const begun = post(api, "content-length: 999");
+  const kinds = ["", begun, "", begun, "", begun, "", begun, deaf];
+  const open = await pool(AT_ONCE, Array(connections).keys(), async (n) =>
+    (await RawConnection.open(service.authUrl)).pause().write(kinds[n % kinds.length] ?? ""),
+  );
+  const wrong: string[] = [];
+  const ask = async (when: string) => {
+    const answer = await rawAnswer(service.authUrl, account).catch((error: Error) => error);
+    if (answer instanceof Error || answer.status !== 200) wrong.push(`${when}: ${answer}`);
+  };
+  for (let sent = 0; sent < bytes; sent += 1) {
+    // Every other one stays silent.
+    for (const [n, connection] of open.entries()) if (n % 2 === 0) connection.write(account.slice(sent, sent + 1));
+    await ask(`after ${sent} bytes`);
+    await pause(between_ms);
+  }
+  const others = bytes * between_ms > OVER_MS ? LIMITS.connections - 1 : 0;
+  await pool(others, Array(others), () => ask("when their time is over"));
+  for (const connection of open) connection.destroy();
+  const tried = `${connections} connections, ${bytes} others beside them, ${others} after them`;
+  return { what: "Slow and deaf connections", tried, wrong };
+}
