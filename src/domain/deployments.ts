@@ -60,20 +60,13 @@ export const deployRequest = object({
 type DeployRequest = Infer<typeof deployRequest>;
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
-export const deploy = (
-  unit: Unit,
-  caller: Caller,
-  app_id: string,
-  request: DeployRequest,
-  links: Links,
-  asked: string,
-) =>
+export const deploy = (unit: Unit, caller: Caller, app_id: string, request: DeployRequest, links: Links) =>
   unit.transact(async (w) => {
     const app = await getApp(w.tx, caller, app_id);
     if (app instanceof Refusal) return app;
     const { custom_domain: domain, environment } = request;
     if (domain !== null) {
-      if (links.isOwn(domain, asked)) return invalidField("#/custom_domain", "must not be this server's own host");
+      if (links.isOwn(domain)) return invalidField("#/custom_domain", "must not be this server's own host");
       const holder = await w.tx.get(domains, domain);
       const held = holder && holder.app_id !== app_id && (await w.tx.get(apps, holder.app_id));
       if (held) return refuse({ code: "domain_taken", domain });
@@ -91,11 +84,10 @@ export const deploy = (
     return deployment;
   });
 
-/** Where deployed apps are reached; the server's own host name, in lower case. */
+/** Where deployed apps are reached, and which host names, in lower case, are the server's own. */
 export interface Links {
   site(deploymentId: string): string;
-  /** Whether this is a name of the server, which was just asked under the other. */
-  isOwn(host: string, asked: string): boolean;
+  isOwn(host: string): boolean;
 }
 
 /** Its domain becomes free unless another live deployment of the app holds it. */

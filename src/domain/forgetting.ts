@@ -1,6 +1,6 @@
 // What goes (contract, part 6): what is over its time, what deleted apps have left, and of each account the events and the
-// traces of deleted apps past the number kept. It runs behind the requests and in steps of bounded size. Nothing depends on it: whether something has
-// expired is judged at each use.
+// traces of deleted apps past the number kept. It runs behind the requests, in steps of bounded size. Nothing depends on
+// it: whether something has expired is judged at each use.
 import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
 import { type Instant, instant, type Scheduled } from "../kit/clock.ts";

@@ -22,7 +22,7 @@ export const ADDRESSES = {
 
 export const CONTROL_PREFIX = decide("1.test-controls");
 
-export class ServiceLinks implements Links {
+export class ServiceLinks {
   /** `{auth_url}`, without a slash at its end. */
   readonly authUrl: string;
   /** `{base_url}`, which ends in /v1. */
@@ -43,9 +43,10 @@ export class ServiceLinks implements Links {
     this.always = isPublic ? ["strict-transport-security", "max-age=31536000"] : [];
   }
 
-  /** Its public name, the machine's, and the one that it was just asked under. */
-  isOwn(host: string, asked: string): boolean {
-    return [this.#host, hostname().toLowerCase(), asked].includes(host);
+  /** For a request that came to this host: it is a name of the server like its public one and the machine's. */
+  askedAt(host: string): Links {
+    const own = [this.#host, hostname().toLowerCase(), host];
+    return { site: (id) => this.site(id), isOwn: (name) => own.includes(name) };
   }
 
   site(deploymentId: string): string {

@@ -41,7 +41,7 @@ const ofApps = chosen("4.app-endpoints", [
     view: deploymentView,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
     run: ({ unit, caller, params, body, services, host }) =>
-      deployments.deploy(unit, caller, params.app_id, body, services.links, host),
+      deployments.deploy(unit, caller, params.app_id, body, services.links.askedAt(host)),
   }),
   route("GET /apps/{app_id}/deployments", "read:apps", "listDeployments", "List the deployments of an app", {
     target: app.get,

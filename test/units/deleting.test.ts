@@ -25,7 +25,7 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   await store.transact((tx) => tx.put(accounts, { ...caller.account, all: "accounts" }));
   const anApp = async () => kept(await apps.create(unit, caller, DRAFT));
   const put = async (app_id: string, n: number, custom_domain: string | null) =>
-    kept(await deploy(unit, caller, app_id, { name: "n", environment: `e${n}`, custom_domain }, links, "asked"));
+    kept(await deploy(unit, caller, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));
   const app = await anApp();
   const deployed: Awaited<ReturnType<typeof put>>[] = [];
   const sources: string[] = [];
