@@ -5,7 +5,7 @@ import { jsonReply } from "./http/call.ts";
 import { document, openWay } from "./http/documents.ts";
 import { ADDRESSES } from "./http/links.ts";
 import { openApi } from "./http/openapi.ts";
-import { explain, PROBLEMS, problem } from "./http/problem.ts";
+import { problem } from "./http/problem.ts";
 import type { Operation } from "./http/route.ts";
 import { routes } from "./http/routes.ts";
 import type { Way } from "./http/way.ts";
@@ -14,21 +14,18 @@ import { dashboard } from "./web/dashboard/dashboard.ts";
 import { docsRows } from "./web/docs/docs.ts";
 import { signInRows } from "./web/sign-in.ts";
 import { sites } from "./web/sites/sites.ts";
-import { Visits } from "./web/visit.ts";
-import { type Launched, pageWay, type WebParts } from "./web/way.ts";
+import { pageWay, type WebParts } from "./web/visit.ts";
 
 export { nowherePage } from "./web/page.ts";
 
-export interface PagesParts extends Launched {
+export interface PagesParts extends WebParts {
   /** The test controls, where they are switched on. */
   readonly controls: readonly Operation[];
 }
 
-export function pageWays(launched: PagesParts): readonly Way[] {
-  const { links } = launched.services;
-  const visits = new Visits(launched.unit, links.authUrl);
-  const parts: WebParts = { ...launched, operations: routes, problems: PROBLEMS, explain, visits };
-  const description = jsonReply(200, openApi(routes, launched.services, launched.controls));
+export function pageWays(parts: PagesParts): readonly Way[] {
+  const { links } = parts.services;
+  const description = jsonReply(200, openApi(routes, parts.services, parts.controls));
   return [
     openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
     pageWay(parts, [...consentRows(parts), ...signInRows(parts), ...docsRows(parts)]),

@@ -26,8 +26,8 @@ const MAY_IMPORT: { readonly [layer: string]: readonly string[] } = {
   top: ["register", "kit", "domain", "store", "delivery", "http", "web", "top"],
 };
 
-/** The one arrow from web to http: what a row is, what leads to it, and how it is asked and shown. */
-const WEB_MAY_SEE = /^src\/http\/(route|call|way|ask|view)\.ts$/;
+/** The one arrow from web to http: the rows, what leads to them, how they are asked and shown, and how they say no. */
+const WEB_MAY_SEE = /^src\/http\/(routes?|call|way|ask|view|problem|links)\.ts$/;
 
 const own = (names: readonly string[]) => names.filter((name) => name.startsWith("src/"));
 

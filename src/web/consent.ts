@@ -10,8 +10,7 @@ import { html, type Shown } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
 import { SCOPES_IN_WORDS } from "./parts.ts";
 import { signInFirst, whoIsIn } from "./sign-in.ts";
-import type { Sent, Visit } from "./visit.ts";
-import type { PageRow, WebParts } from "./way.ts";
+import type { PageRow, Sent, Visit, WebParts } from "./visit.ts";
 
 const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";

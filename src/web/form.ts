@@ -2,9 +2,9 @@
 // calls them. Which values are right the operation says; here they are only put into a form and taken out of it, and its
 // faults become words at a field.
 import type { Refusal } from "../domain/refusal.ts";
+import { explain } from "../http/problem.ts";
 import { FAULTS_MAX, type JsonSchema } from "../kit/schema.ts";
 import { type Html, html, type Shown } from "./html.ts";
-import type { Explain } from "./page.ts";
 import { notice, SCOPES_IN_WORDS } from "./parts.ts";
 
 /** What stands in a form, as in a body, and after a refusal its faults by field; "" is the form as a whole. */
@@ -66,7 +66,7 @@ export function bodyOf(sent: ReadonlyMap<string, string>, schema: JsonSchema): F
 }
 
 /** The form as it was sent, with what the refusal says about it: each member of the body has a field of its own. */
-export function refusedForm(values: Form["values"], refusal: Refusal, explain: Explain): Form {
+export function refusedForm(values: Form["values"], refusal: Refusal): Form {
   const { reason } = refusal;
   const { status, detail } = explain(refusal);
   const errors = "errors" in reason && reason.errors ? reason.errors : [{ detail }];

@@ -1,15 +1,16 @@
 // The frame of every page, the few files that it loads, and the headers that keep it to itself: nothing inline, nothing from
 // elsewhere, never framed, never cached (contract, part 5).
 import { createHash } from "node:crypto";
-import { decide } from "../decisions.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { Call, Reply } from "../http/call.ts";
+import { ADDRESSES } from "../http/links.ts";
+import { explain } from "../http/problem.ts";
 import { type Html, html, type Shown } from "./html.ts";
 import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
 
 /** Where the dashboard is; every page below it starts its own address with this one. */
-export const DASHBOARD: string = decide("1.dashboard");
+export const DASHBOARD: string = ADDRESSES.dashboard;
 
 export interface Page {
   readonly title: string;
@@ -24,8 +25,6 @@ export interface Page {
   readonly theme?: string;
   /** Where forms may lead, redirects after them included; the own origin by default. */
   readonly formAction?: string;
-  /** The page works without its script; with it, it is quicker. */
-  readonly scripted?: boolean;
 }
 
 /** A file that pages load, which a browser keeps for good: another content has another address. */
@@ -48,7 +47,7 @@ export const assets = [style, script, icon, asset("/favicon.ico", "image/svg+xml
 
 const NAME = "Application Hosting Service";
 
-export function page({ title, body, status = 200, header, headers, narrow, theme, formAction, scripted }: Page): Reply {
+export function page({ title, body, status = 200, header, headers, narrow, theme, formAction }: Page): Reply {
   const whole = html`<!doctype html>
 <html lang="en">
 <head>
@@ -58,7 +57,7 @@ export function page({ title, body, status = 200, header, headers, narrow, theme
 <title>${title}${!theme && ` – ${NAME}`}</title>
 <link rel="icon" href="${icon.address}">
 <link rel="stylesheet" href="${style.address}">
-${scripted && html`<script type="module" src="${script.address}"></script>`}
+<script type="module" src="${script.address}"></script>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
@@ -72,7 +71,7 @@ ${body}
   // Not no-referrer: that makes a form send `Origin: null`, which the check of the origin then refuses.
   const own = {
     "content-type": "text/html; charset=utf-8",
-    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction ?? "'self'"}; base-uri 'none'; frame-ancestors 'none'${scripted ? "; script-src 'self'; connect-src 'self'" : ""}`,
+    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction ?? "'self'"}; base-uri 'none'; frame-ancestors 'none'; script-src 'self'; connect-src 'self'`,
     "cache-control": "no-store",
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
@@ -85,18 +84,10 @@ export const messagePage = (status: number, title: string, message: Shown, heade
   page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><div>${message}</div>` });
 
 /** A refusal for people. */
-export type Explain = (refusal: Refusal) => {
-  readonly status: number;
-  readonly title: string;
-  readonly detail: string;
-};
-
-export const refusedAs =
-  (explain: Explain) =>
-  (refusal: Refusal): Reply => {
-    const { status, title, detail } = explain(refusal);
-    return messagePage(status, title, detail, allowed(refusal));
-  };
+export function refused(refusal: Refusal): Reply {
+  const { status, title, detail } = explain(refusal);
+  return messagePage(status, title, detail, allowed(refusal));
+}
 
 /** RFC 9110 15.5.6 wants a 405 to name the methods that there are; a limit says how long it lasts. */
 export function allowed({ reason }: Refusal): Record<string, string> {

@@ -8,8 +8,7 @@ import type { Reply } from "../http/call.ts";
 import { html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import { notice } from "./parts.ts";
-import { ownPath, type Sent, type Visit } from "./visit.ts";
-import type { PageRow, WebParts } from "./way.ts";
+import { ownPath, type PageRow, type Sent, type Visit, type WebParts } from "./visit.ts";
 
 const SIGN_IN_PATH = `${DASHBOARD}/sign-in`;
 const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
@@ -38,7 +37,7 @@ async function signIn(parts: WebParts, visit: Visit, sent: Sent): Promise<Reply>
   if (token === undefined) return askForLink(parts, visit, sent.get("email") ?? "", next);
   // The session gets a secret of its own: one that somebody planted in the browser before is worth nothing.
   const secret = await signInWith(parts.unit, token, visit.secret);
-  if (secret !== undefined) return redirect(next, parts.visits.cookieOf(secret));
+  if (secret !== undefined) return redirect(next, visit.cookieOf(secret));
   if (visit.signedIn) return redirect(next);
   return signInPage(visit, next, { fault: "This link has been used or is too old. Ask for a new one." });
 }
@@ -52,9 +51,9 @@ async function askForLink(parts: WebParts, visit: Visit, email: string, next: st
   return ASKED;
 }
 
-async function leave({ visits, unit }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
+async function leave({ unit }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
   await signOut(unit.store, visit.secret);
-  return signInFirst(nextOf(sent), visits.cookieOf());
+  return signInFirst(nextOf(sent), visit.cookieOf());
 }
 
 /** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */

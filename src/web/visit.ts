@@ -2,80 +2,76 @@
 // token derived from the cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC
 // 9700 4.7). Only pages look at cookies; the REST API never does.
 import { sha256 } from "../domain/access.ts";
+import type { RateLimiter } from "../domain/limits.ts";
+import type { Context } from "../domain/oauth/access-tokens.ts";
 import { Refusal } from "../domain/refusal.ts";
-import { type SignedIn, sessionOf } from "../domain/users.ts";
+import { sessionOf } from "../domain/users.ts";
 import type { UnitParts } from "../domain/work.ts";
 import type { Call, Reply } from "../http/call.ts";
-import { type Fields, gathered } from "../kit/form.ts";
-import { type Html, html } from "./html.ts";
-import { messagePage } from "./page.ts";
+import type { Services } from "../http/route.ts";
+import type { Presenter } from "../http/view.ts";
+import { RouteTree, type Row, type Way } from "../http/way.ts";
+import { type Fields, fieldsOf, gathered } from "../kit/form.ts";
+import { html } from "./html.ts";
+import { assets, messagePage, refused } from "./page.ts";
+
+/** What pages are made with. */
+export interface WebParts {
+  readonly unit: UnitParts;
+  readonly oauth: Context;
+  readonly services: Services;
+  readonly presenter: Presenter;
+  readonly limiter: RateLimiter;
+  /** The waits between the attempts of a delivery. */
+  readonly retryWaits_ms: readonly number[];
+  /** Shows one line to whoever runs the server. */
+  readonly announce: (line: string) => void;
+}
 
 const FORM_BYTES = 65_536;
 /** A name of its own, since cookies of all ports of a host share one space. */
 const COOKIE = "apphost_session";
 
-export interface Visit {
-  readonly call: Call;
-  readonly signedIn: SignedIn | undefined;
-  /** The cookie's secret, made now where the browser has none: a form needs one before anybody is signed in. */
-  readonly secret: string;
-  /** To be sent with a page that holds a form. */
-  readonly setCookie: Reply["headers"];
-  /** The hidden field that every form needs. */
-  readonly csrfField: Html;
-}
-
 export type Sent = ReadonlyMap<string, string>;
+export type Visit = Awaited<ReturnType<typeof visitOf>>;
 
-export class Visits {
-  readonly #unit: UnitParts;
-  readonly #authUrl: string;
-  readonly #name: string;
-  readonly #attributes: string;
-
-  /** `authUrl` is `{auth_url}`. */
-  constructor(unit: UnitParts, authUrl: string) {
-    const secure = authUrl.startsWith("https:");
-    this.#unit = unit;
-    this.#authUrl = authUrl;
-    this.#name = secure ? `__Host-${COOKIE}` : COOKIE;
-    this.#attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
-  }
-
-  async of(call: Call): Promise<Visit> {
-    const { store, clock, ids } = this.#unit;
-    const sent = cookie(call, this.#name);
-    const secret = sent ?? ids.secret();
-    const signedIn = sent === undefined ? undefined : await sessionOf(store, sent, clock.now());
-    const setCookie = sent === undefined ? this.cookieOf(secret) : {};
-    const csrfField = html`<input type="hidden" name="csrf" value="${csrfToken(secret)}">`;
-    return { call, signedIn, secret, setCookie, csrfField };
-  }
-
+export async function visitOf({ unit, services }: WebParts, call: Call) {
+  const { authUrl } = services.links;
+  const secure = authUrl.startsWith("https:");
+  const name = secure ? `__Host-${COOKIE}` : COOKIE;
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
   /** Without a secret the cookie is gone after this. */
-  cookieOf(secret = ""): Record<string, string> {
-    return { "set-cookie": `${this.#name}=${secret}; ${this.#attributes}${secret === "" ? "; Max-Age=0" : ""}` };
-  }
+  const cookieOf = (secret = ""): Record<string, string> => ({
+    "set-cookie": `${name}=${secret}; ${attributes}${secret === "" ? "; Max-Age=0" : ""}`,
+  });
+  const sent = cookie(call, name);
+  // Made now where the browser has none: a form needs one before anybody is signed in.
+  const secret = sent ?? unit.ids.secret();
+  const csrf = sha256(`csrf ${secret}`);
 
   /** Runs on what a form carries that was posted from one of our own pages, or answers why it is not taken. */
-  async posted(visit: Visit, run: (sent: Sent) => Promise<Reply>, limit_bytes = FORM_BYTES): Promise<Reply> {
-    const { call, secret } = visit;
+  async function posted(run: (sent: Sent) => Promise<Reply>, limit_bytes = FORM_BYTES): Promise<Reply> {
+    const { host } = call.headers;
+    // A server may be reached under more names than its public one: the name in use is as good.
+    const own: readonly string[] = [authUrl, `http://${host}`, `https://${host}`];
     // Browsers send an Origin; scripts that send none still need the cookie and the token made from it.
-    if (!call.values("origin").every((origin) => this.#own(origin, call))) return FOREIGN;
+    if (!call.values("origin").every((origin) => own.includes(origin))) return STALE;
     const body = await call.body(limit_bytes);
-    if (body instanceof Refusal) return TOO_LARGE;
+    if (body instanceof Refusal) return refused(body);
     const fields = await fieldsIn(body, call.values("content-type"));
     if (fields === undefined) return NO_FORM;
     const { values, repeated } = fields;
-    const ours = repeated.size === 0 && sha256(values.get("csrf") ?? "") === sha256(csrfToken(secret));
-    return ours ? run(values) : STALE;
+    return repeated.size === 0 && sha256(values.get("csrf") ?? "") === sha256(csrf) ? run(values) : STALE;
   }
 
-  /** A server may be reached under more names than its public one: the name in use is as good. */
-  #own(origin: string, call: Call): boolean {
-    const { host } = call.headers;
-    return [this.#authUrl, `http://${host}`, `https://${host}`].includes(origin);
-  }
+  return {
+    ...{ call, secret, cookieOf, posted },
+    signedIn: sent === undefined ? undefined : await sessionOf(unit.store, sent, unit.clock.now()),
+    /** To be sent with a page that holds a form. */
+    setCookie: sent === undefined ? cookieOf(secret) : {},
+    /** The hidden field that every form needs. */
+    csrfField: html`<input type="hidden" name="csrf" value="${csrf}">`,
+  };
 }
 
 /** A file in a form is read as text, because that is all this service takes; undefined where it is none, or no form. */
@@ -98,20 +94,14 @@ const NO_FORM = messagePage(
   "This form cannot be read",
   "It takes what its own page sends; a file has to be UTF-8.",
 );
-const TOO_LARGE = messagePage(413, "That was too much", "The form is larger than this page takes.");
-const AGAIN = "Nothing was changed. Load the page here again and repeat it.";
-const FOREIGN = messagePage(403, "This form came from another site", AGAIN);
-const STALE = messagePage(403, "This form is out of date", AGAIN);
+const STALE = messagePage(
+  403,
+  "This form is out of date, or from another site",
+  "Nothing was changed. Load the page here again and repeat it.",
+);
 
-const csrfToken = (secret: string): string => sha256(`csrf ${secret}`);
-
-function cookie(call: Call, name: string): string | undefined {
-  for (const pair of call.values("cookie").flatMap((line) => line.split(";"))) {
-    const [key = "", ...value] = pair.split("=");
-    if (key.trim() === name) return /^[A-Za-z0-9_-]{43}$/.exec(value.join("=").trim())?.[0];
-  }
-  return undefined;
-}
+const cookie = (call: Call, name: string): string | undefined =>
+  new RegExp(`(?:^|;) *${name}=([\\w-]{43}) *(?:;|$)`).exec(call.values("cookie").join(";"))?.[1];
 
 /** A path on this server, as a browser would read it; undefined for anything that leads elsewhere. */
 export function ownPath(path: string | undefined): string | undefined {
@@ -120,3 +110,17 @@ export function ownPath(path: string | undefined): string | undefined {
   const { origin, pathname, search } = new URL(path, base);
   return origin === base && !pathname.startsWith("//") ? pathname + search : undefined;
 }
+
+/** A page at an address of its own; `sent` is what its query says, or the form that was posted. */
+export interface PageRow extends Row {
+  answer(visit: Visit, sent: Sent): Promise<Reply>;
+}
+
+export const pageWay = (parts: WebParts, rows: readonly PageRow[]): Way<PageRow, Visit> => ({
+  under: "",
+  tree: new RouteTree([...rows, ...assets]),
+  enter: (call) => visitOf(parts, call),
+  perform: (row, { call, who }) =>
+    row.method === "GET" ? row.answer(who, fieldsOf(call.query).values) : who.posted((sent) => row.answer(who, sent)),
+  refused,
+});

@@ -96,7 +96,7 @@ choice("1.dashboard", "each page takes the permission of the operation that it s
     for (const { method, path, operation } of dashboardRows) {
       // The form of a deed shows what it is done to, so it takes the permission to read that, too.
       const read = dashboardRows.find((row) => row.method === method && row.path === path.replace(/\}\/[a-z]+$/, "}"));
-      const needed = [operation, read?.operation].flatMap((name) => (name ? [str(scopes.get(name))] : []));
+      const needed = [operation, read?.operation].flatMap((row) => (row ? [str(scopes.get(row.operation))] : []));
       const may = needed.every((scope) => held === "admin" || held === scope);
       const address = fill(path, ids);
       // Without its token a form changes nothing, and whoever may send one is told so instead.

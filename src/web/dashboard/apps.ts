@@ -2,23 +2,19 @@
 // it, and a preview of its rows.
 import type { Row } from "../../domain/columns.ts";
 import { listDataSourcesOf } from "../../domain/data-sources.ts";
-import type { Page } from "../../domain/lists.ts";
+import { LIMIT_MAX, type Page } from "../../domain/lists.ts";
 import type { AppRecord, DataSourceRecord, DeploymentRecord } from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { html, type Shown } from "../html.ts";
 import { badge, nothingYet, table, time } from "../parts.ts";
 import { PATHS } from "./frame.ts";
 import { listing, type Resource, rowsOf } from "./resource.ts";
-import type { View } from "./view.ts";
+import { operationAt, type View } from "./view.ts";
 
 export const apps: Resource<AppRecord> = {
-  noun: "App",
-  one: "app",
+  path: "/apps/{app_id}",
   place: "Apps",
-  make: "Create app",
-  changes: true,
   lost: "Its deployments go with it, and their addresses say so. Its data sources stay. This cannot be undone.",
-  deeds: [{ path: "/deploy", operation: "deployApp", button: "Deploy", done: "deployed", makes: "/deployments" }],
   hints: {
     description: "Shown above the charts.",
     theme: "light, dark, or any other name: then its pages follow the reader’s system.",
@@ -35,10 +31,8 @@ export const apps: Resource<AppRecord> = {
 };
 
 export const deployments: Resource<DeploymentRecord> = {
-  noun: "Deployment",
-  one: "deployment",
+  path: "/apps/{app_id}/deployments/{deployment_id}",
   place: "Apps",
-  within: "/{app_id}/deployments",
   empty: "Deployed, it has an address. Deploying takes write:apps.",
   name: ({ name }) => name,
   below: ({ environment, custom_domain, deployed_at }) =>
@@ -47,23 +41,19 @@ export const deployments: Resource<DeploymentRecord> = {
     html`${status === "live" && html`<a href="${links.site(id)}">Open</a>`} ${badge(status)}`,
 };
 
-/** As many as its page shows. */
-const SHOWN = { offset: 0, limit: 100 };
-
 async function dataOf(view: View, { id }: AppRecord): Promise<Shown> {
-  if (!view.may("listDataSources")) return html`<p class="soft">Seeing its data takes the permission read:data.</p>`;
-  const { items } = await listDataSourcesOf(view.store, id, SHOWN);
+  if (!view.may(operationAt("GET /data-sources")))
+    return html`<p class="soft">Seeing its data takes the permission read:data.</p>`;
+  const { items } = await listDataSourcesOf(view.store, id, { offset: 0, limit: LIMIT_MAX });
   const add =
-    view.may("createDataSource") &&
+    view.may(operationAt("POST /data-sources")) &&
     html`<p><a class="button quiet" href="${PATHS["Data sources"]}/new?app_id=${id}">Add data</a></p>`;
   return html`${await rowsOf(dataSources, view, items)}${add}`;
 }
 
 export const dataSources: Resource<DataSourceRecord> = {
-  noun: "DataSource",
-  one: "data source",
+  path: "/data-sources/{data_source_id}",
   place: "Data sources",
-  make: "Upload",
   lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
   hints: {
     app_id: "The app that draws it.",
@@ -86,7 +76,7 @@ export const dataSources: Resource<DataSourceRecord> = {
 };
 
 async function appsOf(view: View): Promise<readonly (readonly [string, string])[]> {
-  const found = await view.ask<Page<AppRecord>>("listApps", { query: { limit: "100" } });
+  const found = await view.ask<Page<AppRecord>>(operationAt("GET /apps"), { query: { limit: LIMIT_MAX } });
   return found instanceof Refusal ? [] : found.items.map(({ id, title }) => [id, title]);
 }
 
@@ -105,7 +95,7 @@ async function preview(view: View, { status, error, columns, app_id }: DataSourc
   if (status === "processing") return nothingYet("Still being processed", "Without the script, load the page again.");
   if (error !== null)
     return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
-  const found = await view.ask<Page<Row>>("listRows");
+  const found = await view.ask<Page<Row>>(operationAt("GET /data-sources/{data_source_id}/rows"));
   if (found instanceof Refusal || columns === null) return null;
   return html`${app_id !== null && html`<p><a href="${PATHS.Apps}/${app_id}">To the app that draws it</a></p>`}
 <h2>Rows</h2><div class="card">${table(columns, found.items, found.total, true)}</div>`;

@@ -9,23 +9,22 @@ import { type Request, RouteTree, type Way } from "../../http/way.ts";
 import { curl } from "../docs/endpoints.ts";
 import { code } from "../docs/frame.ts";
 import { html } from "../html.ts";
-import { DASHBOARD, redirect, refusedAs, unlessKnown } from "../page.ts";
+import { DASHBOARD, redirect, refused, unlessKnown } from "../page.ts";
 import { badge, head, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
-import type { Sent, Visit } from "../visit.ts";
-import type { WebParts } from "../way.ts";
+import { type Sent, type Visit, visitOf, type WebParts } from "../visit.ts";
 import { apps, dataSources, deployments } from "./apps.ts";
 import { deliveries, events, webhooks } from "./events.ts";
 import { framed, PATHS, refusedPage } from "./frame.ts";
 import { apiKeys, oauthApps, users } from "./people.ts";
-import { listing, pagesOf } from "./resource.ts";
-import { type DashboardRow, type View, viewOf } from "./view.ts";
+import { listing, pagesOf, type Resource } from "./resource.ts";
+import { type DashboardRow, operationAt, type View, viewOf } from "./view.ts";
 
 /** The first page after signing in: the account, and the next step for somebody who has just arrived. */
 async function homePage(view: View): Promise<Reply> {
   const { user, account, links } = view;
-  const found = await view.ask<Page<unknown>>("listApps", { query: { limit: "1" } });
-  const isNew = !(found instanceof Refusal) && found.total === 0 && view.may("createApp");
+  const found = await view.ask<Page<unknown>>(operationAt("GET /apps"));
+  const isNew = !(found instanceof Refusal) && found.total === 0 && view.may(operationAt("POST /apps"));
   const recent = await listing(events, view);
   return framed(view, {
     title: account.name,
@@ -43,19 +42,13 @@ const homeRows: readonly DashboardRow[] = [
   { method: "GET", path: `${DASHBOARD}/settings`, operation: null, run: async () => redirect(PATHS["API Keys"]) },
 ];
 
-/** THE table of the dashboard's pages. */
-export const dashboardRows: readonly DashboardRow[] = [
-  ...homeRows,
-  ...pagesOf(apps),
-  ...pagesOf(deployments),
-  ...pagesOf(dataSources),
-  ...pagesOf(users),
-  ...pagesOf(events),
-  ...pagesOf(apiKeys),
-  ...pagesOf(webhooks),
-  ...pagesOf(deliveries),
-  ...pagesOf(oauthApps),
+const RESOURCES: readonly Resource[] = [
+  ...[apps, deployments, dataSources, users, events],
+  ...[apiKeys, webhooks, deliveries, oauthApps],
 ];
+
+/** THE table of the dashboard's pages. */
+export const dashboardRows: readonly DashboardRow[] = [...homeRows, ...RESOURCES.flatMap((each) => pagesOf(each))];
 const TREE = new RouteTree(dashboardRows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) })));
 
 /** What a form carries beside the data that an operation takes. */
@@ -64,7 +57,6 @@ const FRAME_BYTES = 65_536;
 const ANSWERS_MAX = 100;
 
 export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
-  const { visits, explain } = parts;
   const answers = new Map<string, Promise<Reply>>();
 
   /** Pressed twice or loaded again, it makes one thing, and whoever pressed it still sees what is shown once. */
@@ -81,26 +73,26 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
   return {
     under: DASHBOARD,
     tree: TREE,
-    enter: (call) => visits.of(call),
+    enter: (call) => visitOf(parts, call),
 
     admit: ({ signedIn }, call) =>
       signedIn ? undefined : signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD),
 
     async perform(row: DashboardRow, { call, who, params }: Request<Visit>): Promise<Reply> {
       const view = viewOf(parts, who, params);
-      const operation = row.operation === null ? undefined : view.row(row.operation);
-      const unfit = standing(view.account, call.method) ?? (operation && view.unfit(operation.operation));
+      const { operation } = row;
+      const unfit = standing(view.account, call.method) ?? (operation && view.unfit(operation));
       if (unfit) return refusedPage(view, unfit);
       if (row.method === "GET") return unlessKnown(call, await row.run(view));
       const act = (sent: Sent) => {
         const run = () => row.run(viewOf(parts, who, params, sent));
         return sent.has("once") ? once([who.secret, call.path, ...[...sent].flat()], run) : run();
       };
-      return visits.posted(who, act, FRAME_BYTES + (operation?.bodyLimit ?? 0));
+      return who.posted(act, FRAME_BYTES + (operation?.bodyLimit ?? 0));
     },
 
     refused: (refusal: Refusal, _call: Call, visit?: Visit): Reply =>
-      visit?.signedIn ? refusedPage(viewOf(parts, visit, {}), refusal) : refusedAs(explain)(refusal),
+      visit?.signedIn ? refusedPage(viewOf(parts, visit, {}), refusal) : refused(refusal),
   };
 }
 

@@ -15,10 +15,8 @@ import type { View } from "./view.ts";
 const SHOWN = { offset: 0, limit: 100 };
 
 export const events: Resource<model.EventRecord> = {
-  noun: "Event",
-  one: "event",
+  path: "/events/{event_id}",
   place: "Events",
-  filter: "type",
   empty: "Events appear when apps are made, changed, deployed or used, and data processed.",
   name: (event, view) => nameOf(view, event),
   below: ({ created }) => time(created),
@@ -55,15 +53,11 @@ function progress({ attempts, manual, status, next_attempt_at }: model.DeliveryR
 }
 
 export const webhooks: Resource<model.WebhookRecord> = {
-  noun: "Webhook",
-  one: "webhook",
+  path: "/webhooks/{webhook_id}",
   place: "Webhooks",
-  make: "Register webhook",
-  changes: true,
   lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
   live: true,
   once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
-  deeds: [{ path: "/test", operation: "testWebhook", button: "Send test", done: "queued", makes: "/deliveries" }],
   hints: {
     url: "Where the events are sent, such as: https://hooks.example.com/apps",
     secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
@@ -83,13 +77,9 @@ export const webhooks: Resource<model.WebhookRecord> = {
 };
 
 export const deliveries: Resource<model.DeliveryRecord> = {
-  noun: "Delivery",
-  one: "delivery",
+  path: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
   place: "Webhooks",
-  within: "/{webhook_id}/deliveries",
   live: true,
-  deeds: [{ path: "/redeliver", operation: "redeliver", button: "Send again", done: "queued" }],
-  filter: "status",
   empty: "They appear here when one of its events happens. Send a test to see one now.",
   name: async ({ event_id, event_type, test }, view) => {
     const event = await view.store.get(model.events, event_id);

@@ -1,7 +1,9 @@
-// The dashboard's frame: navigation, the state of the account, what was just done. The names are the specification's
-// (Settings, API Keys; Settings, Webhooks).
+// The dashboard's frame: navigation, the state of the account, what can be done and what just was. The names are the
+// specification's (Settings, API Keys; Settings, Webhooks).
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
+import { explain } from "../../http/problem.ts";
+import type { Operation } from "../../http/route.ts";
 import { type Html, html } from "../html.ts";
 import { allowed, DASHBOARD, page } from "../page.ts";
 import { notice, tabs } from "../parts.ts";
@@ -25,6 +27,29 @@ const SETTINGS = {
 export const PATHS = { ...SECTIONS, ...SETTINGS };
 export type Place = keyof typeof PATHS;
 
+const MADE = "Created.";
+const QUEUED = "Queued. What becomes of it stands here.";
+
+type Deed = readonly [name: string, button: string, done: string];
+
+/** What can be done, by operation or method: the words on its button, and what is said when it is done. */
+const DEEDS: readonly Deed[] = [
+  ["createApp", "Create app", MADE],
+  ["deployApp", "Deploy", "Deployed. It is live now."],
+  ["createDataSource", "Upload", MADE],
+  ["createUser", "Add user", MADE],
+  ["createApiKey", "Generate new key", MADE],
+  ["createWebhook", "Register webhook", MADE],
+  ["testWebhook", "Send test", QUEUED],
+  ["redeliver", "Send again", QUEUED],
+  ["createOAuthClient", "Register OAuth app", MADE],
+  ["PATCH", "Change", "Saved."],
+  ["DELETE", "Delete", "Deleted."],
+];
+/** Without a word where it cannot be done here. */
+export const deedOf = ({ operation, method }: Operation): Deed =>
+  DEEDS.find(([name]) => name === operation || name === method) ?? ["", "", ""];
+
 interface Framed {
   readonly title: string;
   readonly place?: Place | undefined;
@@ -34,15 +59,15 @@ interface Framed {
 }
 
 export function framed(view: View, { title, place, status = 200, headers, body }: Framed): Reply {
-  const done = Object.entries(DONE).find(([word]) => word === view.query("done"));
+  // A word of the list, and nothing that somebody else could put into an address.
+  const [, , done] = DEEDS.find(([name]) => name === view.query("done")) ?? [];
   const setting = place !== undefined && place in SETTINGS;
   return page({
     title,
     status,
-    scripted: true,
     headers: { ...view.visit.setCookie, ...headers },
     header: html`${whoIsIn(view.visit)}${tabs("Dashboard", [...Object.entries(SECTIONS), ["Docs", "/docs"]], setting ? "Settings" : place)}`,
-    body: html`${view.account.state === "limited" && LIMITED}${done && notice("good", done[1])}${setting && tabs("Settings", Object.entries(SETTINGS), place)}${body}`,
+    body: html`${view.account.state === "limited" && LIMITED}${done && notice("good", done)}${setting && tabs("Settings", Object.entries(SETTINGS), place)}${body}`,
   });
 }
 
@@ -51,19 +76,9 @@ const LIMITED = notice(
   html`<strong>This account is limited.</strong> Everything can be looked at, nothing can be changed.`,
 );
 
-/** What the address may say was done: a word of this list and nothing that somebody else could put there. */
-const DONE = {
-  created: "Created.",
-  updated: "Saved.",
-  deleted: "Deleted.",
-  deployed: "Deployed. It is live now.",
-  queued: "Queued. What becomes of it stands here.",
-};
-export type Done = keyof typeof DONE;
-
 /** Why something cannot be done or seen, within the dashboard. */
 export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {
-  const { status, title, detail } = view.explain(refusal);
+  const { status, title, detail } = explain(refusal);
   const body = html`<h1>${title}</h1><p>${detail}</p><p><a href="${DASHBOARD}">To the dashboard</a></p>`;
   return framed(view, { title, status, headers: allowed(refusal), place, body });
 }

@@ -6,11 +6,8 @@ import { time } from "../parts.ts";
 import type { Resource } from "./resource.ts";
 
 export const users: Resource<UserRecord> = {
-  noun: "User",
-  one: "user",
+  path: "/users/{user_id}",
   place: "Users",
-  make: "Add user",
-  changes: true,
   lost: "They are signed out, and every application that acts for them is refused. This cannot be undone.",
   once: [
     "Their sign-in link",
@@ -25,10 +22,8 @@ export const users: Resource<UserRecord> = {
 const COPY = "Copy it now: only its hash is kept, so it is never shown again.";
 
 export const apiKeys: Resource<ApiKeyRecord> = {
-  noun: "ApiKey",
-  one: "key",
+  path: "/api-keys/{key_id}",
   place: "API Keys",
-  make: "Generate new key",
   lost: "Whatever uses this key is refused at once. This cannot be undone.",
   once: ["The key", COPY],
   hints: { name: "Where it will be used, such as: Build server" },
@@ -40,10 +35,8 @@ export const apiKeys: Resource<ApiKeyRecord> = {
 };
 
 export const oauthApps: Resource<OAuthClientRecord> = {
-  noun: "OAuthClient",
-  one: "client",
+  path: "/oauth-clients/{client_id}",
   place: "OAuth apps",
-  make: "Register OAuth app",
   lost: "It can ask nobody any more, and every token that it holds stops working at once.",
   once: ["Its client_secret", COPY],
   hints: {

@@ -1,9 +1,11 @@
-// One kind of thing in the dashboard, said once: what its operations are called, how one of them reads, and the words for
-// it. Its pages - the list, one of them, and a form for each deed - are drawn from that and from the schemas of the
-// operations, which they call.
+// One kind of thing in the dashboard, said once: where the API has it, how one of them reads, and the words for it. Its
+// pages - the list, one of them, and a form for each deed - are drawn from that and from the rows of the API below that
+// path, which they call.
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
+import type { Operation } from "../../http/route.ts";
+import { routes } from "../../http/routes.ts";
 import {
   blankForm,
   bodyOf,
@@ -18,8 +20,8 @@ import {
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { badge, copyButton, head, nothingYet, notice, tabs, terms, time } from "../parts.ts";
-import { type Done, framed, PATHS, type Place, refusedPage } from "./frame.ts";
-import type { DashboardRow, View } from "./view.ts";
+import { deedOf, framed, PATHS, type Place, refusedPage } from "./frame.ts";
+import { type DashboardRow, operationAt, type View } from "./view.ts";
 
 type Later<T> = T | Promise<T>;
 
@@ -27,33 +29,12 @@ interface Named {
   readonly id: string;
 }
 
-/** What can be done: a page of its own, below that of what it is done to, asks for what the operation takes. */
-interface Deed {
+export interface Resource<R extends Named = Named> {
+  /** Of one of them in the API: `/apps/{app_id}`. */
   readonly path: string;
-  readonly operation: string;
-  readonly button: string;
-  readonly done: Done;
-  /** Where what it makes has its pages, below that of what it is done to. */
-  readonly makes?: string;
-}
-
-const CREATE = { path: "/new", done: "created", makes: "" } as const;
-const UPDATE = { path: "/edit", button: "Change", done: "updated" } as const;
-const DELETE = { path: "/delete", button: "Delete", done: "deleted" } as const;
-
-export interface Resource<R extends Named> {
-  /** As the operations call it: listApps, getApp. */
-  readonly noun: string;
-  /** As people call one, and the path's parameter. */
-  readonly one: string;
   readonly place: Place;
-  /** Below the path of the place, where it belongs to one of something else. */
-  readonly within?: string;
-  /** The words that make one and say what follows from removing one; without them neither can be done here. */
-  readonly make?: string;
+  /** What follows from deleting one. */
   readonly lost?: string;
-  readonly changes?: true;
-  readonly deeds?: readonly Deed[];
   /** For all its forms. */
   readonly hints?: Hints;
   readonly choices?: (view: View) => Promise<Choices>;
@@ -61,101 +42,99 @@ export interface Resource<R extends Named> {
   readonly draft?: (sent: Form["values"]) => Form["values"] | Refusal;
   /** What is shown this once when one is made. */
   readonly once?: readonly [title: string, advice: string];
-  /** The parameter of the list from whose values people choose. */
-  readonly filter?: string;
   readonly lead?: Shown;
   /** What is said where there is none. */
   readonly empty: string;
-  readonly name: (record: R, view: View) => Later<string>;
+  name(record: R, view: View): Later<string>;
   /** In a list, below the name. */
-  readonly below: (record: R, view: View) => Later<Shown>;
+  below(record: R, view: View): Later<Shown>;
   /** Its state, where that is more than its member `status`: in a list at the right, on its own page below the name. */
-  readonly right?: (record: R, view: View) => Later<Shown>;
+  right?(record: R, view: View): Later<Shown>;
   /** What its own page says beside what the API shows of it. */
-  readonly more?: (view: View, record: R) => Later<Shown>;
+  more?(view: View, record: R): Later<Shown>;
   /** Its own page follows what happens, where the script runs. */
   readonly live?: true;
 }
 
-type Verb = "list" | "get" | "create" | "update" | "delete";
-
-const operation = ({ noun }: { readonly noun: string }, verb: Verb): string =>
-  verb === "list" ? `list${noun.replace(/(?<=[^aeiou])y$/, "ie")}s` : verb + noun;
-
-const paramOf = ({ one }: Resource<never>): string => `${one.replace(" ", "_")}_id`;
-
-/** Where its list is, or would be; the pages of one are below. */
-const listOf = ({ place, within = "" }: Resource<never>): string => PATHS[place] + within;
-/** The page that holds its list. */
-const homeOf = (of: Resource<never>): string => (of.within === undefined ? listOf(of) : above(listOf(of)));
-
 const above = (path: string): string => path.replace(/\/[^/]*$/, "");
+
+/** Where the dashboard has what the API has at the path. */
+const pageOf = ({ place }: Resource, path: string): string => PATHS[place] + path.replace(/^\/[^/]+/, "");
 
 /** A path with the values of its parameters. */
 const filled = (path: string, values: object): string =>
   Object.entries(values).reduce((text, [name, value]) => text.replace(`{${name}}`, String(value)), path);
 
-const addressOf = (of: Resource<never>, record: Named): string => `${filled(listOf(of), record)}/${record.id}`;
+/** The list of what belongs to one of something else stands on that one's page. */
+const isWithin = ({ path }: Resource): boolean => path.split("{").length > 2;
+const homeOf = (of: Resource): string => above(isWithin(of) ? above(pageOf(of, of.path)) : pageOf(of, of.path));
 
-/** What can be done to one of them. */
-const deedsOf = (of: Resource<never>): readonly Deed[] => [
-  ...(of.changes ? [{ ...UPDATE, operation: operation(of, "update") }] : []),
-  ...(of.deeds ?? []),
-  ...(of.lost ? [{ ...DELETE, operation: operation(of, "delete") }] : []),
-];
+const listOf = ({ path }: Resource) => operationAt(`GET ${above(path)}`);
+const getOf = ({ path }: Resource) => operationAt(`GET ${path}`);
+const makes = ({ path }: Resource, row: Operation): boolean => row.path === above(path);
 
-/** All addresses of it. */
-export function pagesOf<R extends Named>(of: Resource<R>): readonly DashboardRow[] {
-  const [all, one] = [listOf(of), `${listOf(of)}/{${paramOf(of)}}`];
-  type Line = readonly ["GET" | "POST", path: string, operation: string, run: DashboardRow["run"]];
-  const form = (at: string, deed: Deed): readonly Line[] => [
-    ["GET", at + deed.path, deed.operation, (view) => formPage(of, view, deed)],
-    ["POST", at + deed.path, deed.operation, (view) => perform(of, view, deed)],
-  ];
-  const lines: readonly Line[] = [
-    ...(of.within ? [] : [["GET", all, operation(of, "list"), (view: View) => listPage(of, view)] as const]),
-    ...(of.make ? form(all, { ...CREATE, operation: operation(of, "create"), button: of.make }) : []),
-    ["GET", one, operation(of, "get"), (view) => onePage(of, view, view.params)],
-    ...deedsOf(of).flatMap((deed) => form(one, deed)),
-  ];
-  return lines.map(([method, path, named, run]) => ({ method, path, operation: named, run }));
+/** What can be done there: what it is for stands first, deleting it last. */
+const deedsOf = (of: Resource): readonly Operation[] =>
+  routes
+    .filter((row) => deedOf(row)[1] && (makes(of, row) || row.path === of.path || above(row.path) === of.path))
+    .sort((a, b) => b.method.localeCompare(a.method));
+
+/** The page that asks for what it takes. */
+function formOf(of: Resource, row: Operation): string {
+  const own = row.method === "PATCH" ? "/edit" : row.method === "DELETE" ? "/delete" : "";
+  return pageOf(of, row.path) + (makes(of, row) ? "/new" : own);
 }
 
-async function listPage<R extends Named>(of: Resource<R>, view: View): Promise<Reply> {
-  const { place, make, lead } = of;
-  const may = make && view.may(operation(of, "create"));
-  const add = may && html`<a class="button" href="${listOf(of)}/new">${make}</a>`;
-  const body = html`${head(place, add)}${lead && html`<p class="lead">${lead}</p>`}${await listing(of, view)}`;
+/** All addresses of it. */
+export function pagesOf(of: Resource): readonly DashboardRow[] {
+  const list = { path: pageOf(of, above(of.path)), operation: listOf(of), run: (view: View) => listPage(of, view) };
+  return [
+    ...(isWithin(of) ? [] : [{ ...list, method: "GET" as const }]),
+    { method: "GET", path: pageOf(of, of.path), operation: getOf(of), run: (view) => onePage(of, view) },
+    ...deedsOf(of).flatMap((operation): DashboardRow[] => {
+      const form = { path: formOf(of, operation), operation };
+      return [
+        { ...form, method: "GET", run: (view) => formPage(of, view, operation) },
+        { ...form, method: "POST", run: (view) => perform(of, view, operation) },
+      ];
+    }),
+  ];
+}
+
+async function listPage(of: Resource, view: View): Promise<Reply> {
+  const { place, lead } = of;
+  const deeds = deedsOf(of).filter((row) => makes(of, row) && view.may(row));
+  const links = deeds.map((row) => html`<a class="button" href="${formOf(of, row)}">${deedOf(row)[1]}</a>`);
+  const body = html`${head(place, links)}${lead && html`<p class="lead">${lead}</p>`}${await listing(of, view)}`;
   return framed(view, { title: place, place, body });
 }
 
 const PAGE_LENGTH = 20;
 
 /**
- * A page of the list with the newest first, whereas the API lists in creation order. `skip` is in the query; one that makes
- * no sense is none. `params` are those of the list's path.
+ * A page of the list with the newest first, whereas the API lists in creation order, and the words by which the API can
+ * choose among them. `skip` is in the query; one that makes no sense is none. `params` are those of the list's path.
  */
-export async function listing<R extends Named>(of: Resource<R>, view: View, params: View["params"] = {}) {
-  const { filter = "" } = of;
-  const path = filled(homeOf(of), params);
-  const values = valuesOf(membersOf(view.row(operation(of, "list")).query.json)[filter]);
+export async function listing(of: Resource, view: View, params: View["params"] = {}) {
+  const list = listOf(of);
+  const parameters = Object.entries(membersOf(list.query.json));
+  const [filter = "", words] = parameters.find(([, each]) => valuesOf(each).length > 0) ?? [];
+  const values = valuesOf(words);
   const chosen = values.find((each) => each === view.query(filter));
-  const read = (offset: number, limit: number) => {
-    const query = { offset: String(offset), limit: String(limit), ...(chosen !== undefined && { [filter]: chosen }) };
-    return view.ask<Page<R>>(operation(of, "list"), { params, query });
-  };
-  const counted = await read(0, 1);
+  const read = (offset: number, limit: number) =>
+    view.ask<Page<Named>>(list, { params, query: { offset, limit, [filter]: chosen } });
+  const counted = await read(0, 0);
   if (counted instanceof Refusal) return null;
   const { total } = counted;
-  const skip = Number(/^\d{1,9}$/.exec(view.query("skip") ?? "")?.[0] ?? 0);
-  const [from, end] = [Math.max(total - skip - PAGE_LENGTH, 0), Math.max(total - skip, 0)];
-  const found = end === 0 ? counted : await read(from, end - from);
-  const items = found instanceof Refusal || end === 0 ? [] : found.items.toReversed();
-  const to = (value: string) => `${path}?${filter}=${value}`;
-  const links = [["all", path] as const, ...values.map((each) => [each, to(each)] as const)];
-  return html`${values.length > 0 && tabs(filter, links, chosen ?? "all")}
+  const skip = Math.min(Number(/^\d{1,9}$/.exec(view.query("skip") ?? "")?.[0] ?? 0), total);
+  const from = Math.max(total - skip - PAGE_LENGTH, 0);
+  const found = await read(from, total - skip - from);
+  const items = found instanceof Refusal ? [] : found.items.toReversed();
+  const path = filled(homeOf(of), params);
+  const links = values.map((each) => [each, `${path}?${filter}=${each}`] as const);
+  return html`${links.length > 0 && tabs(filter, [["all", path], ...links], chosen ?? "all")}
 ${await rowsOf(of, view, items, chosen)}
-${total > end - from && pager(total - end, end - from, total, chosen === undefined ? `${path}?` : `${to(chosen)}&`)}`;
+${total > items.length && pager(skip, items.length, total, chosen ? `${path}?${filter}=${chosen}&` : `${path}?`)}`;
 }
 
 /** Newer and older; `address` carries what else the query says. */
@@ -165,56 +144,50 @@ ${skip > 0 && html`<a class="button quiet small" rel="prev" href="${address}skip
 ${skip + count < total && html`<a class="button quiet small" rel="next" href="${address}skip=${skip + count}">Older</a>`}</nav>`;
 
 /** What each is called and a line below, what stands at its right. */
-export async function rowsOf<R extends Named>(
-  of: Resource<R>,
-  view: View,
-  items: readonly R[],
-  chosen = "",
-): Promise<Html> {
-  if (items.length === 0)
-    return nothingYet(`No ${chosen} ${listOf(of).replace(/.*\//, "").replace("-", " ")} yet`, of.empty);
-  const rowOf = async (record: R): Promise<Html> =>
-    html`<li><div><div class="title"><a id="${record.id}" href="${addressOf(of, record)}">${await of.name(record, view)}</a></div>
+export async function rowsOf(of: Resource, view: View, items: readonly Named[], chosen = "") {
+  const all = above(pageOf(of, of.path));
+  const many = all.replace(/.*\//, "").replace("-", " ");
+  if (items.length === 0) return nothingYet(`No ${chosen} ${many} yet`, of.empty);
+  const rowOf = async (record: Named): Promise<Html> =>
+    html`<li><div><div class="title"><a id="${record.id}" href="${filled(all, record)}/${record.id}">${await of.name(record, view)}</a></div>
 <div class="soft">${await of.below(record, view)}</div></div><div class="row">${await stateOf(of, record, view)}</div></li>`;
   return html`<ul class="list card">${await Promise.all(items.map(rowOf))}</ul>`;
 }
 
-const stateOf = <R extends Named>({ right }: Resource<R>, record: R, view: View): Later<Shown> =>
-  right ? right(record, view) : "status" in record && badge(String(record.status));
+const stateOf = (of: Resource, record: Named, view: View): Later<Shown> =>
+  of.right ? of.right(record, view) : "status" in record && badge(String(record.status));
 
 /** The page of the one that `params` name. `once` is what is shown this once. */
-async function onePage<R extends Named>(
-  of: Resource<R>,
-  view: View,
-  params: View["params"],
-  once?: unknown,
-): Promise<Reply> {
-  const record = await view.ask<R>(operation(of, "get"), { params });
-  if (record instanceof Refusal) return refusedPage(view, record, of.place);
+async function onePage(of: Resource, view: View, params = view.params, once?: unknown) {
+  const get = getOf(of);
+  const record = await view.ask<Named>(get, { params });
   const { place, live } = of;
-  const at = addressOf(of, record);
+  if (record instanceof Refusal) return refusedPage(view, record, place);
+  const at = filled(pageOf(of, of.path), params);
   const name = await of.name(record, view);
-  const deeds = deedsOf(of).filter((deed) => view.may(deed.operation));
+  const deeds = deedsOf(of).filter((row) => !makes(of, row) && view.may(row));
   return framed(view, {
     title: name,
     place,
     status: once === undefined ? 200 : 201,
-    body: html`<p class="soft"><a href="${filled(homeOf(of), record)}">${place}</a>${live && html` <span data-live="${at}"></span>`}</p>
+    body: html`<p class="soft"><a href="${filled(homeOf(of), params)}">${place}</a>${live && html` <span data-live="${at}"></span>`}</p>
 ${typeof once === "string" && of.once && shownOnce(of.once[0], once, of.once[1])}
 ${head(
   name,
-  deeds.map((deed) => wayTo(deed, at, view)),
+  deeds.map((row) => wayTo(row, filled(formOf(of, row), params), view)),
 )}
 <div data-follow><p class="row">${await stateOf(of, record, view)}</p>
-${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view, operation(of, "get"), record)}</div>`,
+${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view.shown(get, record).members)}</div>`,
   });
 }
 
 /** A button does it at once where nothing is asked. */
-const wayTo = ({ path, operation: named, button, done }: Deed, at: string, { visit, row }: View): Html =>
-  row(named).body || done === "deleted"
-    ? html`<a class="button ${done === "deleted" ? "bad" : "quiet"}" href="${at}${path}">${button}</a>`
-    : html`<form method="post" action="${at}${path}">${visit.csrfField}<button class="quiet">${button}</button></form>`;
+function wayTo(row: Operation, path: string, { visit }: View): Html {
+  const [, button] = deedOf(row);
+  return row.body || row.method === "DELETE"
+    ? html`<a class="button ${row.method === "DELETE" ? "bad" : "quiet"}" href="${path}">${button}</a>`
+    : html`<form method="post" action="${path}">${visit.csrfField}<button class="quiet">${button}</button></form>`;
+}
 
 /** The value, and a button to copy it where the script runs. */
 const shownOnce = (title: string, value: string, advice: Shown): Html =>
@@ -224,10 +197,10 @@ const shownOnce = (title: string, value: string, advice: Shown): Html =>
   );
 
 /** What the API shows of it, but for what holds members of its own. */
-function factsOf(view: View, get: string, record: Named): Html {
+function factsOf(members: object): Html {
   const isPlain = (value: unknown): boolean =>
     Array.isArray(value) ? value.every(isPlain) : typeof value !== "object" || value === null;
-  const plain = Object.entries(view.shown(get, record).members).filter(([, value]) => isPlain(value));
+  const plain = Object.entries(members).filter(([, value]) => isPlain(value));
   return terms(plain.map(([name, value]) => [name.replaceAll("_", " "), factOf(name, value)]));
 }
 
@@ -237,42 +210,46 @@ function factOf(name: string, value: unknown): Shown {
   return /(id|url|uris)$/.test(name) ? html`<code>${text}</code>` : text;
 }
 
-/** The body that a deed takes; a change is asked for as a whole. */
-const schemaOf = <R extends Named>(of: Resource<R>, { done, operation: named }: Deed, view: View) =>
-  view.body(done === "updated" ? operation(of, "create") : named);
+/** The body that it takes; a change is asked for as a whole. */
+const schemaOf = ({ path }: Resource, row: Operation, view: View) =>
+  view.body(row.method === "PATCH" ? operationAt(`POST ${above(path)}`) : row);
 
-/** Asks for what the deed takes; `refused` is what was sent in vain. */
-async function formPage<R extends Named>(of: Resource<R>, view: View, deed: Deed, refused?: Form): Promise<Reply> {
+/** Asks for what the operation takes; `refused` is what was sent in vain. */
+async function formPage(of: Resource, view: View, row: Operation, refused?: Form): Promise<Reply> {
   const { place } = of;
-  const { button, done } = deed;
-  const record = done === "created" ? undefined : await view.ask<R>(operation(of, "get"));
+  const get = getOf(of);
+  const record = makes(of, row) ? undefined : await view.ask<Named>(get);
   if (record instanceof Refusal) return refusedPage(view, record, place);
   const { call, csrfField } = view.visit;
-  const schema = schemaOf(of, deed, view);
-  const there = done === "updated" && { values: view.shown(operation(of, "get"), record).members };
+  const schema = schemaOf(of, row, view);
+  const there = row.method === "PATCH" && { values: view.shown(get, record).members };
   const form = refused ?? (there || blankForm(schema, view.query));
+  const [, button] = deedOf(row);
   const title = record ? `${button} ${await of.name(record, view)}` : button;
   const fields = controls(form, schema, of.hints, await of.choices?.(view));
+  const ends = row.method === "DELETE";
   return framed(view, {
     title,
     place,
     status: refused?.status,
     body: html`${head(title)}<form class="card form" method="post" action="${call.path}" enctype="multipart/form-data">${csrfField}<input type="hidden" name="once" value="${call.id}">
-${done === "deleted" && html`<p>${of.lost}</p>`}${fields}
-<div class="row"><button${done === "deleted" && html` class="bad"`}>${button}</button><a class="button quiet" href="${above(call.path)}">Cancel</a></div></form>`,
+${ends && html`<p>${of.lost}</p>`}${fields}
+<div class="row"><button${ends && html` class="bad"`}>${button}</button><a class="button quiet" href="${above(call.path)}">Cancel</a></div></form>`,
   });
 }
 
-async function perform<R extends Named>(of: Resource<R>, view: View, deed: Deed): Promise<Reply> {
-  const { operation: named, done, makes } = deed;
-  const sent = bodyOf(view.fields, schemaOf(of, deed, view));
+/** Does it, and leads to the page of what it answers, or else to the list. */
+async function perform(of: Resource, view: View, row: Operation): Promise<Reply> {
+  const sent = bodyOf(view.fields, schemaOf(of, row, view));
   const body = of.draft ? of.draft(sent) : sent;
-  const kept = body instanceof Refusal ? body : await view.ask(named, { body });
-  if (kept instanceof Refusal) return formPage(of, view, deed, refusedForm(sent, kept, view.explain));
-  const page = above(view.visit.call.path);
-  if (makes === undefined) return redirect(`${done === "deleted" ? above(page) : page}?done=${done}`);
-  const { members, once } = view.shown(named, kept);
-  const { id = "" } = members;
-  if (once !== undefined) return onePage(of, view, { ...view.params, [paramOf(of)]: id }, once);
-  return redirect(`${page}${makes}/${id}?done=${done}`);
+  const kept = body instanceof Refusal ? body : await view.ask(row, { body });
+  if (kept instanceof Refusal) return formPage(of, view, row, refusedForm(sent, kept));
+  const [done] = deedOf(row);
+  const shows = routes.find(({ method, view: shown }) => method === "GET" && shown === row.view);
+  if (shows === undefined) return redirect(`${filled(homeOf(of), view.params)}?done=${done}`);
+  const { members, once } = view.shown(row, kept);
+  const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
+  const params = { ...view.params, [param]: members.id ?? "" };
+  if (once !== undefined) return onePage(of, view, params, once);
+  return redirect(`${filled(pageOf(of, shows.path), params)}?done=${done}`);
 }

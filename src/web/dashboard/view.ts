@@ -1,79 +1,72 @@
 // What one page of the dashboard works with: who is signed in, what the address and the form say, and the operations of
-// the REST API: the route table's own rows. Scope, query, existence, fields and states are judged there; so a page can
-// never be allowed more, and says no in the same words. A form has no If-Match.
+// the REST API: the route table's own rows. Scope, existence, fields and states are judged
+// there; so a page can never be allowed more, and says no in the same words. A form has no If-Match.
 import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit } from "../../domain/work.ts";
 import { answered, ask } from "../../http/ask.ts";
 import { hostOf, type Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
+import { routes } from "../../http/routes.ts";
 import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
-import { type JsonSchema, parse, trusted } from "../../kit/schema.ts";
-import type { Visit } from "../visit.ts";
-import type { WebParts } from "../way.ts";
+import { type JsonSchema, trusted } from "../../kit/schema.ts";
+import type { Sent, Visit, WebParts } from "../visit.ts";
 
 /** One address of the dashboard. */
 export interface DashboardRow extends Row {
   /** The operation of the REST API that it stands for; null where any user may. */
-  readonly operation: string | null;
+  readonly operation: Operation | null;
   readonly run: (view: View) => Promise<Reply>;
 }
 
 type Values = { readonly [name: string]: string };
-type Asked = { readonly params?: Values; readonly query?: Values; readonly body?: unknown };
-
+type Asked = { readonly params?: Values; readonly query?: object; readonly body?: unknown };
 export type View = ReturnType<typeof viewOf>;
+
+const OPERATIONS = new Map(routes.map((row) => [`${row.method} ${row.path}`, row]));
+
+/** The row of the REST API with this method and path. */
+export function operationAt(at: string): Operation {
+  const found = OPERATIONS.get(at);
+  if (found === undefined) throw new Error(`The route table has no ${at}`);
+  return found;
+}
+
+/** The first page of a list, where nothing else is asked for. */
+const FIRST = { offset: 0, limit: 20 };
 
 /** `params` are the values of the path; `fields` is what was posted, empty where nothing was. */
 export function viewOf(
-  { unit: unitParts, services, presenter, operations, explain }: WebParts,
+  { unit: unitParts, services, presenter }: WebParts,
   visit: Visit,
   params: Values,
-  fields: ReadonlyMap<string, string> = new Map(),
+  fields: Sent = new Map(),
 ) {
   if (visit.signedIn === undefined) throw new Error("Nobody is signed in");
   const { user, account } = visit.signedIn;
   const caller: Caller = { account, scopes: new Set(user.permissions), credential: user.id };
   const unit = new Unit(unitParts, visit.call.id);
   const { values } = fieldsOf(visit.call.query);
-  const row = (name: string): Operation => {
-    const found = operations.find(({ operation }) => operation === name);
-    if (found === undefined) throw new Error(`The route table has no operation ${name}`);
-    return found;
-  };
-  const unfit = (name: string): Refusal | undefined => {
-    const { scope } = row(name);
-    return scope === null || allows(caller.scopes, scope) ? undefined : refuse({ code: "insufficient_scope", scope });
-  };
+  const unfit = ({ scope }: Operation): Refusal | undefined =>
+    scope === null || allows(caller.scopes, scope) ? undefined : refuse({ code: "insufficient_scope", scope });
   return {
-    ...{ visit, user, account, params, fields, explain, row, unfit, store: unit.store, links: services.links },
+    ...{ visit, user, account, params, fields, unfit, store: unit.store, links: services.links },
     query: (name: string): string | undefined => values.get(name),
-    may: (name: string): boolean => unfit(name) === undefined,
+    may: (row: Operation): boolean => unfit(row) === undefined,
     /** The body that the operation takes. */
-    body: (name: string): JsonSchema => row(name).body?.(services).json ?? {},
+    body: (row: Operation): JsonSchema => row.body?.(services).json ?? {},
 
     /** What the operation answers this user, of the page's own path where no other is named. */
-    async ask<T>(name: string, { params: named = params, query = {}, body }: Asked = {}): Promise<T | Refusal> {
-      const asked = parse(row(name).query, query);
-      if ("faults" in asked) return refuse({ code: "invalid_parameter", detail: "The address is wrong.", errors: [] });
-      const whole = {
-        unit,
-        caller,
-        params: named,
-        services,
-        query: asked.value,
-        host: hostOf(visit.call),
-        expect: () => undefined,
-      };
-      return unfit(name) ?? trusted<T | Refusal>(await ask(row(name), whole, body));
+    async ask<T>(row: Operation, { params: named = params, query, body }: Asked = {}): Promise<T | Refusal> {
+      const asked = { params: named, query: { ...FIRST, ...query }, host: hostOf(visit.call), expect: () => undefined };
+      return unfit(row) ?? trusted<T | Refusal>(await ask(row, { unit, caller, services, ...asked }, body));
     },
 
     /** What the operation answered, as the API shows it; `once` is what it shows this once. */
-    shown(name: string, value: unknown): { readonly members: Values; readonly once: unknown } {
-      const { body } = answered(row(name), value, presenter, visit.call);
-      const members = trusted<Values>(JSON.parse(body.toString()));
-      const [secret = ""] = Object.keys(row(name).once ?? {});
+    shown(row: Operation, value: unknown): { readonly members: Values; readonly once: unknown } {
+      const members = trusted<Values>(JSON.parse(answered(row, value, presenter, visit.call).body.toString()));
+      const [secret = ""] = Object.keys(row.once ?? {});
       return { members, once: members[secret] };
     },
   };

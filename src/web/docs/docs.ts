@@ -1,10 +1,11 @@
 // /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on.
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
 import type { Code } from "../../domain/refusal.ts";
+import { PROBLEMS } from "../../http/problem.ts";
 import { trusted } from "../../kit/schema.ts";
 import { html, type Shown } from "../html.ts";
 import { SCOPES_IN_WORDS } from "../parts.ts";
-import type { PageRow, WebParts } from "../way.ts";
+import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
 import { code, DOCS, type DocsPage, docsPage, type Section } from "./frame.ts";
@@ -77,18 +78,18 @@ function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readon
 }
 
 /** The `type` of a problem leads to its entry here, so each code is an anchor. */
-function errors({ problems, services: { links } }: WebParts): DocsPage {
-  const [status, title] = problems.validation_failed;
+function errors({ services: { links } }: WebParts): DocsPage {
+  const [status, title] = PROBLEMS.validation_failed;
   const example = {
     type: links.problemType("validation_failed"),
     ...{ title, status, detail: "#/title is required.", instance: "req_0Ub4aF…", code: "validation_failed" },
     errors: [{ pointer: "#/title", detail: "is required" }],
   };
   // The keys of a table that has every code and nothing else.
-  const codes = trusted<readonly Code[]>(Object.keys(problems));
-  const entry = (each: Code) => ({ id: each, name: each, meaning: problems[each].slice(1).join(". ") });
-  const sections = [...new Set(codes.map((each) => problems[each][0]))].map((each): Section => {
-    const own = codes.filter((one) => problems[one][0] === each);
+  const codes = trusted<readonly Code[]>(Object.keys(PROBLEMS));
+  const entry = (each: Code) => ({ id: each, name: each, meaning: PROBLEMS[each].slice(1).join(". ") });
+  const sections = [...new Set(codes.map((each) => PROBLEMS[each][0]))].map((each): Section => {
+    const own = codes.filter((one) => PROBLEMS[one][0] === each);
     return { id: `status-${each}`, title: String(each), entries: own.map(entry) };
   });
   return {

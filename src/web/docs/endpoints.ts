@@ -1,28 +1,29 @@
 // The endpoints in /docs, folded from the route table like the OpenAPI document: what the specification shows and what this
 // project chose are told apart at each. The example answers are made from the schemas.
 import type { Operation as Row, Services } from "../../http/route.ts";
+import { routes } from "../../http/routes.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { html, type Shown } from "../html.ts";
 import { badge } from "../parts.ts";
-import type { WebParts } from "../way.ts";
+import type { WebParts } from "../visit.ts";
 import { sampleEvent, sampleOf } from "./events.ts";
 import { code, DOCS, type DocsPage, type Section } from "./frame.ts";
 
-export function endpoints({ operations: rows, services }: WebParts): DocsPage {
+export function endpoints({ services }: WebParts): DocsPage {
   const { baseUrl } = services.links;
   const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
   return {
     name: "Endpoints",
     lead: html`All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.`,
-    sections: [...new Set(rows.map(groupOf))].map((id): Section => {
-      const own = rows.filter((row) => groupOf(row) === id);
-      return { id, title: id, entries: own.map((row) => endpoint(row, rows, services)) };
+    sections: [...new Set(routes.map(groupOf))].map((id): Section => {
+      const own = routes.filter((row) => groupOf(row) === id);
+      return { id, title: id, entries: own.map((row) => endpoint(row, services)) };
     }),
   };
 }
 
-function endpoint(row: Row, rows: readonly Row[], services: Services) {
+function endpoint(row: Row, services: Services) {
   const { method, path, operation, summary, gap, scope, status, query, example } = row;
   const body = row.body?.(services);
   const origin =
@@ -30,7 +31,7 @@ function endpoint(row: Row, rows: readonly Row[], services: Services) {
       ? badge("specification")
       : html`<a class="badge" href="${DOCS.Register}#decision-${gap}">our choice</a>`;
   const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
-  const sample = sampleAnswer(row, rows);
+  const sample = sampleAnswer(row);
   const term = html`<span class="method ${method}">${method}</span> <code>${path}</code>`;
   const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
 ${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(method, url, { body: example }))}
@@ -39,10 +40,10 @@ ${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(meth
 }
 
 /** Made from its schema, and of what the requests for the same resource say. */
-function sampleAnswer({ view, once = {}, example }: Row, rows: readonly Row[]): unknown {
+function sampleAnswer({ view, once = {}, example }: Row): unknown {
   if (view === undefined) return undefined;
   const { kind, name, json } = view;
-  const alike = rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
+  const alike = routes.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
   const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
   const secrets = kind === "one" ? Object.keys(once).map((each) => [each, "…"] as const) : [];
   const told = [...known.filter(([each]) => each in membersOf(json)), ...secrets];

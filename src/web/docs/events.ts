@@ -8,7 +8,7 @@ import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
-import type { WebParts } from "../way.ts";
+import type { WebParts } from "../visit.ts";
 import { code, type DocsPage } from "./frame.ts";
 
 export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({

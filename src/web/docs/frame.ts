@@ -38,7 +38,6 @@ export interface DocsPage {
 export const docsPage = ({ name, lead, sections }: DocsPage): Reply =>
   page({
     title: name,
-    scripted: true,
     header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a>${tabs("Docs", Object.entries(DOCS), name)}`,
     body: html`<div class="docs"><nav class="side" aria-label="On this page"><ul>${sections.map(listed)}</ul></nav>
 <div><h1>${name}</h1><p class="lead">${lead}</p>${sections.map(drawn)}</div></div>`,

@@ -13,11 +13,10 @@ import type { Reply } from "../../http/call.ts";
 import { type Answer, type Request, RouteTree, type Row, type Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { html } from "../html.ts";
-import { messagePage, page, redirect, refusedAs, unlessKnown } from "../page.ts";
+import { messagePage, page, redirect, refused, unlessKnown } from "../page.ts";
 import { nothingYet } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
-import type { Sent, Visit } from "../visit.ts";
-import type { WebParts } from "../way.ts";
+import { type Sent, type Visit, visitOf, type WebParts } from "../visit.ts";
 import { figure, shelfOf } from "./shelf.ts";
 
 interface SiteRow extends Row {
@@ -35,10 +34,10 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
     {
       method: "POST",
       path: "/{deployment_id}/interactions",
-      run: (visit, site) => parts.visits.posted(visit, (sent) => click(parts, visit, site, sent)),
+      run: (visit, site) => visit.posted((sent) => click(parts, visit, site, sent)),
     },
   ]),
-  enter: (call) => parts.visits.of(call),
+  enter: (call) => visitOf(parts, call),
 
   async perform(row: SiteRow, { call, who, params }: Request<Visit>): Promise<Answer> {
     const site = await siteOf(parts.unit.store, params.deployment_id ?? "");
@@ -55,7 +54,7 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
     return withheld(site, who) ?? row.run(who, site);
   },
 
-  refused: refusedAs(parts.explain),
+  refused,
 });
 
 /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
@@ -93,7 +92,6 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
   const whole = page({
     title,
     theme: /^(light|dark)$/.test(theme) ? theme : "light dark",
-    scripted: true,
     headers: { ...visit.setCookie, "cache-control": "private, no-cache" },
     body: html`<h1>${title}</h1>
 ${description !== "" && html`<p class="lead">${description}</p>`}
