@@ -23,7 +23,7 @@ export type Choices = { readonly [member: string]: readonly Option[] };
 /** So long a text has lines. */
 const LINE_MAX = 1_000;
 
-/** Text without a bound is a file, or what is pasted instead. */
+/** How a member is asked for: text without a bound is a file, or what is pasted instead. */
 function kindOf({ type, items, maxLength, format }: JsonSchema, options: readonly Option[]) {
   if (type === "boolean") return "flag";
   if (type === "array") return isSchema(items) && items.enum ? "set" : "lines";
@@ -32,15 +32,17 @@ function kindOf({ type, items, maxLength, format }: JsonSchema, options: readonl
   return Number(maxLength) > LINE_MAX && format === undefined ? "text" : "line";
 }
 
-const MEANINGS = new Map(Object.entries(SCOPES_IN_WORDS).map(([scope, words]) => [scope, `${words} (${scope})`]));
+const MEANINGS: { readonly [value: string]: string } = SCOPES_IN_WORDS;
+const option = (value: string): Option => [value, value in MEANINGS ? `${MEANINGS[value]} (${value})` : value];
 
 /** Every field with what the schema says of its member. */
 function fieldsOf(schema: JsonSchema, hints: Hints = {}, choices: Choices = {}) {
   const required = requiredOf(schema);
-  return Object.entries(membersOf(schema)).map(([name, { default: otherwise, ...rest }]) => {
-    const known = valuesOf(isSchema(rest.items) ? rest.items : rest);
-    const options = choices[name] ?? known.map((each): Option => [each, MEANINGS.get(each) ?? each]);
-    return { name, hint: hints[name], kind: kindOf(rest, options), options, otherwise, required: required.has(name) };
+  return Object.entries(membersOf(schema)).map(([name, member]) => {
+    const known = valuesOf(isSchema(member.items) ? member.items : member);
+    const options = choices[name] ?? known.map(option);
+    const kind = kindOf(member, options);
+    return { name, hint: hints[name], kind, options, otherwise: member.default, required: required.has(name) };
   });
 }
 
@@ -86,37 +88,35 @@ export const controls = ({ values, faults }: Form, schema: JsonSchema, hints?: H
 const MARKED = "Nothing was changed yet: please look at what is marked below.";
 
 /** Label, control, fault and hint, tied together for those who do not see them side by side. */
-function drawn(field: Field, held: readonly string[], fault: string | undefined): Html {
-  const { name, kind, options, required, hint } = field;
+function drawn({ name, kind, options, required, hint }: Field, held: readonly string[], fault?: string): Html {
   const label = name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
-  const told = html`${fault !== undefined && html`<p class="fault" id="${name}-fault">It ${fault}.</p>`}${hint && html`<p class="soft" id="${name}-hint">${hint}</p>`}`;
-  // One of a set has a name of its own, because a form that names a field twice is refused.
-  const oneOf = ([each, meaning]: Option) => checkbox(`${name}.${each}`, held.includes(each), meaning);
-  if (kind === "set") return html`<fieldset><legend>${label}</legend>${options.map(oneOf)}${told}</fieldset>`;
+  const id = `${name}-${fault ? "fault" : "hint"}`;
+  const told =
+    (fault || hint) &&
+    html`<div id="${id}">${fault && html`<p class="fault">It ${fault}.</p>`}${hint && html`<p class="soft">${hint}</p>`}</div>`;
+  const checkbox = (own: string, checked: boolean, text: Shown) =>
+    html`<label class="check"><input type="checkbox" name="${own}" value="on"${checked && html` checked`}> <span>${text}</span></label>`;
   if (kind === "flag") return html`<div class="field">${checkbox(name, held[0] === "true", label)}${told}</div>`;
-  const described = [fault && `${name}-fault`, hint && `${name}-hint`].filter(Boolean).join(" ");
-  const attributes = html`id="${name}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true"`}`;
+  // One of a set has a name of its own, because a form that names a field twice is refused.
+  const oneOf = ([each, text]: Option) => checkbox(`${name}.${each}`, held.includes(each), text);
+  if (kind === "set") return html`<fieldset><legend>${label}</legend>${options.map(oneOf)}${told}</fieldset>`;
+  const choice = ([each, text]: Option) =>
+    html`<option value="${each}"${held.includes(each) && html` selected`}>${text}</option>`;
+  const own = html`id="${name}" name="${name}"${told && html` aria-describedby="${id}"`}${fault && html` aria-invalid="true"`}`;
+  const must = html`${own}${required && html` required`}`;
+  const control = () => {
+    if (kind === "choice") return html`<select ${own}>${options.map(choice)}</select>`;
+    if (kind === "file") return html`<input ${own} type="file">`;
+    return kind === "line" ? html`<input ${must} value="${held}" autocomplete="off">` : textarea(must, held);
+  };
+  const pasted = html`<div class="field"><label for="${name}-text">Or paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, held)}</div>`;
   return html`<div class="field"><label for="${name}">${label}${!required && html` <span class="soft">optional</span>`}</label>
-${control(field, attributes, held)}${told}</div>
-${kind === "file" && html`<div class="field"><label for="${name}-text">Or paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, held)}</div>`}`;
-}
-
-function control({ kind, options, required }: Field, attributes: Html, held: readonly string[]): Html {
-  const must = required && html` required`;
-  const drawnOption = ([each, label]: Option) =>
-    html`<option value="${each}"${held.includes(each) && html` selected`}>${label}</option>`;
-  if (kind === "choice") return html`<select ${attributes}>${options.map(drawnOption)}</select>`;
-  if (kind === "file") return html`<input ${attributes} type="file">`;
-  if (kind !== "line") return textarea(html`${attributes}${must}`, held);
-  return html`<input ${attributes}${must} value="${held}" autocomplete="off">`;
+${control()}${told}</div>${kind === "file" && pasted}`;
 }
 
 /** HTML drops a line break at the start of a textarea, so one is put there to be dropped. */
 const textarea = (attributes: Html, held: readonly string[]): Html =>
   html`<textarea ${attributes} rows="4">\n${held.join("\n")}</textarea>`;
-
-const checkbox = (name: string, checked: boolean, label: Shown): Html =>
-  html`<label class="check"><input type="checkbox" name="${name}" value="on"${checked && html` checked`}> <span>${label}</span></label>`;
 
 export const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === "object" && value !== null && !Array.isArray(value);

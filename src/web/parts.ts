@@ -11,6 +11,10 @@ export const badge = (state: string): Html => html`<span class="badge ${state}">
 export const time = (iso: string): Html =>
   html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 
+/** Words for people; what stands between backticks is code. */
+export const prose = (text: string): readonly Shown[] =>
+  text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+
 /** The name of a page, what can be done there beside it. */
 export const head = (title: Shown, actions: Shown = null): Html =>
   html`<div class="head"><h1>${title}</h1>${actions && html`<div class="row">${actions}</div>`}</div>`;

@@ -2,8 +2,8 @@
 // plain HTML; the few classes are for what HTML has no word for. Light and dark follow the reader's system, or what the
 // page says of itself.
 
-/** Of the series of a chart: each differs from those beside it, to most eyes. */
-const HUES = [258, 33, 168, 303, 348, 123, 213, 78];
+/** Of the series of a chart: each is far from those beside it, to most eyes. */
+const hue = (series: number): number => 258 + series * 135;
 
 export const STYLE = `
 :root {
@@ -13,23 +13,23 @@ export const STYLE = `
   --edge: 1px solid var(--line);
 }
 * { box-sizing: border-box; }
-html { font: 16px/1.55 system-ui, sans-serif; }
-body { margin: 0; color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
+body { margin: 0; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
 a, summary, .method { color: var(--accent); }
 .good, .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .bad, .DELETE, .failed, .failing, .gone, .suspended { color: var(--bad); }
 .PATCH, .pending, .processing, .limited { color: var(--warn); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
-.row, .head, .legend, .code, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
-.top { padding: .75rem max(1rem, 50vw - 32rem); background: var(--card); border-bottom: var(--edge); > .tabs { margin-bottom: -.75rem; } }
+.row, .tabs, .head, .legend, .code, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
+.top { padding: .75rem max(1rem, 50vw - 32rem) 0; background: var(--card); }
 .brand { font-weight: 600; color: inherit; text-decoration: none; margin-right: auto; }
+.top, .tabs { border-bottom: var(--edge); }
 .tabs {
-  display: flex; flex-basis: 100%; gap: 1.25rem; overflow-x: auto; scrollbar-width: none;
-  a { color: var(--soft); text-decoration: none; white-space: nowrap; padding: .5rem .125rem; outline-offset: -3px; }
+  flex-basis: 100%; gap: 0 1.25rem; margin-bottom: 1rem;
+  a { color: var(--soft); text-decoration: none; padding: .5rem 0; }
   [aria-current] { color: var(--ink); font-weight: 600; border-bottom: 2px solid var(--accent); }
 }
-main .tabs { border-bottom: var(--edge); margin: 0 0 1.5rem; }
+.top .tabs { border: 0; margin: 0; }
 main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 .narrow { max-width: 32rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; }
@@ -41,7 +41,7 @@ dd { margin: 0; }
 .soft, .fault, .side, dt, th { font-size: .875rem; }
 .soft, .lead, th { color: var(--soft); font-weight: 400; }
 .lead { max-width: 46rem; white-space: pre-line; }
-code, pre, .mono { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .875em; }
+code, pre, .mono { font-family: ui-monospace, monospace; font-size: .875em; }
 pre, .card { background: var(--card); border: var(--edge); border-radius: 8px; }
 pre { padding: .75rem; white-space: pre-wrap; }
 .card { padding: 1.25rem; pre { background: var(--paper); } }
@@ -95,7 +95,7 @@ th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: var(--edg
 .wider, .wide { display: none; }
 @container (min-width: 40rem) { .wider { display: initial; } }
 @container (min-width: 54rem) { .wide { display: initial; } }
-${HUES.map((hue, at) => `.s${at} { --s: light-dark(oklch(.5 .13 ${hue}), oklch(.8 .11 ${hue})); }`).join("\n")}
+${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 ${hue(at)}), oklch(.8 .11 ${hue(at)})); }`).join("\n")}
 .bars path { fill: var(--s); }
 :is(.line, .points) path { fill: none; stroke: var(--s); stroke-width: 2; stroke-linejoin: round; }
 .points path { stroke-width: 7; stroke-linecap: round; }
@@ -119,10 +119,7 @@ foreignObject { overflow: visible; }
 }
 @media (min-width: 48rem) {
   .pair, .entries > div { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5rem; }
-  .entries > div { grid-template-columns: 13rem minmax(0, 1fr); align-items: baseline; }
-}
-@media (max-width: 30rem) {
-  .top { font-size: .9375rem; .soft { display: none; } .tabs { font-size: .8125rem; gap: .25rem; justify-content: space-between; } }
+  .entries > div { grid-template-columns: 13rem minmax(0, 1fr); }
 }
 `.trimStart();
 

@@ -1,14 +1,15 @@
 // /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on.
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
 import type { Code } from "../../domain/refusal.ts";
+import { ADDRESSES } from "../../http/links.ts";
 import { PROBLEMS } from "../../http/problem.ts";
 import { trusted } from "../../kit/schema.ts";
-import { html, type Shown } from "../html.ts";
-import { SCOPES_IN_WORDS } from "../parts.ts";
+import { html } from "../html.ts";
+import { prose, SCOPES_IN_WORDS } from "../parts.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
-import { code, DOCS, type DocsPage, docsPage, type Section } from "./frame.ts";
+import { code, DOCS, type DocsPage, docsPage, json, type Section } from "./frame.ts";
 
 export const docsRows = (parts: WebParts): readonly PageRow[] =>
   [start, endpoints, events, errors, register].map((make) => {
@@ -23,14 +24,14 @@ const start = ({ services: { links } }: WebParts): DocsPage => ({
     {
       id: "authentication",
       title: "Authentication",
-      body: html`<p>Every request carries <code>Authorization: Bearer</code> and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.</p>
+      body: html`<p>${prose("Every request carries `Authorization: Bearer` and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.")}</p>
 ${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } })}`)}`,
     },
     {
       id: "oauth",
       title: "OAuth 2.0, step by step",
-      body: html`<ol>${oauthSteps(links).map(([what, request]) => html`<li><p>${what}</p>${code(request)}</li>`)}</ol>
-<p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="/.well-known/oauth-protected-resource/v1">protected resource</a>.</p>`,
+      body: html`<ol>${oauthSteps(links).map(([what, request]) => html`<li><p>${prose(what)}</p>${code(request)}</li>`)}</ol>
+<p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="${ADDRESSES.resource_metadata}">protected resource</a>.</p>`,
     },
     {
       id: "scopes",
@@ -40,13 +41,15 @@ ${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { ti
     {
       id: "everywhere",
       title: "The same everywhere",
-      body: html`<p>Lists take <code>limit</code> and <code>offset</code> and answer <code>{"data", "total", "limit", "offset"}</code>, with <code>Link</code> to the next and the previous page. A single resource carries an <code>ETag</code> for <code>If-Match</code> and <code>If-None-Match</code>. Any POST may carry an <code>Idempotency-Key</code>: repeated within a day, it is answered as the first time.</p>`,
+      body: prose(
+        'Lists take `limit` and `offset` and answer `{"data", "total", "limit", "offset"}`, with `Link` to the next and the previous page. A single resource carries an `ETag` for `If-Match` and `If-None-Match`. Any POST may carry an `Idempotency-Key`: repeated within a day, it is answered as the first time.',
+      ),
     },
   ],
 });
 
 /** What to do, and a request that does it in a shell. */
-function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readonly (readonly [Shown, string])[] {
+function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readonly (readonly [string, string])[] {
   const redirect_uri = "http://localhost:4700/callback";
   const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
   const asked = new URLSearchParams({ response_type: "code", redirect_uri, scope: "read:apps", state: "xyz" });
@@ -55,11 +58,11 @@ function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readon
   const own = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
   return [
     [
-      html`Register the client, here or in the dashboard under Settings, OAuth apps. Keep its <code>id</code> and <code>client_secret</code>.`,
+      "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
       `${curl("POST", `${baseUrl}/oauth-clients`, { body: client })}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
     ],
     [
-      html`Send the user there. Signed in and asked, they come back to the <code>redirect_uri</code> with <code>code</code> and <code>state</code>. PKCE with S256 is supported, and required of public clients.`,
+      "Send the user there. Signed in and asked, they come back to the `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required of public clients.",
       `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"\nexport CODE=…`,
     ],
     [
@@ -94,8 +97,10 @@ function errors({ services: { links } }: WebParts): DocsPage {
   });
   return {
     name: "Errors",
-    lead: html`Every error is RFC 9457 problem details, <code>application/problem+json</code>. Programs look at <code>code</code>, people at <code>detail</code>; <code>instance</code> is the request id, which every answer carries in <code>X-Request-Id</code>.`,
-    sections: [{ id: "example", title: "An example", body: code(JSON.stringify(example, null, 2)) }, ...sections],
+    lead: prose(
+      "Every error is RFC 9457 problem details, `application/problem+json`. Programs look at `code`, people at `detail`; `instance` is the request id, which every answer carries in `X-Request-Id`.",
+    ),
+    sections: [{ id: "example", title: "An example", body: json(example) }, ...sections],
   };
 }
 

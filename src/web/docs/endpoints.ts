@@ -8,7 +8,7 @@ import { html, type Shown } from "../html.ts";
 import { badge } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
 import { sampleEvent, sampleOf } from "./events.ts";
-import { code, DOCS, type DocsPage, type Section } from "./frame.ts";
+import { code, DOCS, type DocsPage, json, type Section } from "./frame.ts";
 
 export function endpoints({ services }: WebParts): DocsPage {
   const { baseUrl } = services.links;
@@ -35,7 +35,7 @@ function endpoint(row: Row, services: Services) {
   const term = html`<span class="method ${method}">${method}</span> <code>${path}</code>`;
   const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
 ${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(method, url, { body: example }))}
-<p>Answers <code>${status}</code>${sample === undefined && " without a body"}</p>${sample !== undefined && code(JSON.stringify(sample, null, 2))}`;
+<p>Answers <code>${status}</code>${sample === undefined && " without a body"}</p>${sample !== undefined && json(sample)}`;
   return { id: operation, name: summary, term, meaning };
 }
 

@@ -8,8 +8,9 @@ import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
+import { prose } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
-import { code, type DocsPage } from "./frame.ts";
+import { code, type DocsPage, json } from "./frame.ts";
 
 export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({
   name: "Events",
@@ -18,56 +19,61 @@ export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({
     {
       id: "types",
       title: "Types of events",
-      entries: EVENT_TYPES.map((type) => ({
-        ...{ id: type, name: type },
-        meaning: code(JSON.stringify(sampleEvent(type), null, 2)),
-      })),
+      entries: EVENT_TYPES.map((type) => ({ id: type, name: type, meaning: json(sampleEvent(type)) })),
     },
-    { id: "receiver", title: "Receiving deliveries", body: receiving(retryWaits_ms) },
+    { id: "receiver", title: "Receiving deliveries", body: receiving(retryWaits_ms.map(inWords).join(", ")) },
   ],
 });
 
 const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
-
-/** With ids of its own: those of the running server are not used up for a page. */
-const samples = () => ({
-  ids: new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples")),
-  at: iso(SAMPLE_TIME),
-});
+const at = iso(SAMPLE_TIME);
+/** Of its own: those of the running server are not used up for a page. */
+const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));
 
 export function sampleEvent(type: EventType): object {
-  const made = samples();
-  const envelope = { id: made.ids.next("evt_"), type, created: made.at, data: { object: sampleObject(made, type) } };
-  const account = { id: made.ids.next("acc_"), name: "Example account" };
+  const envelope = { id: ids.next("evt_"), type, created: at, data: { object: sampleObject({ ids, at }, type) } };
+  const account = { id: ids.next("acc_"), name: "Example account" };
   return type === "user.interaction" ? envelope : { ...envelope, account };
 }
 
 /** A value that fits the schema of an answer; what may be null is. */
-export function sampleOf(schema: JsonSchema, { ids, at } = samples()): unknown {
+export function sampleOf(schema: JsonSchema): unknown {
   const { type, format, pattern = "", items, minimum, anyOf, additionalProperties } = schema;
   const members = Object.entries(membersOf(schema));
   const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
   if (Array.isArray(schema.enum)) return schema.enum[0];
   if (Array.isArray(anyOf)) return null;
   if (prefix !== undefined) return ids.next(prefix);
-  if (members.length > 0) return Object.fromEntries(members.map(([name, each]) => [name, sampleOf(each, { ids, at })]));
+  if (members.length > 0) return Object.fromEntries(members.map(([name, each]) => [name, sampleOf(each)]));
   if (isSchema(additionalProperties)) return { column: null };
-  if (type === "array") return isSchema(items) ? [sampleOf(items, { ids, at })] : [];
+  if (type === "array") return isSchema(items) ? [sampleOf(items)] : [];
   if (type === "integer") return minimum ?? 0;
   if (type === "boolean") return true;
   return format === "date-time" ? at : format === "uri" ? "https://sales.example.com/" : "…";
 }
 
-const receiving = (retryWaits_ms: readonly number[]): Html => html`<ol>
-<li><strong>Be reachable over HTTPS.</strong> On a machine of its own this server also sends to http on the same machine.</li>
-<li><strong>Check the signature first</strong>: <code>X-Service-Signature</code> is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. Compare in constant time and answer 401 where it differs.</li>
-<li><strong>Answer 2xx within 30 seconds.</strong> Store the event and work on it afterwards.</li>
-<li><strong>Expect an event more than once.</strong> Remember the <code>id</code> of each event that you have dealt with, and answer 2xx to those that you know.</li>
-<li><strong>Do not count on the order.</strong> <code>created</code> and the event’s id put events in order.</li>
-</ol>
-${code(EXAMPLE)}
-<p>Beside the signature a delivery carries the event’s type in <code>X-Service-Event</code>, an id that is the same at every attempt in <code>X-Service-Delivery</code>, and <code>X-Service-Attempt</code>, which counts from 1; for libraries of Standard Webhooks also <code>webhook-id</code>, <code>webhook-timestamp</code> and <code>webhook-signature</code>.</p>
-<p>Anything but 2xx is tried again, after ${retryWaits_ms.map(inWords).join(", ")}, each 20 % more or less. <code>Retry-After</code> with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.</p>`;
+const RULES = [
+  ["Be reachable over HTTPS.", "On a machine of its own this server also sends to http on the same machine."],
+  [
+    "Check the signature first.",
+    "`X-Service-Signature` is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. Compare in constant time and answer 401 where it differs.",
+  ],
+  ["Answer 2xx within 30 seconds.", "Store the event and work on it afterwards."],
+  [
+    "Expect an event more than once.",
+    "Remember the `id` of each event that you have dealt with, and answer 2xx to those that you know.",
+  ],
+  ["Do not count on the order.", "`created` and the event’s id put events in order."],
+] as const;
+
+const HEADERS =
+  "Beside the signature a delivery carries the event’s type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and `X-Service-Attempt`, which counts from 1; for libraries of Standard Webhooks also `webhook-id`, `webhook-timestamp` and `webhook-signature`.";
+
+const receiving = (
+  waits: string,
+): Html => html`<ol>${RULES.map(([rule, how]) => html`<li><strong>${rule}</strong> ${prose(how)}</li>`)}</ol>
+${code(EXAMPLE)}<p>${prose(HEADERS)}</p>
+<p>${prose(`Anything but 2xx is tried again, after ${waits}, each 20 % more or less. \`Retry-After\` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.`)}</p>`;
 
 /** In the largest unit that it is a whole number of. */
 function inWords(wait_ms: number): string {
@@ -76,22 +82,18 @@ function inWords(wait_ms: number): string {
 }
 
 const EXAMPLE = `const { createHmac, timingSafeEqual } = require("node:crypto");
-const { createServer } = require("node:http");
+const { buffer } = require("node:stream/consumers");
 
 const seen = new Set();
 
-createServer(async (request, response) => {
-  const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const body = Buffer.concat(chunks);
+require("node:http").createServer(async (request, response) => {
+  const body = await buffer(request);
   const mac = createHmac("sha256", process.env.WEBHOOK_SECRET).update(body).digest("hex");
-  const expected = Buffer.from(\`sha256=\${mac}\`);
+  const expected = Buffer.from("sha256=" + mac);
   const sent = Buffer.from(request.headers["x-service-signature"] ?? "");
   if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return response.writeHead(401).end();
   const event = JSON.parse(body);
-  if (!seen.has(event.id)) {
-    seen.add(event.id);
-    console.log(event.type, event.data.object);
-  }
+  if (!seen.has(event.id)) console.log(event.type, event.data.object);
+  seen.add(event.id);
   response.writeHead(204).end();
 }).listen(4700);`;

@@ -51,3 +51,4 @@ const drawn = ({ id, title, body, entries }: Section): Html =>
 ${entries && terms(entries.map((each) => [each.term ?? html`<code>${each.name}</code>`, each.meaning, each.id]))}`;
 
 export const code = (text: string): Html => html`<div class="code"><pre>${text}</pre>${copyButton}</div>`;
+export const json = (value: unknown): Html => code(JSON.stringify(value, null, 2));
