@@ -10,7 +10,7 @@ import { html, type Shown } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
 import { SCOPES_IN_WORDS } from "./parts.ts";
 import { signInFirst, whoIsIn } from "./sign-in.ts";
-import type { PageRow, Sent, Visit, WebParts } from "./visit.ts";
+import type { PageRow, Visit, WebParts } from "./visit.ts";
 
 const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";
@@ -23,7 +23,14 @@ export const consentRows = ({ oauth }: WebParts): readonly PageRow[] => [
   },
   {
     ...{ method: "POST", path: CONSENT_PATH },
-    answer: (visit, sent) => put(oauth, visit, sent.get("request") ?? "", (consent) => decided(oauth, sent, consent)),
+    answer: (visit, sent) =>
+      put(oauth, visit, sent.get("request") ?? "", async (consent) => {
+        // Only the word allow allows: a form without a button pressed is a no.
+        const isAllowed = sent.get("decision") === "allow";
+        return ended(
+          isAllowed ? await authorization.allow(oauth, consent) : authorization.deny(oauth, consent.request),
+        );
+      }),
   },
 ];
 
@@ -35,14 +42,6 @@ async function put(oauth: Context, visit: Visit, query: string, then: (put: Cons
   const consent = authorization.consent(oauth, request, visit.signedIn);
   return "granted" in consent ? then(consent) : ended(consent);
 }
-
-/** The answer of the user. Only the word allow allows: a form without a button pressed is a no. */
-const decided = async (oauth: Context, sent: Sent, consent: Consent): Promise<Reply> =>
-  ended(
-    sent.get("decision") === "allow"
-      ? await authorization.allow(oauth, consent)
-      : authorization.deny(oauth, consent.request),
-  );
 
 const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
 

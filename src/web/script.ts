@@ -25,16 +25,15 @@ const UNITS = [["second", 1, 60], ["minute", 60, 3600], ["hour", 3600, 86400]];
 function tell() {
   for (const time of document.querySelectorAll("time")) {
     time.title ||= time.textContent;
-    const seconds = (Date.parse(time.dateTime) - Date.now()) / 1000;
+    const at = new Date(time.dateTime), seconds = (at - Date.now()) / 1000;
     const unit = UNITS.find(([, , most]) => Math.abs(seconds) < most);
-    time.textContent = unit ? near.format(Math.round(seconds / unit[1]), unit[0]) : full.format(Date.parse(time.dateTime));
+    time.textContent = unit ? near.format(Math.round(seconds / unit[1]), unit[0]) : full.format(at);
   }
 }
 tell();
 setInterval(tell, 15000);
 
 const live = document.querySelector("[data-live]");
-const followed = (page) => page.querySelector("[data-follow]");
 let etag = "", asking = false;
 
 async function follow() {
@@ -54,8 +53,9 @@ async function follow() {
 }
 
 function show(page) {
-  const focused = document.activeElement?.id;
-  followed(document).replaceWith(followed(page));
+  const focused = document.activeElement.id;
+  const [old, now] = [document, page].map((each) => each.querySelector("[data-follow]"));
+  old.replaceWith(now);
   tell();
   if (focused) document.getElementById(focused)?.focus();
 }
@@ -66,28 +66,23 @@ if (live) {
   document.addEventListener("visibilitychange", follow);
 }
 
+const MOVES = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+
 for (const chart of document.querySelectorAll("form[data-chart]")) {
-  const points = [...chart.querySelectorAll("button.point")];
-  const said = chart.querySelector("output");
-  const reach = (at) => points.forEach((point, each) => { point.tabIndex = each === at ? 0 : -1; });
-  reach(0);
-  points.forEach((point, at) => {
-    point.addEventListener("focus", () => reach(at));
-  });
+  const points = [...chart.querySelectorAll(".point")];
+  const reach = (at) => { for (const point of points) point.tabIndex = point === at ? 0 : -1; };
+  reach(points[0]);
+  chart.addEventListener("focusin", ({ target }) => points.includes(target) && reach(target));
   chart.addEventListener("keydown", (event) => {
     const at = points.indexOf(event.target);
-    if (at < 0) return;
-    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: points.length - 1 }[event.key];
-    if (to === undefined) return;
+    if (at < 0 || !MOVES[event.key]) return;
     event.preventDefault();
-    points[Math.min(Math.max(to, 0), points.length - 1)].focus();
+    points[Math.min(Math.max(at + MOVES[event.key], 0), points.length - 1)].focus();
   });
   chart.addEventListener("submit", async (event) => {
-    const point = event.submitter;
-    if (!point?.matches("button.point")) return;
+    const point = event.submitter, said = chart.querySelector("output");
     event.preventDefault();
-    for (const each of points) each.removeAttribute("aria-current");
-    point.setAttribute("aria-current", "true");
+    for (const each of points) each.ariaCurrent = each === point ? "true" : null;
     said.textContent = "Sent: " + point.ariaLabel;
     try {
       const answer = await fetch(chart.action, { method: "POST", body: new URLSearchParams(new FormData(chart, point)), redirect: "manual" });

@@ -5,18 +5,25 @@ import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
 import { Unit } from "../domain/work.ts";
 import type { Reply } from "../http/call.ts";
+import { ADDRESSES } from "../http/links.ts";
 import { html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import { notice } from "./parts.ts";
 import { ownPath, type PageRow, type Sent, type Visit, type WebParts } from "./visit.ts";
 
-const SIGN_IN_PATH = `${DASHBOARD}/sign-in`;
+const SIGN_IN_PATH = ADDRESSES.sign_in;
 const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
 
 export const signInRows = (parts: WebParts): readonly PageRow[] => [
   { method: "GET", path: SIGN_IN_PATH, answer: openSignIn },
   { method: "POST", path: SIGN_IN_PATH, answer: (visit, sent) => signIn(parts, visit, sent) },
-  { method: "POST", path: SIGN_OUT_PATH, answer: (visit, sent) => leave(parts, visit, sent) },
+  {
+    ...{ method: "POST", path: SIGN_OUT_PATH },
+    async answer(visit, sent) {
+      await signOut(parts.unit.store, visit.secret);
+      return signInFirst(nextOf(sent), visit.cookieOf());
+    },
+  },
 ];
 
 /** Where to sign in first, and where to go on afterwards. */
@@ -27,22 +34,25 @@ const nextOf = (sent: Sent): string => ownPath(sent.get("next")) ?? DASHBOARD;
 
 /** A link was followed, or the page is opened. Opening a link uses nothing up: programs that preview links do it, too. */
 async function openSignIn(visit: Visit, sent: Sent): Promise<Reply> {
-  const [token, next] = [sent.get("token"), nextOf(sent)];
-  return token === undefined && visit.signedIn ? redirect(next) : signInPage(visit, next, { token });
+  const next = nextOf(sent);
+  const token = sent.get("token");
+  return token === undefined && visit.signedIn ? redirect(next) : signInPage(visit, next, token);
 }
 
 /** The form of a link was sent, or that which asks for one. */
 async function signIn(parts: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
-  const [token, next] = [sent.get("token"), nextOf(sent)];
+  const next = nextOf(sent);
+  const token = sent.get("token");
   if (token === undefined) return askForLink(parts, visit, sent.get("email") ?? "", next);
   // The session gets a secret of its own: one that somebody planted in the browser before is worth nothing.
   const secret = await signInWith(parts.unit, token, visit.secret);
   if (secret !== undefined) return redirect(next, visit.cookieOf(secret));
-  if (visit.signedIn) return redirect(next);
-  return signInPage(visit, next, { fault: "This link has been used or is too old. Ask for a new one." });
+  return visit.signedIn ? redirect(next) : signInPage(visit, next, undefined, USED);
 }
 
-async function askForLink(parts: WebParts, visit: Visit, email: string, next: string): Promise<Reply> {
+const USED = "This link has been used or is too old. Ask for a new one.";
+
+async function askForLink(parts: WebParts, visit: Visit, email: string, next: string) {
   const made = await new Unit(parts.unit, visit.call.id).transact((w) => askForLinks(w, email.trim()));
   for (const { user, account, token } of made instanceof Refusal ? [] : made) {
     const on = next === DASHBOARD ? "" : `&${new URLSearchParams({ next })}`;
@@ -51,25 +61,19 @@ async function askForLink(parts: WebParts, visit: Visit, email: string, next: st
   return ASKED;
 }
 
-async function leave({ unit }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
-  await signOut(unit.store, visit.secret);
-  return signInFirst(nextOf(sent), visit.cookieOf());
-}
-
 /** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */
 export const whoIsIn = ({ signedIn, csrfField }: Visit, next = DASHBOARD): Shown =>
   signedIn &&
   html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<input type="hidden" name="next" value="${next}"><span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
 
+const PRESS = "This link signs you in once, in this browser.";
+const ASK =
+  "No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.";
+
 /** Asks for the press that uses up the link with this token, or else for the address that wants one. */
-function signInPage(
-  visit: Visit,
-  next: string,
-  { token, fault }: { token?: string | undefined; fault?: string },
-): Reply {
-  const press = html`<p>This link signs you in once, in this browser.</p><input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`;
-  const ask = html`<p>No password is needed: a link that works once signs you in. This server sends no mail; the link appears on the console where it runs.</p>
-<label for="email">E-mail address</label><input id="email" name="email" type="email" autocomplete="email" required autofocus><button>Ask for a link</button>`;
+function signInPage(visit: Visit, next: string, token?: string, fault?: string): Reply {
+  const press = html`<p>${PRESS}</p><input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`;
+  const ask = html`<p>${ASK}</p><label for="email">E-mail address</label><input id="email" name="email" type="email" autocomplete="email" required autofocus><button>Ask for a link</button>`;
   return page({
     title: "Sign in",
     status: fault ? 400 : 200,
@@ -80,8 +84,6 @@ function signInPage(
   });
 }
 
-const ASKED = messagePage(
-  200,
-  "Look at the console",
-  html`If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go. <a href="${SIGN_IN_PATH}">Use another address</a>`,
-);
+const SENT =
+  "If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go.";
+const ASKED = messagePage(200, "Look at the console", html`${SENT} <a href="${SIGN_IN_PATH}">Use another address</a>`);

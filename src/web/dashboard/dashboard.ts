@@ -4,8 +4,8 @@
 import { sha256, standing } from "../../domain/access.ts";
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { Call, Reply } from "../../http/call.ts";
-import { type Request, RouteTree, type Way } from "../../http/way.ts";
+import type { Reply } from "../../http/call.ts";
+import { RouteTree, type Way } from "../../http/way.ts";
 import { curl } from "../docs/endpoints.ts";
 import { code } from "../docs/frame.ts";
 import { html } from "../html.ts";
@@ -42,13 +42,13 @@ const homeRows: readonly DashboardRow[] = [
   { method: "GET", path: `${DASHBOARD}/settings`, operation: null, run: async () => redirect(PATHS["API Keys"]) },
 ];
 
-const RESOURCES: readonly Resource[] = [
+const resources: readonly Resource[] = [
   ...[apps, deployments, dataSources, users, events],
   ...[apiKeys, webhooks, deliveries, oauthApps],
 ];
 
 /** THE table of the dashboard's pages. */
-export const dashboardRows: readonly DashboardRow[] = [...homeRows, ...RESOURCES.flatMap((each) => pagesOf(each))];
+export const dashboardRows: readonly DashboardRow[] = [...homeRows, ...resources.flatMap(pagesOf)];
 const TREE = new RouteTree(dashboardRows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) })));
 
 /** What a form carries beside the data that an operation takes. */
@@ -60,9 +60,9 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
   const answers = new Map<string, Promise<Reply>>();
 
   /** Pressed twice or loaded again, it makes one thing, and whoever pressed it still sees what is shown once. */
-  function once(words: readonly string[], run: () => Promise<Reply>): Promise<Reply> {
+  function once(words: readonly string[], make: () => Promise<Reply>) {
     const key = sha256(JSON.stringify(words));
-    const answer = answers.get(key) ?? run();
+    const answer = answers.get(key) ?? make();
     answers.set(key, answer);
     for (const oldest of answers.keys()) if (answers.size > ANSWERS_MAX) answers.delete(oldest);
     const forget = () => answers.delete(key);
@@ -75,25 +75,22 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
     tree: TREE,
     enter: (call) => visitOf(parts, call),
 
-    admit: ({ signedIn }, call) =>
-      signedIn ? undefined : signInFirst(call.method === "GET" ? addressOf(call) : DASHBOARD),
+    admit: ({ signedIn }, { method, path, query }) =>
+      signedIn ? undefined : signInFirst(method !== "GET" ? DASHBOARD : query === "" ? path : `${path}?${query}`),
 
-    async perform(row: DashboardRow, { call, who, params }: Request<Visit>): Promise<Reply> {
+    async perform({ method, operation, run }, { call, who, params }) {
       const view = viewOf(parts, who, params);
-      const { operation } = row;
       const unfit = standing(view.account, call.method) ?? (operation && view.unfit(operation));
       if (unfit) return refusedPage(view, unfit);
-      if (row.method === "GET") return unlessKnown(call, await row.run(view));
+      if (method === "GET") return unlessKnown(call, await run(view));
       const act = (sent: Sent) => {
-        const run = () => row.run(viewOf(parts, who, params, sent));
-        return sent.has("once") ? once([who.secret, call.path, ...[...sent].flat()], run) : run();
+        const make = () => run(viewOf(parts, who, params, sent));
+        return sent.has("once") ? once([who.secret, call.path, ...[...sent].flat()], make) : make();
       };
       return who.posted(act, FRAME_BYTES + (operation?.bodyLimit ?? 0));
     },
 
-    refused: (refusal: Refusal, _call: Call, visit?: Visit): Reply =>
+    refused: (refusal, _call, visit) =>
       visit?.signedIn ? refusedPage(viewOf(parts, visit, {}), refusal) : refused(refusal),
   };
 }
-
-const addressOf = ({ path, query }: Call): string => (query === "" ? path : `${path}?${query}`);

@@ -101,7 +101,7 @@ export function pagesOf(of: Resource): readonly DashboardRow[] {
   ];
 }
 
-async function listPage(of: Resource, view: View): Promise<Reply> {
+async function listPage(of: Resource, view: View) {
   const { place, lead } = of;
   const deeds = deedsOf(of).filter((row) => makes(of, row) && view.may(row));
   const links = deeds.map((row) => html`<a class="button" href="${formOf(of, row)}">${deedOf(row)[1]}</a>`);
@@ -215,7 +215,7 @@ const schemaOf = ({ path }: Resource, row: Operation, view: View) =>
   view.body(row.method === "PATCH" ? operationAt(`POST ${above(path)}`) : row);
 
 /** Asks for what the operation takes; `refused` is what was sent in vain. */
-async function formPage(of: Resource, view: View, row: Operation, refused?: Form): Promise<Reply> {
+async function formPage(of: Resource, view: View, row: Operation, refused?: Form) {
   const { place } = of;
   const get = getOf(of);
   const record = makes(of, row) ? undefined : await view.ask<Named>(get);
