@@ -48,12 +48,6 @@ function fieldsOf(schema: JsonSchema, hints: Hints = {}, choices: Choices = {}) 
 
 type Field = ReturnType<typeof fieldsOf>[number];
 
-/** A form for something new: what the query says, or else what the operation takes where nothing is said. */
-export const blankForm = (schema: JsonSchema, query: (name: string) => string | undefined): Form => {
-  const members = Object.entries(membersOf(schema));
-  return { values: Object.fromEntries(members.map(([name, each]) => [name, query(name) ?? each.default])) };
-};
-
 /** The body that a form makes. A field left empty is as if it had not been filled in. */
 export function bodyOf(sent: ReadonlyMap<string, string>, schema: JsonSchema): Form["values"] {
   const value = ({ name, kind, options, otherwise, required }: Field): unknown => {
@@ -81,9 +75,14 @@ export function refusedForm(values: Form["values"], refusal: Refusal): Form {
   return { values, faults, status };
 }
 
-/** All fields, and above them what is wrong with the form as a whole. */
-export const controls = ({ values, faults }: Form, schema: JsonSchema, hints?: Hints, choices?: Choices): Html =>
-  html`${faults && notice("bad", faults.get("") ?? MARKED)}${fieldsOf(schema, hints, choices).map((each) => drawn(each, [values[each.name] ?? ""].flat().map(String), faults?.get(each.name)))}`;
+/** All fields, what is taken where nothing is said in those without a value; above them what is wrong with the whole. */
+export function controls({ values, faults }: Form, schema: JsonSchema, hints?: Hints, choices?: Choices): Html {
+  const fields = fieldsOf(schema, hints, choices).map((each) => {
+    const held = [values[each.name] ?? each.otherwise ?? ""].flat();
+    return drawn(each, held.map(String), faults?.get(each.name));
+  });
+  return html`${faults && notice("bad", faults.get("") ?? MARKED)}${fields}`;
+}
 
 const MARKED = "Nothing was changed yet: please look at what is marked below.";
 

@@ -69,5 +69,6 @@ export const nothingYet = (title: string, advice: Shown): Html =>
 export const notice = (tone: "good" | "bad", text: Shown): Html =>
   html`<div class="card notice ${tone}" role="${tone === "bad" ? "alert" : "status"}">${text}</div>`;
 
-/** Copies what stands before it. */
-export const copyButton = html`<button type="button" class="quiet small" data-copy hidden>Copy</button>`;
+/** To be copied: the button is shown by the script alone. */
+export const code = (text: string, id?: string): Html =>
+  html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" class="quiet small" data-copy hidden>Copy</button></div>`;

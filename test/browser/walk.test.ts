@@ -264,7 +264,7 @@ inBrowser(
     await page.getByLabel("Name").fill("Plain");
     await page.getByRole("button", { name: "Generate new key" }).click();
     assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
-    assert.match(String(await page.locator("code.secret").textContent()), /^ahs_/);
+    assert.match(String(await page.locator("#secret").textContent()), /^ahs_/);
     await go(await deployed(stage));
     await page.getByRole("button", { name: "February 2026, 40 revenue, South" }).click();
     await page.locator("output", { hasText: "Sent: February 2026, 40 revenue, South" }).waitFor();

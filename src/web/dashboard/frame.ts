@@ -60,7 +60,7 @@ interface Framed {
 
 export function framed(view: View, { title, place, status = 200, headers, body }: Framed): Reply {
   // A word of the list, and nothing that somebody else could put into an address.
-  const [, , done] = DEEDS.find(([name]) => name === view.query("done")) ?? [];
+  const [, , done] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
   const setting = place !== undefined && place in SETTINGS;
   return page({
     title,

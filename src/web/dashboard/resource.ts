@@ -6,20 +6,10 @@ import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
 import { routes } from "../../http/routes.ts";
-import {
-  blankForm,
-  bodyOf,
-  type Choices,
-  controls,
-  type Form,
-  type Hints,
-  membersOf,
-  refusedForm,
-  valuesOf,
-} from "../form.ts";
+import { bodyOf, type Choices, controls, type Form, type Hints, membersOf, refusedForm, valuesOf } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
-import { badge, copyButton, head, nothingYet, notice, tabs, terms, time } from "../parts.ts";
+import { badge, code, head, nothingYet, notice, tabs, terms, time } from "../parts.ts";
 import { deedOf, framed, PATHS, type Place, refusedPage } from "./frame.ts";
 import { type DashboardRow, operationAt, type View } from "./view.ts";
 
@@ -120,13 +110,13 @@ export async function listing(of: Resource, view: View, params: View["params"] =
   const parameters = Object.entries(membersOf(list.query.json));
   const [filter = "", words] = parameters.find(([, each]) => valuesOf(each).length > 0) ?? [];
   const values = valuesOf(words);
-  const chosen = values.find((each) => each === view.query(filter));
+  const chosen = values.find((each) => each === view.query.get(filter));
   const read = (offset: number, limit: number) =>
     view.ask<Page<Named>>(list, { params, query: { offset, limit, [filter]: chosen } });
   const counted = await read(0, 0);
   if (counted instanceof Refusal) return null;
   const { total } = counted;
-  const skip = Math.min(Number(/^\d{1,9}$/.exec(view.query("skip") ?? "")?.[0] ?? 0), total);
+  const skip = Math.min(Number(/^\d{1,9}$/.exec(view.query.get("skip") ?? "")?.[0] ?? 0), total);
   const from = Math.max(total - skip - PAGE_LENGTH, 0);
   const found = await read(from, total - skip - from);
   const items = found instanceof Refusal ? [] : found.items.toReversed();
@@ -158,7 +148,7 @@ const stateOf = (of: Resource, record: Named, view: View): Later<Shown> =>
   of.right ? of.right(record, view) : "status" in record && badge(String(record.status));
 
 /** The page of the one that `params` name. `once` is what is shown this once. */
-async function onePage(of: Resource, view: View, params = view.params, once?: unknown) {
+async function onePage(of: Resource, view: View, params = view.params, once?: Html) {
   const get = getOf(of);
   const record = await view.ask<Named>(get, { params });
   const { place, live } = of;
@@ -171,7 +161,7 @@ async function onePage(of: Resource, view: View, params = view.params, once?: un
     place,
     status: once === undefined ? 200 : 201,
     body: html`<p class="soft"><a href="${filled(homeOf(of), params)}">${place}</a>${live && html` <span data-live="${at}"></span>`}</p>
-${typeof once === "string" && of.once && shownOnce(of.once[0], once, of.once[1])}
+${once && notice("good", once)}
 ${head(
   name,
   deeds.map((row) => wayTo(row, filled(formOf(of, row), params), view)),
@@ -188,13 +178,6 @@ function wayTo(row: Operation, path: string, { visit }: View): Html {
     ? html`<a class="button ${row.method === "DELETE" ? "bad" : "quiet"}" href="${path}">${button}</a>`
     : html`<form method="post" action="${path}">${visit.csrfField}<button class="quiet">${button}</button></form>`;
 }
-
-/** The value, and a button to copy it where the script runs. */
-const shownOnce = (title: string, value: string, advice: Shown): Html =>
-  notice(
-    "good",
-    html`<p class="title">${title}</p><div class="row"><code class="secret" id="secret">${value}</code>${copyButton}</div><p class="soft">${advice}</p>`,
-  );
 
 /** What the API shows of it, but for what holds members of its own. */
 function factsOf(members: object): Html {
@@ -222,11 +205,10 @@ async function formPage(of: Resource, view: View, row: Operation, refused?: Form
   if (record instanceof Refusal) return refusedPage(view, record, place);
   const { call, csrfField } = view.visit;
   const schema = schemaOf(of, row, view);
-  const there = row.method === "PATCH" && { values: view.shown(get, record).members };
-  const form = refused ?? (there || blankForm(schema, view.query));
+  const values = row.method === "PATCH" ? view.shown(get, record).members : Object.fromEntries(view.query);
   const [, button] = deedOf(row);
   const title = record ? `${button} ${await of.name(record, view)}` : button;
-  const fields = controls(form, schema, of.hints, await of.choices?.(view));
+  const fields = controls(refused ?? { values }, schema, of.hints, await of.choices?.(view));
   const ends = row.method === "DELETE";
   return framed(view, {
     title,
@@ -250,6 +232,13 @@ async function perform(of: Resource, view: View, row: Operation): Promise<Reply>
   const { members, once } = view.shown(row, kept);
   const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
   const params = { ...view.params, [param]: members.id ?? "" };
-  if (once !== undefined) return onePage(of, view, params, once);
+  const [title, advice] = of.once ?? [];
+  if (typeof once === "string")
+    return onePage(
+      of,
+      view,
+      params,
+      html`<p class="title">${title}</p>${code(once, "secret")}<p class="soft">${advice}</p>`,
+    );
   return redirect(`${filled(pageOf(of, shows.path), params)}?done=${done}`);
 }

@@ -47,12 +47,11 @@ export function viewOf(
   const { user, account } = visit.signedIn;
   const caller: Caller = { account, scopes: new Set(user.permissions), credential: user.id };
   const unit = new Unit(unitParts, visit.call.id);
-  const { values } = fieldsOf(visit.call.query);
   const unfit = ({ scope }: Operation): Refusal | undefined =>
     scope === null || allows(caller.scopes, scope) ? undefined : refuse({ code: "insufficient_scope", scope });
   return {
     ...{ visit, user, account, params, fields, unfit, store: unit.store, links: services.links },
-    query: (name: string): string | undefined => values.get(name),
+    query: fieldsOf(visit.call.query).values,
     may: (row: Operation): boolean => unfit(row) === undefined,
     /** The body that the operation takes. */
     body: (row: Operation): JsonSchema => row.body?.(services).json ?? {},

@@ -5,11 +5,11 @@ import { ADDRESSES } from "../../http/links.ts";
 import { PROBLEMS } from "../../http/problem.ts";
 import { trusted } from "../../kit/schema.ts";
 import { html } from "../html.ts";
-import { prose, SCOPES_IN_WORDS } from "../parts.ts";
+import { code, prose, SCOPES_IN_WORDS } from "../parts.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
-import { code, DOCS, type DocsPage, docsPage, json, type Section } from "./frame.ts";
+import { DOCS, type DocsPage, docsPage, json, type Section } from "./frame.ts";
 
 export const docsRows = (parts: WebParts): readonly PageRow[] =>
   [start, endpoints, events, errors, register].map((make) => {

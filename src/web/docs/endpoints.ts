@@ -5,10 +5,10 @@ import { routes } from "../../http/routes.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { html, type Shown } from "../html.ts";
-import { badge } from "../parts.ts";
+import { badge, code } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
 import { sampleEvent, sampleOf } from "./events.ts";
-import { code, DOCS, type DocsPage, json, type Section } from "./frame.ts";
+import { DOCS, type DocsPage, json, type Section } from "./frame.ts";
 
 export function endpoints({ services }: WebParts): DocsPage {
   const { baseUrl } = services.links;

@@ -8,9 +8,9 @@ import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
-import { prose } from "../parts.ts";
+import { code, prose } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
-import { code, type DocsPage, json } from "./frame.ts";
+import { type DocsPage, json } from "./frame.ts";
 
 export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({
   name: "Events",

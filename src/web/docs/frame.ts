@@ -3,7 +3,7 @@
 import type { Reply } from "../../http/call.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { DASHBOARD, page } from "../page.ts";
-import { copyButton, tabs, terms } from "../parts.ts";
+import { code, tabs, terms } from "../parts.ts";
 
 export const DOCS = {
   Start: "/docs",
@@ -50,5 +50,4 @@ const drawn = ({ id, title, body, entries }: Section): Html =>
   html`<h2 id="${id}">${title}</h2>${body}
 ${entries && terms(entries.map((each) => [each.term ?? html`<code>${each.name}</code>`, each.meaning, each.id]))}`;
 
-export const code = (text: string): Html => html`<div class="code"><pre>${text}</pre>${copyButton}</div>`;
 export const json = (value: unknown): Html => code(JSON.stringify(value, null, 2));

@@ -55,25 +55,23 @@ function saidOf({ x, y, category, series, points }: Chart, read: number, total: 
 ${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
 }
 
-const TABLE = "The same as a table";
-
 /** `row` is that of the point that was just sent; `query` says what is drawn of each source on the page. */
 export function figure(
   { id, name }: DataSourceRecord,
   { chart, drawn, table: rows }: Shelf,
   csrf: Html,
   query: ReadonlyMap<string, string>,
-  row?: number,
+  row: number,
 ): Html {
-  const sent = chart?.points.find((point) => point.row === row);
-  const links =
-    chart?.ys
-      .filter((y) => y.name === cut(y.name))
-      .map((y) => [y.name, `?${new URLSearchParams([...new Map([...query, [id, y.name]])])}#${id}`] as const) ?? [];
-  const plot =
-    chart &&
-    html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
-${drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>`;
-  return html`<section class="card chart" id="${id}" aria-label="${name}"><h2>${name}</h2>
-${plot ? html`${plot}<details><summary>${TABLE}</summary>${rows}</details>` : rows}</section>`;
+  const plot = () => {
+    if (chart === undefined) return rows;
+    const sent = chart.points.find((point) => point.row === row);
+    const short = chart.ys.filter((y) => y.name === cut(y.name));
+    const to = (y: string) => `?${new URLSearchParams([...new Map(query).set(id, y)])}#${id}`;
+    const links = short.map((y) => [y.name, to(y.name)] as const);
+    return html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
+${drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>
+<details><summary>The same as a table</summary>${rows}</details>`;
+  };
+  return html`<section class="card" id="${id}" aria-label="${name}"><h2>${name}</h2>${plot()}</section>`;
 }

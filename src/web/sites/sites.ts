@@ -10,7 +10,8 @@ import type { AccountRecord } from "../../domain/model.ts";
 import { Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit } from "../../domain/work.ts";
 import type { Reply } from "../../http/call.ts";
-import { type Answer, type Request, RouteTree, type Row, type Way } from "../../http/way.ts";
+import { ADDRESSES } from "../../http/links.ts";
+import { RouteTree, type Row, type Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { html } from "../html.ts";
 import { messagePage, page, redirect, refused, unlessKnown } from "../page.ts";
@@ -23,7 +24,7 @@ interface SiteRow extends Row {
   run(visit: Visit, site: Site): Promise<Reply>;
 }
 
-const UNDER = "/sites";
+const UNDER = ADDRESSES.sites;
 const pathOf = ({ deployment }: Site): string => `${UNDER}/${deployment.id}/`;
 
 export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
@@ -39,7 +40,7 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
   ]),
   enter: (call) => visitOf(parts, call),
 
-  async perform(row: SiteRow, { call, who, params }: Request<Visit>): Promise<Answer> {
+  async perform({ run }, { call, who, params }) {
     const site = await siteOf(parts.unit.store, params.deployment_id ?? "");
     if (site === undefined) return messagePage(404, "There is no app here", "Is the address complete?");
     if ("gone" in site) return former(site.successor, parts);
@@ -51,7 +52,7 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
     // A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8).
     const rate = parts.limiter.count(`deployment ${site.deployment.id}`);
     if (rate?.exceeded) return refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-    return withheld(site, who) ?? row.run(who, site);
+    return withheld(site, who) ?? run(who, site);
   },
 
   refused,
@@ -84,9 +85,8 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
   const drawn = new Map([...values].filter(([name]) => items.some(({ id }) => id === name)));
   const ready = items.filter(({ status }) => status === "ready");
   const figures = ready.map(async (source) => {
-    const row = values.get("chart") === source.id ? rowIn(values) : undefined;
     const shelf = await shelfOf(store, callerOf(account), source, drawn.get(source.id));
-    return figure(source, shelf, visit.csrfField, drawn, row);
+    return figure(source, shelf, visit.csrfField, drawn, values.get("chart") === source.id ? rowIn(values) : -1);
   });
   const { title, description, theme } = app;
   const whole = page({
@@ -95,10 +95,15 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
     headers: { ...visit.setCookie, "cache-control": "private, no-cache" },
     body: html`<h1>${title}</h1>
 ${description !== "" && html`<p class="lead">${description}</p>`}
-${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has no data. As soon as it is given a data source, its chart stands here.") : await Promise.all(figures)}`,
+${figures.length === 0 ? NOTHING : await Promise.all(figures)}`,
   });
   return unlessKnown(visit.call, whole);
 }
+
+const NOTHING = nothingYet(
+  "There is nothing to see yet",
+  "This app has no data. As soon as it is given a data source, its chart stands here.",
+);
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
 async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
@@ -118,8 +123,7 @@ async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent
   return redirect(`./?${query}#${chart_id}`);
 }
 
-const rowIn = (sent: Sent): number | undefined =>
-  /^\d{1,9}$/.test(sent.get("point") ?? "") ? Number(sent.get("point")) : undefined;
+const rowIn = (sent: Sent): number => Number(sent.get("point"));
 
 /** A deployed app acts for its own account. */
 const callerOf = (account: AccountRecord): Caller => ({ account, scopes: new Set(), credential: "site" });
