@@ -55,7 +55,6 @@ function consentPage(visit: Visit, { request, user, account, granted }: Consent,
   return page({
     title: `Allow ${client.name}?`,
     narrow: true,
-    headers: visit.setCookie,
     // The form ends at the client, and browsers hold form-action against every redirect that follows.
     formAction: `'self' ${protocol}`,
     body: html`<h1>Allow <q>${client.name}</q> to use your account?</h1>

@@ -15,7 +15,7 @@ export const DASHBOARD: string = ADDRESSES.dashboard;
 export interface Page {
   readonly title: string;
   readonly body: Html;
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** Beside the name of the service: who is signed in, navigation. */
   readonly header?: Shown;
   readonly headers?: Reply["headers"];

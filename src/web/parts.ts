@@ -26,7 +26,7 @@ export const terms = (entries: readonly (readonly [term: Shown, meaning: Shown, 
 /** Links of which one is where the reader is. */
 export const tabs = (
   label: string,
-  links: readonly (readonly [name: string, path: string])[],
+  links: readonly (readonly [name: string, path: string, ...unknown[]])[],
   current?: string,
 ): Html =>
   html`<nav class="tabs" aria-label="${label}">${links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
@@ -72,3 +72,5 @@ export const notice = (tone: "good" | "bad", text: Shown): Html =>
 /** To be copied: the button is shown by the script alone. */
 export const code = (text: string, id?: string): Html =>
   html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" class="quiet small" data-copy hidden>Copy</button></div>`;
+
+export const json = (value: unknown): Html => code(JSON.stringify(value, null, 2));

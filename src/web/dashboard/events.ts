@@ -69,9 +69,7 @@ export const webhooks: Resource<model.WebhookRecord> = {
   name: ({ url }) => url,
   below: ({ events, created_at }) => html`${events.join(", ")} · since ${time(created_at)}`,
   right: ({ active, disabled_reason, failing_since }) =>
-    badge(
-      active ? `active${failing_since === null ? "" : ", failing"}` : ["off", disabled_reason ?? []].flat().join(", "),
-    ),
+    badge([active ? "active" : "off", disabled_reason ?? (failing_since && "failing")].filter(Boolean).join(", ")),
   more: async (view, { id }) =>
     html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view, { webhook_id: id })}`,
 };

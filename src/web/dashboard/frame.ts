@@ -2,10 +2,11 @@
 // specification's (Settings, API Keys; Settings, Webhooks).
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
+import { ADDRESSES } from "../../http/links.ts";
 import { explain } from "../../http/problem.ts";
 import type { Operation } from "../../http/route.ts";
-import { type Html, html } from "../html.ts";
-import { allowed, DASHBOARD, page } from "../page.ts";
+import { html } from "../html.ts";
+import { allowed, DASHBOARD, type Page, page } from "../page.ts";
 import { notice, tabs } from "../parts.ts";
 import { whoIsIn } from "../sign-in.ts";
 import type { View } from "./view.ts";
@@ -50,23 +51,14 @@ const DEEDS: readonly Deed[] = [
 export const deedOf = ({ operation, method }: Operation): Deed =>
   DEEDS.find(([name]) => name === operation || name === method) ?? ["", "", ""];
 
-interface Framed {
-  readonly title: string;
-  readonly place?: Place | undefined;
-  readonly status?: number | undefined;
-  readonly headers?: Reply["headers"];
-  readonly body: Html;
-}
-
-export function framed(view: View, { title, place, status = 200, headers, body }: Framed): Reply {
+export function framed(view: View, { place, body, ...shown }: Page & { readonly place?: Place | undefined }): Reply {
   // A word of the list, and nothing that somebody else could put into an address.
   const [, , done] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
   const setting = place !== undefined && place in SETTINGS;
+  const sections = [...Object.entries(SECTIONS), ["Docs", ADDRESSES.docs]] as const;
   return page({
-    title,
-    status,
-    headers: { ...view.visit.setCookie, ...headers },
-    header: html`${whoIsIn(view.visit)}${tabs("Dashboard", [...Object.entries(SECTIONS), ["Docs", "/docs"]], setting ? "Settings" : place)}`,
+    ...shown,
+    header: html`${whoIsIn(view.visit)}${tabs("Dashboard", sections, setting ? "Settings" : place)}`,
     body: html`${view.account.state === "limited" && LIMITED}${done && notice("good", done)}${setting && tabs("Settings", Object.entries(SETTINGS), place)}${body}`,
   });
 }
@@ -77,8 +69,8 @@ const LIMITED = notice(
 );
 
 /** Why something cannot be done or seen, within the dashboard. */
-export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {
+export function refusedPage(view: View, refusal: Refusal): Reply {
   const { status, title, detail } = explain(refusal);
   const body = html`<h1>${title}</h1><p>${detail}</p><p><a href="${DASHBOARD}">To the dashboard</a></p>`;
-  return framed(view, { title, status, headers: allowed(refusal), place, body });
+  return framed(view, { title, status, headers: allowed(refusal), body });
 }

@@ -148,11 +148,11 @@ const stateOf = (of: Resource, record: Named, view: View): Later<Shown> =>
   of.right ? of.right(record, view) : "status" in record && badge(String(record.status));
 
 /** The page of the one that `params` name. `once` is what is shown this once. */
-async function onePage(of: Resource, view: View, params = view.params, once?: Html) {
+async function onePage(of: Resource, view: View, params = view.params, once?: string) {
   const get = getOf(of);
   const record = await view.ask<Named>(get, { params });
+  if (record instanceof Refusal) return refusedPage(view, record);
   const { place, live } = of;
-  if (record instanceof Refusal) return refusedPage(view, record, place);
   const at = filled(pageOf(of, of.path), params);
   const name = await of.name(record, view);
   const deeds = deedsOf(of).filter((row) => !makes(of, row) && view.may(row));
@@ -161,7 +161,7 @@ async function onePage(of: Resource, view: View, params = view.params, once?: Ht
     place,
     status: once === undefined ? 200 : 201,
     body: html`<p class="soft"><a href="${filled(homeOf(of), params)}">${place}</a>${live && html` <span data-live="${at}"></span>`}</p>
-${once && notice("good", once)}
+${once && notice("good", html`<p class="title">${of.once?.[0]}</p>${code(once, "secret")}<p class="soft">${of.once?.[1]}</p>`)}
 ${head(
   name,
   deeds.map((row) => wayTo(row, filled(formOf(of, row), params), view)),
@@ -199,10 +199,9 @@ const schemaOf = ({ path }: Resource, row: Operation, view: View) =>
 
 /** Asks for what the operation takes; `refused` is what was sent in vain. */
 async function formPage(of: Resource, view: View, row: Operation, refused?: Form) {
-  const { place } = of;
   const get = getOf(of);
   const record = makes(of, row) ? undefined : await view.ask<Named>(get);
-  if (record instanceof Refusal) return refusedPage(view, record, place);
+  if (record instanceof Refusal) return refusedPage(view, record);
   const { call, csrfField } = view.visit;
   const schema = schemaOf(of, row, view);
   const values = row.method === "PATCH" ? view.shown(get, record).members : Object.fromEntries(view.query);
@@ -212,7 +211,7 @@ async function formPage(of: Resource, view: View, row: Operation, refused?: Form
   const ends = row.method === "DELETE";
   return framed(view, {
     title,
-    place,
+    place: of.place,
     status: refused?.status,
     body: html`${head(title)}<form class="card form" method="post" action="${call.path}" enctype="multipart/form-data">${csrfField}<input type="hidden" name="once" value="${call.id}">
 ${ends && html`<p>${of.lost}</p>`}${fields}
@@ -232,13 +231,6 @@ async function perform(of: Resource, view: View, row: Operation): Promise<Reply>
   const { members, once } = view.shown(row, kept);
   const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
   const params = { ...view.params, [param]: members.id ?? "" };
-  const [title, advice] = of.once ?? [];
-  if (typeof once === "string")
-    return onePage(
-      of,
-      view,
-      params,
-      html`<p class="title">${title}</p>${code(once, "secret")}<p class="soft">${advice}</p>`,
-    );
+  if (once !== undefined) return onePage(of, view, params, once);
   return redirect(`${filled(pageOf(of, shows.path), params)}?done=${done}`);
 }

@@ -63,7 +63,7 @@ export function viewOf(
     },
 
     /** What the operation answered, as the API shows it; `once` is what it shows this once. */
-    shown(row: Operation, value: unknown): { readonly members: Values; readonly once: unknown } {
+    shown(row: Operation, value: unknown) {
       const members = trusted<Values>(JSON.parse(answered(row, value, presenter, visit.call).body.toString()));
       const [secret = ""] = Object.keys(row.once ?? {});
       return { members, once: members[secret] };

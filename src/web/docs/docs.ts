@@ -1,52 +1,99 @@
 // /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on.
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
 import type { Code } from "../../domain/refusal.ts";
+import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { PROBLEMS } from "../../http/problem.ts";
 import { trusted } from "../../kit/schema.ts";
-import { html } from "../html.ts";
-import { code, prose, SCOPES_IN_WORDS } from "../parts.ts";
+import { type Html, html, type Shown } from "../html.ts";
+import { DASHBOARD, page } from "../page.ts";
+import { code, json, prose, SCOPES_IN_WORDS, tabs, terms } from "../parts.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
-import { DOCS, type DocsPage, docsPage, json, type Section } from "./frame.ts";
 
+/** What the list at the side leads to, by its name. */
+interface Entry {
+  readonly id: string;
+  readonly name: string;
+  readonly term?: Shown;
+  readonly meaning: Shown;
+}
+
+/** A part of a page. */
+interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly body?: Shown;
+  readonly entries?: readonly Entry[];
+}
+
+interface DocsPage {
+  readonly lead: Shown;
+  readonly sections: readonly Section[];
+}
+
+const PAGES: readonly (readonly [name: string, path: string, make: (parts: WebParts) => DocsPage])[] = [
+  ["Start", ADDRESSES.docs, start],
+  ["Endpoints", `${ADDRESSES.docs}/endpoints`, endpoints],
+  ["Events", `${ADDRESSES.docs}/events`, events],
+  ["Errors", `${ADDRESSES.docs}/errors`, errors],
+  ["Register", `${ADDRESSES.docs}/register`, register],
+];
+
+/** They need no sign-in, and without the script nothing but the copy buttons is missing. */
 export const docsRows = (parts: WebParts): readonly PageRow[] =>
-  [start, endpoints, events, errors, register].map((make) => {
+  PAGES.map(([name, path, make]) => {
     const made = make(parts);
-    return { method: "GET", path: DOCS[made.name], answer: async () => docsPage(made) };
+    return { method: "GET", path, answer: async () => docsPage(name, made) };
   });
 
-const start = ({ services: { links } }: WebParts): DocsPage => ({
-  name: "Start",
-  lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
-  sections: [
-    {
-      id: "authentication",
-      title: "Authentication",
-      body: html`<p>${prose("Every request carries `Authorization: Bearer` and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.")}</p>
-${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } })}`)}`,
-    },
-    {
-      id: "oauth",
-      title: "OAuth 2.0, step by step",
-      body: html`<ol>${oauthSteps(links).map(([what, request]) => html`<li><p>${prose(what)}</p>${code(request)}</li>`)}</ol>
-<p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="${ADDRESSES.resource_metadata}">protected resource</a>.</p>`,
-    },
-    {
-      id: "scopes",
-      title: "Scopes",
-      entries: Object.entries(SCOPES_IN_WORDS).map(([name, meaning]) => ({ id: name, name, meaning })),
-    },
-    {
-      id: "everywhere",
-      title: "The same everywhere",
-      body: prose(
-        'Lists take `limit` and `offset` and answer `{"data", "total", "limit", "offset"}`, with `Link` to the next and the previous page. A single resource carries an `ETag` for `If-Match` and `If-None-Match`. Any POST may carry an `Idempotency-Key`: repeated within a day, it is answered as the first time.',
-      ),
-    },
-  ],
-});
+const docsPage = (name: string, { lead, sections }: DocsPage): Reply =>
+  page({
+    title: name,
+    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a>${tabs("Docs", PAGES, name)}`,
+    body: html`<div class="docs"><nav class="side" aria-label="On this page"><ul>${sections.map(listed)}</ul></nav>
+<div><h1>${name}</h1><p class="lead">${lead}</p>${sections.map(drawn)}</div></div>`,
+  });
+
+const listed = ({ id, title, entries }: Section): Html =>
+  html`<li><a href="#${id}">${title}</a>${entries && html`<ul>${entries.map((each) => html`<li><a href="#${each.id}">${each.name}</a></li>`)}</ul>`}</li>\n`;
+
+const drawn = ({ id, title, body, entries }: Section): Html =>
+  html`<h2 id="${id}">${title}</h2>${body}
+${entries && terms(entries.map((each) => [each.term ?? html`<code>${each.name}</code>`, each.meaning, each.id]))}`;
+
+function start({ services: { links } }: WebParts): DocsPage {
+  return {
+    lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
+    sections: [
+      {
+        id: "authentication",
+        title: "Authentication",
+        body: html`<p>${prose("Every request carries `Authorization: Bearer` and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.")}</p>
+  ${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } })}`)}`,
+      },
+      {
+        id: "oauth",
+        title: "OAuth 2.0, step by step",
+        body: html`<ol>${oauthSteps(links).map(([what, request]) => html`<li><p>${prose(what)}</p>${code(request)}</li>`)}</ol>
+  <p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="${ADDRESSES.resource_metadata}">protected resource</a>.</p>`,
+      },
+      {
+        id: "scopes",
+        title: "Scopes",
+        entries: Object.entries(SCOPES_IN_WORDS).map(([name, meaning]) => ({ id: name, name, meaning })),
+      },
+      {
+        id: "everywhere",
+        title: "The same everywhere",
+        body: prose(
+          'Lists take `limit` and `offset` and answer `{"data", "total", "limit", "offset"}`, with `Link` to the next and the previous page. A single resource carries an `ETag` for `If-Match` and `If-None-Match`. Any POST may carry an `Idempotency-Key`: repeated within a day, it is answered as the first time.',
+        ),
+      },
+    ],
+  };
+}
 
 /** What to do, and a request that does it in a shell. */
 function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readonly (readonly [string, string])[] {
@@ -96,7 +143,6 @@ function errors({ services: { links } }: WebParts): DocsPage {
     return { id: `status-${each}`, title: String(each), entries: own.map(entry) };
   });
   return {
-    name: "Errors",
     lead: prose(
       "Every error is RFC 9457 problem details, `application/problem+json`. Programs look at `code`, people at `detail`; `instance` is the request id, which every answer carries in `X-Request-Id`.",
     ),
@@ -113,7 +159,6 @@ function register(): DocsPage {
     return { id: `decision-${id}`, name: id, term: html`<code>${id}</code>${open}`, meaning };
   };
   return {
-    name: "Register",
     lead: `${Object.keys(DECISIONS).length} points that this server had to decide. Each choice is the very value that it runs on, and the tests that bear the id hold it; the first digit is the part of the specification.`,
     sections: [
       { id: "gaps", title: "What the specification does not show", entries: Object.entries(GAPS).map(entry) },

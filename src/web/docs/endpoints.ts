@@ -1,22 +1,21 @@
 // The endpoints in /docs, folded from the route table like the OpenAPI document: what the specification shows and what this
 // project chose are told apart at each. The example answers are made from the schemas.
+import { ADDRESSES } from "../../http/links.ts";
 import type { Operation as Row, Services } from "../../http/route.ts";
 import { routes } from "../../http/routes.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { html, type Shown } from "../html.ts";
-import { badge, code } from "../parts.ts";
+import { badge, code, json } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
 import { sampleEvent, sampleOf } from "./events.ts";
-import { DOCS, type DocsPage, json, type Section } from "./frame.ts";
 
-export function endpoints({ services }: WebParts): DocsPage {
+export function endpoints({ services }: WebParts) {
   const { baseUrl } = services.links;
   const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
   return {
-    name: "Endpoints",
     lead: html`All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.`,
-    sections: [...new Set(routes.map(groupOf))].map((id): Section => {
+    sections: [...new Set(routes.map(groupOf))].map((id) => {
       const own = routes.filter((row) => groupOf(row) === id);
       return { id, title: id, entries: own.map((row) => endpoint(row, services)) };
     }),
@@ -29,7 +28,7 @@ function endpoint(row: Row, services: Services) {
   const origin =
     gap === null
       ? badge("specification")
-      : html`<a class="badge" href="${DOCS.Register}#decision-${gap}">our choice</a>`;
+      : html`<a class="badge" href="${ADDRESSES.docs}/register#decision-${gap}">our choice</a>`;
   const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const sample = sampleAnswer(row);
   const term = html`<span class="method ${method}">${method}</span> <code>${path}</code>`;

@@ -8,12 +8,10 @@ import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
-import { code, prose } from "../parts.ts";
+import { code, json, prose } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
-import { type DocsPage, json } from "./frame.ts";
 
-export const events = ({ retryWaits_ms }: WebParts): DocsPage => ({
-  name: "Events",
+export const events = ({ retryWaits_ms }: WebParts) => ({
   lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
   sections: [
     {
