@@ -67,11 +67,14 @@ const RULES = [
 const HEADERS =
   "Beside the signature a delivery carries the event’s type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and `X-Service-Attempt`, which counts from 1; for libraries of Standard Webhooks also `webhook-id`, `webhook-timestamp` and `webhook-signature`.";
 
+const AGAIN =
+  "`Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
+
 const receiving = (
   waits: string,
 ): Html => html`<ol>${RULES.map(([rule, how]) => html`<li><strong>${rule}</strong> ${prose(how)}</li>`)}</ol>
 ${code(EXAMPLE)}<p>${prose(HEADERS)}</p>
-<p>${prose(`Anything but 2xx is tried again, after ${waits}, each 20 % more or less. \`Retry-After\` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.`)}</p>`;
+<p>Anything but 2xx is tried again, after ${waits}, each 20 % more or less. ${prose(AGAIN)}</p>`;
 
 /** In the largest unit that it is a whole number of. */
 function inWords(wait_ms: number): string {
