@@ -5,7 +5,7 @@ import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit } from "../../domain/work.ts";
 import { answered, ask } from "../../http/ask.ts";
-import { hostOf, type Reply } from "../../http/call.ts";
+import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
 import { routes } from "../../http/routes.ts";
 import type { Row } from "../../http/way.ts";
@@ -58,7 +58,7 @@ export function viewOf(
 
     /** What the operation answers this user, of the page's own path where no other is named. */
     async ask<T>(row: Operation, { params: named = params, query, body }: Asked = {}): Promise<T | Refusal> {
-      const asked = { params: named, query: { ...FIRST, ...query }, host: hostOf(visit.call), expect: () => undefined };
+      const asked = { params: named, query: { ...FIRST, ...query }, call: visit.call, expect: () => undefined };
       return unfit(row) ?? trusted<T | Refusal>(await ask(row, { unit, caller, services, ...asked }, body));
     },
 

@@ -63,6 +63,9 @@ const drawn = ({ id, title, body, entries }: Section): Html =>
   html`<h2 id="${id}">${title}</h2>${body}
 ${entries && terms(entries.map((each) => [each.term ?? html`<code>${each.name}</code>`, each.meaning, each.id]))}`;
 
+const CREDENTIALS =
+  "Every request carries `Authorization: Bearer` and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.";
+
 function start({ services: { links } }: WebParts): DocsPage {
   return {
     lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
@@ -70,14 +73,14 @@ function start({ services: { links } }: WebParts): DocsPage {
       {
         id: "authentication",
         title: "Authentication",
-        body: html`<p>${prose("Every request carries `Authorization: Bearer` and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.")}</p>
-  ${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } })}`)}`,
+        body: html`<p>${prose(CREDENTIALS)}</p>
+${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } })}`)}`,
       },
       {
         id: "oauth",
         title: "OAuth 2.0, step by step",
         body: html`<ol>${oauthSteps(links).map(([what, request]) => html`<li><p>${prose(what)}</p>${code(request)}</li>`)}</ol>
-  <p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="${ADDRESSES.resource_metadata}">protected resource</a>.</p>`,
+<p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="${ADDRESSES.resource_metadata}">protected resource</a>.</p>`,
       },
       {
         id: "scopes",

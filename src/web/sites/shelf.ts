@@ -55,13 +55,13 @@ function saidOf({ x, y, category, series, points }: Chart, read: number, total: 
 ${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
 }
 
-/** `row` is that of the point that was just sent; `query` says what is drawn of each source on the page. */
+/** `row` is that of the point that was just sent; `query` says what is drawn of each source, and where the page starts. */
 export function figure(
   { id, name }: DataSourceRecord,
   { chart, drawn, table: rows }: Shelf,
   csrf: Html,
   query: ReadonlyMap<string, string>,
-  row: number,
+  row?: number,
 ): Html {
   const plot = () => {
     if (chart === undefined) return rows;
@@ -69,7 +69,8 @@ export function figure(
     const short = chart.ys.filter((y) => y.name === cut(y.name));
     const to = (y: string) => `?${new URLSearchParams([...new Map(query).set(id, y)])}#${id}`;
     const links = short.map((y) => [y.name, to(y.name)] as const);
-    return html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
+    const hidden = Object.entries({ chart: id, y: query.get(id), from: query.get("from") });
+    return html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}<form method="post" action="interactions" data-chart>${csrf}${hidden.map(([each, value]) => html`<input type="hidden" name="${each}" value="${value}">`)}
 ${drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>
 <details><summary>The same as a table</summary>${rows}</details>`;
   };
