@@ -22,20 +22,7 @@ export interface Axis {
   readonly labels: readonly Label[];
 }
 
-export interface Chart {
-  readonly kind: "bars" | "line" | "points";
-  readonly x: Column;
-  readonly y: Column;
-  /** What else could be y. */
-  readonly ys: readonly Column[];
-  readonly category: Column | null;
-  /** The categories in the order in which they appear; one that is null where there are none. */
-  readonly series: readonly (string | null)[];
-  /** From left to right, but for names, which stand as they come. */
-  readonly points: readonly Point[];
-  readonly across: Axis;
-  readonly up: Axis;
-}
+export type Chart = NonNullable<ReturnType<typeof chartOver>>;
 
 const SERIES_MAX = 8;
 /** More names are drawn as points: their bars would be thinner than the gaps between them. */
@@ -60,7 +47,9 @@ function chartOver(type: Column["type"], columns: readonly Column[], rows: reado
   if (x === undefined || y === undefined) return undefined;
   const category = columns.find((column) => column !== x && fitsCategory(column, rows)) ?? null;
   const found = rows.flatMap((cells, row) => pointOf(cells, row, x, y, category));
+  // From left to right, but for names, which stand as they come.
   const points = type === "string" ? found : inOrder(found);
+  // In the order in which they appear; one that is null where there are none.
   const series = [...new Set(points.map((point) => point.category))];
   const kind = kindOf(x, points);
   const places = points.map((point) => position(point.x));
@@ -100,7 +89,7 @@ const inOrder = (points: readonly Point[]): readonly Point[] =>
     .map(([, point]) => point);
 
 /** Bars and lines need one value a place; several are a cloud of points. */
-function kindOf(x: Column, points: readonly Point[]): Chart["kind"] {
+function kindOf(x: Column, points: readonly Point[]): "bars" | "line" | "points" {
   const places = new Set(points.map((point) => JSON.stringify([point.x, point.category])));
   if (x.type === "number" || places.size < points.length) return "points";
   if (x.type === "datetime") return "line";
