@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
 import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
-import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
+import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, wouldHang } from "./arriving.ts";
 import type { Call, Handler, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
 import type { ServiceLinks } from "./links.ts";
@@ -136,10 +136,9 @@ export class Listener {
     const parts = this.#parts ?? (await this.#serving);
     const started = parts.onAnswer ? realTime() : 0;
     const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
-    const unfit = unfitRequest(request);
     let reply: Reply;
     try {
-      reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
+      reply = await parts.handle(call);
       this.#write(response, call.id, reply, parts);
     } catch (error) {
       // Also a reply that Node refuses to write, such as one with a line break in a header.
