@@ -1,7 +1,8 @@
 // What an embedding test imports. Nothing else of this package is public.
 export type { AccountRecord as Account, AccountState, EventType, Scope } from "./domain/model.ts";
 export type { TokenAnswer } from "./domain/oauth/tokens.ts";
-export * from "./domain/store.ts";
+export type * from "./domain/store.ts";
+export { StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/store.ts";
 export type { JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
 export type { Effect, GivenChaos as ChaosRule, GivenFault as FaultRule } from "./embedding/rules.ts";
 export type { Ran } from "./kit/clock.ts";
