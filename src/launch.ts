@@ -3,6 +3,7 @@
 import { judgeUrl } from "./delivery/address-policy.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { HttpSender } from "./delivery/sender.ts";
+import { Workers } from "./delivery/workers.ts";
 import { accessTo } from "./domain/access.ts";
 import { collections } from "./domain/collections.ts";
 import { siteAt } from "./domain/deployments.ts";
@@ -11,11 +12,12 @@ import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { webhookDraft } from "./domain/webhooks.ts";
 import { Chaos } from "./embedding/chaos.ts";
+import { controlWay } from "./embedding/control.ts";
 import { Faults } from "./embedding/faults.ts";
 import { Journals } from "./embedding/journals.ts";
+import { Service } from "./embedding/service.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Handler, Reply } from "./http/call.ts";
-import { controlWay } from "./http/control.ts";
 import { openWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
 import { ADDRESSES, ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
@@ -26,11 +28,10 @@ import { Presenter } from "./http/view.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
-import { OptionError, policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
-import { Service } from "./service.ts";
+import { OptionError } from "./kit/schema.ts";
+import { policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
-import { Workers } from "./workers.ts";
 
 /** Whose streams these are is the business of whoever embeds the service. */
 export const terminal: Console = {
@@ -149,7 +150,7 @@ function handlerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Con
     }),
     ways: [apiWay(parts), oauthWay(oauth, links), control],
     async later() {
-      const { nowherePage, pageWays } = await import("./pages.ts");
+      const { nowherePage, pageWays } = await import("./web/pages.ts");
       nowhere = nowherePage;
       const { retrySchedule: retryWaits_ms } = settings;
       return pageWays({ ...parts, oauth, controls: control.tree.rows, retryWaits_ms, announce: log.announce });

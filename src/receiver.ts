@@ -3,7 +3,7 @@
 // once. What it answers is scripted, so that a test can have it fail.
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { EventType } from "./domain/model.ts";
+import type { EventEnvelope, EventType } from "./domain/model.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { readBody } from "./http/arriving.ts";
 import { verifySignature } from "./kit/signature.ts";
@@ -20,14 +20,6 @@ export interface ReceiverOptions {
   readonly port?: number;
   /** Told of every delivery, also with a bad signature. */
   readonly onRequest?: (seen: SeenRequest) => void;
-}
-
-export interface EventEnvelope {
-  readonly id: string;
-  readonly type: EventType;
-  readonly created: string;
-  readonly data: { readonly object: { readonly [member: string]: unknown } };
-  readonly account?: { readonly id: string; readonly name: string };
 }
 
 /** An event, once, with every attempt at which it came. */

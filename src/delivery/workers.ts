@@ -2,13 +2,13 @@
 // is to be done stands in the store, so a stop loses nothing and a start takes it all up again; what commits tell meanwhile
 // only says where to look. Waiting for all of it is no guess and no sleep (contract, part 10).
 import { once } from "node:events";
-import type { Outbox } from "./delivery/outbox.ts";
-import { processDataSource, unprocessed } from "./domain/data-sources.ts";
-import { dueDeliveries } from "./domain/deliveries.ts";
-import { type Forgetting, forgetting } from "./domain/forgetting.ts";
-import { TOPIC } from "./domain/model.ts";
-import { Unit, type UnitParts } from "./domain/work.ts";
-import { Background } from "./kit/background.ts";
+import { processDataSource, unprocessed } from "../domain/data-sources.ts";
+import { dueDeliveries } from "../domain/deliveries.ts";
+import { type Forgetting, forgetting } from "../domain/forgetting.ts";
+import { TOPIC } from "../domain/model.ts";
+import { Unit, type UnitParts } from "../domain/work.ts";
+import { Background } from "../kit/background.ts";
+import type { Outbox } from "./outbox.ts";
 
 export interface WorkersParts extends UnitParts {
   /** An outbox has one life, so each start makes one. */

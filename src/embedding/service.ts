@@ -1,13 +1,12 @@
 // The service in the hands of whoever started it (contract, part 10): the handle by which tests move its time, disturb it
 // and look in; the states that it is brought to are in embedding/states.ts. launch.ts puts together what it holds.
-import { SCOPES, type Scope, users } from "./domain/model.ts";
-import { OAuthError, scopesIn } from "./domain/oauth/rules.ts";
-import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
-import type { JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
-import { type ServiceParts, States } from "./embedding/states.ts";
-import { duration, type Instant, type Ran } from "./kit/clock.ts";
-import { OptionError } from "./options.ts";
-import type { EventEnvelope } from "./receiver.ts";
+import { type EventEnvelope, SCOPES, type Scope, users } from "../domain/model.ts";
+import { OAuthError, scopesIn } from "../domain/oauth/rules.ts";
+import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
+import { duration, type Instant, type Ran } from "../kit/clock.ts";
+import { OptionError } from "../kit/schema.ts";
+import type { JournalDelivery, JournalRequest, Trace } from "./journals.ts";
+import { type ServiceParts, States } from "./states.ts";
 
 /** Whether every delivery that is due has been attempted, and which have not. */
 export interface Settled {
@@ -28,9 +27,9 @@ export class Service extends States implements AsyncDisposable {
   /** Time, as the service sees it; the service itself cannot tell whether it passed or was moved. */
   readonly clock = {
     /** Milliseconds since 1970, as Date.now(). */
-    now: (): Instant => this.parts.clock.now(),
-    freeze: (): void => this.parts.clock.freeze(),
-    resume: (): void => this.parts.clock.resume(),
+    now: (): Instant => this.parts.unit.clock.now(),
+    freeze: (): void => this.parts.unit.clock.freeze(),
+    resume: (): void => this.parts.unit.clock.resume(),
     /** Moves time on by "250ms", "30s", "5m", "2h" or "1d". All that falls due runs in the order of its time; answers what. */
     advance: (by: string): Promise<Ran[]> => this.#advance(by),
   };
@@ -104,7 +103,8 @@ export class Service extends States implements AsyncDisposable {
   }
 
   async #advance(by: string): Promise<Ran[]> {
-    const { workers, clock } = this.parts;
+    const { workers, unit } = this.parts;
+    const { clock } = unit;
     const by_ms = duration(String(by));
     if (by_ms === undefined)
       throw new OptionError(`advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${by}`);
