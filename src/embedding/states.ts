@@ -3,7 +3,6 @@
 // service's time as a record among the others. On the way to one, what runs behind the answers ends, everything kept is
 // replaced in one step, and all that was only counted or noted begins anew. Requests under way are their sender's to wait
 // for.
-
 import type { Workers } from "../delivery/workers.ts";
 import { keyOf, setAccountState } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
