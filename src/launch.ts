@@ -52,11 +52,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 /** The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb. */
 export async function run(settings: Settings, watched: boolean): Promise<Service> {
   const ground = groundOf(settings, watched);
-  const { log, store, stop } = ground;
+  const { log, unit, stop } = ground;
   const open = [settings.control && "--control", settings.webhookPolicy === "local" && "--webhook-policy local"];
   for (const flag of staysHere(settings) ? [] : open)
     if (flag) log.warn(`${flag} is meant for a server that only this machine reaches; others reach this one.`);
-  await store.open(collections);
+  await unit.store.open(collections);
   try {
     return await stand(ground);
   } catch (error) {
@@ -78,8 +78,8 @@ function groundOf(settings: Settings, watched: boolean) {
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
   const unit = { store, clock, ids };
   const journals = new Journals(clock);
-  const workers: Workers = new Workers({ ...unit, makeOutbox: () => outboxOf(ground, workers), onError: log.error });
-  const parts = { store, clock, journals, background: workers };
+  const workers: Workers = new Workers({ ...unit, makeOutbox: () => outboxOf(ground), onError: log.error });
+  const parts = { ...unit, journals, background: workers };
   const [faults, chaos] = [new Faults(parts), new Chaos(parts)];
   const listener = listenerOf(settings);
   const stop = async () => {
@@ -88,13 +88,14 @@ function groundOf(settings: Settings, watched: boolean) {
     clock.close();
     await store.close();
   };
-  const ground = { settings, watched, clock, log, store, ids, unit, journals, workers, faults, chaos, listener, stop };
+  const ground = { settings, watched, log, unit, journals, workers, faults, chaos, listener, stop };
   return ground;
 }
 
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
-  const { settings, watched, clock, log, store, ids, unit, journals, workers, faults, listener } = ground;
+  const { settings, watched, log, unit, journals, workers, faults, listener } = ground;
+  const { store, clock, ids } = unit;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
@@ -104,28 +105,25 @@ async function stand(ground: Ground): Promise<Service> {
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
   const access = accessTo({ ...unit, background: workers, checkToken: (token) => check(oauth, token) });
   const limiter = rateLimiter(clock, settings.rateLimit);
-  const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
+  const services = { links, webhookDraft: webhookDraft((url) => judgeUrl(url, policyOf(settings))) };
 
-  const service = await Service.open({ ...ground, links, oauth, limiter, webhookDraft: draft });
-  const services = { links, webhookDraft: draft };
+  const service = await Service.open({ ...ground, services, oauth, limiter });
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults };
   const handle = handlerOf(ground, parts, oauth, service);
-  const onAnswer = ({ id, method, path }: Call, status: number, duration_ms: number) =>
-    log.request({ id, method, path, status, duration_ms });
   listener.serve({
     ...{ ids, links, onError: log.error },
     handle: watched ? journals.around(handle) : handle,
-    ...(settings.log !== "off" && { onAnswer }),
+    ...(settings.log !== "off" && { onAnswer: log.request }),
   });
   return service;
 }
 
 /** One for each start of the workers. */
-function outboxOf({ settings, store, clock, log, chaos }: Ground, background: Workers): Outbox {
+function outboxOf({ settings, unit, workers, log, chaos }: Ground): Outbox {
   const { webhookCa, webhookTimeout: timeout_ms } = settings;
   const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ca: webhookCa });
   return new Outbox({
-    ...{ store, clock, background },
+    ...{ ...unit, background: workers },
     sender: chaos.around(sender),
     retryWaits_ms: settings.retrySchedule,
     concurrency: settings.webhookConcurrency,
@@ -138,7 +136,7 @@ function outboxOf({ settings, store, clock, log, chaos }: Ground, background: Wo
 }
 
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
-function handlerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Handler {
+function handlerOf({ settings, unit, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Handler {
   const { links } = parts.services;
   const control = controlWay(parts, settings.control ? service : undefined, log.warn);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
@@ -156,7 +154,7 @@ function handlerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Con
       return pageWays({ ...parts, oauth, controls: control.tree.rows, retryWaits_ms, announce: log.announce });
     },
     async siteOf(host) {
-      const site = await siteAt(store, host);
+      const site = await siteAt(unit.store, host);
       return site && `${ADDRESSES.sites}/${site.deployment.id}`;
     },
     onError: log.error,

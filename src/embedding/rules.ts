@@ -91,10 +91,6 @@ export abstract class Rules<Given extends object, R extends Rule, Parts = unknow
     this.#armed = [];
   }
 
-  get armed(): boolean {
-    return this.#armed.length > 0;
-  }
-
   /** Uses up the first rule that fits. */
   protected take(fits: (rule: R) => boolean): R | undefined {
     const armed = this.#armed.find(({ rule }) => fits(rule));

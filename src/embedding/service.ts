@@ -38,9 +38,9 @@ export class Service extends States implements AsyncDisposable {
   /** Disturbs deliveries. */
   readonly chaos = this.parts.chaos;
   /** The REST API's root, which ends in /v1. */
-  readonly baseUrl = this.parts.links.baseUrl;
+  readonly baseUrl = this.parts.services.links.baseUrl;
   /** The authorization server. */
-  readonly authUrl = this.parts.links.authUrl;
+  readonly authUrl = this.parts.services.links.authUrl;
   #closed: Promise<void> | undefined;
 
   static async open(parts: ServiceParts): Promise<Service> {

@@ -16,10 +16,9 @@ import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
 import type { StoreData } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
-import type { webhookDraft } from "../domain/webhooks.ts";
 import { Unit, type UnitParts, type Work } from "../domain/work.ts";
-import type { ServiceLinks } from "../http/links.ts";
 import { explain } from "../http/problem.ts";
+import type { Services } from "../http/route.ts";
 import { Turns } from "../kit/background.ts";
 import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
@@ -38,9 +37,8 @@ export interface ServiceParts {
     readonly seed: object | null;
   };
   readonly unit: UnitParts & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
-  readonly links: ServiceLinks;
+  readonly services: Services;
   readonly workers: Workers;
-  readonly webhookDraft: ReturnType<typeof webhookDraft>;
   readonly log: Log;
   /** Somebody holds the service in their hands and needs a key that opens it. */
   readonly watched: boolean;
@@ -134,7 +132,7 @@ export abstract class States {
    * link for its first admin, for its first user where a seed names no admin.
    */
   async #entered(w: Work, key: string | null) {
-    const { watched, links } = this.parts;
+    const { watched, services } = this.parts;
     const known = key === null ? undefined : await keyOf(w.tx, key);
     const [first] = await w.tx.page(accounts, "all", ["accounts"], FIRST);
     const account = known ? await w.tx.get(accounts, known.account_id) : first;
@@ -145,7 +143,7 @@ export abstract class States {
     const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
     const [anybody] = await w.tx.page(users, "account", [id], FIRST);
     const user = admin ?? anybody;
-    const link = user && { signsIn: user.email, signInUrl: links.signIn(await newSignIn(w, user.id)) };
+    const link = user && { signsIn: user.email, signInUrl: services.links.signIn(await newSignIn(w, user.id)) };
     return { account: { id, name, state }, apiKey, ...link };
   }
 
@@ -177,8 +175,8 @@ export abstract class States {
 }
 
 /** In a store of its own: no reader ever sees half of the seed, or its data before they are processed. */
-async function planted({ settings, webhookDraft, unit }: ServiceParts, apiKey: string | null) {
-  const given = settings.seed && fitting(seedSchema(webhookDraft), settings.seed, "The seed is wrong");
+async function planted({ settings, services, unit }: ServiceParts, apiKey: string | null) {
+  const given = settings.seed && fitting(seedSchema(services.webhookDraft), settings.seed, "The seed is wrong");
   const store = memoryStore();
   await store.open(collections);
   const aside = new Unit({ ...unit, store });
