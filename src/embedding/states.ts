@@ -30,12 +30,7 @@ import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./rule
 
 export interface ServiceParts {
   /** Of the settings, what a state depends on. */
-  readonly settings: {
-    readonly apiKey: string | null;
-    readonly clock: string;
-    readonly randomSeed: string | null;
-    readonly seed: object | null;
-  };
+  readonly settings: Readonly<Record<"apiKey" | "randomSeed", string | null> & { clock: string; seed: object | null }>;
   readonly unit: UnitParts & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
   readonly services: Services;
   readonly workers: Workers;
@@ -167,9 +162,9 @@ export abstract class States {
   async #sow(apiKey: string | null): Promise<string> {
     const { unit, settings } = this.parts;
     this.#seed ??= planted(this.parts, apiKey);
-    const { key, data, mark } = await this.#seed;
+    const { key, data } = await this.#seed;
     await this.#replace(data);
-    if (settings.randomSeed !== null) unit.ids.restart(mark, seededRandom(`${settings.randomSeed}, after the start`));
+    if (settings.randomSeed !== null) unit.ids.restart(seededRandom(`${settings.randomSeed}, after the start`));
     return key;
   }
 }
@@ -183,7 +178,7 @@ async function planted({ settings, services, unit }: ServiceParts, apiKey: strin
   const made = await plant(aside, given ?? DEFAULT_SEED, apiKey ?? undefined);
   if (made instanceof Refusal) throw new OptionError(`The seed is wrong: ${explain(made).detail}`);
   for (const id of await unprocessed(store)) await processDataSource(aside, id);
-  return { key: made, data: await store.snapshot(), mark: unit.ids.mark() };
+  return { key: made, data: await store.snapshot() };
 }
 
 /** What somebody hands back as a snapshot. Its records are the store's to judge; whether they are what they were is not asked. */
