@@ -25,6 +25,7 @@ import { oauthWay } from "./http/oauth.ts";
 import { problem } from "./http/problem.ts";
 import { Router } from "./http/router.ts";
 import { Presenter } from "./http/view.ts";
+import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
@@ -78,8 +79,9 @@ function groundOf(settings: Settings, watched: boolean) {
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
   const unit = { store, clock, ids };
   const journals = new Journals(clock);
-  const workers: Workers = new Workers({ ...unit, makeOutbox: () => outboxOf(ground), onError: log.error });
-  const parts = { ...unit, journals, background: workers };
+  const background = new Background(log.error);
+  const parts = { ...unit, journals, background };
+  const workers = new Workers({ ...parts, makeOutbox: () => outboxOf(ground), onError: log.error });
   const [faults, chaos] = [new Faults(parts), new Chaos(parts)];
   const listener = listenerOf(settings);
   const stop = async () => {
@@ -88,22 +90,22 @@ function groundOf(settings: Settings, watched: boolean) {
     clock.close();
     await store.close();
   };
-  const ground = { settings, watched, log, unit, journals, workers, faults, chaos, listener, stop };
+  const ground = { settings, watched, log, unit, background, journals, workers, faults, chaos, listener, stop };
   return ground;
 }
 
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
-  const { settings, watched, log, unit, journals, workers, faults, listener } = ground;
+  const { settings, watched, log, unit, background, journals, faults, listener } = ground;
   const { store, clock, ids } = unit;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
-  if (watched) journals.hear(store, workers);
+  if (watched) journals.hear(store, background);
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const access = accessTo({ ...unit, background: workers, checkToken: (token) => check(oauth, token) });
+  const access = accessTo({ ...unit, background, checkToken: (token) => check(oauth, token) });
   const limiter = rateLimiter(clock, settings.rateLimit);
   const services = { links, webhookDraft: webhookDraft((url) => judgeUrl(url, policyOf(settings))) };
 
@@ -119,11 +121,11 @@ async function stand(ground: Ground): Promise<Service> {
 }
 
 /** One for each start of the workers. */
-function outboxOf({ settings, unit, workers, log, chaos }: Ground): Outbox {
+function outboxOf({ settings, unit, background, log, chaos }: Ground): Outbox {
   const { webhookCa, webhookTimeout: timeout_ms } = settings;
   const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ca: webhookCa });
   return new Outbox({
-    ...{ ...unit, background: workers },
+    ...{ ...unit, background },
     sender: chaos.around(sender),
     retryWaits_ms: settings.retrySchedule,
     concurrency: settings.webhookConcurrency,

@@ -1,5 +1,7 @@
 // The service in the hands of whoever started it (contract, part 10): the handle by which tests move its time, disturb it
 // and look in; the states that it is brought to are in embedding/states.ts. launch.ts puts together what it holds.
+import { once } from "node:events";
+import { dueDeliveries } from "../domain/deliveries.ts";
 import { type EventEnvelope, SCOPES, type Scope, users } from "../domain/model.ts";
 import { OAuthError, scopesIn } from "../domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
@@ -69,11 +71,21 @@ export class Service extends States implements AsyncDisposable {
     return this.parts.journals.trace(requestId);
   }
 
-  /** Waits until every delivery that is due now has been attempted, for 5 s where no other time is given. */
+  /**
+   * Waits until every delivery that is due now has been attempted, for 5 s where no other time is given: in real time,
+   * because sockets are. It is no guess and no sleep.
+   */
   async settled({ timeoutMs = 5_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
-    const { workers, journals } = this.parts;
-    const { settled, pending } = await workers.settled(timeoutMs);
-    return { settled, pending: pending.map((delivery) => journals.shown(delivery)) };
+    const { unit, background, journals } = this.parts;
+    const patience = AbortSignal.timeout(timeoutMs);
+    const passed = once(patience, "abort");
+    for (;;) {
+      await Promise.race([background.idle(), passed]);
+      const due = await dueDeliveries(unit.store, unit.clock.now());
+      const settled = due.length === 0 && !background.busy;
+      if (settled || patience.aborted) return { settled, pending: due.map((each) => journals.shown(each)) };
+      if (!background.busy) await Promise.race([background.next(), passed]);
+    }
   }
 
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
@@ -103,17 +115,17 @@ export class Service extends States implements AsyncDisposable {
   }
 
   async #advance(by: string): Promise<Ran[]> {
-    const { workers, unit } = this.parts;
+    const { workers, background, unit } = this.parts;
     const { clock } = unit;
     const by_ms = duration(String(by));
     if (by_ms === undefined)
       throw new OptionError(`advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${by}`);
     if (clock.now() + by_ms > LAST) throw new OptionError("advance must not go beyond the year 9999");
     return this.turns.run(async () => {
-      await workers.idle();
+      await background.idle();
       await workers.look();
       const ran = await clock.advance(by_ms);
-      await workers.idle();
+      await background.idle();
       return ran;
     });
   }

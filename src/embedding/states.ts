@@ -19,7 +19,7 @@ import { newSignIn } from "../domain/users.ts";
 import { Unit, type UnitParts, type Work } from "../domain/work.ts";
 import { explain } from "../http/problem.ts";
 import type { Services } from "../http/route.ts";
-import { Turns } from "../kit/background.ts";
+import { type Background, Turns } from "../kit/background.ts";
 import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
 import type { Log } from "../kit/log.ts";
@@ -34,6 +34,7 @@ export interface ServiceParts {
   readonly unit: UnitParts & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
   readonly services: Services;
   readonly workers: Workers;
+  readonly background: Background;
   readonly log: Log;
   /** Somebody holds the service in their hands and needs a key that opens it. */
   readonly watched: boolean;
