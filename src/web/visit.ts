@@ -8,12 +8,12 @@ import { Refusal } from "../domain/refusal.ts";
 import { sessionOf } from "../domain/users.ts";
 import type { UnitParts } from "../domain/work.ts";
 import type { Call, Reply } from "../http/call.ts";
-import type { Services } from "../http/route.ts";
+import type { Operation, Services } from "../http/route.ts";
 import type { Presenter } from "../http/view.ts";
-import { RouteTree, type Row, type Way } from "../http/way.ts";
-import { type Fields, fieldsOf, gathered } from "../kit/form.ts";
+import type { Row } from "../http/way.ts";
+import { type Fields, gathered } from "../kit/form.ts";
 import { html } from "./html.ts";
-import { assets, messagePage, refused } from "./page.ts";
+import { messagePage, refused } from "./page.ts";
 
 /** What pages are made with. */
 export interface WebParts {
@@ -24,6 +24,8 @@ export interface WebParts {
   readonly limiter: RateLimiter;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
+  /** The test controls, where they are switched on. */
+  readonly controls: readonly Operation[];
   /** Shows one line to whoever runs the server. */
   readonly announce: (line: string) => void;
 }
@@ -115,12 +117,3 @@ export function ownPath(path: string | undefined): string | undefined {
 export interface PageRow extends Row {
   answer(visit: Visit, sent: Sent): Promise<Reply>;
 }
-
-export const pageWay = (parts: WebParts, rows: readonly PageRow[]): Way<PageRow, Visit> => ({
-  under: "",
-  tree: new RouteTree([...rows, ...assets]),
-  enter: (call) => visitOf(parts, call),
-  perform: (row, { call, who }) =>
-    row.method === "GET" ? row.answer(who, fieldsOf(call.query).values) : who.posted((sent) => row.answer(who, sent)),
-  refused,
-});

@@ -1,0 +1,40 @@
+// The door of this layer: the ways to what people look at (contract, part 1): the dashboard, deployed apps, consent and
+// sign-in, the documentation, the description. launch.ts loads it when somebody comes: a start need not wait for it.
+import { jsonReply } from "../http/call.ts";
+import { document, openWay } from "../http/documents.ts";
+import { ADDRESSES } from "../http/links.ts";
+import { openApi } from "../http/openapi.ts";
+import { problem } from "../http/problem.ts";
+import { routes } from "../http/routes.ts";
+import { RouteTree, type Way } from "../http/way.ts";
+import { fieldsOf } from "../kit/form.ts";
+import { consentRows } from "./consent.ts";
+import { dashboard } from "./dashboard/dashboard.ts";
+import { docsRows } from "./docs/docs.ts";
+import { assets, refused } from "./page.ts";
+import { signInRows } from "./sign-in.ts";
+import { sites } from "./sites/sites.ts";
+import { type PageRow, type Visit, visitOf, type WebParts } from "./visit.ts";
+
+export { nowherePage } from "./page.ts";
+
+export function pageWays(parts: WebParts): readonly Way[] {
+  const { links } = parts.services;
+  const description = jsonReply(200, openApi(routes, parts.services, parts.controls));
+  return [
+    openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
+    pageWay(parts),
+    dashboard(parts),
+    sites(parts),
+  ];
+}
+
+/** The pages that have an address of their own, and what they load. */
+const pageWay = (parts: WebParts): Way<PageRow, Visit> => ({
+  under: "",
+  tree: new RouteTree([...consentRows(parts), ...signInRows(parts), ...docsRows(parts), ...assets]),
+  enter: (call) => visitOf(parts, call),
+  perform: ({ method, answer }, { call, who }) =>
+    method === "GET" ? answer(who, fieldsOf(call.query).values) : who.posted((sent) => answer(who, sent)),
+  refused,
+});
