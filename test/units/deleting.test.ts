@@ -2,15 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { own as apps } from "../../src/domain/apps.ts";
-import { collections } from "../../src/domain/collections.ts";
 import { createDataSource, getDataSource, listDataSourcesOf } from "../../src/domain/data-sources.ts";
 import { deploy, getDeployment, siteAt, siteOf } from "../../src/domain/deployments.ts";
 import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
-import { accounts, deployments, domains, goneApps, goneDeployments } from "../../src/domain/model.ts";
+import { deployments, domains, goneApps, goneDeployments } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
-import { Background } from "../../src/kit/background.ts";
-import { memoryStore } from "../../src/store/memory.ts";
-import { kept, outboxWorld } from "../support/outbox-world.ts";
+import { kept, wholeWorld } from "../support/outbox-world.ts";
 import { withTurns } from "../support/steps.ts";
 
 const MANY = 260;
@@ -19,10 +16,7 @@ const DRAFT = { title: "App", description: "", theme: "light", public: true };
 
 /** An app with many live deployments, each under a domain of its own, and many data sources; it is deleted. */
 async function afterDeleting(t: { after(run: () => void): void }) {
-  const store = memoryStore();
-  await store.open(collections);
-  const { clock, unit, caller, errors } = await outboxWorld({ store });
-  await store.transact((tx) => tx.put(accounts, { ...caller.account, all: "accounts" }));
+  const { store, clock, unit, caller, background, errors } = await wholeWorld();
   const anApp = async () => kept(await apps.create(unit, caller, DRAFT));
   const put = async (app_id: string, n: number, custom_domain: string | null) =>
     kept(await deploy(unit, caller, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));
@@ -36,7 +30,6 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   }
   await clock.advance(1_000);
   assert.equal(await apps.remove(unit, caller, app.id, () => undefined), null);
-  const background = new Background((error) => errors.push(error));
   const forgetting = forgettingIn({ store, clock, background, onError: (error) => errors.push(error) });
   t.after(() => forgetting.stop());
   const swept = async () => {
