@@ -24,7 +24,7 @@ export const silence = (): Promise<Line[]> =>
   withServers([startReceiver("silent"), startReceiver("quick")], ([silent, quick]) =>
     withServers([startService("with webhooks"), startService("none")], async (servers) => {
       for (let n = 0; n < WEBHOOKS; n += 1)
-        await servers[0].call("POST", "/v1/webhooks", { url: (n === 0 ? silent : quick).url, events: EVENTS });
+        await servers[0].api.create("/webhooks", { url: (n === 0 ? silent : quick).url, events: EVENTS });
       const slowly = () => creates({ requests: scaled(400), connections: 1, perSecond: 200 });
       const [ten, none] = await compare(servers.map((server) => loadOn(server, slowly)));
       const what = `Create with ${WEBHOOKS} webhooks, one of them silent`;

@@ -60,7 +60,7 @@ export const growth = (): Promise<Line[]> =>
 /** The receiver never answers, so that all deliveries stay and none disturbs; both come to the number of events kept. */
 async function filled(server: Server, url: string, ids: readonly string[], others: number): Promise<World> {
   await run(server.port, removal(await create(server.port, scaled(EVENTS / 2))));
-  const { id: webhook } = await server.call("POST", "/v1/webhooks", { url, events: ["user.interaction"] });
+  const { id: webhook } = await server.api.create("/webhooks", { url, events: ["user.interaction"] });
   const visit = { user_id: "visitor", interaction_type: "click" };
   await create(server.port, others, (n) => post(`/v1/apps/${ids[n % FEW]}/interactions`, visit), 202);
   await create(server.port, others, (n) => post("/v1/users", { email: `user${n}@example.com` }));

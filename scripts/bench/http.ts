@@ -45,8 +45,7 @@ export const http = (): Promise<Line[]> =>
 async function filled(server: Server): Promise<Filled> {
   const ids = await create(server.port, STORED);
   const nth = (n: number) => `/v1/apps/${ids[n % STORED]}`;
-  const answer = await fetch(server.url + nth(0), { headers: { authorization: `Bearer ${KEY}` } });
-  return { server, nth, tag: answer.headers.get("etag") ?? "*" };
+  return { server, nth, tag: (await server.api.root.get(nth(0))).headers.etag ?? "*" };
 }
 
 async function withToken(server: Server): Promise<Line> {

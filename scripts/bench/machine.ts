@@ -9,6 +9,7 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Client } from "../../test/support/client.ts";
 import { closedPort } from "../../test/support/receivers.ts";
 import type { Figures, Side } from "./figures.ts";
 
@@ -72,14 +73,8 @@ export async function startServer({ name, args, core }: Program, given?: number)
       const [answer] = await once(child, "message");
       return answer;
     },
-    /** A request of the API that is not measured; answers the body. */
-    async call(method: string, path: string, body?: object) {
-      const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
-      const answer = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-      const text = await answer.text();
-      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status} ${text}`);
-      return text === "" ? {} : JSON.parse(text);
-    },
+    /** For what is not measured. */
+    api: new Client({ baseUrl: `${url}/v1`, key: KEY }),
     /** As a crash would. */
     stop: () => killed(child),
   };

@@ -13,8 +13,6 @@ test("a fault replaces the answer of its operation, once, and is marked in the j
   assert.equal((await api.get("/apps")).status, 200);
   const failed = await api.post("/apps", { title: "A" });
   assert.deepEqual([failed.status, failed.json.code], [500, "internal_error"]);
-  assert.match(failed.header("Content-Type"), /^application\/problem\+json/);
-  assert.equal(failed.json.instance, failed.header("X-Request-Id"));
   assert.equal((await api.get("/apps")).json.total, 0);
   assert.equal((await api.post("/apps", { title: "A" })).status, 201);
   const noted = service.requests.map(({ status, fault }) => `${status} ${fault?.status}`);

@@ -54,26 +54,21 @@ test("its deployments, their sites and domains are gone at once, however many th
   }
 });
 
-test("what it leaves goes in steps, with others' turns in between, when the account's next events are swept", async (t) => {
-  const { store, app, sources, last, caller, forgetting, swept, left } = await afterDeleting(t);
-  forgetting.notify(caller.account.id);
-  const turns = await swept();
-  assert.ok(turns >= 50 + (MANY - 50) / 50, `fifty to gather, and one for fifty of each: ${turns}`);
-  assert.equal(await left(), 0);
-  assert.equal(await store.count(goneDeployments, "account", [caller.account.id]), MANY);
-  assert.equal(await store.get(domains, last.custom_domain ?? ""), undefined);
-  assert.deepEqual((await listDataSourcesOf(store, app.id, { offset: 0, limit: 1 })).total, 0);
-  const source = kept(await getDataSource(store, caller, sources.at(-1) ?? ""));
-  assert.deepEqual([source.app_id, source.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
-  assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
-});
-
-test("what it leaves goes after a restart, too", async (t) => {
-  const { forgetting, swept, left } = await afterDeleting(t);
-  await forgetting.start();
-  await swept();
-  assert.equal(await left(), 0);
-});
+for (const when of ["when the account's next events are swept", "after a restart"])
+  test(`what it leaves goes in steps, with others' turns in between, ${when}`, async (t) => {
+    const { store, app, sources, last, caller, forgetting, swept, left } = await afterDeleting(t);
+    if (when === "after a restart") await forgetting.start();
+    else forgetting.notify(caller.account.id);
+    const turns = await swept();
+    assert.ok(turns >= 50 + (MANY - 50) / 50, `fifty to gather, and one for fifty of each: ${turns}`);
+    assert.equal(await left(), 0);
+    assert.equal(await store.count(goneDeployments, "account", [caller.account.id]), MANY);
+    assert.equal(await store.get(domains, last.custom_domain ?? ""), undefined);
+    assert.deepEqual((await listDataSourcesOf(store, app.id, { offset: 0, limit: 1 })).total, 0);
+    const source = kept(await getDataSource(store, caller, sources.at(-1) ?? ""));
+    assert.deepEqual([source.app_id, source.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
+    assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
+  });
 
 test("a domain of it can be taken at once; that stands when the rest goes, and ends with the one who took it", async (t) => {
   const { store, caller, last, anApp, put, forgetting, swept } = await afterDeleting(t);

@@ -194,28 +194,6 @@ test("a body in many chunks takes the room of its bytes", () =>
     },
   ));
 
-test("a body that is none is refused behind the answers to what came before it", async () => {
-  let go = () => {};
-  const held = new Promise<void>((resolve) => (go = resolve));
-  const handle = async (call: Call) => {
-    await (call.method === "GET" ? held : call.body(1_000));
-    return empty(204);
-  };
-  await listening(
-    LIMITS,
-    async (address) => {
-      const connection = await RawConnection.open(address);
-      connection.write(`${ASK}POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n`);
-      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
-      go();
-      assert.equal((await connection.answer()).status, 204);
-      problem(await connection.answer(), "invalid_request");
-      assert.equal(await connection.untilClosed(), "end");
-    },
-    { ...PLAIN, handle },
-  );
-});
-
 test("the decided limits", () => {
   const bytes = { url_bytes: 8_192, header_bytes: 16_384 };
   const times = { headers_ms: 10_000, request_ms: 30_000, idle_ms: 60_000, unread_ms: 30_000 };
