@@ -30,7 +30,7 @@ export class Lab {
     return [process.execPath, ...flags, this.#program, role, ...files];
   }
 
-  remove(): void {
+  [Symbol.dispose](): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
