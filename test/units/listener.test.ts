@@ -49,13 +49,12 @@ async function listening(limits: Partial<Limits> = {}, parts: Partial<ListenerPa
 
 type Listening = Awaited<ReturnType<typeof listening>>;
 
-const late = {
-  headers: ["G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nhost: x\r\nname: va"],
-  "a body": ["POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12345"],
-};
-for (const [what, parts] of Object.entries(late))
+for (const [what, limits, ...parts] of [
+  ["headers", { headers_ms: 60 }, "G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nhost: x\r\nname: va"],
+  ["a body", SHORT, "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12345"],
+] as const)
   test(`${what} not there in time: 408, and the connection is closed`, async () => {
-    await using it = await listening(SHORT);
+    await using it = await listening(limits);
     for (const part of parts) {
       const connection = await it.send(part);
       problem(await connection.answer(), "request_timeout");
@@ -68,11 +67,13 @@ test("a TLS handshake has the time that headers have", async () => {
   await (await it.send("\x16")).untilClosed();
 });
 
-test("an idle connection is closed without a word", async () => {
+test("an idle connection is closed without a word, and sooner than Node would", async () => {
   await using it = await listening(SHORT);
   const connection = await it.send(ASK);
   assert.equal((await connection.answer()).status, 204);
+  const began = performance.now();
   assert.equal(await connection.untilClosed(), "end");
+  assert.ok(performance.now() - began < 4_500);
 });
 
 /** Asks until there is room for one more connection. */
@@ -90,7 +91,7 @@ test("a connection over the number is closed at once, and one that ends makes ro
     return connection;
   };
   const [one, two] = [await asked(), await asked()];
-  await (await it.send()).untilClosed();
+  await assert.rejects(it.ask(), /closed after ""/);
   await one.write(ASK.replace("host", "connection: close\r\nhost")).untilClosed();
   for (const connection of [two, await asked()]) connection.destroy();
 });

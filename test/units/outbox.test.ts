@@ -275,20 +275,6 @@ test("what was due or under way at a stop is sent after the next start", async (
   assert.equal(silent.got.length, 3);
 });
 
-test("two processes on one store send each delivery once", async () => {
-  const store = await opened(memoryStore());
-  const { world: one, receiver } = await hooked(undefined, { store });
-  const two = await outboxWorld({ store });
-  for (let n = 0; n < 20; n += 1) {
-    await one.emit({ n });
-    await two.outbox.start();
-  }
-  for (const each of [one, two]) await each.idle();
-  await two.advance(2 * S);
-  assert.equal(receiver.got.length, 20);
-  assert.equal(new Set(eventsAt(receiver)).size, 20);
-});
-
 /** One event whose outcome the store refuses, until there is room. */
 async function refusedOutcome() {
   const store = await opened(memoryStore());
