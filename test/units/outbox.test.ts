@@ -212,6 +212,16 @@ test("switched off while an attempt is under way: a failure stays cancelled, a s
   }
 });
 
+test("what an address answers after the webhook has left it says nothing about the webhook", async () => {
+  const { world, webhook } = await hooked((_, response) => {
+    void change(world, webhook, { url: "http://127.0.0.1:9/" }).then(() => response.writeHead(410).end());
+    return undefined;
+  });
+  await emitted(world);
+  assert.deepEqual(await inShort(world, webhook), ["failed 1"]);
+  assert.deepEqual(await stateOf(world, webhook), [true, null]);
+});
+
 test("4.webhook-endpoints.rotation: url and secret are read again at each attempt", async () => {
   const { world, receiver: before, webhook } = await hooked(() => 500);
   const now = await httpReceiver(() => 500);
