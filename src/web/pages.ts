@@ -5,6 +5,7 @@ import { document, openWay } from "../http/documents.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { openApi } from "../http/openapi.ts";
 import { problem } from "../http/problem.ts";
+import type { Operation } from "../http/route.ts";
 import { routes } from "../http/routes.ts";
 import { RouteTree, type Way } from "../http/way.ts";
 import { fieldsOf } from "../kit/form.ts";
@@ -18,9 +19,10 @@ import { type PageRow, type Visit, visitOf, type WebParts } from "./visit.ts";
 
 export { nowherePage } from "./page.ts";
 
-export function pageWays(parts: WebParts): readonly Way[] {
+/** `controls`: the test controls, where they are switched on. */
+export function pageWays(parts: WebParts, controls: readonly Operation[]): readonly Way[] {
   const { links } = parts.services;
-  const description = jsonReply(200, openApi(routes, parts.services, parts.controls));
+  const description = jsonReply(200, openApi(routes, parts.services, controls));
   return [
     openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
     pageWay(parts),

@@ -8,7 +8,7 @@ import { Refusal } from "../domain/refusal.ts";
 import { sessionOf } from "../domain/users.ts";
 import type { UnitParts } from "../domain/work.ts";
 import type { Call, Reply } from "../http/call.ts";
-import type { Operation, Services } from "../http/route.ts";
+import type { Services } from "../http/route.ts";
 import type { Presenter } from "../http/view.ts";
 import type { Row } from "../http/way.ts";
 import { type Fields, gathered } from "../kit/form.ts";
@@ -24,8 +24,6 @@ export interface WebParts {
   readonly limiter: RateLimiter;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
-  /** The test controls, where they are switched on. */
-  readonly controls: readonly Operation[];
   /** Shows one line to whoever runs the server. */
   readonly announce: (line: string) => void;
 }
