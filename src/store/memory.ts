@@ -3,9 +3,9 @@
 // durable yet: a read that would takes its turn among the units of work, and its answer is held back.
 import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
-import { inSteps, Turns } from "../kit/background.ts";
+import { inSteps } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Commit } from "./commits.ts";
+import type { Batch, Stop, Waiting } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import { type Change, copied, type Lists, load, recordsIn, type Table, type Tables, tablesOf, undo } from "./tables.ts";
 
@@ -14,19 +14,18 @@ const GIVEN_UP =
 
 export interface Keeper {
   /** Takes a commit that stands in the tables already; undoes it if it cannot be kept. */
-  add(changes: readonly Change[]): Commit;
+  add(changes: readonly Change[]): Batch<Change>;
   /** In the place of everything. */
   replace(records: Lists): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Fills the tables. Before the keeper undoes or writes down changes it calls `giveUp`: what was begun on them ends. */
-type Load = (tables: Tables, giveUp: () => void) => Promise<Keeper | undefined>;
+/** Fills the tables. Before the keeper undoes or writes down changes it calls `stop`: what was begun on them ends. */
+type Load = (tables: Tables, stop: Stop) => Promise<Keeper | undefined>;
 
 type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; keeper: Keeper | undefined };
 type Named = { readonly name: string };
 type Values = readonly port.Scalar[];
-type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   const one = all.get(name);
@@ -57,19 +56,26 @@ abstract class Reading implements port.Reader {
 
 export const memoryStore = (): port.Store => new MemoryStore(async () => undefined);
 
+const SOON = Promise.resolve();
+
 export class MemoryStore extends Reading implements port.Store {
   readonly #load: Load;
-  readonly #turns = new Turns();
   readonly #leases = new Map<string, { readonly until: number }>();
   readonly #hearers = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
   #life: Opened | "new" | "closed" = "new";
   #closing: Promise<void> | undefined;
-  #running: Run | undefined;
+  /** Strictly one after the other: who has its turn, behind it those that wait, and the last of them. */
+  #running: Run<unknown> | undefined;
+  #last: Run<unknown> | undefined;
   #watching: NodeJS.Immediate | undefined;
-  /** Ends a unit of work that still runs; when the turn of the event loop is over it should not, its tx answers at once. */
-  readonly #giveUp = () => {
+  readonly #begin = () => {
+    this.#watching ??= setImmediate(this.#watch);
+    void this.#running?.begin();
+  };
+  /** When the turn of the event loop is over no unit of work should still run, since its tx answers at once. */
+  readonly #watch = () => {
     this.#watching = undefined;
-    if (this.#running?.isOver === false) this.#running.giveUp();
+    this.#running?.stop("waits");
   };
 
   constructor(load: Load) {
@@ -81,35 +87,45 @@ export class MemoryStore extends Reading implements port.Store {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const tables = tablesOf(collections);
-    const keeper = await this.#load(tables, this.#giveUp);
+    const keeper = await this.#load(tables, (why) => this.#running?.stop(why));
     this.#life = { collections, tables, keeper };
   }
 
   /** At once where nobody is writing and all that was written there is durable. */
   async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
     const table = named(this.#opened().tables, from.name);
-    if (this.#running?.hasWritten(table) !== true && table.commit?.isOpen !== true) return question(table);
+    if (this.#running?.hasWritten !== true && (table.batch?.state ?? "over") === "over") return question(table);
     return this.transact((run) => run.ask(from, question));
   }
 
-  async transact<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const opened = this.#opened();
-    for (;;) {
-      const run = new Run(opened);
-      const outcome = await this.#turns.run(() => {
-        this.#running = run;
-        this.#watching ??= setImmediate(this.#giveUp);
-        return run.do(work);
-      });
-      let lost: unknown;
-      for (const commit of run.needs) lost ??= await commit.ended;
-      if (lost !== undefined && run.changes.length > 0) throw lost;
-      // What it has seen is not there any more.
-      if (lost !== undefined) continue;
-      if ("error" in outcome) throw outcome.error;
-      for (const [topic, subjects] of run.told) for (const subject of subjects) this.#tell(topic, subject);
-      return outcome.value;
-    }
+  /** `mayWait` is for what takes the place of everything: it is not given up. */
+  transact<T>(work: (run: Run<T>) => Promise<T>, mayWait = false): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const { tables, keeper } = this.#opened();
+      this.enter(new Run(this, { tables, keeper, work, mayWait, resolve, reject }));
+    });
+  }
+
+  enter(run: Run<unknown>): void {
+    if (this.#last !== undefined) this.#last.next = run;
+    this.#last = run;
+    if (this.#running === undefined) this.#pass(run);
+  }
+
+  leave({ next }: Run<unknown>): void {
+    if (next === undefined) this.#last = undefined;
+    this.#pass(next);
+  }
+
+  /** It begins by itself: whoever has just ended may still have to undo. */
+  #pass(run: Run<unknown> | undefined): void {
+    this.#running = run;
+    if (run !== undefined) void SOON.then(this.#begin);
+  }
+
+  /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
+  tell(topic: string, subject: string): void {
+    for (const hearer of this.#hearers) if (hearer.topic === topic) new Promise<void>(() => hearer.heard(subject));
   }
 
   hear(topic: string, heard: (subject: string) => void): () => void {
@@ -130,33 +146,28 @@ export class MemoryStore extends Reading implements port.Store {
 
   /** What goes out and what comes in is copied, so that neither side can change what the other has. */
   async snapshot(): Promise<port.StoreData> {
-    const lists = await this.transact((run) => run.records());
+    const lists = await this.transact<Lists>((run) => run.records());
     return { format: 1, collections: await inSteps(copied(lists)) };
   }
 
   /** In steps, so that reading goes on; to write, others wait for its end, as their writes would go with the old data. */
   async restore(data: port.StoreData): Promise<void> {
     const { collections, tables, keeper } = this.#opened();
-    await this.#turns.run(async () => {
+    await this.transact(async () => {
       const others = tablesOf(collections);
       const lists = Object.entries(await inSteps(copied(Object.entries(data.collections))));
       await inSteps(load(others, lists, (fault) => new StoreRefusal(`The data cannot be used: ${fault}`)));
       await keeper?.replace(recordsIn(others));
       for (const [name, table] of others) tables.set(name, table);
-    });
+    }, true);
   }
 
   /** What was asked for before comes to its end. */
   async close(): Promise<void> {
     const life = this.#life;
+    if (typeof life !== "string") this.#closing = this.transact(async () => life.keeper?.close(), true);
     this.#life = "closed";
-    if (typeof life !== "string") this.#closing = this.#turns.run(async () => life.keeper?.close());
     await this.#closing;
-  }
-
-  /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
-  #tell(topic: string, subject: string): void {
-    for (const hearer of this.#hearers) if (hearer.topic === topic) new Promise<void>(() => hearer.heard(subject));
   }
 
   #opened(): Opened {
@@ -165,93 +176,131 @@ export class MemoryStore extends Reading implements port.Store {
   }
 }
 
-/** One run of a unit of work. */
-class Run extends Reading implements port.Tx {
-  /** What must be durable before anybody hears what this run has seen and done. */
-  needs: Commit[] = [];
-  changes: Change[] = [];
-  readonly told = new Map<string, Set<string>>();
-  isOver = false;
-  giveUp: () => void = () => undefined;
-  readonly #opened: Opened;
+/** A unit of work, which may run more than once, and who waits for it. */
+interface Terms<T> {
+  readonly tables: Tables;
+  readonly keeper: Keeper | undefined;
+  readonly mayWait: boolean;
+  work(run: Run<T>): Promise<T>;
+  resolve(value: T): void;
+  reject(error: unknown): void;
+}
+
+/** One run of a unit of work, until what it has seen and done is durable. */
+class Run<T> extends Reading implements port.Tx, Waiting {
+  /** Whose turn is next. */
+  next: Run<unknown> | undefined;
+  readonly #store: MemoryStore;
+  readonly #terms: Terms<T>;
+  #changes: Change[] = [];
+  #told: Map<string, Set<string>> | undefined;
+  /** What must be durable before anybody hears what this run has seen and done: the latest, which ends last. */
+  #need: Batch<Change> | undefined;
   #violation: UniqueViolation | undefined;
+  /** How it ended. */
+  #settle: (() => void) | undefined;
 
-  constructor(opened: Opened) {
+  constructor(store: MemoryStore, terms: Terms<T>) {
     super();
-    this.#opened = opened;
-  }
-
-  async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
-    return question(this.#table(from));
+    this.#store = store;
+    this.#terms = terms;
   }
 
   /** Whether something stands there that may yet be undone. */
-  hasWritten(there: Table): boolean {
-    return !this.isOver && this.changes.some(({ table }) => table === there);
+  get hasWritten(): boolean {
+    return this.#changes.length > 0;
+  }
+
+  async ask<A>(from: Named, question: (table: Table) => A): Promise<A> {
+    return question(this.#table(from));
   }
 
   async records(): Promise<Lists> {
-    for (const table of this.#opened.tables.values()) this.#table(table);
-    return recordsIn(this.#opened.tables);
+    const { tables } = this.#terms;
+    for (const table of tables.values()) this.#table(table);
+    return recordsIn(tables);
   }
 
   async put<R extends port.Stored>(into: port.Collection<R>, record: R): Promise<void> {
     // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
     const change = this.#table(into).put(trusted<Fields>(record));
     if (typeof change === "string") this.#violation = new UniqueViolation(change);
-    else this.changes.push(change);
+    else this.#changes.push(change);
     if (this.#violation !== undefined) throw this.#violation;
   }
 
   async remove<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<void> {
     const change = this.#table(from).remove(id);
-    if (change !== undefined) this.changes.push(change);
+    if (change !== undefined) this.#changes.push(change);
   }
 
   tell(topic: string, subject: string): void {
     this.#assertRuns();
-    this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
+    this.#told ??= new Map();
+    this.#told.set(topic, (this.#told.get(topic) ?? new Set()).add(subject));
   }
 
-  do<T>(work: (run: Run) => Promise<T>): Promise<Outcome<T>> {
-    return new Promise((resolve) => {
-      const end = (outcome: Outcome<T>) => {
-        if (!this.isOver) resolve(this.#end(outcome));
-      };
-      this.giveUp = () => end({ error: new Error(GIVEN_UP) });
-      // Work may also throw before it has promised anything.
-      new Promise<T>((begin) => begin(work(this))).then(
-        (value) => end({ value }),
-        (error) => end({ error }),
-      );
+  async begin(): Promise<void> {
+    try {
+      const value = await this.#terms.work(this);
+      if (this.#settle === undefined) this.#commit(value);
+    } catch (error) {
+      this.#fail(() => this.#terms.reject(error));
+    }
+  }
+
+  stop(why: Parameters<Stop>[0]): void {
+    if (this.#terms.mayWait) return;
+    this.#fail(() => (why === "lost" ? this.#again() : this.#terms.reject(new Error(GIVEN_UP))));
+  }
+
+  /** It is known what came of what this has seen and done. */
+  ended(lost: unknown): void {
+    if (lost === undefined) this.#settle?.();
+    else if (this.hasWritten) this.#terms.reject(lost);
+    else this.#again();
+  }
+
+  /** What it has seen is not there any more. */
+  #again(): void {
+    this.#store.enter(new Run(this.#store, this.#terms));
+  }
+
+  #commit(value: T): void {
+    if (this.#violation !== undefined) throw this.#violation;
+    if (this.hasWritten) this.#need = this.#terms.keeper?.add(this.#changes);
+    for (const { table } of this.#changes) table.batch = this.#need;
+    this.#end(() => {
+      for (const [topic, subjects] of this.#told ?? [])
+        for (const subject of subjects) this.#store.tell(topic, subject);
+      this.#terms.resolve(value);
     });
   }
 
-  /** Commits where the work is done, undoes where it failed; before anything else is done. */
-  #end<T>(outcome: Outcome<T>): Outcome<T> {
-    this.isOver = true;
-    try {
-      if ("error" in outcome) throw outcome.error;
-      if (this.#violation !== undefined) throw this.#violation;
-      const commit = this.changes.length > 0 ? this.#opened.keeper?.add(this.changes) : undefined;
-      if (commit !== undefined) this.needs = [commit];
-      for (const { table } of this.changes) table.commit = commit;
-      return outcome;
-    } catch (error) {
-      undo(this.changes);
-      this.changes = [];
-      return { error };
-    }
+  #fail(settle: () => void): void {
+    if (this.#settle !== undefined) return;
+    undo(this.#changes);
+    this.#changes = [];
+    this.#end(settle);
+  }
+
+  /** Before anything else is done. */
+  #end(settle: () => void): void {
+    this.#settle = settle;
+    this.#store.leave(this);
+    if (this.#need === undefined || this.#need.state === "over") settle();
+    else this.#need.waiting.push(this);
   }
 
   #table(from: Named): Table {
     this.#assertRuns();
-    const table = named(this.#opened.tables, from.name);
-    if (table.commit?.isOpen) this.needs.push(table.commit);
+    const table = named(this.#terms.tables, from.name);
+    const { batch } = table;
+    if (batch !== undefined && batch.state !== "over" && this.#need?.state !== "gathering") this.#need = batch;
     return table;
   }
 
   #assertRuns(): void {
-    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
+    if (this.#settle !== undefined) throw new Error("This unit of work is over: its transaction answers no more");
   }
 }
