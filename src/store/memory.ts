@@ -3,7 +3,7 @@
 // durable yet: a read that would takes its turn among the units of work, and its answer is held back.
 import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
-import { inSteps } from "../kit/background.ts";
+import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
 import type { Batch, Stop, Waiting } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
@@ -56,22 +56,16 @@ abstract class Reading implements port.Reader {
 
 export const memoryStore = (): port.Store => new MemoryStore(async () => undefined);
 
-const SOON = Promise.resolve();
-
 export class MemoryStore extends Reading implements port.Store {
   readonly #load: Load;
   readonly #leases = new Map<string, { readonly until: number }>();
   readonly #hearers = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
   #life: Opened | "new" | "closed" = "new";
   #closing: Promise<void> | undefined;
-  /** Strictly one after the other: who has its turn, behind it those that wait, and the last of them. */
+  readonly #turns = new Turns();
+  /** The latest, which may be over. */
   #running: Run<unknown> | undefined;
-  #last: Run<unknown> | undefined;
   #watching: NodeJS.Immediate | undefined;
-  readonly #begin = () => {
-    this.#watching ??= setImmediate(this.#watch);
-    void this.#running?.begin();
-  };
   /** When the turn of the event loop is over no unit of work should still run, since its tx answers at once. */
   readonly #watch = () => {
     this.#watching = undefined;
@@ -107,20 +101,11 @@ export class MemoryStore extends Reading implements port.Store {
   }
 
   enter(run: Run<unknown>): void {
-    if (this.#last !== undefined) this.#last.next = run;
-    this.#last = run;
-    if (this.#running === undefined) this.#pass(run);
-  }
-
-  leave({ next }: Run<unknown>): void {
-    if (next === undefined) this.#last = undefined;
-    this.#pass(next);
-  }
-
-  /** It begins by itself: whoever has just ended may still have to undo. */
-  #pass(run: Run<unknown> | undefined): void {
-    this.#running = run;
-    if (run !== undefined) void SOON.then(this.#begin);
+    void this.#turns.run(() => {
+      this.#running = run;
+      this.#watching ??= setImmediate(this.#watch);
+      return run.begin();
+    });
   }
 
   /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
@@ -188,8 +173,6 @@ interface Terms<T> {
 
 /** One run of a unit of work, until what it has seen and done is durable. */
 class Run<T> extends Reading implements port.Tx, Waiting {
-  /** Whose turn is next. */
-  next: Run<unknown> | undefined;
   readonly #store: MemoryStore;
   readonly #terms: Terms<T>;
   #changes: Change[] = [];
@@ -197,6 +180,7 @@ class Run<T> extends Reading implements port.Tx, Waiting {
   /** What must be durable before anybody hears what this run has seen and done: the latest, which ends last. */
   #need: Batch<Change> | undefined;
   #violation: UniqueViolation | undefined;
+  #leave: () => void = () => undefined;
   /** How it ended. */
   #settle: (() => void) | undefined;
 
@@ -208,7 +192,7 @@ class Run<T> extends Reading implements port.Tx, Waiting {
 
   /** Whether something stands there that may yet be undone. */
   get hasWritten(): boolean {
-    return this.#changes.length > 0;
+    return this.#settle === undefined && this.#changes.length > 0;
   }
 
   async ask<A>(from: Named, question: (table: Table) => A): Promise<A> {
@@ -240,7 +224,15 @@ class Run<T> extends Reading implements port.Tx, Waiting {
     this.#told.set(topic, (this.#told.get(topic) ?? new Set()).add(subject));
   }
 
-  async begin(): Promise<void> {
+  /** Ends with its turn; whoever waits for it may have to wait for the disk as well. */
+  begin(): Promise<void> {
+    return new Promise((leave) => {
+      this.#leave = leave;
+      void this.#do();
+    });
+  }
+
+  async #do(): Promise<void> {
     try {
       const value = await this.#terms.work(this);
       if (this.#settle === undefined) this.#commit(value);
@@ -257,7 +249,7 @@ class Run<T> extends Reading implements port.Tx, Waiting {
   /** It is known what came of what this has seen and done. */
   ended(lost: unknown): void {
     if (lost === undefined) this.#settle?.();
-    else if (this.hasWritten) this.#terms.reject(lost);
+    else if (this.#changes.length > 0) this.#terms.reject(lost);
     else this.#again();
   }
 
@@ -268,7 +260,7 @@ class Run<T> extends Reading implements port.Tx, Waiting {
 
   #commit(value: T): void {
     if (this.#violation !== undefined) throw this.#violation;
-    if (this.hasWritten) this.#need = this.#terms.keeper?.add(this.#changes);
+    if (this.#changes.length > 0) this.#need = this.#terms.keeper?.add(this.#changes);
     for (const { table } of this.#changes) table.batch = this.#need;
     this.#end(() => {
       for (const [topic, subjects] of this.#told ?? [])
@@ -287,7 +279,7 @@ class Run<T> extends Reading implements port.Tx, Waiting {
   /** Before anything else is done. */
   #end(settle: () => void): void {
     this.#settle = settle;
-    this.#store.leave(this);
+    this.#leave();
     if (this.#need === undefined || this.#need.state === "over") settle();
     else this.#need.waiting.push(this);
   }
