@@ -2,11 +2,6 @@
 // the state already; when a batch cannot be written, it and all that was built on it is undone, the latest first. What a
 // commit is, and how it is written, is no matter here.
 
-/** Who is told when it is known what came of a batch: nothing where it is durable, else the reason. */
-export interface Waiting {
-  ended(lost: unknown): void;
-}
-
 /** Ends the unit of work that runs: one that waits for what is not its own, or whose ground is taken away. */
 export type Stop = (why: "waits" | "lost") => void;
 
@@ -14,7 +9,11 @@ export class Batch<C> {
   state: "gathering" | "writing" | "over" = "gathering";
   readonly texts: string[] = [];
   readonly changes: C[] = [];
-  readonly waiting: Waiting[] = [];
+  end: (lost: unknown) => void = () => undefined;
+  /** Resolves when it is known what came of it: with nothing where it is durable, else with the reason. */
+  readonly ended = new Promise<unknown>((resolve) => {
+    this.end = resolve;
+  });
 }
 
 export class Commits<C> {
@@ -41,10 +40,7 @@ export class Commits<C> {
   }
 
   async quiet(): Promise<void> {
-    for (let last = this.#open.at(-1); last !== undefined; last = this.#open.at(-1)) {
-      const { waiting } = last;
-      await new Promise((ended) => waiting.push({ ended }));
-    }
+    while (this.#open.length > 0) await this.#open.at(-1)?.ended;
   }
 
   async #write(batch: Batch<C>): Promise<void> {
@@ -53,8 +49,10 @@ export class Commits<C> {
     const over = lost === undefined ? [batch] : this.#open;
     if (lost !== undefined) this.#undo(over.flatMap(({ changes }) => changes));
     this.#open = this.#open.slice(over.length);
-    for (const each of over) each.state = "over";
-    for (const { waiting } of over) for (const each of waiting.splice(0)) each.ended(lost);
+    for (const each of over) {
+      each.state = "over";
+      each.end(lost);
+    }
     const [next] = this.#open;
     if (next !== undefined) setImmediate(() => this.#write(next));
   }

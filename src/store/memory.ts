@@ -5,7 +5,7 @@ import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Batch, Stop, Waiting } from "./commits.ts";
+import type { Batch, Stop } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import { type Change, copied, type Lists, load, recordsIn, type Table, type Tables, tablesOf, undo } from "./tables.ts";
 
@@ -26,6 +26,8 @@ type Load = (tables: Tables, stop: Stop) => Promise<Keeper | undefined>;
 type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; keeper: Keeper | undefined };
 type Named = { readonly name: string };
 type Values = readonly port.Scalar[];
+/** Nothing is what came of a run whose ground was taken away: it has to be done again. */
+type Outcome<T> = { readonly value: T } | { readonly error: unknown } | undefined;
 
 function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   const one = all.get(name);
@@ -64,7 +66,7 @@ export class MemoryStore extends Reading implements port.Store {
   #closing: Promise<void> | undefined;
   readonly #turns = new Turns();
   /** The latest, which may be over. */
-  #running: Run<unknown> | undefined;
+  #running: Run | undefined;
   #watching: NodeJS.Immediate | undefined;
   /** When the turn of the event loop is over no unit of work should still run, since its tx answers at once. */
   readonly #watch = () => {
@@ -93,23 +95,27 @@ export class MemoryStore extends Reading implements port.Store {
   }
 
   /** `mayWait` is for what takes the place of everything: it is not given up. */
-  transact<T>(work: (run: Run<T>) => Promise<T>, mayWait = false): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const { tables, keeper } = this.#opened();
-      this.enter(new Run(this, { tables, keeper, work, mayWait, resolve, reject }));
-    });
-  }
-
-  enter(run: Run<unknown>): void {
-    void this.#turns.run(() => {
-      this.#running = run;
-      this.#watching ??= setImmediate(this.#watch);
-      return run.begin();
-    });
+  async transact<T>(work: (run: Run) => Promise<T>, mayWait = false): Promise<T> {
+    const opened = this.#opened();
+    for (;;) {
+      const run = new Run(opened, mayWait);
+      const outcome = await this.#turns.run(() => {
+        this.#running = run;
+        this.#watching ??= setImmediate(this.#watch);
+        return run.do(work);
+      });
+      const lost = await run.need?.ended;
+      if (lost !== undefined && run.changes.length > 0) throw lost;
+      // What it has seen is not there any more.
+      if (lost !== undefined || outcome === undefined) continue;
+      if ("error" in outcome) throw outcome.error;
+      for (const [topic, subjects] of run.told) for (const subject of subjects) this.#tell(topic, subject);
+      return outcome.value;
+    }
   }
 
   /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
-  tell(topic: string, subject: string): void {
+  #tell(topic: string, subject: string): void {
     for (const hearer of this.#hearers) if (hearer.topic === topic) new Promise<void>(() => hearer.heard(subject));
   }
 
@@ -131,7 +137,7 @@ export class MemoryStore extends Reading implements port.Store {
 
   /** What goes out and what comes in is copied, so that neither side can change what the other has. */
   async snapshot(): Promise<port.StoreData> {
-    const lists = await this.transact<Lists>((run) => run.records());
+    const lists = await this.transact((run) => run.records());
     return { format: 1, collections: await inSteps(copied(lists)) };
   }
 
@@ -161,38 +167,27 @@ export class MemoryStore extends Reading implements port.Store {
   }
 }
 
-/** A unit of work, which may run more than once, and who waits for it. */
-interface Terms<T> {
-  readonly tables: Tables;
-  readonly keeper: Keeper | undefined;
-  readonly mayWait: boolean;
-  work(run: Run<T>): Promise<T>;
-  resolve(value: T): void;
-  reject(error: unknown): void;
-}
-
-/** One run of a unit of work, until what it has seen and done is durable. */
-class Run<T> extends Reading implements port.Tx, Waiting {
-  readonly #store: MemoryStore;
-  readonly #terms: Terms<T>;
-  #changes: Change[] = [];
-  #told: Map<string, Set<string>> | undefined;
+/** One run of a unit of work. */
+class Run extends Reading implements port.Tx {
+  changes: Change[] = [];
   /** What must be durable before anybody hears what this run has seen and done: the latest, which ends last. */
-  #need: Batch<Change> | undefined;
+  need: Batch<Change> | undefined;
+  readonly told = new Map<string, Set<string>>();
+  stop: Stop = () => undefined;
+  readonly #opened: Opened;
+  readonly #mayWait: boolean;
   #violation: UniqueViolation | undefined;
-  #leave: () => void = () => undefined;
-  /** How it ended. */
-  #settle: (() => void) | undefined;
+  #isOver = false;
 
-  constructor(store: MemoryStore, terms: Terms<T>) {
+  constructor(opened: Opened, mayWait: boolean) {
     super();
-    this.#store = store;
-    this.#terms = terms;
+    this.#opened = opened;
+    this.#mayWait = mayWait;
   }
 
   /** Whether something stands there that may yet be undone. */
   get hasWritten(): boolean {
-    return this.#settle === undefined && this.#changes.length > 0;
+    return !this.#isOver && this.changes.length > 0;
   }
 
   async ask<A>(from: Named, question: (table: Table) => A): Promise<A> {
@@ -200,7 +195,7 @@ class Run<T> extends Reading implements port.Tx, Waiting {
   }
 
   async records(): Promise<Lists> {
-    const { tables } = this.#terms;
+    const { tables } = this.#opened;
     for (const table of tables.values()) this.#table(table);
     return recordsIn(tables);
   }
@@ -209,90 +204,60 @@ class Run<T> extends Reading implements port.Tx, Waiting {
     // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
     const change = this.#table(into).put(trusted<Fields>(record));
     if (typeof change === "string") this.#violation = new UniqueViolation(change);
-    else this.#changes.push(change);
+    else this.changes.push(change);
     if (this.#violation !== undefined) throw this.#violation;
   }
 
   async remove<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<void> {
     const change = this.#table(from).remove(id);
-    if (change !== undefined) this.#changes.push(change);
+    if (change !== undefined) this.changes.push(change);
   }
 
   tell(topic: string, subject: string): void {
     this.#assertRuns();
-    this.#told ??= new Map();
-    this.#told.set(topic, (this.#told.get(topic) ?? new Set()).add(subject));
+    this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
   }
 
-  /** Ends with its turn; whoever waits for it may have to wait for the disk as well. */
-  begin(): Promise<void> {
-    return new Promise((leave) => {
-      this.#leave = leave;
-      void this.#do();
+  /** Resolves when its turn is over. */
+  do<T>(work: (run: Run) => Promise<T>): Promise<Outcome<T>> {
+    return new Promise((resolve) => {
+      const end = (outcome: Outcome<T>) => {
+        if (!this.#isOver) resolve(this.#end(outcome));
+      };
+      if (!this.#mayWait) this.stop = (why) => end(why === "lost" ? undefined : { error: new Error(GIVEN_UP) });
+      const begin = async () => work(this);
+      begin().then(
+        (value) => end({ value }),
+        (error) => end({ error }),
+      );
     });
   }
 
-  async #do(): Promise<void> {
+  /** Commits where the work is done, undoes where it failed; before anything else is done. */
+  #end<T>(outcome: Outcome<T>): Outcome<T> {
+    this.#isOver = true;
     try {
-      const value = await this.#terms.work(this);
-      if (this.#settle === undefined) this.#commit(value);
+      if (outcome === undefined || "error" in outcome) throw outcome?.error;
+      if (this.#violation !== undefined) throw this.#violation;
+      if (this.changes.length > 0) this.need = this.#opened.keeper?.add(this.changes);
+      for (const { table } of this.changes) table.batch = this.need;
+      return outcome;
     } catch (error) {
-      this.#fail(() => this.#terms.reject(error));
+      undo(this.changes);
+      this.changes = [];
+      return outcome && { error };
     }
-  }
-
-  stop(why: Parameters<Stop>[0]): void {
-    if (this.#terms.mayWait) return;
-    this.#fail(() => (why === "lost" ? this.#again() : this.#terms.reject(new Error(GIVEN_UP))));
-  }
-
-  /** It is known what came of what this has seen and done. */
-  ended(lost: unknown): void {
-    if (lost === undefined) this.#settle?.();
-    else if (this.#changes.length > 0) this.#terms.reject(lost);
-    else this.#again();
-  }
-
-  /** What it has seen is not there any more. */
-  #again(): void {
-    this.#store.enter(new Run(this.#store, this.#terms));
-  }
-
-  #commit(value: T): void {
-    if (this.#violation !== undefined) throw this.#violation;
-    if (this.#changes.length > 0) this.#need = this.#terms.keeper?.add(this.#changes);
-    for (const { table } of this.#changes) table.batch = this.#need;
-    this.#end(() => {
-      for (const [topic, subjects] of this.#told ?? [])
-        for (const subject of subjects) this.#store.tell(topic, subject);
-      this.#terms.resolve(value);
-    });
-  }
-
-  #fail(settle: () => void): void {
-    if (this.#settle !== undefined) return;
-    undo(this.#changes);
-    this.#changes = [];
-    this.#end(settle);
-  }
-
-  /** Before anything else is done. */
-  #end(settle: () => void): void {
-    this.#settle = settle;
-    this.#leave();
-    if (this.#need === undefined || this.#need.state === "over") settle();
-    else this.#need.waiting.push(this);
   }
 
   #table(from: Named): Table {
     this.#assertRuns();
-    const table = named(this.#terms.tables, from.name);
+    const table = named(this.#opened.tables, from.name);
     const { batch } = table;
-    if (batch !== undefined && batch.state !== "over" && this.#need?.state !== "gathering") this.#need = batch;
+    if (batch !== undefined && batch.state !== "over" && this.need?.state !== "gathering") this.need = batch;
     return table;
   }
 
   #assertRuns(): void {
-    if (this.#settle !== undefined) throw new Error("This unit of work is over: its transaction answers no more");
+    if (this.#isOver) throw new Error("This unit of work is over: its transaction answers no more");
   }
 }

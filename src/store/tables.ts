@@ -51,7 +51,7 @@ export class Table {
     const conflict = this.#conflict(record, row);
     if (conflict !== undefined) return conflict;
     if (row !== undefined) this.#replace(row, record);
-    return { table: this, row: row ?? this.#create(record), before, after: record };
+    return { table: this, row: row ?? this.#add({ record, seq: ++this.#seq }), before, after: record };
   }
 
   remove(id: string): Change | undefined {
@@ -69,12 +69,9 @@ export class Table {
   /** Adds what comes from elsewhere; answers what is wrong with it, if anything is. */
   load(given: unknown): string | undefined {
     if (typeof Object(given).id !== "string") return "not a record with an id";
-    const record = trusted<Fields>(given);
-    const conflict = this.#conflict(record, undefined);
-    const { size } = this.#rows;
-    if (conflict === undefined) this.#create(record);
-    const isThere = conflict === undefined && this.#rows.size === size;
-    return isThere ? `a second record with the id "${record.id}" in ${this.name}` : conflict;
+    const change = this.put(trusted<Fields>(given));
+    if (typeof change === "string") return change;
+    return change.before && `a second record with the id "${change.before.id}" in ${this.name}`;
   }
 
   #conflict(record: Fields, own: Row | undefined): string | undefined {
@@ -84,11 +81,6 @@ export class Table {
       if (holder !== undefined && holder !== own) return `a second record with the same ${name} in ${this.name}`;
     }
     return undefined;
-  }
-
-  #create(record: Fields): Row {
-    this.#seq += 1;
-    return this.#add({ record, seq: this.#seq });
   }
 
   #add(row: Row): Row {
