@@ -31,13 +31,15 @@ const EXPECTATION = "100-continue";
 export function arrived(id: string, request: IncomingMessage, response: ServerResponse): Call {
   const { headers } = request;
   const { host, target } = targetOf(request);
-  const [path = ""] = target.split("?", 1);
+  const end = target.indexOf("?");
+  const path = end < 0 ? target : target.slice(0, end);
   return {
     id,
     method: request.method ?? "GET",
     path: path.includes("%") ? path.replace(UNRESERVED, decodeURIComponent) : path,
-    query: target.slice(path.length + 1),
+    query: end < 0 ? "" : target.slice(end + 1),
     headers: host === headers.host ? headers : { ...headers, host },
+    unfit: unfitRequest(request),
     values: (name) => valuesOf(request.rawHeaders, name),
     body(limit_bytes, unfit) {
       const refusal = Number(headers["content-length"] ?? 0) > limit_bytes ? tooLarge(limit_bytes) : unfit;
@@ -85,8 +87,15 @@ function targetOf({ url = "/", headers }: IncomingMessage) {
 }
 
 /** A name or an address, and perhaps a port; nothing where the client knows none (RFC 9110 7.2). */
-const isHost = (host: string): boolean =>
-  host === "" || (/^[!-~]+$/.test(host) && !/[/?#@\\]/.test(host) && URL.canParse(`http://${host}`));
+function isHost(host: string): boolean {
+  if (host === "" || host === fitHost) return true;
+  const isFit = /^[!-~]+$/.test(host) && !/[/?#@\\]/.test(host) && URL.canParse(`http://${host}`);
+  if (isFit) fitHost = host;
+  return isFit;
+}
+
+/** The last that was one: nearly all requests come to the same, and parsing it took 3 of 60 us. */
+let fitHost = "";
 
 function valuesOf(raw: readonly string[], name: string): string[] {
   const values: string[] = [];
@@ -97,7 +106,7 @@ function valuesOf(raw: readonly string[], name: string): string[] {
   return values;
 }
 
-export function unfitRequest(request: IncomingMessage): Refusal | undefined {
+function unfitRequest(request: IncomingMessage): Refusal | undefined {
   if ((request.url?.length ?? 0) > LIMITS.url_bytes)
     return refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes });
   if (request.httpVersionMajor !== HTTP_MAJOR) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");

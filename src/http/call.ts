@@ -8,12 +8,14 @@ export interface Call {
   /** `req_` and an id: the X-Request-Id of the answer. */
   readonly id: string;
   readonly method: string;
-  /** The path as it was sent, still percent-encoded, without the query. */
+  /** The path without the query, percent-encoded but for the characters that need not be (RFC 3986 2.3). */
   readonly path: string;
   /** What follows the first `?`, "" without one. */
   readonly query: string;
   /** Names in lower case. */
   readonly headers: Headers;
+  /** Why it is refused wherever it leads: too large, or not in the form of a request. */
+  readonly unfit?: Refusal | undefined;
   /** Every value that was sent for the header, in order. */
   values(name: string): readonly string[];
   /** Reads the body, `limit_bytes` at most; asked for once. What is unfit for another reason is not read at all. */
