@@ -69,9 +69,11 @@ export class Table {
   /** Adds what comes from elsewhere; answers what is wrong with it, if anything is. */
   load(given: unknown): string | undefined {
     if (typeof Object(given).id !== "string") return "not a record with an id";
-    const change = this.put(trusted<Fields>(given));
-    if (typeof change === "string") return change;
-    return change.before && `a second record with the id "${change.before.id}" in ${this.name}`;
+    const record = trusted<Fields>(given);
+    if (this.#rows.has(record.id)) return `a second record with the id "${record.id}" in ${this.name}`;
+    const conflict = this.#conflict(record, undefined);
+    if (conflict === undefined) this.#add({ record, seq: ++this.#seq });
+    return conflict;
   }
 
   #conflict(record: Fields, own: Row | undefined): string | undefined {
