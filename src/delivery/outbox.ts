@@ -2,9 +2,8 @@
 // what came of it. The rows are the truth; what is held here is only which queue is looked at when, and is rebuilt at a
 // start, so a crash loses nothing and what was under way is sent again. It has one life: start, stop.
 import { cancelUnwanted, dueAt, isRetry, isWanted, type Made, recordAttempt, succeeded } from "../domain/deliveries.ts";
-import { everyPage } from "../domain/lists.ts";
 import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
-import { isStoreError } from "../domain/store.ts";
+import { ALL, isStoreError } from "../domain/store.ts";
 import type { Background } from "../kit/background.ts";
 import type { Instant, Scheduled } from "../kit/clock.ts";
 import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
@@ -58,8 +57,8 @@ export class Outbox {
   /** Takes up every delivery that is still to be sent, or to be cancelled. */
   async start(): Promise<void> {
     const { store } = this.#parts;
-    const rows = await everyPage((span) => store.page(deliveries, "waiting", ["pending"], span));
-    for (const { queue_of } of rows) if (queue_of !== null) this.notify(queue_of);
+    for (const { queue_of } of await store.page(deliveries, "waiting", ["pending"], ALL))
+      if (queue_of !== null) this.notify(queue_of);
   }
 
   /** This queue has changed. */

@@ -9,11 +9,11 @@ import { fail, nullable, oneOf, text, trusted, unfitText, withDefault } from "..
 import type { Caller } from "./access.ts";
 import { COLUMNS_MAX, type Row, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
-import { everyPage, owned, pageOf, shownFields } from "./lists.ts";
+import { owned, pageOf, shownFields } from "./lists.ts";
 import type { Cell, Column, DataSourceRecord } from "./model.ts";
 import { accounts, apps, dataContents, dataSources, object, TOPIC } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import { ALL, type Reader, type Span } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
 
 /** Rows that are judged in one step, each of a hundred members at most. */
@@ -114,7 +114,7 @@ export async function addDataSource(w: Work, account_id: string, { data, ...give
 
 /** The data sources that wait, the oldest first: what a server takes up again when it starts. */
 export async function unprocessed(reader: Reader) {
-  const waiting = await everyPage((span) => reader.page(dataSources, "status", [WAITING], span));
+  const waiting = await reader.page(dataSources, "status", [WAITING], ALL);
   return waiting.map(({ id }) => id);
 }
 

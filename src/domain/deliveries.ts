@@ -2,10 +2,9 @@
 // its webhook's queue, and what an attempt makes of it and of the webhook. Nothing is sent here and nothing waits here.
 import { decide } from "../decisions.ts";
 import { type Instant, instant, iso } from "../kit/clock.ts";
-import { everyPage } from "./lists.ts";
 import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
 import { deliveries, events, TOPIC, webhooks } from "./model.ts";
-import type { Reader, Tx } from "./store.ts";
+import { ALL, type Reader, type Tx } from "./store.ts";
 import type { Work } from "./work.ts";
 
 /**
@@ -107,7 +106,7 @@ export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<voi
 
 /** Removes the event and its deliveries unless one of them is still to be sent; true if removed. */
 export async function dropIfOver(tx: Tx, event: EventRecord): Promise<boolean> {
-  const all = await everyPage((span) => tx.page(deliveries, "event", [event.id], span));
+  const all = await tx.page(deliveries, "event", [event.id], ALL);
   if (all.some(({ queue }) => queue !== null)) return false;
   for (const { id } of all) await tx.remove(deliveries, id);
   await tx.remove(events, event.id);

@@ -5,11 +5,11 @@ import { decide } from "../decisions.ts";
 import { object, optional } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { newDelivery, putDelivery } from "./deliveries.ts";
-import { everyPage, pageOf, spanParameters } from "./lists.ts";
+import { pageOf, spanParameters } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
 import { deliveries, events, eventType, TOPIC, webhooks } from "./model.ts";
 import { notFound } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import { ALL, type Reader, type Span } from "./store.ts";
 import type { Work } from "./work.ts";
 
 type Owner = Pick<AccountRecord, "id" | "name">;
@@ -19,7 +19,7 @@ const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(decide("6.events-without
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
 export async function recordEvent(w: Work, account: Owner, type: EventType, object: object) {
   const event = await putEvent(w, account, type, object, false);
-  for (const webhook of await everyPage((span) => w.tx.page(webhooks, "account", [account.id], span)))
+  for (const webhook of await w.tx.page(webhooks, "account", [account.id], ALL))
     if (webhook.active && webhook.events.includes(type)) await putDelivery(w.tx, newDelivery(w, webhook, event));
   return event;
 }

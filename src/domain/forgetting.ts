@@ -132,15 +132,10 @@ async function drop(tx: Tx, accountId: string): Promise<number> {
   // This is asked after every event, and nearly always all kinds together are fewer than one of them may be.
   const few = (await tx.count(events, "account", [accountId])) <= KEPT;
   const past = await oldestOf(tx, events, "sample", [[accountId]]);
-  for (const types of few ? [] : [CLICKS, OTHERS])
-    past.push(
-      ...(await oldestOf(
-        tx,
-        events,
-        "account_type",
-        types.map((type) => [accountId, type]),
-      )),
-    );
+  for (const types of few ? [] : [CLICKS, OTHERS]) {
+    const lists = types.map((type) => [accountId, type]);
+    past.push(...(await oldestOf(tx, events, "account_type", lists)));
+  }
   for (const event of past)
     if (!(await dropIfOver(tx, event))) await tx.put(events, { ...event, listed_in: null, sample_of: null });
   const gone = await oldestOf(tx, goneDeployments, "account", [[accountId]]);

@@ -37,17 +37,6 @@ export async function pageOf<R extends Stored, I extends string>(
   return { items: await reader.page(from, index, values, span), total, span };
 }
 
-const CHUNK = 500;
-
-export async function everyPage<R>(read: (span: Span) => Promise<readonly R[]>): Promise<readonly R[]> {
-  let all: readonly R[] = [];
-  for (let offset = 0; ; offset += CHUNK) {
-    const items = await read({ offset, limit: CHUNK });
-    all = offset === 0 ? items : all.concat(items);
-    if (items.length < CHUNK) return all;
-  }
-}
-
 /** What is made, and what a change or a removal brings with it, in the same transaction; a refusal undoes all of it. */
 interface Consequences<R, D, A> {
   readonly adding: (w: Work, account_id: string, draft: D, caller: Caller) => Promise<A>;

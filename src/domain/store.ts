@@ -49,6 +49,8 @@ export interface Span {
   readonly offset: number;
   readonly limit: number;
 }
+/** The whole list. */
+export const ALL: Span = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Every read costs what it answers, wherever in the list it lies and however much is stored. */
 export interface Reader {

@@ -9,12 +9,11 @@ import { collections } from "../domain/collections.ts";
 import { addApiKey } from "../domain/credentials.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import type { RateLimiter } from "../domain/limits.ts";
-import { everyPage } from "../domain/lists.ts";
 import { type AccountRecord, type AccountState, accounts, clockRecords, events, users } from "../domain/model.ts";
 import type { Context } from "../domain/oauth/access-tokens.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
-import type { StoreData } from "../domain/store.ts";
+import { ALL, type StoreData } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
 import { Unit, type UnitParts, type Work } from "../domain/work.ts";
 import { explain } from "../http/problem.ts";
@@ -146,7 +145,7 @@ export abstract class States {
   /** Where the system's clock was set back, time goes on from the last event: new ids come last, and retries in time. */
   async #goOn(): Promise<void> {
     const { store, clock } = this.parts.unit;
-    for (const { id } of await everyPage((span) => store.page(accounts, "all", ["accounts"], span))) {
+    for (const { id } of await store.page(accounts, "all", ["accounts"], ALL)) {
       const count = await store.count(events, "account", [id]);
       const [last] = await store.page(events, "account", [id], { offset: Math.max(count - 1, 0), limit: 1 });
       if (last !== undefined) clock.set(Math.max(instant(last.created), clock.now()));

@@ -42,8 +42,8 @@ export class Turns {
 
   /** Runs `work` after everything that was asked for before. What fails is its caller's to hear of. */
   run<T>(work: () => Promise<T>): Promise<T> {
-    const run = this.#last.then(work);
-    this.#last = run.catch(() => undefined);
+    const run = this.#last.then(work, work);
+    this.#last = run;
     return run;
   }
 }

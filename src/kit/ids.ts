@@ -11,7 +11,7 @@ const RANDOM_LENGTH = 11;
 const COUNT_MAX = 62 ** COUNT_LENGTH;
 
 /** What makes them, as everything sees it that does not repeat them. */
-export type Ids = Pick<TimeOrderedIds, "next" | "secret" | "fraction">;
+export type Ids = Pick<TimeOrderedIds, "next" | "secret">;
 
 /** The next random byte. */
 export type RandomSource = () => number;
@@ -67,11 +67,6 @@ export class TimeOrderedIds {
   /** 256 random bits as base64url: for API keys, codes, refresh tokens, secrets. */
   secret(bytes = 32): string {
     return Buffer.from(Array.from({ length: bytes }, this.#random)).toString("base64url");
-  }
-
-  /** A random number in [0, 1): for jitter, never for secrets. */
-  fraction(): number {
-    return ((this.#random() << 16) | (this.#random() << 8) | this.#random()) / 2 ** 24;
   }
 
   /** Time never runs backwards here, so that a clock set back does not break the order. */

@@ -1,53 +1,59 @@
-// Group commit: commits gather while the disk is busy with those before, and go to it together. They stand in the state
-// already; when some cannot be written, they and all that was built on them are undone, the latest first. What a commit
-// is, and how it is written, is no matter here.
+// Group commit: commits gather while the disk is busy with those before, and go to it together, as a batch. They stand in
+// the state already; when a batch cannot be written, it and all that was built on it is undone, the latest first. What a
+// commit is, and how it is written, is no matter here.
 
-export interface Commit {
-  readonly text: string;
-  readonly undo: () => void;
+/** Ends the unit of work that runs: one that waits for what is not its own, or whose ground is taken away. */
+export type Stop = (why: "waits" | "lost") => void;
+
+export class Batch<C> {
+  state: "gathering" | "writing" | "over" = "gathering";
+  readonly texts: string[] = [];
+  readonly changes: C[] = [];
+  end: (lost: unknown) => void = () => undefined;
   /** Resolves when it is known what came of it: with nothing where it is durable, else with the reason. */
-  readonly ended: Promise<unknown>;
-  readonly end: (lost: unknown) => void;
-  isOpen: boolean;
+  readonly ended = new Promise<unknown>((resolve) => {
+    this.end = resolve;
+  });
 }
 
-export class Commits {
+export class Commits<C> {
   readonly #append: (texts: readonly string[]) => Promise<void>;
-  readonly #giveUp: () => void;
-  readonly #open: Commit[] = [];
+  readonly #undo: (changes: readonly C[]) => void;
+  /** The one that is being written, and the one that gathers meanwhile. */
+  #open: readonly Batch<C>[] = [];
 
-  /** `append` rejects where nothing was kept; `giveUp` ends what stands on the state and is no commit yet. */
-  constructor(append: (texts: readonly string[]) => Promise<void>, giveUp: () => void) {
+  /** `append` rejects where nothing was kept. */
+  constructor(append: (texts: readonly string[]) => Promise<void>, undo: (changes: readonly C[]) => void) {
     this.#append = append;
-    this.#giveUp = giveUp;
+    this.#undo = undo;
   }
 
-  add(text: string, undo: () => void): Commit {
-    let end: Commit["end"] = () => undefined;
-    const ended = new Promise<unknown>((resolve) => {
-      end = resolve;
-    });
-    const commit = { text, undo, ended, end, isOpen: true };
+  add(text: string, changes: readonly C[]): Batch<C> {
+    const last = this.#open.at(-1);
+    const batch = last?.state === "gathering" ? last : new Batch<C>();
+    batch.texts.push(text);
+    for (const change of changes) batch.changes.push(change);
     // The commits of one turn of the event loop go together: so do all that wait for those before.
-    if (this.#open.push(commit) === 1) setImmediate(() => this.#write());
-    return commit;
+    if (last === undefined) setImmediate(() => this.#write(batch));
+    if (last !== batch) this.#open = [...this.#open, batch];
+    return batch;
   }
 
   async quiet(): Promise<void> {
     while (this.#open.length > 0) await this.#open.at(-1)?.ended;
   }
 
-  async #write(): Promise<void> {
-    this.#giveUp();
-    const texts = this.#open.map(({ text }) => text);
-    const lost: unknown = await this.#append(texts).catch((error) => error);
-    if (lost !== undefined) this.#giveUp();
-    const ended = this.#open.splice(0, lost === undefined ? texts.length : this.#open.length);
-    if (lost !== undefined) for (const { undo } of ended.toReversed()) undo();
-    for (const commit of ended) {
-      commit.isOpen = false;
-      commit.end(lost);
+  async #write(batch: Batch<C>): Promise<void> {
+    batch.state = "writing";
+    const lost: unknown = await this.#append(batch.texts).catch((error) => error);
+    const over = lost === undefined ? [batch] : this.#open;
+    if (lost !== undefined) this.#undo(over.flatMap(({ changes }) => changes));
+    this.#open = this.#open.slice(over.length);
+    for (const each of over) {
+      each.state = "over";
+      each.end(lost);
     }
-    if (this.#open.length > 0) setImmediate(() => this.#write());
+    const [next] = this.#open;
+    if (next !== undefined) setImmediate(() => this.#write(next));
   }
 }

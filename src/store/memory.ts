@@ -5,7 +5,7 @@ import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Commit } from "./commits.ts";
+import type { Batch, Stop } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import { type Change, copied, type Lists, load, recordsIn, type Table, type Tables, tablesOf, undo } from "./tables.ts";
 
@@ -14,19 +14,20 @@ const GIVEN_UP =
 
 export interface Keeper {
   /** Takes a commit that stands in the tables already; undoes it if it cannot be kept. */
-  add(changes: readonly Change[]): Commit;
+  add(changes: readonly Change[]): Batch<Change>;
   /** In the place of everything. */
   replace(records: Lists): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Fills the tables. Before the keeper undoes or writes down changes it calls `giveUp`: what was begun on them ends. */
-type Load = (tables: Tables, giveUp: () => void) => Promise<Keeper | undefined>;
+/** Fills the tables. Before the keeper undoes or writes down changes it calls `stop`: what was begun on them ends. */
+type Load = (tables: Tables, stop: Stop) => Promise<Keeper | undefined>;
 
 type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; keeper: Keeper | undefined };
 type Named = { readonly name: string };
 type Values = readonly port.Scalar[];
-type Outcome<T> = { readonly value: T } | { readonly error: unknown };
+/** Nothing is what came of a run whose ground was taken away: it has to be done again. */
+type Outcome<T> = { readonly value: T } | { readonly error: unknown } | undefined;
 
 function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   const one = all.get(name);
@@ -59,17 +60,18 @@ export const memoryStore = (): port.Store => new MemoryStore(async () => undefin
 
 export class MemoryStore extends Reading implements port.Store {
   readonly #load: Load;
-  readonly #turns = new Turns();
   readonly #leases = new Map<string, { readonly until: number }>();
   readonly #hearers = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
   #life: Opened | "new" | "closed" = "new";
   #closing: Promise<void> | undefined;
+  readonly #turns = new Turns();
+  /** The latest, which may be over. */
   #running: Run | undefined;
   #watching: NodeJS.Immediate | undefined;
-  /** Ends a unit of work that still runs; when the turn of the event loop is over it should not, its tx answers at once. */
-  readonly #giveUp = () => {
+  /** When the turn of the event loop is over no unit of work should still run, since its tx answers at once. */
+  readonly #watch = () => {
     this.#watching = undefined;
-    if (this.#running?.isOver === false) this.#running.giveUp();
+    this.#running?.stop("waits");
   };
 
   constructor(load: Load) {
@@ -81,35 +83,40 @@ export class MemoryStore extends Reading implements port.Store {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const tables = tablesOf(collections);
-    const keeper = await this.#load(tables, this.#giveUp);
+    const keeper = await this.#load(tables, (why) => this.#running?.stop(why));
     this.#life = { collections, tables, keeper };
   }
 
   /** At once where nobody is writing and all that was written there is durable. */
   async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
     const table = named(this.#opened().tables, from.name);
-    if (this.#running?.hasWritten(table) !== true && table.commit?.isOpen !== true) return question(table);
+    if (this.#running?.hasWritten !== true && (table.batch?.state ?? "over") === "over") return question(table);
     return this.transact((run) => run.ask(from, question));
   }
 
-  async transact<T>(work: (run: Run) => Promise<T>): Promise<T> {
+  /** `mayWait` is for what takes the place of everything: it is not given up. */
+  async transact<T>(work: (run: Run) => Promise<T>, mayWait = false): Promise<T> {
     const opened = this.#opened();
     for (;;) {
-      const run = new Run(opened);
+      const run = new Run(opened, mayWait);
       const outcome = await this.#turns.run(() => {
         this.#running = run;
-        this.#watching ??= setImmediate(this.#giveUp);
+        this.#watching ??= setImmediate(this.#watch);
         return run.do(work);
       });
-      let lost: unknown;
-      for (const commit of run.needs) lost ??= await commit.ended;
+      const lost = await run.need?.ended;
       if (lost !== undefined && run.changes.length > 0) throw lost;
       // What it has seen is not there any more.
-      if (lost !== undefined) continue;
+      if (lost !== undefined || outcome === undefined) continue;
       if ("error" in outcome) throw outcome.error;
       for (const [topic, subjects] of run.told) for (const subject of subjects) this.#tell(topic, subject);
       return outcome.value;
     }
+  }
+
+  /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
+  #tell(topic: string, subject: string): void {
+    for (const hearer of this.#hearers) if (hearer.topic === topic) new Promise<void>(() => hearer.heard(subject));
   }
 
   hear(topic: string, heard: (subject: string) => void): () => void {
@@ -137,26 +144,21 @@ export class MemoryStore extends Reading implements port.Store {
   /** In steps, so that reading goes on; to write, others wait for its end, as their writes would go with the old data. */
   async restore(data: port.StoreData): Promise<void> {
     const { collections, tables, keeper } = this.#opened();
-    await this.#turns.run(async () => {
+    await this.transact(async () => {
       const others = tablesOf(collections);
       const lists = Object.entries(await inSteps(copied(Object.entries(data.collections))));
       await inSteps(load(others, lists, (fault) => new StoreRefusal(`The data cannot be used: ${fault}`)));
       await keeper?.replace(recordsIn(others));
       for (const [name, table] of others) tables.set(name, table);
-    });
+    }, true);
   }
 
   /** What was asked for before comes to its end. */
   async close(): Promise<void> {
     const life = this.#life;
+    if (typeof life !== "string") this.#closing = this.transact(async () => life.keeper?.close(), true);
     this.#life = "closed";
-    if (typeof life !== "string") this.#closing = this.#turns.run(async () => life.keeper?.close());
     await this.#closing;
-  }
-
-  /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
-  #tell(topic: string, subject: string): void {
-    for (const hearer of this.#hearers) if (hearer.topic === topic) new Promise<void>(() => hearer.heard(subject));
   }
 
   #opened(): Opened {
@@ -167,32 +169,35 @@ export class MemoryStore extends Reading implements port.Store {
 
 /** One run of a unit of work. */
 class Run extends Reading implements port.Tx {
-  /** What must be durable before anybody hears what this run has seen and done. */
-  needs: Commit[] = [];
   changes: Change[] = [];
+  /** What must be durable before anybody hears what this run has seen and done: the latest, which ends last. */
+  need: Batch<Change> | undefined;
   readonly told = new Map<string, Set<string>>();
-  isOver = false;
-  giveUp: () => void = () => undefined;
+  stop: Stop = () => undefined;
   readonly #opened: Opened;
+  readonly #mayWait: boolean;
   #violation: UniqueViolation | undefined;
+  #isOver = false;
 
-  constructor(opened: Opened) {
+  constructor(opened: Opened, mayWait: boolean) {
     super();
     this.#opened = opened;
-  }
-
-  async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
-    return question(this.#table(from));
+    this.#mayWait = mayWait;
   }
 
   /** Whether something stands there that may yet be undone. */
-  hasWritten(there: Table): boolean {
-    return !this.isOver && this.changes.some(({ table }) => table === there);
+  get hasWritten(): boolean {
+    return !this.#isOver && this.changes.length > 0;
+  }
+
+  async ask<A>(from: Named, question: (table: Table) => A): Promise<A> {
+    return question(this.#table(from));
   }
 
   async records(): Promise<Lists> {
-    for (const table of this.#opened.tables.values()) this.#table(table);
-    return recordsIn(this.#opened.tables);
+    const { tables } = this.#opened;
+    for (const table of tables.values()) this.#table(table);
+    return recordsIn(tables);
   }
 
   async put<R extends port.Stored>(into: port.Collection<R>, record: R): Promise<void> {
@@ -213,14 +218,15 @@ class Run extends Reading implements port.Tx {
     this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
   }
 
+  /** Resolves when its turn is over. */
   do<T>(work: (run: Run) => Promise<T>): Promise<Outcome<T>> {
     return new Promise((resolve) => {
       const end = (outcome: Outcome<T>) => {
-        if (!this.isOver) resolve(this.#end(outcome));
+        if (!this.#isOver) resolve(this.#end(outcome));
       };
-      this.giveUp = () => end({ error: new Error(GIVEN_UP) });
-      // Work may also throw before it has promised anything.
-      new Promise<T>((begin) => begin(work(this))).then(
+      if (!this.#mayWait) this.stop = (why) => end(why === "lost" ? undefined : { error: new Error(GIVEN_UP) });
+      const begin = async () => work(this);
+      begin().then(
         (value) => end({ value }),
         (error) => end({ error }),
       );
@@ -229,29 +235,29 @@ class Run extends Reading implements port.Tx {
 
   /** Commits where the work is done, undoes where it failed; before anything else is done. */
   #end<T>(outcome: Outcome<T>): Outcome<T> {
-    this.isOver = true;
+    this.#isOver = true;
     try {
-      if ("error" in outcome) throw outcome.error;
+      if (outcome === undefined || "error" in outcome) throw outcome?.error;
       if (this.#violation !== undefined) throw this.#violation;
-      const commit = this.changes.length > 0 ? this.#opened.keeper?.add(this.changes) : undefined;
-      if (commit !== undefined) this.needs = [commit];
-      for (const { table } of this.changes) table.commit = commit;
+      if (this.changes.length > 0) this.need = this.#opened.keeper?.add(this.changes);
+      for (const { table } of this.changes) table.batch = this.need;
       return outcome;
     } catch (error) {
       undo(this.changes);
       this.changes = [];
-      return { error };
+      return outcome && { error };
     }
   }
 
   #table(from: Named): Table {
     this.#assertRuns();
     const table = named(this.#opened.tables, from.name);
-    if (table.commit?.isOpen) this.needs.push(table.commit);
+    const { batch } = table;
+    if (batch !== undefined && batch.state !== "over" && this.need?.state !== "gathering") this.need = batch;
     return table;
   }
 
   #assertRuns(): void {
-    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
+    if (this.#isOver) throw new Error("This unit of work is over: its transaction answers no more");
   }
 }

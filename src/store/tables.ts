@@ -3,7 +3,7 @@
 import type { AnyCollection, StoreData, Stored } from "../domain/store.ts";
 import type { Steps } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Commit } from "./commits.ts";
+import type { Batch } from "./commits.ts";
 import { type Fields, Index, type Row } from "./indexes.ts";
 
 /** One write. `before` is undefined where the record was created, `after` where it was removed. */
@@ -19,8 +19,8 @@ export type Lists = readonly (readonly [name: string, records: readonly unknown[
 
 export class Table {
   readonly name: string;
-  /** The last that wrote here. */
-  commit: Commit | undefined;
+  /** The last that holds writes made here. */
+  batch: Batch<Change> | undefined;
   readonly indexes: ReadonlyMap<string, Index>;
   readonly uniques: ReadonlyMap<string, Index>;
   readonly #rows = new Map<string, Row>();
@@ -51,7 +51,7 @@ export class Table {
     const conflict = this.#conflict(record, row);
     if (conflict !== undefined) return conflict;
     if (row !== undefined) this.#replace(row, record);
-    return { table: this, row: row ?? this.#create(record), before, after: record };
+    return { table: this, row: row ?? this.#add({ record, seq: ++this.#seq }), before, after: record };
   }
 
   remove(id: string): Change | undefined {
@@ -70,24 +70,19 @@ export class Table {
   load(given: unknown): string | undefined {
     if (typeof Object(given).id !== "string") return "not a record with an id";
     const record = trusted<Fields>(given);
+    if (this.#rows.has(record.id)) return `a second record with the id "${record.id}" in ${this.name}`;
     const conflict = this.#conflict(record, undefined);
-    const { size } = this.#rows;
-    if (conflict === undefined) this.#create(record);
-    const isThere = conflict === undefined && this.#rows.size === size;
-    return isThere ? `a second record with the id "${record.id}" in ${this.name}` : conflict;
+    if (conflict === undefined) this.#add({ record, seq: ++this.#seq });
+    return conflict;
   }
 
   #conflict(record: Fields, own: Row | undefined): string | undefined {
+    if (this.uniques.size === 0) return undefined;
     for (const [name, unique] of this.uniques) {
       const holder = unique.firstBeside(record);
       if (holder !== undefined && holder !== own) return `a second record with the same ${name} in ${this.name}`;
     }
     return undefined;
-  }
-
-  #create(record: Fields): Row {
-    this.#seq += 1;
-    return this.#add({ record, seq: this.#seq });
   }
 
   #add(row: Row): Row {
@@ -126,8 +121,8 @@ export function* load(tables: Tables, lists: Lists, refusal: Refusal): Steps<voi
   for (const [name, records] of lists) {
     const table = tables.get(name);
     if (table === undefined) throw refusal(`this version knows no collection "${name}"`, name);
-    for (const [n, record] of records.entries()) {
-      const fault = table.load(record);
+    for (let n = 0; n < records.length; n += 1) {
+      const fault = table.load(records[n]);
       if (fault !== undefined) throw refusal(fault, name, n);
       if (n % STEP === STEP - 1) yield;
     }

@@ -24,4 +24,4 @@ export const item = (id: string, fields: Partial<Item> = {}): Item => ({ ...PLAI
 export const setCounter = (tx: Tx, id: string, n: number): Promise<void> => tx.put(counters, { id, n });
 export const counter = async (from: Reader, id: string): Promise<number> => (await from.get(counters, id))?.n ?? 0;
 
-export const ALL = { offset: 0, limit: 1_000_000 };
+export { ALL } from "../../domain/store.ts";

@@ -3,7 +3,7 @@
 // the same data: the old FILE with the journal, or the new one with what came after.
 import { StorageUnavailable } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
-import { type Commit, Commits } from "../commits.ts";
+import { type Batch, Commits, type Stop } from "../commits.ts";
 import { type Change, type Lists, recordsIn, type Tables, undo } from "../tables.ts";
 import * as disk from "./disk.ts";
 import { BYTES_MAX, encode, lineOf, type Write } from "./layout.ts";
@@ -18,14 +18,14 @@ export interface Settings {
   readonly journal_bytes_max: number;
 }
 
-export type Parts = Settings & { file: string; tables: Tables; giveUp: () => void; unlock: () => void };
+export type Parts = Settings & { file: string; tables: Tables; stop: Stop; unlock: () => void };
 
 /** The lines of the journal that count: so many bytes, the last one with this number. */
 export type Good = { readonly length: number; readonly seq: number };
 
 export class Files {
   readonly #parts: Parts;
-  readonly #commits: Commits;
+  readonly #commits: Commits<Change>;
   readonly #turns = new Turns();
   #journal: number;
   #good: Good;
@@ -42,7 +42,11 @@ export class Files {
 
   private constructor(parts: Parts, journal: number, good: Good) {
     this.#parts = parts;
-    this.#commits = new Commits((texts) => this.#append(texts).catch(unavailable), parts.giveUp);
+    const undone = (changes: readonly Change[]) => {
+      parts.stop("lost");
+      undo(changes);
+    };
+    this.#commits = new Commits((texts) => this.#append(texts).catch(unavailable), undone);
     this.#journal = journal;
     this.#good = good;
     this.#foldAt = this.#enough();
@@ -58,11 +62,11 @@ export class Files {
     return new Files(parts, journal, good);
   }
 
-  add(changes: readonly Change[]): Commit {
+  add(changes: readonly Change[]): Batch<Change> {
     const writes = changes.map(({ table: { name }, row, after }): Write => {
       return after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
     });
-    return this.#commits.add(JSON.stringify(writes), () => undo(changes));
+    return this.#commits.add(JSON.stringify(writes), changes);
   }
 
   async replace(records: Lists): Promise<void> {
@@ -86,6 +90,7 @@ export class Files {
   }
 
   async #append(commits: readonly string[]): Promise<void> {
+    this.#parts.stop("waits");
     const line = lineOf(this.#good.seq + 1, commits);
     const isDue = this.#folding === undefined && this.#good.length + line.length > this.#foldAt;
     // Now, and not when they have been appended: by then there will be others.
