@@ -26,6 +26,7 @@ import { Presenter } from "./http/view.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
+import { changesOf } from "./kit/schema.ts";
 import { OptionError, policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
 import { Service } from "./service.ts";
 import { jsonFileStore } from "./store/json-file.ts";
@@ -106,7 +107,7 @@ async function stand(ground: Ground): Promise<Service> {
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
 
   const service = await Service.open({ ...ground, links, oauth, limiter, webhookDraft: draft });
-  const services = { links, webhookDraft: draft };
+  const services = { links, webhookDraft: draft, webhookChanges: changesOf(draft) };
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults };
   const handle = handlerOf(ground, parts, oauth, service);
   const onAnswer = ({ id, method, path }: Call, status: number, duration_ms: number) =>

@@ -12,7 +12,7 @@ import type { Presenter } from "./view.ts";
 export async function ask(row: Operation, asked: Asked, sent: unknown): Promise<unknown> {
   const there = row.target && (await row.target.run({ ...asked, body: undefined }));
   if (there instanceof Refusal) return there;
-  const body = await readFields(row.body?.(asked.services), sent);
+  const body = row.body && (await readFields(row.body(asked.services), sent));
   if (body instanceof Refusal) return body;
   return await row.run({ ...asked, body });
 }

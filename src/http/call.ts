@@ -8,7 +8,7 @@ export interface Call {
   /** `req_` and an id: the X-Request-Id of the answer. */
   readonly id: string;
   readonly method: string;
-  /** The path as it was sent, still percent-encoded, without the query. */
+  /** Without the query; percent-encoded as it was sent, but for the characters that need not be. */
   readonly path: string;
   /** What follows the first `?`, "" without one. */
   readonly query: string;

@@ -12,10 +12,12 @@ export interface Conditions {
   readonly noneMatch: Tags;
 }
 
-export const conditionsOf = (call: Call, faults: FieldError[]): Conditions => ({
-  match: tags(call, "If-Match", faults),
-  noneMatch: tags(call, "If-None-Match", faults),
-});
+/** Undefined where there are none, so that no ETag is made to be compared with nothing. */
+export function conditionsOf(call: Call, faults: FieldError[]): Conditions | undefined {
+  const match = tags(call, "If-Match", faults);
+  const noneMatch = tags(call, "If-None-Match", faults);
+  return match || noneMatch ? { match, noneMatch } : undefined;
+}
 
 function tags(call: Call, name: string, faults: FieldError[]): Tags {
   const given = header(call, name.toLowerCase());

@@ -37,9 +37,9 @@ export class ServiceLinks {
     this.authUrl = publicUrl.replace(/\/+$/, "");
     this.baseUrl = `${this.authUrl}${VERSION_PREFIX}`;
     this.resourceMetadata = `${this.authUrl}${ADDRESSES.resource_metadata}`;
-    const { protocol, hostname } = new URL(publicUrl);
-    this.#host = hostname.toLowerCase();
-    const isPublic = protocol === "https:" && !isLoopbackHost(hostname);
+    const { protocol, hostname: host } = new URL(publicUrl);
+    this.#host = host.toLowerCase();
+    const isPublic = protocol === "https:" && !isLoopbackHost(host);
     this.always = isPublic ? ["strict-transport-security", "max-age=31536000"] : [];
   }
 

@@ -7,8 +7,8 @@ import type { Refusal } from "../domain/refusal.ts";
 import type { WebhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { instant } from "../kit/clock.ts";
-import { type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
-import { JSON_TYPE } from "./call.ts";
+import { type Changes, type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
+import { type Call, JSON_TYPE } from "./call.ts";
 import { BODY_BYTES } from "./input.ts";
 import type { ServiceLinks } from "./links.ts";
 import type { View } from "./view.ts";
@@ -17,8 +17,9 @@ import type { Method, Row } from "./way.ts";
 /** What operations may use beside the unit of work. */
 export interface Services {
   readonly links: ServiceLinks;
-  /** The body of POST /webhooks under the URL policy in force. */
+  /** The body of POST /webhooks under the URL policy in force, and that of PATCH. */
   readonly webhookDraft: ObjectSchema<WebhookDraft>;
+  readonly webhookChanges: ObjectSchema<Changes<WebhookDraft>>;
 }
 
 /** The names between braces in a path. */
@@ -35,8 +36,7 @@ export interface Asked<P extends string = string, Q = unknown> {
   readonly params: ParamsOf<P>;
   readonly services: Services;
   readonly query: Q;
-  /** That the request came to. */
-  readonly host: string;
+  readonly call: Call;
   /** The precondition of If-Match, to be asked of the record inside the transaction that changes it. */
   expect(record: object): Refusal | undefined;
 }

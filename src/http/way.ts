@@ -54,7 +54,9 @@ export class RouteTree<R extends Row> {
     this.rows = all;
     // A brace comes behind every letter: of two paths that fit, the one with the word is found first.
     for (const path of [...new Set(all.map((row) => row.path))].sort()) {
-      const rows = new Map(all.filter((row) => row.path === path).map((row) => [row.method, row]));
+      const there = all.filter((row) => row.path === path);
+      const rows = new Map(there.map((row) => [row.method, row]));
+      if (rows.size < there.length) throw new Error(`Of the rows for ${path} two have the same method`);
       const pattern = new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
       if (path.includes("{")) this.#named.push({ pattern, rows });
       else this.#plain.set(path, { rows, params: {} });
