@@ -43,7 +43,8 @@ export const forbids = (conditions: Conditions, etag: string): Refusal | undefin
 /** What they make of the answer to a reader: 412, or 304 where it is what they have. */
 export function judged(conditions: Conditions, reply: Reply): Reply | Refusal {
   const { etag } = reply.headers;
-  const verdict = typeof etag === "string" && judge(conditions, etag);
+  if (etag === undefined) return reply;
+  const verdict = judge(conditions, etag);
   if (verdict === "failed") return FAILED;
-  return verdict === "known" ? empty(304, { etag: String(etag) }) : reply;
+  return verdict === "known" ? empty(304, { etag }) : reply;
 }

@@ -53,9 +53,8 @@ export async function once(
     const kept = await store.get(idempotency, id);
     if (kept === undefined || instant(kept.expires_at) <= clock.now())
       return await answer((tx, { status, headers, body }) => {
-        const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-        const said = { status, headers: texts, body: body.toString(), expires_at: iso(clock.now() + KEEP_MS) };
-        return tx.put(idempotency, { id, fingerprint, ...said, all: "idempotency" });
+        const expires_at = iso(clock.now() + KEEP_MS);
+        return tx.put(idempotency, { id, fingerprint, status, headers, body, expires_at, all: "idempotency" });
       });
     const { status, headers, body } = kept;
     return kept.fingerprint === fingerprint

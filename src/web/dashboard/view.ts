@@ -72,7 +72,7 @@ export function viewOf(
     /** What the operation answered, as the API shows it; `once` is what it shows this once. */
     shown(name: string, value: unknown): { readonly members: Values; readonly once: unknown } {
       const { body } = answered(row(name), value, presenter, visit.call);
-      const members = trusted<Values>(JSON.parse(body.toString()));
+      const members = trusted<Values>(JSON.parse(body));
       const [secret = ""] = Object.keys(row(name).once ?? {});
       return { members, once: members[secret] };
     },
