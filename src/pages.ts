@@ -1,13 +1,13 @@
 // The ways to what people look at (contract, part 1): the dashboard, deployed apps, consent and sign-in, the documentation,
 // the description. Part of the composition root, beside launch.ts, which loads it when somebody comes: a start need not
 // wait for it.
+import { API } from "./http/api.ts";
 import { jsonReply } from "./http/call.ts";
 import { document, openWay } from "./http/documents.ts";
 import { ADDRESSES } from "./http/links.ts";
 import { openApi } from "./http/openapi.ts";
 import { explain, PROBLEMS, problem } from "./http/problem.ts";
 import type { Operation } from "./http/route.ts";
-import { routes } from "./http/routes.ts";
 import type { Way } from "./http/way.ts";
 import { consentRows } from "./web/consent.ts";
 import { dashboard } from "./web/dashboard/dashboard.ts";
@@ -27,8 +27,8 @@ export interface PagesParts extends Launched {
 export function pageWays(launched: PagesParts): readonly Way[] {
   const { links } = launched.services;
   const visits = new Visits(launched.unit, links.authUrl);
-  const parts: WebParts = { ...launched, operations: routes, problems: PROBLEMS, explain, visits };
-  const description = jsonReply(200, openApi(routes, launched.services, launched.controls));
+  const parts: WebParts = { ...launched, operations: API.rows, problems: PROBLEMS, explain, visits };
+  const description = jsonReply(200, openApi(API.rows, launched.services, launched.controls));
   return [
     openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
     pageWay(parts, [...consentRows(parts), ...signInRows(parts), ...docsRows(parts)]),

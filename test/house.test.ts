@@ -27,7 +27,7 @@ const MAY_IMPORT: { readonly [layer: string]: readonly string[] } = {
 };
 
 /** The one arrow from web to http: what a row is, what leads to it, and how it is asked and shown. */
-const WEB_MAY_SEE = /^src\/http\/(route|call|way|ask|view)\.ts$/;
+const WEB_MAY_SEE = /^src\/http\/(route|call|way|operate|view)\.ts$/;
 
 const own = (names: readonly string[]) => names.filter((name) => name.startsWith("src/"));
 

@@ -8,7 +8,9 @@ import { VERSION_PREFIX } from "./call.ts";
 import { type OperateParts, operate } from "./operate.ts";
 import { problem } from "./problem.ts";
 import type { Operation } from "./route.ts";
-import { routes } from "./routes.ts";
+import { accountRoutes } from "./routes-account.ts";
+import { appRoutes } from "./routes-apps.ts";
+import { webhookRoutes } from "./routes-webhooks.ts";
 import { template } from "./template.ts";
 import { RouteTree, type Way } from "./way.ts";
 
@@ -17,10 +19,10 @@ export interface ApiParts extends OperateParts {
   readonly limiter: RateLimiter;
 }
 
-export const API = new RouteTree(routes);
+/** THE route table (spec part 4; contract, part 4). */
+export const API = new RouteTree([...appRoutes, ...webhookRoutes, ...accountRoutes]);
 
-interface Guest {
-  readonly caller: Caller;
+interface Guest extends Caller {
   /** Undefined where there is no limit. */
   readonly rate: Rate | undefined;
   readonly unfit: Refusal | undefined;
@@ -38,10 +40,10 @@ export const apiWay = (parts: ApiParts): Way<Operation, Guest> => ({
     const unfit = standing(caller.account, call.method);
     const rate = limiter.count(caller.account.id, unfit ? 0 : 1);
     const exceeded = rate?.exceeded && refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-    return { caller, rate, unfit: unfit ?? (exceeded || undefined) };
+    return { ...caller, rate, unfit: unfit ?? (exceeded || undefined) };
   },
   admit: ({ unfit }) => unfit,
-  perform: (row, { call, who, params }) => operate(parts, row, { call, who: who.caller, params }),
+  perform: (row, request) => operate(parts, row, request),
   refused: (refusal, call) => problem(refusal, call.id, parts.services.links),
   leave({ headers }, { rate }) {
     if (rate === undefined) return;

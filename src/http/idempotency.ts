@@ -41,12 +41,12 @@ type Keep = (tx: Tx, reply: Reply) => Promise<void>;
  */
 export async function once(
   { store, clock }: UnitParts,
-  use: { readonly caller: Caller; readonly key: string; readonly call: Call; readonly body: Buffer },
+  use: { readonly caller: Caller; readonly key: string; readonly call: Call; readonly body: Buffer | undefined },
   answer: (keep: Keep) => Promise<Answer>,
 ): Promise<Answer> {
   const { caller, key, call } = use;
   const id = hash([caller.credential, key]);
-  const fingerprint = hash([call.method, `${call.path}?${call.query}`, use.body]);
+  const fingerprint = hash([call.method, `${call.path}?${call.query}`, use.body ?? ""]);
   const lease = await store.lease(`idempotency ${id}`, LEASE_MS);
   if (lease === undefined) return refuse({ code: "idempotency_in_progress" });
   try {

@@ -39,12 +39,11 @@ export class Router {
   async handle(call: Call): Promise<Reply> {
     let way = this.#parts.rest;
     try {
-      const first = this.#find(call.path);
-      const found = this.#isNamed(first, call) ? first : await this.#further(call);
-      way = found.way;
+      const place = await this.#placeOf(call);
+      way = place.way;
       const who = await way.enter(call);
       if (who instanceof Refusal) return way.refused(who, call);
-      const answer = way.admit?.(who, call) ?? (await this.#answered(found, call, who));
+      const answer = way.admit?.(who, call) ?? (await this.#answered(place, call, who));
       const reply = answer instanceof Refusal ? way.refused(answer, call, who) : answer;
       way.leave?.(reply, who);
       return reply;
@@ -55,6 +54,21 @@ export class Router {
     }
   }
 
+  /** The addresses of the server answer on every host; whatever else a host has is its site's. */
+  async #placeOf(call: Call): Promise<Place> {
+    const { rest, later, siteOf } = this.#parts;
+    const isNamed = ({ way, rows }: Place) => call.path !== "/" && (way !== rest || rows.size > 0);
+    const first = this.#find(call.path);
+    if (isNamed(first)) return first;
+    this.#whole ??= later().then((ways) => {
+      this.#ways = [...this.#ways, ...ways];
+    });
+    await this.#whole;
+    const found = this.#find(call.path);
+    const site = isNamed(found) ? undefined : await siteOf(hostOf(call));
+    return site === undefined ? found : this.#find(site + call.path);
+  }
+
   #find(path: string): Place {
     let owner = this.#parts.rest;
     for (const way of this.#ways) {
@@ -63,22 +77,6 @@ export class Router {
       if (way.under !== "" && `${path}/`.startsWith(`${way.under}/`)) owner = way;
     }
     return { way: owner, rows: new Map(), params: {} };
-  }
-
-  /** The addresses of the server answer on every host; whatever else a host has is its site's. */
-  #isNamed({ way, rows }: Place, { path }: Call): boolean {
-    return path !== "/" && (way !== this.#parts.rest || rows.size > 0);
-  }
-
-  async #further(call: Call): Promise<Place> {
-    this.#whole ??= this.#parts.later().then((ways) => {
-      this.#ways = [...this.#ways, ...ways];
-    });
-    await this.#whole;
-    const found = this.#find(call.path);
-    if (this.#isNamed(found, call)) return found;
-    const site = await this.#parts.siteOf(hostOf(call));
-    return site === undefined ? found : this.#find(site + call.path);
   }
 
   #answered({ way, rows, params }: Place, call: Call, who: unknown): Answer | Promise<Answer> {

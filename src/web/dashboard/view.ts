@@ -4,8 +4,8 @@
 import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit } from "../../domain/work.ts";
-import { answered, ask } from "../../http/ask.ts";
 import type { Reply } from "../../http/call.ts";
+import { answered, ask } from "../../http/operate.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
