@@ -3,12 +3,11 @@
 // wait for it.
 import { API } from "./http/api.ts";
 import { jsonReply } from "./http/call.ts";
-import { document, openWay } from "./http/documents.ts";
 import { ADDRESSES } from "./http/links.ts";
 import { openApi } from "./http/openapi.ts";
 import { explain, PROBLEMS, problem } from "./http/problem.ts";
 import type { Operation } from "./http/route.ts";
-import type { Way } from "./http/way.ts";
+import { document, openWay, type Way } from "./http/way.ts";
 import { consentRows } from "./web/consent.ts";
 import { dashboard } from "./web/dashboard/dashboard.ts";
 import { docsRows } from "./web/docs/docs.ts";

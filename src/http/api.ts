@@ -22,7 +22,8 @@ export interface ApiParts extends OperateParts {
 /** THE route table (spec part 4; contract, part 4). */
 export const API = new RouteTree([...appRoutes, ...webhookRoutes, ...accountRoutes]);
 
-interface Guest extends Caller {
+interface Guest {
+  readonly caller: Caller;
   /** Undefined where there is no limit. */
   readonly rate: Rate | undefined;
   readonly unfit: Refusal | undefined;
@@ -40,10 +41,10 @@ export const apiWay = (parts: ApiParts): Way<Operation, Guest> => ({
     const unfit = standing(caller.account, call.method);
     const rate = limiter.count(caller.account.id, unfit ? 0 : 1);
     const exceeded = rate?.exceeded && refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-    return { ...caller, rate, unfit: unfit ?? (exceeded || undefined) };
+    return { caller, rate, unfit: unfit ?? (exceeded || undefined) };
   },
   admit: ({ unfit }) => unfit,
-  perform: (row, request) => operate(parts, row, request),
+  perform: (row, { call, who, params }) => operate(parts, row, { call, who: who.caller, params }),
   refused: (refusal, call) => problem(refusal, call.id, parts.services.links),
   leave({ headers }, { rate }) {
     if (rate === undefined) return;

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { realClock } from "../kit/clock.ts";
-import type { Cut, Reply } from "./call.ts";
+import type { Cut } from "./call.ts";
 
 /** TLS connections cannot be reset on their own; there the end comes without a word. */
 export function cutOff(request: IncomingMessage, cut: Cut): void {
@@ -35,8 +35,8 @@ function destroyLater(socket: Duplex): void {
 }
 
 /** The last words on a connection, where there is no request to answer. */
-export function lastWords(socket: Duplex, statusLine: string, headers: Reply["headers"], body: string): void {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+export function lastWords(socket: Duplex, statusLine: string, headers: readonly string[], body: string): void {
+  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`));
   socket.end(`${statusLine}\r\n${lines.join("")}\r\n${body}`);
   destroyLater(socket);
 }

@@ -30,7 +30,7 @@ export class ServiceLinks {
   /** RFC 9728 metadata of the REST API. */
   readonly resourceMetadata: string;
   /** Headers of every answer: browsers come over https only from then on, for a year (RFC 6797). */
-  readonly always: { readonly [name: string]: string };
+  readonly always: readonly string[];
   readonly #host: string;
 
   constructor(publicUrl: string) {
@@ -40,7 +40,7 @@ export class ServiceLinks {
     const { protocol, hostname: host } = new URL(publicUrl);
     this.#host = host.toLowerCase();
     const isPublic = protocol === "https:" && !isLoopbackHost(host);
-    this.always = isPublic ? { "strict-transport-security": "max-age=31536000" } : {};
+    this.always = isPublic ? ["strict-transport-security", "max-age=31536000"] : [];
   }
 
   /** For a request that came to this host: it is a name of the server like its public one and the machine's. */

@@ -78,7 +78,10 @@ export class Listener {
       void this.#refuseSocket(new Error("CONNECT"), socket);
     });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
-    this.#server.on("timeout", (socket: Socket) => this.#giveUp(socket));
+    // Nothing came or went for a while. Where an answer is still being made, that is no fault of the client.
+    this.#server.on("timeout", (socket: Socket) => {
+      if (socket.writableLength > 0 || this.#open(socket).every((answer) => answer.writableEnded)) socket.destroy();
+    });
     // With TLS there are two sockets to a connection: the one that bytes come in by, and the one that requests do.
     for (const opened of ["connection", "secureConnection"])
       this.#server.on(opened, (socket: Socket) => {
@@ -108,11 +111,6 @@ export class Listener {
     this.#server.close();
     await closed;
     clearTimeout(deadline);
-  }
-
-  /** Nothing came or went for a while. Where an answer is still being made, that is no fault of the client. */
-  #giveUp(socket: Socket): void {
-    if (socket.writableLength > 0 || this.#open(socket).every((answer) => answer.writableEnded)) socket.destroy();
   }
 
   #open(socket: Duplex): ServerResponse[] {
@@ -157,8 +155,7 @@ export class Listener {
     response.writeHead(reply.status, headersOf(id, reply, links, this.#stopping || linger));
     const body = request.method === "HEAD" ? "" : reply.body;
     if (linger) lingeringEnd(request, response, body);
-    // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 faster.
-    else response.end(body, Buffer.byteLength(body) === body.length ? "latin1" : "utf8");
+    else response.end(body);
   }
 
   /**
@@ -182,14 +179,13 @@ export class Listener {
   }
 }
 
-function headersOf(id: string, { status, headers, body }: Reply, { always }: ServiceLinks, closes: boolean) {
-  return {
-    [REQUEST_ID.header]: id,
-    ...always,
-    ...headers,
-    ...(closes && { connection: "close" }),
-    ...(status !== 204 && status !== 304 && { "content-length": String(Buffer.byteLength(body)) }),
-  };
+/** Names and values by turns, as Node takes them. */
+function headersOf(id: string, { status, headers, body }: Reply, { always }: ServiceLinks, closes: boolean): string[] {
+  const lines = [REQUEST_ID.header, id, ...always];
+  for (const name in headers) lines.push(name, headers[name] ?? "");
+  if (closes) lines.push("connection", "close");
+  if (status !== 204 && status !== 304) lines.push("content-length", String(Buffer.byteLength(body)));
+  return lines;
 }
 
 /** Or given up. */
