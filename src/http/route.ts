@@ -36,6 +36,7 @@ export interface Asked<P extends string = string, Q = unknown> {
   readonly params: ParamsOf<P>;
   readonly services: Services;
   readonly query: Q;
+  /** The request itself, for what no row declares, such as the host that it came to. */
   readonly call: Call;
   /** The precondition of If-Match, to be asked of the record inside the transaction that changes it. */
   expect(record: object): Refusal | undefined;
