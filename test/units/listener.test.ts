@@ -1,7 +1,10 @@
 // The listener's limits of time and number (contract, part 8), with short ones in place of the decided: what is tested is
 // that each is in force and how it is answered. That the decided ones are handed on is asserted at the end.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { ServerResponse } from "node:http";
+import { get } from "node:https";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -163,6 +166,16 @@ test("a stop lets an answer that was begun be read to its end", async () => {
   await slow.pausedAtFirst();
   const stopped = listener.stop();
   assert.equal((await slow.resume().answer()).text.length, LARGE.length);
+  await stopped;
+});
+
+test("a stop over TLS lets it be read to its end, too", async () => {
+  const listener = new Listener({ cert: SERVER_CERT, key: SERVER_KEY });
+  const port = await listener.listen(0, "127.0.0.1");
+  listener.serve(whole({ ...PLAIN, handle: large }));
+  const [answer] = await once(get({ port, rejectUnauthorized: false, agent: false }), "response");
+  const stopped = listener.stop();
+  assert.equal((await text(answer)).length, LARGE.length);
   await stopped;
 });
 
