@@ -16,7 +16,7 @@ import { Journals } from "./embedding/journals.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Handler, Reply } from "./http/call.ts";
 import { controlWay } from "./http/control.ts";
-import { ADDRESSES, ServiceLinks } from "./http/links.ts";
+import { ADDRESSES, linksOf } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
 import { problem } from "./http/problem.ts";
@@ -97,7 +97,7 @@ async function stand(ground: Ground): Promise<Service> {
   const { settings, watched, clock, log, store, ids, unit, journals, workers, faults, listener } = ground;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
-  const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
+  const links = linksOf(settings.publicUrl ?? localUrl(settings, port));
   if (watched) journals.hear(store, workers);
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);

@@ -21,12 +21,6 @@ export type Limits = { readonly [N in keyof typeof LIMITS]: number };
 /** Node must read past our own limits, so that we can say which of them was exceeded. */
 export const PARSER_BYTES = LIMITS.url_bytes + LIMITS.header_bytes + 8_192;
 
-/** HTTP/1.1 and 1.0. */
-const HTTP_MAJOR = 1;
-
-/** The one that RFC 9110 10.1.1 knows: a client may wait to be told that its body is wanted. */
-const EXPECTATION = "100-continue";
-
 /** The head of a request; its body stays where it is until it is asked for. */
 export function arrived(id: string, request: IncomingMessage, response: ServerResponse): Call {
   const { headers } = request;
@@ -104,7 +98,7 @@ const valuesOf = (raw: readonly string[], name: string): string[] =>
 export function unfitRequest(request: IncomingMessage): Refusal | undefined {
   const { rawHeaders, headers } = request;
   if ((request.url?.length ?? 0) > LIMITS.url_bytes) return over("uri_too_long", LIMITS.url_bytes);
-  if (request.httpVersionMajor !== HTTP_MAJOR) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
+  if (request.httpVersionMajor !== 1) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
   // Each name has ": " behind it, and each value the end of the line.
   const bytes = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
   if (bytes > LIMITS.header_bytes) return over("headers_too_large", LIMITS.header_bytes);
@@ -115,10 +109,11 @@ export function unfitRequest(request: IncomingMessage): Refusal | undefined {
   if (![host, ...hosts].every(isHost)) return notHttp("The Host is neither a name nor an address.");
   if (!target.startsWith("/") && target !== "*")
     return notHttp("The request target is neither a path nor an http URL.");
-  const { expect: expected = EXPECTATION, "transfer-encoding": coding = "chunked" } = headers;
+  // A client may wait to be told that its body is wanted: RFC 9110 10.1.1 knows no other expectation.
+  const { expect: expected = "100-continue", "transfer-encoding": coding = "chunked" } = headers;
   if (/, *chunked$/i.test(coding)) return refuse({ code: "not_implemented" });
   if (coding.toLowerCase() !== "chunked") return notHttp("The body is not chunked, so nobody can tell where it ends.");
-  return expected.toLowerCase() === EXPECTATION ? undefined : notHttp("The expectation is not known.");
+  return /^100-continue$/i.test(expected) ? undefined : notHttp("The expectation is not known.");
 }
 
 const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });

@@ -4,13 +4,8 @@ import { type Call, empty, header, type Reply } from "./call.ts";
 
 const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 
-/** The listed tags, or "*" alone; undefined where the header is absent. */
-type Tags = readonly string[] | undefined;
-
-export interface Conditions {
-  readonly match: Tags;
-  readonly noneMatch: Tags;
-}
+/** The listed tags of each header, or "*" alone; undefined where the header is absent. */
+export type Conditions = { readonly [header in "match" | "noneMatch"]: readonly string[] | undefined };
 
 /** Undefined where there are none, so that no ETag is made to be compared with nothing. */
 export function conditionsOf(call: Call, faults: FieldError[]): Conditions | undefined {
@@ -19,7 +14,7 @@ export function conditionsOf(call: Call, faults: FieldError[]): Conditions | und
   return match || noneMatch ? { match, noneMatch } : undefined;
 }
 
-function tags(call: Call, name: string, faults: FieldError[]): Tags {
+function tags(call: Call, name: string, faults: FieldError[]): readonly string[] | undefined {
   const given = header(call, name.toLowerCase());
   if (given === undefined) return undefined;
   const listed = given.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];

@@ -6,7 +6,7 @@ import { fieldsOf, formDecoded, gathered } from "../kit/form.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
 import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./input.ts";
 
-export const FORM_TYPE = "application/x-www-form-urlencoded";
+const FORM_TYPE = "application/x-www-form-urlencoded";
 
 export interface OAuthRequest {
   readonly fields: ReadonlyMap<string, string>;
@@ -31,7 +31,8 @@ export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuth
 /** The specification shows JSON; RFC 6749, and with it every client library, sends a form. */
 async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError> {
   const [type] = (header(call, "content-type") ?? "").split(";").map((part) => part.trim().toLowerCase());
-  if (type === JSON_TYPE ? unfitMediaType(call) : type !== FORM_TYPE) return WRONG_TYPE;
+  if (type === JSON_TYPE ? unfitMediaType(call) : type !== FORM_TYPE)
+    return invalidRequest(`The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}, in UTF-8.`);
   const bytes = await call.body(BODY_BYTES);
   if (bytes instanceof Refusal) return invalidRequest(`The body is larger than ${BODY_BYTES} bytes, or was cut short.`);
   if (type === JSON_TYPE) return jsonFields(bytes);
@@ -40,8 +41,6 @@ async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError
   const { values, repeated } = fieldsOf(text);
   return repeated.size > 0 ? invalidRequest("A parameter was sent more than once.") : values;
 }
-
-const WRONG_TYPE = invalidRequest(`The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}, in UTF-8.`);
 
 function jsonFields(bytes: Buffer): OAuthRequest["fields"] | OAuthError {
   const value = parseJson(bytes);

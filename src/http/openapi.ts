@@ -12,7 +12,6 @@ import { CODE_MEMBER, PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
 import type { Operation, Services } from "./route.ts";
 import { shape } from "./view.ts";
 
-const OPENAPI = "3.1.1";
 const TEXT: JsonSchema = { type: "string" };
 
 const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });
@@ -30,7 +29,7 @@ export function openApi(rows: readonly Operation[], services: Services, controls
   for (const row of controls) put(CONTROL_PREFIX + row.path, row, beside);
   const statuses = new Set([...rows, ...controls].flatMap(failures));
   return {
-    openapi: OPENAPI,
+    openapi: "3.1.1",
     info: {
       title: "Application Hosting Service",
       version: VERSION,

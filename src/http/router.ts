@@ -73,7 +73,7 @@ export class Router {
     let owner = this.#parts.rest;
     for (const way of this.#ways) {
       const found = path.startsWith(way.under) ? way.tree.find(path.slice(way.under.length)) : undefined;
-      if (found) return { way, ...found };
+      if (found) return { way, rows: found.rows, params: found.params };
       if (way.under !== "" && `${path}/`.startsWith(`${way.under}/`)) owner = way;
     }
     return { way: owner, rows: new Map(), params: {} };

@@ -11,7 +11,7 @@ import { runInNewContext } from "node:vm";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { LIMITS, type Limits } from "../../src/http/arriving.ts";
 import { type Call, empty } from "../../src/http/call.ts";
-import { ServiceLinks } from "../../src/http/links.ts";
+import { linksOf } from "../../src/http/links.ts";
 import { Listener, type ListenerParts, type Tls } from "../../src/http/listener.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
@@ -33,7 +33,7 @@ const PLAIN: Pick<ListenerParts, "handle" | "onError"> = {
 
 const whole = (parts: Pick<ListenerParts, "handle" | "onError">): ListenerParts => ({
   ids: new TimeOrderedIds(new AdjustableClock(), systemRandom),
-  links: new ServiceLinks("http://localhost"),
+  links: linksOf("http://localhost"),
   onAnswer: () => {},
   ...parts,
 });
