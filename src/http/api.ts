@@ -11,7 +11,7 @@ import type { Operation } from "./route.ts";
 import { accountRoutes } from "./routes-account.ts";
 import { appRoutes } from "./routes-apps.ts";
 import { webhookRoutes } from "./routes-webhooks.ts";
-import { template } from "./template.ts";
+import { template } from "./view.ts";
 import { RouteTree, type Way } from "./way.ts";
 
 export interface ApiParts extends OperateParts {

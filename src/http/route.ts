@@ -46,8 +46,8 @@ export interface Spec<P extends string, Q, B, R> {
   /** The clause of the specification that shows the operation; without it the row stands in a `chosen` list. */
   readonly spec?: string;
   readonly example?: unknown;
-  /** The codes that only this operation can refuse with, beside those of its kind. */
-  readonly refusals?: readonly ("domain_taken" | "email_taken" | "last_admin")[];
+  /** Codes whose status no other operation of its kind answers. */
+  readonly refusals?: readonly ("email_taken" | "last_admin")[];
   /** The row that reads the resource of the path: it is looked for before the body's fields are judged. */
   readonly target?: Operation;
   readonly query?: ObjectSchema<Q>;

@@ -5,7 +5,6 @@ import { decide } from "../decisions.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
 import { type Call, empty, hostOf, type Reply, VERSION_PREFIX } from "./call.ts";
-import { template } from "./template.ts";
 import type { Answer, Found, Row, Way } from "./way.ts";
 
 export interface RouterParts {
@@ -99,4 +98,4 @@ export class Router {
   }
 }
 
-const OTHER_VERSION = template(decide("9.other-versions"))({ version: VERSION_PREFIX });
+const OTHER_VERSION = decide("9.other-versions").replace("<version>", VERSION_PREFIX);
