@@ -33,6 +33,7 @@ export function arrived(id: string, request: IncomingMessage, response: ServerRe
     path: path.includes("%") ? path.replace(UNRESERVED, decodeURIComponent) : path,
     query: end < 0 ? "" : target.slice(end + 1),
     headers: host === headers.host ? headers : { ...headers, host },
+    unfit: unfitRequest(request),
     values: (name) => valuesOf(request.rawHeaders, name),
     body(limit_bytes, unfit) {
       const refusal =
@@ -95,7 +96,7 @@ let fitHost = "";
 const valuesOf = (raw: readonly string[], name: string): string[] =>
   raw.filter((_, at) => at % 2 === 1 && raw[at - 1]?.length === name.length && raw[at - 1]?.toLowerCase() === name);
 
-export function unfitRequest(request: IncomingMessage): Refusal | undefined {
+function unfitRequest(request: IncomingMessage): Refusal | undefined {
   const { rawHeaders, headers } = request;
   if ((request.url?.length ?? 0) > LIMITS.url_bytes) return over("uri_too_long", LIMITS.url_bytes);
   if (request.httpVersionMajor !== 1) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");

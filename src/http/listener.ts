@@ -7,8 +7,9 @@ import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
 import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
-import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
-import type { Call, Handler, Reply } from "./call.ts";
+import type { Log } from "../kit/log.ts";
+import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, wouldHang } from "./arriving.ts";
+import type { Handler, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
 import type { ServiceLinks } from "./links.ts";
 import { problem } from "./problem.ts";
@@ -26,8 +27,8 @@ export interface ListenerParts {
   readonly handle: Handler;
   readonly links: ServiceLinks;
   readonly onError: (error: unknown, requestId: string) => void;
-  /** Told after each answer: method, path, status (0 for none), time taken. Left out where nobody wants to know. */
-  readonly onAnswer?: (call: Call, status: number, duration_ms: number) => void;
+  /** Told after each answer; the status is 0 for none. Left out where nobody wants to know. */
+  readonly onAnswer?: Log["request"];
 }
 
 export interface Tls {
@@ -41,7 +42,6 @@ export class Listener {
   readonly #begun = new Map<Duplex, ServerResponse[]>();
   /** What comes between `listen` and `serve` waits for this. */
   readonly #serving: Promise<ListenerParts>;
-  #parts: ListenerParts | undefined;
   /** Starts answering. */
   serve: (parts: ListenerParts) => void = () => {};
   #stopping = false;
@@ -49,10 +49,7 @@ export class Listener {
   /** Other limits than the decided ones are for tests, which cannot wait for these. */
   constructor(tls?: Tls, limits: Limits = LIMITS) {
     this.#serving = new Promise((resolve) => {
-      this.serve = (parts) => {
-        this.#parts = parts;
-        resolve(parts);
-      };
+      this.serve = resolve;
     });
     const options = {
       maxHeaderSize: PARSER_BYTES,
@@ -125,14 +122,12 @@ export class Listener {
     // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
     if (before) await sent(before);
     if (request.socket.destroyed) return;
-    // Not a turn later than need be: what is refused for its form is answered before anything of its body is taken in.
-    const parts = this.#parts ?? (await this.#serving);
+    const parts = await this.#serving;
     const started = realTime();
     const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
-    const unfit = unfitRequest(request);
     let reply: Reply;
     try {
-      reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
+      reply = await parts.handle(call);
       this.#write(response, call.id, reply, parts);
     } catch (error) {
       // Also a reply that Node refuses to write, such as one with a line break in a header.
@@ -141,7 +136,8 @@ export class Listener {
       if (response.headersSent) response.destroy();
       else this.#write(response, call.id, reply, parts);
     }
-    parts.onAnswer?.(call, reply.status, realTime() - started);
+    const { id, method, path } = call;
+    parts.onAnswer?.({ id, method, path, status: reply.status, duration_ms: realTime() - started });
   }
 
   #write(response: ServerResponse, id: string, reply: Reply, { links }: ListenerParts): void {

@@ -21,7 +21,7 @@ export interface OperateParts {
   readonly services: Services;
   readonly presenter: Presenter;
   /** Failures that a test asked for: one stands in the operation's place. */
-  readonly faults: { readonly armed: boolean; strike(call: Call, row: Operation): Promise<Answer | undefined> };
+  readonly faults: { strike(call: Call, row: Operation): Promise<Answer | undefined> };
 }
 
 export async function operate(
@@ -31,7 +31,7 @@ export async function operate(
 ): Promise<Answer> {
   if (row.scope !== null && !allows(caller.scopes, row.scope))
     return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, caller) });
-  const struck = faults.armed ? await faults.strike(call, row) : undefined;
+  const struck = await faults.strike(call, row);
   if (struck) return struck;
   const wrong: FieldError[] = [];
   const conditions = conditionsOf(call, wrong);

@@ -4,10 +4,10 @@ import { type DecisionId, decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import type { Scope } from "../domain/model.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import type { WebhookDraft } from "../domain/webhooks.ts";
+import type { webhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { instant } from "../kit/clock.ts";
-import { type Changes, type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
+import { type Changes, type Infer, type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
 import { type Call, JSON_TYPE } from "./call.ts";
 import { BODY_BYTES } from "./input.ts";
 import type { ServiceLinks } from "./links.ts";
@@ -18,8 +18,8 @@ import type { Method, Row } from "./way.ts";
 export interface Services {
   readonly links: ServiceLinks;
   /** The body of POST /webhooks under the URL policy in force, and that of PATCH. */
-  readonly webhookDraft: ObjectSchema<WebhookDraft>;
-  readonly webhookChanges: ObjectSchema<Changes<WebhookDraft>>;
+  readonly webhookDraft: ReturnType<typeof webhookDraft>;
+  readonly webhookChanges: ObjectSchema<Changes<Infer<ReturnType<typeof webhookDraft>>>>;
 }
 
 /** The names between braces in a path. */
