@@ -16,14 +16,16 @@ const TEXT: JsonSchema = { type: "string" };
 
 const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });
 
-/** `controls`: the test controls, where they are switched on. */
+/** `controls`: the test controls, where they are switched on. What is undefined is not in the document. */
 export function openApi(rows: readonly Operation[], services: Services, controls: readonly Operation[]): JsonSchema {
   const { links } = services;
   const paths: Record<string, object> = {};
   const put = (path: string, row: Operation, more: object) => {
     paths[path] = { ...paths[path], [row.method.toLowerCase()]: { ...operation(row, services), ...more } };
   };
-  for (const row of rows) put(row.path, row, allowed(row));
+  // What an API key may do, a token may with the scope.
+  for (const row of rows)
+    put(row.path, row, { security: row.scope ? [{ apiKey: [] }, { oauth: [row.scope] }] : undefined });
   // They lie beside the REST API, so each names the server's root.
   const beside = { servers: [{ url: links.authUrl }], tags: ["control"], security: [{ apiKey: [] }] };
   for (const row of controls) put(CONTROL_PREFIX + row.path, row, beside);
@@ -60,9 +62,6 @@ const flow = ({ authUrl }: ServiceLinks) => ({
   scopes: Object.fromEntries(SCOPES.map((scope) => [scope, scope === "admin" ? "Full account access" : scope])),
 });
 
-/** What an API key may do, a token may with the scope. */
-const allowed = ({ scope }: Operation) => (scope === null ? {} : { security: [{ apiKey: [] }, { oauth: [scope] }] });
-
 const readsOne = ({ method, view }: Operation): boolean => method === "GET" && view?.kind === "one";
 
 /** If-Match and If-None-Match are judged. */
@@ -71,15 +70,16 @@ const isConditional = (row: Operation): boolean => ["PATCH", "DELETE"].includes(
 function operation(row: Operation, services: Services): JsonSchema {
   const { operation, path, summary, spec, gap, example, status } = row;
   const schema = row.body?.(services).json;
-  const examples = example !== undefined && { examples: { example: { value: example } } };
+  const examples = example === undefined ? undefined : { example: { value: example } };
   return {
     operationId: operation,
-    ...(row.ends && { deprecated: true }),
+    deprecated: row.ends ? true : undefined,
     summary,
     tags: [path.split("/")[1]],
-    ...(spec === undefined ? { "x-decision": gap } : { "x-spec": spec }),
+    "x-spec": spec,
+    "x-decision": gap ?? undefined,
     parameters: parameters(row),
-    ...(schema && { requestBody: { required: true, content: { [JSON_TYPE]: { schema, ...examples } } } }),
+    requestBody: schema && { required: true, content: { [JSON_TYPE]: { schema, examples } } },
     responses: {
       [status]: success(row),
       ...(readsOne(row) && { "304": { description: "It has not changed since If-None-Match." } }),
@@ -90,10 +90,9 @@ function operation(row: Operation, services: Services): JsonSchema {
 
 function parameters(row: Operation): JsonSchema[] {
   const { path, query, method } = row;
-  const named = (where: string, name: string, schema: unknown = TEXT, description?: string) => ({
-    ...{ name, in: where, required: where === "path", schema },
-    ...(description !== undefined && { description }),
-  });
+  const named = (where: string, name: string, schema: unknown = TEXT, description?: string) => {
+    return { name, in: where, required: where === "path", schema, description };
+  };
   const key = { ...TEXT, minLength: 1, maxLength: KEY_MAX };
   return [
     ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => named("path", name)),
