@@ -98,16 +98,20 @@ export class Listener {
   async stop(): Promise<void> {
     this.#stopping = true;
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
+    void this.#endSilent();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), STOP_MS);
-    // What has arrived and was not read yet gets its turn. To Node a connection on which nothing was said is not idle.
-    for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
-    for (const socket of this.#begun.keys()) if ("bytesRead" in socket && socket.bytesRead === 0) socket.destroy();
     // To Node an answer that was handed over is sent: it would cut what a client still reads.
     const unread = () => [...this.#begun.values()].flat().find((each) => each.writableEnded);
     for (let answer = unread(); answer; answer = unread()) await sent(answer);
     this.#server.close();
     await closed;
     clearTimeout(deadline);
+  }
+
+  /** To Node a connection on which nothing was said is not idle. What has arrived and was not read yet gets its turn. */
+  async #endSilent(): Promise<void> {
+    for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
+    for (const socket of this.#begun.keys()) if ("bytesRead" in socket && socket.bytesRead === 0) socket.destroy();
   }
 
   #open(socket: Duplex): ServerResponse[] {

@@ -54,7 +54,8 @@ const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?\*\//;
 const QUOTED = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/;
 /** Where an expression begins, a slash begins a regular expression. */
 const REGEXP = /(?<=(?:[(=,:[!&|?{};+]|\breturn|=>)\s*)\/(?![*/])(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/;
-const TOKEN = new RegExp([COMMENT, QUOTED, REGEXP].map(({ source }) => source).join("|"), "g");
+/** What is no code, or text within it. */
+export const TOKEN = new RegExp([COMMENT, QUOTED, REGEXP].map(({ source }) => source).join("|"), "g");
 
 /** The text with its strings, but without comments and templates, in which an import is only talked about. */
 const statementsOf = (text: string): string => text.replace(TOKEN, (found) => (/^["']/.test(found) ? found : " "));
