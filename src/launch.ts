@@ -18,18 +18,18 @@ import { Journals } from "./embedding/journals.ts";
 import { Service } from "./embedding/service.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Handler, Reply } from "./http/call.ts";
-import { openWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
-import { ADDRESSES, ServiceLinks } from "./http/links.ts";
+import { ADDRESSES, linksOf } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
 import { problem } from "./http/problem.ts";
 import { Router } from "./http/router.ts";
 import { Presenter } from "./http/view.ts";
+import { openWay, PLAIN_DOCUMENTS } from "./http/way.ts";
 import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
-import { OptionError } from "./kit/schema.ts";
+import { changesOf, OptionError } from "./kit/schema.ts";
 import { policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
@@ -100,14 +100,15 @@ async function stand(ground: Ground): Promise<Service> {
   const { store, clock, ids } = unit;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
-  const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
+  const links = linksOf(settings.publicUrl ?? localUrl(settings, port));
   if (watched) journals.hear(store, background);
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
   const access = accessTo({ ...unit, background, checkToken: (token) => check(oauth, token) });
   const limiter = rateLimiter(clock, settings.rateLimit);
-  const services = { links, webhookDraft: webhookDraft((url) => judgeUrl(url, policyOf(settings))) };
+  const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
+  const services = { links, webhookDraft: draft, webhookChanges: changesOf(draft) };
 
   const service = await Service.open({ ...ground, services, oauth, limiter });
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults };

@@ -27,7 +27,7 @@ const MAY_IMPORT: { readonly [layer: string]: readonly string[] } = {
 };
 
 /** The one arrow from web to http: the rows, what leads to them, how they are asked and shown, and how they say no. */
-const WEB_MAY_SEE = /^src\/http\/(routes?|call|way|ask|view|problem|links)\.ts$/;
+const WEB_MAY_SEE = /^src\/http\/(api|route|call|way|operate|view|problem|links)\.ts$/;
 /** The door of web, which puts its ways beside the description of the API. */
 const WEB_DOOR = "src/web/pages.ts";
 

@@ -8,8 +8,10 @@ import { VERSION_PREFIX } from "./call.ts";
 import { type OperateParts, operate } from "./operate.ts";
 import { problem } from "./problem.ts";
 import type { Operation } from "./route.ts";
-import { routes } from "./routes.ts";
-import { template } from "./template.ts";
+import { accountRoutes } from "./routes-account.ts";
+import { appRoutes } from "./routes-apps.ts";
+import { webhookRoutes } from "./routes-webhooks.ts";
+import { template } from "./view.ts";
 import { RouteTree, type Way } from "./way.ts";
 
 export interface ApiParts extends OperateParts {
@@ -17,7 +19,8 @@ export interface ApiParts extends OperateParts {
   readonly limiter: RateLimiter;
 }
 
-export const API = new RouteTree(routes);
+/** THE route table (spec part 4; contract, part 4). */
+export const API = new RouteTree([...appRoutes, ...webhookRoutes, ...accountRoutes]);
 
 interface Guest {
   readonly caller: Caller;

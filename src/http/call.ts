@@ -30,8 +30,8 @@ export interface Reply {
   /** Instead of an answer; only a test that asked for it sees this. */
   readonly cut?: Cut;
   /** Whoever makes a reply gives this away with it: what passes it on may add to it. */
-  readonly headers: Record<string, string | string[]>;
-  readonly body: string | Buffer;
+  readonly headers: Record<string, string>;
+  readonly body: string;
 }
 
 /** The path segment of the version (spec part 9). */

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { realClock } from "../kit/clock.ts";
-import type { Cut, Reply } from "./call.ts";
+import type { Cut } from "./call.ts";
 
 /** TLS connections cannot be reset on their own; there the end comes without a word. */
 export function cutOff(request: IncomingMessage, cut: Cut): void {
@@ -21,7 +21,7 @@ const LINGER_MS = 2_000;
  * while the client still sends would reset it, so that the client might never see the answer. So the answer is written
  * but not ended until the client is done; what comes meanwhile is thrown away (RFC 9112 9.6).
  */
-export function lingeringEnd(request: IncomingMessage, response: ServerResponse, body: Reply["body"]): void {
+export function lingeringEnd(request: IncomingMessage, response: ServerResponse, body: string): void {
   if (body.length === 0) response.flushHeaders();
   else response.write(body);
   destroyLater(request.socket);
@@ -35,10 +35,8 @@ function destroyLater(socket: Duplex): void {
 }
 
 /** The last words on a connection, where there is no request to answer. */
-export function lastWords(socket: Duplex, reply: Reply, phrase: string): void {
-  const length = String(Buffer.byteLength(reply.body));
-  const lines = Object.entries({ ...reply.headers, connection: "close", "content-length": length });
-  const head = lines.map(([name, value]) => `${name}: ${String(value)}\r\n`).join("");
-  socket.end(`HTTP/1.1 ${reply.status} ${phrase}\r\n${head}\r\n${reply.body.toString()}`);
+export function lastWords(socket: Duplex, statusLine: string, headers: readonly string[], body: string): void {
+  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`));
+  socket.end(`${statusLine}\r\n${lines.join("")}\r\n${body}`);
   destroyLater(socket);
 }

@@ -4,20 +4,17 @@ import { type Call, empty, header, type Reply } from "./call.ts";
 
 const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 
-/** The listed tags, or "*" alone; undefined where the header is absent. */
-type Tags = readonly string[] | undefined;
+/** The listed tags of each header, or "*" alone; undefined where the header is absent. */
+export type Conditions = { readonly [header in "match" | "noneMatch"]: readonly string[] | undefined };
 
-export interface Conditions {
-  readonly match: Tags;
-  readonly noneMatch: Tags;
+/** Undefined where there are none, so that no ETag is made to be compared with nothing. */
+export function conditionsOf(call: Call, faults: FieldError[]): Conditions | undefined {
+  const match = tags(call, "If-Match", faults);
+  const noneMatch = tags(call, "If-None-Match", faults);
+  return match || noneMatch ? { match, noneMatch } : undefined;
 }
 
-export const conditionsOf = (call: Call, faults: FieldError[]): Conditions => ({
-  match: tags(call, "If-Match", faults),
-  noneMatch: tags(call, "If-None-Match", faults),
-});
-
-function tags(call: Call, name: string, faults: FieldError[]): Tags {
+function tags(call: Call, name: string, faults: FieldError[]): readonly string[] | undefined {
   const given = header(call, name.toLowerCase());
   if (given === undefined) return undefined;
   const listed = given.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];
@@ -41,7 +38,8 @@ export const forbids = (conditions: Conditions, etag: string): Refusal | undefin
 /** What they make of the answer to a reader: 412, or 304 where it is what they have. */
 export function judged(conditions: Conditions, reply: Reply): Reply | Refusal {
   const { etag } = reply.headers;
-  const verdict = typeof etag === "string" && judge(conditions, etag);
+  if (etag === undefined) return reply;
+  const verdict = judge(conditions, etag);
   if (verdict === "failed") return FAILED;
-  return verdict === "known" ? empty(304, { etag: String(etag) }) : reply;
+  return verdict === "known" ? empty(304, { etag }) : reply;
 }

@@ -41,21 +41,20 @@ type Keep = (tx: Tx, reply: Reply) => Promise<void>;
  */
 export async function once(
   { store, clock }: UnitParts,
-  use: { readonly caller: Caller; readonly key: string; readonly call: Call; readonly body: Buffer },
+  use: { readonly caller: Caller; readonly key: string; readonly call: Call; readonly body: Buffer | undefined },
   answer: (keep: Keep) => Promise<Answer>,
 ): Promise<Answer> {
   const { caller, key, call } = use;
   const id = hash([caller.credential, key]);
-  const fingerprint = hash([call.method, `${call.path}?${call.query}`, use.body]);
+  const fingerprint = hash([call.method, `${call.path}?${call.query}`, use.body ?? ""]);
   const lease = await store.lease(`idempotency ${id}`, LEASE_MS);
   if (lease === undefined) return refuse({ code: "idempotency_in_progress" });
   try {
     const kept = await store.get(idempotency, id);
     if (kept === undefined || instant(kept.expires_at) <= clock.now())
       return await answer((tx, { status, headers, body }) => {
-        const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-        const said = { status, headers: texts, body: body.toString(), expires_at: iso(clock.now() + KEEP_MS) };
-        return tx.put(idempotency, { id, fingerprint, ...said, all: "idempotency" });
+        const expires_at = iso(clock.now() + KEEP_MS);
+        return tx.put(idempotency, { id, fingerprint, status, headers, body, expires_at, all: "idempotency" });
       });
     const { status, headers, body } = kept;
     return kept.fingerprint === fingerprint

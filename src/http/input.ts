@@ -3,7 +3,7 @@
 import { decide } from "../decisions.ts";
 import { type FieldError, invalidField, Refusal, refuse } from "../domain/refusal.ts";
 import { inSteps } from "../kit/background.ts";
-import { type Fault, type ObjectSchema, parse, pointer, type Schema, UNKNOWN_MEMBER, UNTOLD } from "../kit/schema.ts";
+import { type Fault, type ObjectSchema, pointer, type Schema, UNKNOWN_MEMBER, UNTOLD } from "../kit/schema.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
 
 const MIB = 1_048_576;
@@ -13,40 +13,27 @@ export const DATA_BODY_BYTES = data_mib * MIB;
 /** No resource here is deeper than four; the bound keeps hostile input from costing a stack. */
 const NESTING_MAX = decide("8.bounds").nesting;
 
-const NO_QUERY = {};
-
-/** What is wrong is added to `faults`: unknown, repeated and wrong parameters. */
-export function readQuery(schema: ObjectSchema<unknown>, raw: string, faults: FieldError[]): unknown {
-  const given: Record<string, string> = raw === "" ? NO_QUERY : Object.create(null);
+/** What is wrong is added to `errors`: unknown, repeated and wrong parameters. */
+export function readQuery(schema: ObjectSchema<unknown>, raw: string, errors: FieldError[]): unknown {
+  const given: Record<string, string> = Object.create(null);
+  // The usual query is empty, and to read it would cost more than all else here.
   for (const [name, value] of raw === "" ? [] : new URLSearchParams(raw)) {
-    if (Object.hasOwn(given, name)) faults.push({ parameter: name, detail: "is given more than once" });
+    if (name in given) errors.push({ parameter: name, detail: "is given more than once" });
     given[name] = value;
   }
-  const read = parse(schema, given);
-  if ("value" in read) return read.value;
-  for (const { path, detail } of read.faults)
-    faults.push({
-      parameter: String(path[0]),
-      detail: detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation"),
-    });
-  return undefined;
+  const faults: Fault[] = [];
+  const query = schema.check(given, [], faults);
+  for (const { path, detail } of faults) {
+    const said = detail.replace(UNKNOWN_MEMBER, "is not a parameter of this operation");
+    errors.push({ parameter: String(path[0]), detail: said });
+  }
+  return query;
 }
 
 /** Wrong headers and parameters as one refusal. */
 export function badInput(errors: readonly FieldError[]): Refusal {
   const code = errors.some((error) => error.header !== undefined) ? "invalid_header" : "invalid_parameter";
   return refuse({ code, errors });
-}
-
-export interface Body {
-  readonly bytes: Buffer;
-  readonly value: unknown;
-}
-
-/** The body as JSON; its fields are for `readFields` to judge. */
-export async function readJson(call: Call, limit_bytes: number): Promise<Body | Refusal> {
-  const bytes = await call.body(limit_bytes, unfitMediaType(call));
-  return bytes instanceof Refusal ? bytes : parseJson(bytes);
 }
 
 /** The value that the schema accepts, or all that is wrong with it. */
@@ -90,15 +77,15 @@ export function utf8(bytes: Buffer): string | Refusal {
   }
 }
 
-export function parseJson(bytes: Buffer): Body | Refusal {
+/** The body as JSON, or what is wrong with it; its fields are for `readFields` to judge. */
+export function parseJson(bytes: Buffer): unknown {
   const text = utf8(bytes);
   if (text instanceof Refusal) return text;
   if (text.trim() === "") return notJson("The body is empty; a JSON object is expected.");
   const unfit = unfitShape(bytes);
   if (unfit !== undefined) return unfit;
   try {
-    const value: unknown = JSON.parse(text);
-    return { bytes, value };
+    return JSON.parse(text);
   } catch (error) {
     const cause = error instanceof SyntaxError ? error.message : "unknown fault";
     return notJson(`The body is not valid JSON: ${cause}`);

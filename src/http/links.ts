@@ -22,43 +22,30 @@ export const ADDRESSES = {
 
 export const CONTROL_PREFIX = decide("1.test-controls");
 
-export class ServiceLinks {
+export type ServiceLinks = ReturnType<typeof linksOf>;
+
+export function linksOf(publicUrl: string) {
   /** `{auth_url}`, without a slash at its end. */
-  readonly authUrl: string;
-  /** `{base_url}`, which ends in /v1. */
-  readonly baseUrl: string;
-  /** RFC 9728 metadata of the REST API. */
-  readonly resourceMetadata: string;
-  /** Headers of every answer: browsers come over https only from then on, for a year (RFC 6797). */
-  readonly always: readonly string[];
-  readonly #host: string;
-
-  constructor(publicUrl: string) {
-    this.authUrl = publicUrl.replace(/\/+$/, "");
-    this.baseUrl = `${this.authUrl}${VERSION_PREFIX}`;
-    this.resourceMetadata = `${this.authUrl}${ADDRESSES.resource_metadata}`;
-    const { protocol, hostname } = new URL(publicUrl);
-    this.#host = hostname.toLowerCase();
-    const isPublic = protocol === "https:" && !isLoopbackHost(hostname);
-    this.always = isPublic ? ["strict-transport-security", "max-age=31536000"] : [];
-  }
-
-  /** For a request that came to this host: it is a name of the server like its public one and the machine's. */
-  askedAt(host: string): Links {
-    const own = [this.#host, hostname().toLowerCase(), host];
-    return { site: (id) => this.site(id), isOwn: (name) => own.includes(name) };
-  }
-
-  site(deploymentId: string): string {
-    return `${this.authUrl}${ADDRESSES.sites}/${deploymentId}/`;
-  }
-
-  signIn(token: string): string {
-    return `${this.authUrl}${ADDRESSES.sign_in}?token=${token}`;
-  }
-
-  /** Where the error is explained. */
-  problemType(code: Code): string {
-    return `${this.authUrl}${ADDRESSES.docs}/errors#${code}`;
-  }
+  const authUrl = publicUrl.replace(/\/+$/, "");
+  const { protocol, hostname: host } = new URL(publicUrl);
+  const isPublic = protocol === "https:" && !isLoopbackHost(host);
+  const site = (deploymentId: string): string => `${authUrl}${ADDRESSES.sites}/${deploymentId}/`;
+  return {
+    authUrl,
+    site,
+    /** `{base_url}`, which ends in /v1. */
+    baseUrl: `${authUrl}${VERSION_PREFIX}`,
+    /** RFC 9728 metadata of the REST API. */
+    resourceMetadata: `${authUrl}${ADDRESSES.resource_metadata}`,
+    /** Headers of every answer: browsers come over https only from then on, for a year (RFC 6797). */
+    always: isPublic ? ["strict-transport-security", "max-age=31536000"] : [],
+    signIn: (token: string): string => `${authUrl}${ADDRESSES.sign_in}?token=${token}`,
+    /** Where the error is explained. */
+    problemType: (code: Code): string => `${authUrl}${ADDRESSES.docs}/errors#${code}`,
+    /** For a request that came to this host: it is a name of the server like its public one and the machine's. */
+    askedAt: (askedHost: string): Links => ({
+      site,
+      isOwn: (name) => [host.toLowerCase(), hostname().toLowerCase(), askedHost].includes(name),
+    }),
+  };
 }

@@ -38,12 +38,10 @@ export interface Tls {
 
 export class Listener {
   readonly #server: Server;
-  /** The answers begun on each connection, in order; those that are sent go when the next begins. */
-  readonly #begun = new WeakMap<Duplex, ServerResponse[]>();
-  readonly #sockets = new Set<Socket>();
+  /** The answers begun on each open connection and not yet sent, in order. */
+  readonly #begun = new Map<Duplex, ServerResponse[]>();
   /** What comes between `listen` and `serve` waits for this. */
   readonly #serving: Promise<ListenerParts>;
-  #parts: ListenerParts | undefined;
   /** Starts answering. */
   serve: (parts: ListenerParts) => void = () => {};
   #stopping = false;
@@ -51,10 +49,7 @@ export class Listener {
   /** Other limits than the decided ones are for tests, which cannot wait for these. */
   constructor(tls?: Tls, limits: Limits = LIMITS) {
     this.#serving = new Promise((resolve) => {
-      this.serve = (parts) => {
-        this.#parts = parts;
-        resolve(parts);
-      };
+      this.serve = resolve;
     });
     const options = {
       maxHeaderSize: PARSER_BYTES,
@@ -80,11 +75,16 @@ export class Listener {
       void this.#refuseSocket(new Error("CONNECT"), socket);
     });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
-    this.#server.on("timeout", (socket: Socket) => this.#giveUp(socket));
-    this.#server.on("connection", (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
+    // Nothing came or went for a while. Where an answer is still being made, that is no fault of the client.
+    this.#server.on("timeout", (socket: Socket) => {
+      if (socket.writableLength > 0 || this.#open(socket).every((answer) => answer.writableEnded)) socket.destroy();
     });
+    // With TLS there are two sockets to a connection: the one that bytes come in by, and the one that requests do.
+    for (const opened of ["connection", "secureConnection"])
+      this.#server.on(opened, (socket: Socket) => {
+        this.#begun.set(socket, []);
+        socket.once("close", () => this.#begun.delete(socket));
+      });
   }
 
   /** Listens; the port is free to be 0. Rejects with the system's error (EADDRINUSE, EACCES). */
@@ -101,41 +101,33 @@ export class Listener {
     void this.#endSilent();
     const deadline = setTimeout(() => this.#server.closeAllConnections(), STOP_MS);
     // To Node an answer that was handed over is sent: it would cut what a client still reads.
-    const unread = () =>
-      Array.from(this.#sockets, (socket) => this.#open(socket))
-        .flat()
-        .find((each) => each.writableEnded);
+    const unread = () => [...this.#begun.values()].flat().find((each) => each.writableEnded);
     for (let answer = unread(); answer; answer = unread()) await sent(answer);
     this.#server.close();
     await closed;
     clearTimeout(deadline);
   }
 
-  /** Nothing came or went for a while. Where an answer is still being made, that is no fault of the client. */
-  #giveUp(socket: Socket): void {
-    if (socket.writableLength > 0 || this.#open(socket).every((answer) => answer.writableEnded)) socket.destroy();
-  }
-
-  /** The answers of a connection that are begun and not sent. */
-  #open(socket: Duplex): ServerResponse[] {
-    return (this.#begun.get(socket) ?? []).filter((answer) => !answer.writableFinished);
-  }
-
   /** To Node a connection on which nothing was said is not idle. What has arrived and was not read yet gets its turn. */
   async #endSilent(): Promise<void> {
     for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
-    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of this.#begun.keys()) if ("bytesRead" in socket && socket.bytesRead === 0) socket.destroy();
+  }
+
+  #open(socket: Duplex): ServerResponse[] {
+    return this.#begun.get(socket) ?? [];
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const open = this.#open(request.socket);
     const before = open.at(-1);
-    this.#begun.set(request.socket, [...open, response]);
+    open.push(response);
+    response.once("close", () => open.splice(open.indexOf(response), 1));
     // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
     if (before) await sent(before);
     if (request.socket.destroyed) return;
-    const parts = this.#parts ?? (await this.#serving);
-    const started = parts.onAnswer ? realTime() : 0;
+    const parts = await this.#serving;
+    const started = realTime();
     const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     let reply: Reply;
     try {
@@ -159,22 +151,11 @@ export class Listener {
       cutOff(request, reply.cut);
       return;
     }
-    const headers: string[] = [REQUEST_ID.header, id, ...links.always];
-    for (const name in reply.headers) {
-      const value = reply.headers[name];
-      if (typeof value === "string") headers.push(name, value);
-      else for (const each of value ?? []) headers.push(name, each);
-    }
     const linger = wouldHang(request);
-    if (this.#stopping || linger) headers.push("connection", "close");
-    const { status } = reply;
-    const bytes = Buffer.byteLength(reply.body);
-    if (status !== 204 && status !== 304) headers.push("content-length", String(bytes));
-    response.writeHead(status, headers);
+    response.writeHead(reply.status, headersOf(id, reply, links, this.#stopping || linger));
     const body = request.method === "HEAD" ? "" : reply.body;
     if (linger) lingeringEnd(request, response, body);
-    // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 faster.
-    else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
+    else response.end(body);
   }
 
   /**
@@ -192,10 +173,19 @@ export class Listener {
       const id = parts.ids.next(REQUEST_ID.prefix);
       const bytesRead = "bytesRead" in socket ? Number(socket.bytesRead) : 0;
       const reply = problem(socketRefusal(error, bytesRead), id, parts.links);
-      const words = { ...reply, headers: { ...reply.headers, [REQUEST_ID.header]: id } };
-      lastWords(socket, words, STATUS_CODES[reply.status] ?? "");
+      const statusLine = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}`;
+      lastWords(socket, statusLine, headersOf(id, reply, parts.links, true), reply.body);
     }
   }
+}
+
+/** Names and values by turns, as Node takes them. */
+function headersOf(id: string, { status, headers, body }: Reply, { always }: ServiceLinks, closes: boolean): string[] {
+  const lines = [REQUEST_ID.header, id, ...always];
+  for (const name in headers) lines.push(name, headers[name] ?? "");
+  if (closes) lines.push("connection", "close");
+  if (status !== 204 && status !== 304) lines.push("content-length", String(Buffer.byteLength(body)));
+  return lines;
 }
 
 /** Or given up. */

@@ -2,11 +2,11 @@
 // credentials in the body or as HTTP Basic. Parameters that nobody knows are ignored (RFC 6749 3.2), repeated ones refused.
 import { type ClientCredentials, invalidClient, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
-import { fieldsOf, formDecoded } from "../kit/form.ts";
+import { fieldsOf, formDecoded, gathered } from "../kit/form.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
 import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./input.ts";
 
-export const FORM_TYPE = "application/x-www-form-urlencoded";
+const FORM_TYPE = "application/x-www-form-urlencoded";
 
 export interface OAuthRequest {
   readonly fields: ReadonlyMap<string, string>;
@@ -31,7 +31,8 @@ export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuth
 /** The specification shows JSON; RFC 6749, and with it every client library, sends a form. */
 async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError> {
   const [type] = (header(call, "content-type") ?? "").split(";").map((part) => part.trim().toLowerCase());
-  if (type === JSON_TYPE ? unfitMediaType(call) : type !== FORM_TYPE) return WRONG_TYPE;
+  if (type === JSON_TYPE ? unfitMediaType(call) : type !== FORM_TYPE)
+    return invalidRequest(`The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}, in UTF-8.`);
   const bytes = await call.body(BODY_BYTES);
   if (bytes instanceof Refusal) return invalidRequest(`The body is larger than ${BODY_BYTES} bytes, or was cut short.`);
   if (type === JSON_TYPE) return jsonFields(bytes);
@@ -41,22 +42,17 @@ async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError
   return repeated.size > 0 ? invalidRequest("A parameter was sent more than once.") : values;
 }
 
-const WRONG_TYPE = invalidRequest(`The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}, in UTF-8.`);
-
-/** An empty text counts as not sent, as in a form (RFC 6749 3.1). */
 function jsonFields(bytes: Buffer): OAuthRequest["fields"] | OAuthError {
-  const parsed = parseJson(bytes);
-  if (parsed instanceof Refusal) return invalidRequest("The body is not valid JSON.");
-  const { value } = parsed;
+  const value = parseJson(bytes);
+  if (value instanceof Refusal) return invalidRequest("The body is not valid JSON.");
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return invalidRequest("The body must be a JSON object.");
-  const fields = new Map<string, string>();
+  const texts = new Map<string, string>();
   for (const [name, member] of Object.entries(value)) {
-    if (typeof member === "string" && member !== "") fields.set(name, member);
-    else if (PARAMETERS.has(name) && member !== null && member !== "")
-      return invalidRequest(`The member ${name} must be a string.`);
+    if (typeof member === "string") texts.set(name, member);
+    else if (PARAMETERS.has(name) && member !== null) return invalidRequest(`The member ${name} must be a string.`);
   }
-  return fields;
+  return gathered(texts).values;
 }
 
 /** The members that must be texts: a number or a list is a mistake worth telling. Any other is ignored. */

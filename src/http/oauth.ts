@@ -10,11 +10,10 @@ import { authenticated, CHALLENGE_METHOD, identified, invalidRequest, OAuthError
 import * as tokens from "../domain/oauth/tokens.ts";
 import type { Code } from "../domain/refusal.ts";
 import { jsonReply, type Reply } from "./call.ts";
-import { document, type OpenRow, openWay } from "./documents.ts";
 import { ADDRESSES, type ServiceLinks } from "./links.ts";
 import { type OAuthRequest, readOAuthRequest } from "./oauth-request.ts";
 import { explain, headersOf } from "./problem.ts";
-import type { Way } from "./way.ts";
+import { document, type OpenRow, openWay, type Way } from "./way.ts";
 
 /** Beside authorize and token, which the specification shows. */
 const ENDPOINTS = {

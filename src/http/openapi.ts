@@ -12,25 +12,26 @@ import { CODE_MEMBER, PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
 import type { Operation, Services } from "./route.ts";
 import { shape } from "./view.ts";
 
-const OPENAPI = "3.1.1";
 const TEXT: JsonSchema = { type: "string" };
 
 const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/${kind}/${name}` });
 
-/** `controls`: the test controls, where they are switched on. */
+/** `controls`: the test controls, where they are switched on. What is undefined is not in the document. */
 export function openApi(rows: readonly Operation[], services: Services, controls: readonly Operation[]): JsonSchema {
   const { links } = services;
   const paths: Record<string, object> = {};
-  const put = (path: string, { method }: Operation, value: JsonSchema) => {
-    paths[path] = { ...paths[path], [method.toLowerCase()]: value };
+  const put = (path: string, row: Operation, more: object) => {
+    paths[path] = { ...paths[path], [row.method.toLowerCase()]: { ...operation(row, services), ...more } };
   };
-  for (const row of rows) put(row.path, row, { ...operation(row, services), ...allowed(row) });
+  // What an API key may do, a token may with the scope.
+  for (const row of rows)
+    put(row.path, row, { security: row.scope ? [{ apiKey: [] }, { oauth: [row.scope] }] : undefined });
   // They lie beside the REST API, so each names the server's root.
   const beside = { servers: [{ url: links.authUrl }], tags: ["control"], security: [{ apiKey: [] }] };
-  for (const row of controls) put(CONTROL_PREFIX + row.path, row, { ...operation(row, services), ...beside });
+  for (const row of controls) put(CONTROL_PREFIX + row.path, row, beside);
   const statuses = new Set([...rows, ...controls].flatMap(failures));
   return {
-    openapi: OPENAPI,
+    openapi: "3.1.1",
     info: {
       title: "Application Hosting Service",
       version: VERSION,
@@ -61,23 +62,24 @@ const flow = ({ authUrl }: ServiceLinks) => ({
   scopes: Object.fromEntries(SCOPES.map((scope) => [scope, scope === "admin" ? "Full account access" : scope])),
 });
 
-/** What an API key may do, a token may with the scope. */
-const allowed = ({ scope }: Operation) => scope !== null && { security: [{ apiKey: [] }, { oauth: [scope] }] };
-
 const readsOne = ({ method, view }: Operation): boolean => method === "GET" && view?.kind === "one";
+
+/** If-Match and If-None-Match are judged. */
+const isConditional = (row: Operation): boolean => ["PATCH", "DELETE"].includes(row.method) || readsOne(row);
 
 function operation(row: Operation, services: Services): JsonSchema {
   const { operation, path, summary, spec, gap, example, status } = row;
   const schema = row.body?.(services).json;
-  const examples = example !== undefined && { examples: { example: { value: example } } };
+  const examples = example === undefined ? undefined : { example: { value: example } };
   return {
     operationId: operation,
-    ...(row.ends && { deprecated: true }),
+    deprecated: row.ends ? true : undefined,
     summary,
     tags: [path.split("/")[1]],
-    ...(spec === undefined ? { "x-decision": gap } : { "x-spec": spec }),
+    "x-spec": spec,
+    "x-decision": gap ?? undefined,
     parameters: parameters(row),
-    ...(schema && { requestBody: { required: true, content: { [JSON_TYPE]: { schema, ...examples } } } }),
+    requestBody: schema && { required: true, content: { [JSON_TYPE]: { schema, examples } } },
     responses: {
       [status]: success(row),
       ...(readsOne(row) && { "304": { description: "It has not changed since If-None-Match." } }),
@@ -88,19 +90,17 @@ function operation(row: Operation, services: Services): JsonSchema {
 
 function parameters(row: Operation): JsonSchema[] {
   const { path, query, method } = row;
-  const named = (where: string, name: string, schema: unknown = TEXT, description?: string) => ({
-    ...{ name, in: where, required: where === "path", schema },
-    ...(description !== undefined && { description }),
-  });
+  const named = (where: string, name: string, schema: unknown = TEXT, description?: string) => {
+    return { name, in: where, required: where === "path", schema, description };
+  };
   const key = { ...TEXT, minLength: 1, maxLength: KEY_MAX };
-  const isConditional = method === "PATCH" || method === "DELETE" || readsOne(row);
   return [
     ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => named("path", name)),
     ...Object.entries(query.members).map(([name, { json }]) => named("query", name, json)),
     ...(method === "POST"
       ? [named("header", "Idempotency-Key", key, "A repeated request with it is answered as the first.")]
       : []),
-    ...(isConditional
+    ...(isConditional(row)
       ? [
           named("header", "If-Match", TEXT, "Only if the resource has one of these ETags."),
           named("header", "If-None-Match", TEXT, "Only if it has none of these."),
@@ -133,13 +133,12 @@ const HEADERS = {
 /** What an operation of this kind can fail with; 405 is nobody's, since it means that there is no operation. */
 function failures(row: Operation): number[] {
   const { path, method, body, refusals = [] } = row;
-  const changes = method === "PATCH" || method === "DELETE";
   return [
     ...[400, 401, 403, 408, 414, 431, 500],
     ...(path.includes("{") ? [404] : []),
     ...(body ? [413, 415, 422] : []),
     ...(method === "POST" ? [409, 422] : []),
-    ...(changes || readsOne(row) ? [412] : []),
+    ...(isConditional(row) ? [412] : []),
     ...(method === "GET" ? [] : [503]),
     ...refusals.map((code) => PROBLEMS[code][0]),
   ];

@@ -4,7 +4,7 @@ import type { Caller } from "../domain/access.ts";
 import { listQuery, type Page } from "../domain/lists.ts";
 import type { Scope } from "../domain/model.ts";
 import type { Expect, Refusal } from "../domain/refusal.ts";
-import type { Reader, Span } from "../domain/store.ts";
+import type { Reader, Span, Stored } from "../domain/store.ts";
 import type { Unit } from "../domain/work.ts";
 import { type ObjectSchema, trusted } from "../kit/schema.ts";
 import { type Asked, type Operation, route, type Spec } from "./route.ts";
@@ -15,10 +15,6 @@ export const MANAGE = decide("5.scope-per-endpoint");
 export const MANAGED = [MANAGE, MANAGE, MANAGE] as const;
 export const CREATED = decide("4.create-status");
 const CHANGE = decide("4.app-endpoints");
-
-interface Identified {
-  readonly id: string;
-}
 
 /** What the domain does with those that an account owns; `N` is a new one, with what is shown of it once. */
 interface Owned<R, N, D, Q> {
@@ -48,7 +44,7 @@ interface Resource<R, N, D, C, Q> {
 }
 
 /** The row that reads one, for whatever else is done to it; and all of them. */
-export function resource<R extends Identified, N extends R, D, C extends object, Q = Span>(
+export function resource<R extends Stored, N extends R, D, C extends object, Q = Span>(
   of: Resource<R, N, D, C, Q>,
 ): { readonly get: Operation; readonly rows: readonly Operation[] } {
   const { path, noun, view, owned } = of;

@@ -7,7 +7,7 @@ import type { Refusal } from "../domain/refusal.ts";
 import type { webhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { instant } from "../kit/clock.ts";
-import { type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
+import { type Changes, type Infer, type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
 import { type Call, JSON_TYPE } from "./call.ts";
 import { BODY_BYTES } from "./input.ts";
 import type { ServiceLinks } from "./links.ts";
@@ -17,8 +17,9 @@ import type { Method, Row } from "./way.ts";
 /** What operations may use beside the unit of work. */
 export interface Services {
   readonly links: ServiceLinks;
-  /** The body of POST /webhooks under the URL policy in force. */
+  /** The body of POST /webhooks under the URL policy in force, and that of PATCH. */
   readonly webhookDraft: ReturnType<typeof webhookDraft>;
+  readonly webhookChanges: ObjectSchema<Changes<Infer<ReturnType<typeof webhookDraft>>>>;
 }
 
 /** The names between braces in a path. */
@@ -45,8 +46,8 @@ export interface Spec<P extends string, Q, B, R> {
   /** The clause of the specification that shows the operation; without it the row stands in a `chosen` list. */
   readonly spec?: string;
   readonly example?: unknown;
-  /** The codes that only this operation can refuse with, beside those of its kind. */
-  readonly refusals?: readonly ("domain_taken" | "email_taken" | "last_admin")[];
+  /** Codes whose status no other operation of its kind answers. */
+  readonly refusals?: readonly ("email_taken" | "last_admin")[];
   /** The row that reads the resource of the path: it is looked for before the body's fields are judged. */
   readonly target?: Operation;
   readonly query?: ObjectSchema<Q>;

@@ -5,7 +5,6 @@ import { decide } from "../decisions.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
 import { type Call, empty, hostOf, type Reply, VERSION_PREFIX } from "./call.ts";
-import { template } from "./template.ts";
 import type { Answer, Found, Row, Way } from "./way.ts";
 
 export interface RouterParts {
@@ -40,12 +39,11 @@ export class Router {
     let way = this.#parts.rest;
     try {
       if (call.unfit) return way.refused(call.unfit, call);
-      const first = this.#find(call.path);
-      const found = this.#isNamed(first, call) ? first : await this.#further(call);
-      way = found.way;
+      const place = await this.#placeOf(call);
+      way = place.way;
       const who = await way.enter(call);
       if (who instanceof Refusal) return way.refused(who, call);
-      const answer = way.admit?.(who, call) ?? (await this.#answered(found, call, who));
+      const answer = way.admit?.(who, call) ?? (await this.#answered(place, call, who));
       const reply = answer instanceof Refusal ? way.refused(answer, call, who) : answer;
       way.leave?.(reply, who);
       return reply;
@@ -56,30 +54,29 @@ export class Router {
     }
   }
 
-  #find(path: string): Place {
-    let owner = this.#parts.rest;
-    for (const way of this.#ways) {
-      const found = path.startsWith(way.under) ? way.tree.find(path.slice(way.under.length)) : undefined;
-      if (found) return { way, ...found };
-      if (way.under !== "" && `${path}/`.startsWith(`${way.under}/`)) owner = way;
-    }
-    return { way: owner, rows: new Map(), params: {} };
-  }
-
   /** The addresses of the server answer on every host; whatever else a host has is its site's. */
-  #isNamed({ way, rows }: Place, { path }: Call): boolean {
-    return path !== "/" && (way !== this.#parts.rest || rows.size > 0);
-  }
-
-  async #further(call: Call): Promise<Place> {
-    this.#whole ??= this.#parts.later().then((ways) => {
+  async #placeOf(call: Call): Promise<Place> {
+    const { rest, later, siteOf } = this.#parts;
+    const isNamed = ({ way, rows }: Place) => call.path !== "/" && (way !== rest || rows.size > 0);
+    const first = this.#find(call.path);
+    if (isNamed(first)) return first;
+    this.#whole ??= later().then((ways) => {
       this.#ways = [...this.#ways, ...ways];
     });
     await this.#whole;
     const found = this.#find(call.path);
-    if (this.#isNamed(found, call)) return found;
-    const site = await this.#parts.siteOf(hostOf(call));
+    const site = isNamed(found) ? undefined : await siteOf(hostOf(call));
     return site === undefined ? found : this.#find(site + call.path);
+  }
+
+  #find(path: string): Place {
+    let owner = this.#parts.rest;
+    for (const way of this.#ways) {
+      const found = path.startsWith(way.under) ? way.tree.find(path.slice(way.under.length)) : undefined;
+      if (found) return { way, rows: found.rows, params: found.params };
+      if (way.under !== "" && `${path}/`.startsWith(`${way.under}/`)) owner = way;
+    }
+    return { way: owner, rows: new Map(), params: {} };
   }
 
   #answered({ way, rows, params }: Place, call: Call, who: unknown): Answer | Promise<Answer> {
@@ -102,4 +99,4 @@ export class Router {
   }
 }
 
-const OTHER_VERSION = template(decide("9.other-versions"))({ version: VERSION_PREFIX });
+const OTHER_VERSION = decide("9.other-versions").replace("<version>", VERSION_PREFIX);

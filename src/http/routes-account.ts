@@ -16,7 +16,6 @@ const user = resource({
   view: userView,
   owned: users.own,
   create: {
-    refusals: ["email_taken"],
     body: users.userDraft,
     example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
     once: { sign_in_url: ({ signInToken }, links) => links.signIn(signInToken) },

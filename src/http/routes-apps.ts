@@ -34,7 +34,6 @@ const ofApps = chosen("4.app-endpoints", [
   ...app.rows,
   route("POST /apps/{app_id}/deploy", "write:apps", "deployApp", "Deploy an app to an environment", {
     spec: "4.deploy",
-    refusals: ["domain_taken"],
     target: app.get,
     body: deployments.deployRequest,
     example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },

@@ -5,7 +5,6 @@ import { decide } from "../decisions.ts";
 import type { Page } from "../domain/lists.ts";
 import { type JsonSchema, trusted } from "../kit/schema.ts";
 import type { ServiceLinks } from "./links.ts";
-import { template } from "./template.ts";
 
 export interface View<R> {
   /** One resource, a page of a list of them, or JSON that is no resource. */
@@ -51,6 +50,12 @@ export const plain = (json: JsonSchema): View<object> => ({
   json,
   text: (value) => JSON.stringify(value),
 });
+
+/** A text of the register in which "<limit>" stands for the value called limit. Cut up once: some are in every answer. */
+export function template(text: string): (values: Readonly<Record<string, string | number>>) => string {
+  const pieces = text.split(/<(\w+)>/);
+  return (values) => pieces.map((piece, at) => (at % 2 === 0 ? piece : values[piece])).join("");
+}
 
 const listed = template(decide("4.list-shape"));
 

@@ -2,7 +2,8 @@
 // addresses (contract, part 1) - the REST API, the test controls, the authorization server, the pages - and says who may
 // come in, how a row of its kind runs, and how a refusal reads there. To find the row is the router's, for all of them.
 import type { Refusal } from "../domain/refusal.ts";
-import type { Call, Reply } from "./call.ts";
+import { type Call, empty, jsonReply, type Reply } from "./call.ts";
+import { ADDRESSES } from "./links.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -54,7 +55,9 @@ export class RouteTree<R extends Row> {
     this.rows = all;
     // A brace comes behind every letter: of two paths that fit, the one with the word is found first.
     for (const path of [...new Set(all.map((row) => row.path))].sort()) {
-      const rows = new Map(all.filter((row) => row.path === path).map((row) => [row.method, row]));
+      const there = all.filter((row) => row.path === path);
+      const rows = new Map(there.map((row) => [row.method, row]));
+      if (rows.size < there.length) throw new Error(`Of the rows for ${path} two have the same method`);
       const pattern = new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
       if (path.includes("{")) this.#named.push({ pattern, rows });
       else this.#plain.set(path, { rows, params: {} });
@@ -71,3 +74,23 @@ export class RouteTree<R extends Row> {
     return undefined;
   }
 }
+
+/** A row that is for anybody and answers a call by itself: a document, an endpoint of the authorization server. */
+export interface OpenRow extends Row {
+  answer(call: Call): Reply | Promise<Reply>;
+}
+
+export const openWay = (rows: readonly OpenRow[], refused: Way["refused"]): Way<OpenRow, null> => ({
+  under: "",
+  tree: new RouteTree(rows),
+  enter: async () => null,
+  perform: async (row, { call }) => row.answer(call),
+  refused,
+});
+
+export const document = (path: string, answer: OpenRow["answer"]): OpenRow => ({ method: "GET", path, answer });
+
+export const PLAIN_DOCUMENTS = [
+  document(ADDRESSES.health, () => jsonReply(200, { status: "ok" }, { "cache-control": "no-store" })),
+  document(ADDRESSES.home, () => empty(302, { location: ADDRESSES.dashboard })),
+];

@@ -1,13 +1,12 @@
 // The door of this layer: the ways to what people look at (contract, part 1): the dashboard, deployed apps, consent and
 // sign-in, the documentation, the description. launch.ts loads it when somebody comes: a start need not wait for it.
+import { API } from "../http/api.ts";
 import { jsonReply } from "../http/call.ts";
-import { document, openWay } from "../http/documents.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { openApi } from "../http/openapi.ts";
 import { problem } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
-import { routes } from "../http/routes.ts";
-import { RouteTree, type Way } from "../http/way.ts";
+import { document, openWay, RouteTree, type Way } from "../http/way.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { consentRows } from "./consent.ts";
 import { dashboard } from "./dashboard/dashboard.ts";
@@ -22,7 +21,7 @@ export { nowherePage } from "./page.ts";
 /** `controls`: the test controls, where they are switched on. */
 export function pageWays(parts: WebParts, controls: readonly Operation[]): readonly Way[] {
   const { links } = parts.services;
-  const description = jsonReply(200, openApi(routes, parts.services, controls));
+  const description = jsonReply(200, openApi(API.rows, parts.services, controls));
   return [
     openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
     pageWay(parts),

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { DECISIONS, GAPS } from "../../src/decisions.ts";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
+import { API } from "../../src/http/api.ts";
 import { PROBLEMS } from "../../src/http/problem.ts";
-import { routes } from "../../src/http/routes.ts";
 import { decoded } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { Answer, type Client, str } from "../support/client.ts";
@@ -45,7 +45,7 @@ choice("1.dashboard.docs", "the type of every problem leads to its entry", "ours
 
 choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line and an answer", "ours", async (own) => {
   const { text } = await docs(own.api, "/endpoints");
-  for (const { operation, method, path, scope, status, view, gap } of routes) {
+  for (const { operation, method, path, scope, status, view, gap } of API.rows) {
     const entry = endpointIn(text, operation);
     const url = own.baseUrl + path.replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`);
     const origin = gap === null ? "specification" : `/docs/register#decision-${gap}`;

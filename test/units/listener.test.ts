@@ -1,14 +1,17 @@
 // The listener's limits of time and number (contract, part 8), with short ones in place of the decided: what is tested is
 // that each is in force and how it is answered. That the decided ones are handed on is asserted at the end.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { ServerResponse } from "node:http";
+import { get } from "node:https";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { LIMITS, type Limits } from "../../src/http/arriving.ts";
 import { type Call, empty } from "../../src/http/call.ts";
-import { ServiceLinks } from "../../src/http/links.ts";
+import { linksOf } from "../../src/http/links.ts";
 import { Listener, type ListenerParts, type Tls } from "../../src/http/listener.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
@@ -31,13 +34,14 @@ async function listening(limits: Partial<Limits> = {}, parts: Partial<ListenerPa
   const address = `http://127.0.0.1:${await listener.listen(0, "127.0.0.1")}`;
   listener.serve({
     ids: new TimeOrderedIds(new AdjustableClock(), systemRandom),
-    links: new ServiceLinks("http://localhost"),
+    links: linksOf("http://localhost"),
     onAnswer: () => {},
     onError: (error) => assert.fail(String(error)),
     handle: readsAll,
     ...parts,
   });
   return {
+    address,
     /** Sends this on a new connection. */
     send: async (text = "") => (await RawConnection.open(address)).write(text),
     /** The answer to this one request. */
@@ -147,6 +151,15 @@ test("a stop lets an answer that was begun be read to its end", async () => {
   await slow.pausedAtFirst();
   const stopped = it.stop();
   assert.equal((await slow.resume().answer()).text.length, LARGE.length);
+  await stopped;
+});
+
+test("a stop over TLS lets it be read to its end, too", async () => {
+  await using it = await listening({}, { handle: large }, { cert: SERVER_CERT, key: SERVER_KEY });
+  const asked = get(`${it.address.replace("http", "https")}/large`, { rejectUnauthorized: false, agent: false });
+  const [answer] = await once(asked, "response");
+  const stopped = it.stop();
+  assert.equal((await text(answer)).length, LARGE.length);
   await stopped;
 });
 

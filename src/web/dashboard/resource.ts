@@ -3,9 +3,9 @@
 // path, which they call.
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
+import { API } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
-import { routes } from "../../http/routes.ts";
 import { bodyOf, type Choices, controls, type Form, type Hints, membersOf, refusedForm, valuesOf } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
@@ -65,7 +65,7 @@ const makes = ({ path }: Resource, row: Operation): boolean => row.path === abov
 
 /** What can be done there: what it is for stands first, deleting it last. */
 const deedsOf = (of: Resource): readonly Operation[] =>
-  routes
+  API.rows
     .filter((row) => deedOf(row)[1] && (makes(of, row) || row.path === of.path || above(row.path) === of.path))
     .sort((a, b) => b.method.localeCompare(a.method));
 
@@ -226,7 +226,7 @@ async function perform(of: Resource, view: View, row: Operation): Promise<Reply>
   const kept = body instanceof Refusal ? body : await view.ask(row, { body });
   if (kept instanceof Refusal) return formPage(of, view, row, refusedForm(sent, kept));
   const [done] = deedOf(row);
-  const shows = routes.find(({ method, view: shown }) => method === "GET" && shown === row.view);
+  const shows = API.rows.find(({ method, view: shown }) => method === "GET" && shown === row.view);
   if (shows === undefined) return redirect(`${filled(homeOf(of), view.params)}?done=${done}`);
   const { members, once } = view.shown(row, kept);
   const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];

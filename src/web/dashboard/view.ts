@@ -4,10 +4,10 @@
 import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit } from "../../domain/work.ts";
-import { answered, ask } from "../../http/ask.ts";
+import { API } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
+import { answered, ask } from "../../http/operate.ts";
 import type { Operation } from "../../http/route.ts";
-import { routes } from "../../http/routes.ts";
 import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { type JsonSchema, trusted } from "../../kit/schema.ts";
@@ -24,7 +24,7 @@ type Values = { readonly [name: string]: string };
 type Asked = { readonly params?: Values; readonly query?: object; readonly body?: unknown };
 export type View = ReturnType<typeof viewOf>;
 
-const OPERATIONS = new Map(routes.map((row) => [`${row.method} ${row.path}`, row]));
+const OPERATIONS = new Map(API.rows.map((row) => [`${row.method} ${row.path}`, row]));
 
 /** The row of the REST API with this method and path. */
 export function operationAt(at: string): Operation {
@@ -64,7 +64,7 @@ export function viewOf(
 
     /** What the operation answered, as the API shows it; `once` is what it shows this once. */
     shown(row: Operation, value: unknown) {
-      const members = trusted<Values>(JSON.parse(answered(row, value, presenter, visit.call).body.toString()));
+      const members = trusted<Values>(JSON.parse(answered(row, value, presenter, visit.call).body));
       const [secret = ""] = Object.keys(row.once ?? {});
       return { members, once: members[secret] };
     },

@@ -1,8 +1,9 @@
 // The endpoints in /docs, folded from the route table like the OpenAPI document: what the specification shows and what this
 // project chose are told apart at each. The example answers are made from the schemas.
+
+import { API } from "../../http/api.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import type { Operation as Row, Services } from "../../http/route.ts";
-import { routes } from "../../http/routes.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { html, type Shown } from "../html.ts";
@@ -15,8 +16,8 @@ export function endpoints({ services }: WebParts) {
   const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
   return {
     lead: html`All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.`,
-    sections: [...new Set(routes.map(groupOf))].map((id) => {
-      const own = routes.filter((row) => groupOf(row) === id);
+    sections: [...new Set(API.rows.map(groupOf))].map((id) => {
+      const own = API.rows.filter((row) => groupOf(row) === id);
       return { id, title: id, entries: own.map((row) => endpoint(row, services)) };
     }),
   };
@@ -42,7 +43,7 @@ ${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(meth
 function sampleAnswer({ view, once = {}, example }: Row): unknown {
   if (view === undefined) return undefined;
   const { kind, name, json } = view;
-  const alike = routes.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
+  const alike = API.rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
   const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
   const secrets = kind === "one" ? Object.keys(once).map((each) => [each, "…"] as const) : [];
   const told = [...known.filter(([each]) => each in membersOf(json)), ...secrets];
