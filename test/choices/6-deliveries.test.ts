@@ -5,10 +5,10 @@ import { createHmac } from "node:crypto";
 import type { ReceiverAnswer } from "../../src/receiver.ts";
 import { choice, type OwnContext } from "../support/clauses.ts";
 import { type Client, members, str } from "../support/client.ts";
-import { attempted, attemptsOf, delivery, logOf, settled } from "../support/deliveries.ts";
 import { ISO_TIME, idOf } from "../support/fields.ts";
 import { badParameter, invalid, problem } from "../support/problem.ts";
 import { hooked, SECRET } from "../support/shown.ts";
+import { attempted, attemptsOf, delivery, logOf, settled } from "../support/wait.ts";
 
 const MANUAL = { clock: "manual" } as const;
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 // Spec part 8: the defaults of a list, the time that an endpoint has to answer, and that there is a rate limit.
 import assert from "node:assert/strict";
-import { answeredAfter } from "../support/answer-time.ts";
 import { clause } from "../support/clauses.ts";
+import { answeredAfter } from "../support/http-receiver.ts";
 import { appsIn, newApp } from "../support/shown.ts";
 
 clause("8.default-limit", "20", async ({ api }) => {
