@@ -1,5 +1,5 @@
-// The process (contract, part 1): flags, ready lines, seeds, and how it stops. What only a process shows is a real one, so
-// the file takes as long as a few starts; values are held without one.
+// The process and its addresses (contract, part 1): flags, ready lines, seeds, and how it stops. What only a process shows
+// is a real one, so the file takes as long as a few starts; values are held without one.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -9,6 +9,7 @@ import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, str } from "../support/client.ts";
+import { assertPage } from "../support/dashboard.ts";
 import { startRefused } from "../support/embedded.ts";
 import { freshFolder } from "../support/fresh.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
@@ -291,4 +292,23 @@ choice("1.test-controls.in-the-open", "what only a test should reach is warned o
   const open = await started(["--control", "--public-url", "https://apps.example.com"]);
   assert.match(open.stderr, /^[^\n]*--control[^\n]*\n$/);
   assert.equal((await started(["--control"])).stderr, "");
+});
+
+choice("1.dashboard.addresses", "/healthz answers anybody, / leads to the dashboard", "ours", async ({ api }) => {
+  const anyone = api.root.as(null);
+  const answer = await anyone.get("/healthz");
+  assert.deepEqual([answer.status, answer.json.status], [200, "ok"]);
+  assert.equal((await anyone.send("POST", "/healthz")).status, 405);
+  const led = await anyone.get("/");
+  assert.equal(led.header("location"), "/dashboard");
+  assert.ok(led.status > 300 && led.status < 309);
+});
+
+choice("1.dashboard.addresses", "where nothing is, a browser gets a page that leads on", "ours", async ({ api }) => {
+  const anyone = api.root.as(null);
+  const page = await anyone.get("/nowhere", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
+  assertPage(page, 404);
+  assert.match(page.text, /href="\/dashboard"[\s\S]*href="\/docs"/);
+  assert.match((await anyone.get("/nowhere")).header("content-type"), /problem\+json/, "a program does not");
+  assert.match((await anyone.get("/v2/apps", { accept: "text/html" })).text, /\/v1/);
 });

@@ -1,7 +1,7 @@
 // Idempotency-Key on POST: the specification has none of it, so all is ours (contract, part 4).
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { choice, withService } from "../support/clauses.ts";
+import { choice, MANUAL, withService } from "../support/clauses.ts";
 import type { Answer, Client } from "../support/client.ts";
 import { fresh, freshAddress, freshFolder } from "../support/fresh.ts";
 import { badHeader, errorsOf, invalid, problem } from "../support/problem.ts";
@@ -123,7 +123,7 @@ choice("4.idempotency.secrets", "what is shown once is null in a replay", async 
   }
 });
 
-choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", { clock: "manual" }, async (own) => {
+choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MANUAL, async (own) => {
   const { api, service } = own;
   const key = fresh();
   const first = await once(api, key);

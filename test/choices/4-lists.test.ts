@@ -1,7 +1,7 @@
 // Lists (spec part 4 shows the query parameters of GET /apps; the shape of lists, Link and the refusals are the contract's).
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
-import type { Client } from "../support/client.ts";
+import type { Answer, Client } from "../support/client.ts";
 import { badParameter } from "../support/problem.ts";
 import { fillUp } from "../support/shown.ts";
 
@@ -62,13 +62,17 @@ choice("7.error-codes.parameters", "unknown and repeated ones are refused, all i
   assert.equal((await api.get(app)).status, 200, "nothing was deleted");
 });
 
+/** The address that Link names with this relation, as a path below the base URL. */
+const linked = ({ headers: { link } }: Answer, rel: "next" | "prev", baseUrl: string): string | undefined =>
+  new RegExp(`<${baseUrl}(/[^>]+)>; rel="${rel}"`).exec(String(link))?.[1];
+
 /** The pages from `path` on, as far as Link leads. */
 async function walk(api: Client, path: string, rel: "next" | "prev") {
   const pages: { path: string; ids: unknown[] }[] = [];
   for (let at: string | undefined = path; at !== undefined; ) {
     const page = await api.get(at);
     pages.push({ path: at, ids: page.items.map(({ id }) => id) });
-    at = page.link(rel, api.baseUrl);
+    at = linked(page, rel, api.baseUrl);
   }
   return pages;
 }
@@ -86,13 +90,13 @@ choice("4.list-shape.link", "next and prev lead to the end and back", async ({ a
 choice("4.list-shape.link", "is absent where no page follows, and keeps the filter", async ({ api, baseUrl }) => {
   await fillUp(api, 25);
   const first = await api.get("/apps?public=false&limit=2");
-  assert.equal(first.link("prev", baseUrl), undefined);
-  const next = String(first.link("next", baseUrl));
+  assert.equal(linked(first, "prev", baseUrl), undefined);
+  const next = String(linked(first, "next", baseUrl));
   for (const part of [/public=false/, /limit=2/, /offset=2/]) assert.match(next, part);
   const count = Number(first.json.total);
   const last = await api.get(`/apps?public=false&limit=1&offset=${count - 1}`);
-  assert.equal(last.link("next", baseUrl), undefined);
-  assert.match(String(last.link("prev", baseUrl)), new RegExp(`offset=${count - 2}(&|$)`));
+  assert.equal(linked(last, "next", baseUrl), undefined);
+  assert.match(String(linked(last, "prev", baseUrl)), new RegExp(`offset=${count - 2}(&|$)`));
 });
 
 choice("4.list-shape.stable", "a page never shifts when something is added or changed", async ({ api }) => {

@@ -5,12 +5,10 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { Scope } from "../../src/domain/model.ts";
 import { trusted } from "../../src/kit/schema.ts";
-import { choice, withService } from "../support/clauses.ts";
+import { choice, MANUAL, withService } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
 import { claimsOf, headerOf, held, person, publishedKeys, refresh, sendJson } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
-
-const MANUAL = { clock: "manual" } as const;
 
 /** Tokens, and somebody who holds them and has used them. */
 async function used(api: Client, scope?: string) {

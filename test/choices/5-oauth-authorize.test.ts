@@ -1,12 +1,11 @@
 // OAuth step 1 (spec part 5): the authorization request, what is refused and how, consent and denial.
 // RFC 9700 2.1, 2.1.1, 2.1.2, 2.3, 4.4, 4.11.2, 4.12; OAuth 2.1 4.1.1, 4.1.2.1.
 import assert from "node:assert/strict";
-import { choice } from "../support/clauses.ts";
+import { choice, MANUAL } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
 import { ALL_SCOPES, authorizeUrl, consent, exchange, pair, REDIRECT, returned, scene } from "../support/oauth.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
-const MANUAL = { clock: "manual" } as const;
 const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"; // RFC 7636, appendix B
 const S256 = { code_challenge: CHALLENGE, code_challenge_method: "S256" };
 

@@ -2,7 +2,7 @@
 // RFC 9700 2.1.1, 2.4, 2.5, 4.2.4, 4.5.3, 4.8.2; OAuth 2.1 2.4.1, 3.1, 3.2.3, 3.2.4, 4.1.2.
 import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
-import { choice, withService } from "../support/clauses.ts";
+import { choice, MANUAL, withService } from "../support/clauses.ts";
 import { Gate } from "../support/gated-store.ts";
 import {
   type App,
@@ -23,7 +23,6 @@ import {
 } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
-const MANUAL = { clock: "manual" } as const;
 const TOKEN = "/oauth/token";
 // The example of RFC 7636, appendix B.
 const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";

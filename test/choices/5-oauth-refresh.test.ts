@@ -1,11 +1,10 @@
 // OAuth step 3 (spec part 5): refreshing, how it fails, and how long its tokens last.
 // RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1.
 import assert from "node:assert/strict";
-import { choice } from "../support/clauses.ts";
+import { choice, MANUAL } from "../support/clauses.ts";
 import { basic, held, oauthError, pair, refresh, register, sendForm, sendJson } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
-const MANUAL = { clock: "manual" } as const;
 const DAY_MS = 86_400_000;
 
 choice("5.token-lifetimes.refresh", "30 days anew at each use, to the ms; 30 more it is told", MANUAL, async (own) => {

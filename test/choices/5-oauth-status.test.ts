@@ -1,13 +1,11 @@
 // Revoking tokens (RFC 7009), asking about them (RFC 7662), and what a restart keeps of either.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { choice, withService } from "../support/clauses.ts";
+import { choice, MANUAL, withService } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
 import { freshFolder } from "../support/fresh.ts";
 import { basic, claimsOf, held, oauthError, refresh, register, sendForm, sendJson } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
-
-const MANUAL = { clock: "manual" } as const;
 
 async function asked(api: Client, app: object, token: string) {
   const answer = await sendJson(api, "/oauth/introspect", { ...app, token });

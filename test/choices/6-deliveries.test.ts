@@ -3,14 +3,13 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import type { ReceiverAnswer } from "../../src/receiver.ts";
-import { choice, type OwnContext } from "../support/clauses.ts";
+import { choice, MANUAL, type OwnContext } from "../support/clauses.ts";
 import { type Client, members, str } from "../support/client.ts";
 import { ISO_TIME, idOf } from "../support/fields.ts";
 import { badParameter, invalid, problem } from "../support/problem.ts";
 import { hooked, SECRET } from "../support/shown.ts";
 import { attempted, attemptsOf, delivery, logOf, settled } from "../support/wait.ts";
 
-const MANUAL = { clock: "manual" } as const;
 const DAY_MS = 86_400_000;
 const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
 
@@ -65,7 +64,7 @@ choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status 
   const found = await settled(api, webhook);
   assert.deepEqual([found.status, found.next_attempt_at], ["failed", null]);
   const [{ trigger, response_status, response_body, error } = {}] = attemptsOf(found);
-  assert.deepEqual([trigger, response_status, response_body, error], ["manual", null, null, "refused"]);
+  assert.deepEqual([trigger, response_status, response_body, error], [MANUAL, null, null, "refused"]);
   const all = await api.get(path);
   assert.deepEqual([all.json.total, all.items], [1, [found]]);
   for (const status of ["pending", "succeeded", "cancelled", "failed"])

@@ -1,11 +1,13 @@
 // The machine-readable description (the specification has none): what it says is held against the answers by every other
-// test, here it is held against itself.
+// test, here it is held against itself. And other versions, and the end of something (contract, part 9).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { DECISIONS } from "../../src/decisions.ts";
+import { route } from "../../src/http/route.ts";
 import { CLAUSES, choice } from "../support/clauses.ts";
 import { isMembers, type Members, members } from "../support/client.ts";
 import { breaches, resolve } from "../support/json-schema.ts";
+import { problem } from "../support/problem.ts";
 
 /** Every object in the document, with its place. */
 function* objectsIn(value: unknown, at = "#"): Generator<readonly [at: string, value: Members]> {
@@ -76,4 +78,23 @@ choice("6.event-objects", "all six events are webhooks, and the document says wh
     ...["app.created App", "app.deleted App", "app.deployed its own", "app.updated App"],
     ...["data.processed DataSource", "user.interaction its own"],
   ]);
+});
+
+choice("9.other-versions", "another version is 404 and names the one there is", "ours", async ({ api }) => {
+  for (const path of ["/v2/apps", "/v2", "/v0/apps", "/v10/", "/v2/v1/apps"])
+    assert.match(String(problem(await api.root.get(path), "not_found").detail), /\/v1/, path);
+  for (const path of ["/v1x", "/V1/apps", "/apps", "/v1.0/apps", "/v", "/api/v1/apps"])
+    problem(await api.root.get(path), "not_found");
+  assert.equal((await api.root.send("PUT", "/v2/apps")).status, 404);
+});
+
+choice("9.deprecation", "nothing is deprecated yet, and nothing says so", async ({ api }) => {
+  const { headers } = await api.get("/apps");
+  assert.deepEqual([headers.deprecation, headers.sunset], [undefined, undefined]);
+});
+
+choice("9.deprecation", "what is says so, and until when, in two headers", "ours", async () => {
+  const end = { deprecated_at: "2026-03-01T00:00:00.000Z", gone_at: "2027-03-01T12:00:00.000Z" };
+  const { headers } = route("GET /old", null, "readOld", "Read what ends", { ends: end, run: async () => null });
+  assert.deepEqual(headers, { deprecation: "@1772323200", sunset: "Mon, 01 Mar 2027 12:00:00 GMT" });
 });

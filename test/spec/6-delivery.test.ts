@@ -2,13 +2,11 @@
 // delivery log, which is not shown as an operation, so that needs a server of ours.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { clause } from "../support/clauses.ts";
+import { clause, MANUAL } from "../support/clauses.ts";
 import { type Client, members } from "../support/client.ts";
 import { answeredAfter, httpReceiver } from "../support/http-receiver.ts";
 import { hooked, newApp, SECRET } from "../support/shown.ts";
 import { attempted, attemptsOf } from "../support/wait.ts";
-
-const MANUAL = { clock: "manual" } as const;
 
 clause("6.delivery.post", "a POST with a JSON body", async ({ api }) => {
   const { next } = await hooked(api, ["app.created"]);

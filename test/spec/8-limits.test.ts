@@ -1,6 +1,6 @@
 // Spec part 8: the defaults of a list, the time that an endpoint has to answer, and that there is a rate limit.
 import assert from "node:assert/strict";
-import { clause } from "../support/clauses.ts";
+import { clause, MANUAL } from "../support/clauses.ts";
 import { answeredAfter } from "../support/http-receiver.ts";
 import { appsIn, newApp } from "../support/shown.ts";
 
@@ -14,7 +14,7 @@ clause("8.default-offset", "0", async ({ api }) => {
   assert.deepEqual(await appsIn(api, "?limit=5"), await appsIn(api, "?limit=5&offset=0"));
 });
 
-clause("8.answer-time", "an endpoint has 30 seconds to answer a delivery", { clock: "manual" }, async ({ api }) => {
+clause("8.answer-time", "an endpoint has 30 seconds to answer a delivery", MANUAL, async ({ api }) => {
   assert.equal((await answeredAfter(api, 29_999)).status, "succeeded");
   assert.equal((await answeredAfter(api, 30_000)).status, "pending");
 });

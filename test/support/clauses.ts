@@ -53,6 +53,8 @@ export interface OwnContext extends Context {
 
 /** A test that cannot do with anybody's server takes the file's common one of ours, or one of its own with options. */
 export type Server = "ours" | ServiceOptions;
+/** A server of its own, whose clock stands still. */
+export const MANUAL = { clock: "manual" } as const;
 
 type Run = (context: Context) => Promise<void>;
 type OwnRun = (context: OwnContext) => Promise<void>;

@@ -1,10 +1,7 @@
 // Waiting for what happens behind an answer: asks again until there is something to answer. It neither sleeps nor hangs.
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import { type Client, type Members, members } from "./client.ts";
-
-/** Only a hang takes as long, even on a busy machine. */
-const PATIENCE_MS = 15_000;
+import { type Client, type Members, members, PATIENCE_MS } from "./client.ts";
 
 /** What `look` answers as soon as it is not undefined. */
 export async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
