@@ -24,26 +24,22 @@ async function refused(holder: Client, says: RegExp): Promise<void> {
   assert.match(answer.header("www-authenticate"), /^Bearer .*error="invalid_token"/);
 }
 
-choice(
-  "1.rfcs.access-token",
-  "no token of another server, of a lost key or for refreshing",
-  MANUAL,
-  async ({ api, service }) => {
-    await withService({}, async (other) => {
-      const { access_token } = await other.service.signIn({ scopes: ["admin"] });
-      assert.equal((await other.api.as(access_token).get("/apps")).status, 200);
-      await refused(api.as(access_token), /not signed by this service/);
-    });
-    const { tokens, holder } = await used(api);
-    problem(await api.as(tokens.refresh).get("/apps"), "invalid_credential");
-    const data = await service.snapshot();
-    await service.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
-    await refused(holder, /not signed by this service/);
-    const next = str((await refresh(api, tokens.refresh)).json.access_token);
-    assert.notEqual(headerOf(next).kid, headerOf(tokens.access).kid);
-    assert.equal((await api.as(next).get("/apps")).status, 200);
-  },
-);
+choice("1.rfcs.access-token", "no token of another server, of a lost key or for refreshing", MANUAL, async (own) => {
+  const { api, service } = own;
+  await withService({}, async (other) => {
+    const { access_token } = await other.service.signIn({ scopes: ["admin"] });
+    assert.equal((await other.api.as(access_token).get("/apps")).status, 200);
+    await refused(api.as(access_token), /not signed by this service/);
+  });
+  const { tokens, holder } = await used(api);
+  problem(await api.as(tokens.refresh).get("/apps"), "invalid_credential");
+  const data = await service.snapshot();
+  await service.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
+  await refused(holder, /not signed by this service/);
+  const next = str((await refresh(api, tokens.refresh)).json.access_token);
+  assert.notEqual(headerOf(next).kid, headerOf(tokens.access).kid);
+  assert.equal((await api.as(next).get("/apps")).status, 200);
+});
 
 choice("5.scope-per-endpoint", "a token's scopes are cut to its user's at each use", MANUAL, async ({ api }) => {
   const [some, admin] = [await used(api, "read:apps write:apps"), await used(api, "admin")];

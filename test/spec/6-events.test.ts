@@ -39,14 +39,14 @@ for (const [id, says, type] of [
   ["6.types.app-deployed", "a deployed app", "app.deployed"],
   ["6.types.app-deleted", "a deleted app", "app.deleted"],
 ] as const)
-  clause(id, says, async ({ api }) => void (await caused(api, type)));
+  clause(id, says, ({ api }) => caused(api, type));
 
 for (const [id, says, type] of [
   ["6.types.app-updated", "a modified app", "app.updated"],
   ["6.types.data-processed", "processed data", "data.processed"],
   ["6.types.user-interaction", "an interaction with an app", "user.interaction"],
 ] as const)
-  clause(id, says, "ours", async ({ api }) => void (await caused(api, type)));
+  clause(id, says, "ours", ({ api }) => caused(api, type));
 
 clause("6.envelope", "id evt_…, type, created, data.object", async ({ api }) => {
   const { event } = await caused(api, "app.created");

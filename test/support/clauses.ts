@@ -56,8 +56,8 @@ export type Server = "ours" | ServiceOptions;
 /** A server of its own, whose clock stands still. */
 export const MANUAL = { clock: "manual" } as const;
 
-type Run = (context: Context) => Promise<void>;
-type OwnRun = (context: OwnContext) => Promise<void>;
+type Run = (context: Context) => Promise<unknown>;
+type OwnRun = (context: OwnContext) => Promise<unknown>;
 
 /** A row of the register, or a facet of one. */
 type ChoiceId = DecisionId | `${DecisionId}.${string}`;
@@ -79,15 +79,12 @@ export function choice(id: ChoiceId, requirement: string, first: Run | Server, s
 const { CONFORMANCE_BASE_URL, CONFORMANCE_API_KEY } = process.env;
 const foreign = CONFORMANCE_BASE_URL !== undefined;
 
-function define(name: string, first: Run | Server, second: OwnRun | undefined): void {
-  if (typeof first === "function") {
-    test(name, async () => first(foreign ? foreignContext() : await common()));
-    return;
-  }
-  const skip = foreign ? { skip: "needs a server of our own" } : {};
-  test(name, skip, async () =>
-    first === "ours" ? second?.(await common()) : withService(first, async (context) => second?.(context)),
-  );
+function define(name: string, first: Run | Server, second: OwnRun = async () => {}): void {
+  if (typeof first === "function")
+    return void test(name, async () => void (await first(foreign ? foreignContext() : await common())));
+  test(name, { skip: foreign && "needs a server of our own" }, async () => {
+    await (first === "ours" ? second(await common()) : withService(first, second));
+  });
 }
 
 function foreignContext(): Context {
@@ -120,7 +117,7 @@ async function open(options: ServiceOptions): Promise<OwnContext> {
 }
 
 /** A server with options of its own, closed whatever `use` does. */
-export async function withService(options: ServiceOptions, use: (context: OwnContext) => Promise<void>): Promise<void> {
+export async function withService(options: ServiceOptions, use: OwnRun): Promise<void> {
   const context = await open(options);
   await use(context).finally(() => end(context));
 }
