@@ -31,12 +31,13 @@ const EXPECTATION = "100-continue";
 export function arrived(id: string, request: IncomingMessage, response: ServerResponse): Call {
   const { headers } = request;
   const { host, target } = targetOf(request);
-  const [path = ""] = target.split("?", 1);
+  const end = target.indexOf("?");
+  const path = end < 0 ? target : target.slice(0, end);
   return {
     id,
     method: request.method ?? "GET",
     path: path.includes("%") ? path.replace(UNRESERVED, decodeURIComponent) : path,
-    query: target.slice(path.length + 1),
+    query: end < 0 ? "" : target.slice(end + 1),
     headers: host === headers.host ? headers : { ...headers, host },
     values: (name) => valuesOf(request.rawHeaders, name),
     body(limit_bytes, unfit) {
@@ -85,8 +86,15 @@ function targetOf({ url = "/", headers }: IncomingMessage) {
 }
 
 /** A name or an address, and perhaps a port; nothing where the client knows none (RFC 9110 7.2). */
-const isHost = (host: string): boolean =>
-  host === "" || (/^[!-~]+$/.test(host) && !/[/?#@\\]/.test(host) && URL.canParse(`http://${host}`));
+function isHost(host: string): boolean {
+  if (host === "" || host === fitHost) return true;
+  const isFit = /^[!-~]+$/.test(host) && !/[/?#@\\]/.test(host) && URL.canParse(`http://${host}`);
+  if (isFit) fitHost = host;
+  return isFit;
+}
+
+/** The last that was one: nearly all requests come to the same, and parsing it took 3 of 60 us. */
+let fitHost = "";
 
 function valuesOf(raw: readonly string[], name: string): string[] {
   const values: string[] = [];

@@ -8,7 +8,7 @@ export interface Call {
   /** `req_` and an id: the X-Request-Id of the answer. */
   readonly id: string;
   readonly method: string;
-  /** The path as it was sent, still percent-encoded, without the query. */
+  /** The path without the query, percent-encoded but for the characters that need not be (RFC 3986 2.3). */
   readonly path: string;
   /** What follows the first `?`, "" without one. */
   readonly query: string;

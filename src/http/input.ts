@@ -50,10 +50,10 @@ export async function readJson(call: Call, limit_bytes: number): Promise<Body | 
 }
 
 /** The value that the schema accepts, or all that is wrong with it. */
-export async function readFields(schema: Schema<unknown> | undefined, sent: unknown): Promise<unknown> {
+export async function readFields(schema: Schema<unknown>, sent: unknown): Promise<unknown> {
   const faults: Fault[] = [];
-  const steps = schema?.checkInSteps?.(sent, [], faults);
-  const value = steps ? await inSteps(steps) : schema?.check(sent, [], faults);
+  const steps = schema.checkInSteps?.(sent, [], faults);
+  const value = steps ? await inSteps(steps) : schema.check(sent, [], faults);
   if (faults.length === 0) return value;
   const errors = faults.map((fault) =>
     fault === UNTOLD ? fault : { pointer: pointer(fault.path), detail: fault.detail },

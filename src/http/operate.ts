@@ -5,7 +5,7 @@ import type { Scope } from "../domain/model.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { answered, ask } from "./ask.ts";
-import { type Call, hostOf } from "./call.ts";
+import type { Call } from "./call.ts";
 import { conditionsOf, forbids, judged } from "./conditional.ts";
 import { idempotencyKey, once } from "./idempotency.ts";
 import { type Body, badInput, readJson, readQuery } from "./input.ts";
@@ -40,7 +40,7 @@ export async function operate(parts: OperateParts, row: Operation, request: Requ
   const there = row.target?.view;
   const expect = (record: object) => there && forbids(conditions, presenter.shown(there, record).etag);
   const perform = async (unit: Unit): Promise<Answer> => {
-    const result = await ask(row, { unit, caller, params, services, query, host: hostOf(call), expect }, body.value);
+    const result = await ask(row, { unit, caller, params, services, query, call, expect }, body.value);
     if (result instanceof Refusal) return result;
     const reply = answered(row, result, presenter, call);
     return row.method === "GET" ? judged(conditions, reply) : reply;

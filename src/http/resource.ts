@@ -55,7 +55,8 @@ export function resource<R extends Identified, N extends R, D, C extends object,
   const [one, many, gone] = of.words;
   const [read, write, remove] = of.scopes;
   const all = path.slice(0, path.lastIndexOf("/"));
-  const idOf = ({ params }: Asked) => params[path.slice(all.length + 2, -1)] ?? "";
+  const parameter = path.slice(all.length + 2, -1);
+  const idOf = ({ params }: Asked) => params[parameter] ?? "";
   const get = route(`GET ${path}`, read, `get${noun}`, `Read ${one}`, {
     view,
     run: (asked) => owned.get(asked.unit.store, asked.caller, idOf(asked)),

@@ -8,7 +8,7 @@ import type { WebhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { instant } from "../kit/clock.ts";
 import { type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
-import { JSON_TYPE } from "./call.ts";
+import { type Call, JSON_TYPE } from "./call.ts";
 import { BODY_BYTES } from "./input.ts";
 import type { ServiceLinks } from "./links.ts";
 import type { View } from "./view.ts";
@@ -35,8 +35,8 @@ export interface Asked<P extends string = string, Q = unknown> {
   readonly params: ParamsOf<P>;
   readonly services: Services;
   readonly query: Q;
-  /** That the request came to. */
-  readonly host: string;
+  /** The request itself, for what no row declares, such as the host that it came to. */
+  readonly call: Call;
   /** The precondition of If-Match, to be asked of the record inside the transaction that changes it. */
   expect(record: object): Refusal | undefined;
 }

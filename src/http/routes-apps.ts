@@ -3,6 +3,7 @@ import * as apps from "../domain/apps.ts";
 import * as data from "../domain/data-sources.ts";
 import * as deployments from "../domain/deployments.ts";
 import { listQuery } from "../domain/lists.ts";
+import { hostOf } from "./call.ts";
 import { DATA_BODY_BYTES } from "./input.ts";
 import { CREATED, MANAGE, resource } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
@@ -40,8 +41,8 @@ const ofApps = chosen("4.app-endpoints", [
     status: CREATED,
     view: deploymentView,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
-    run: ({ unit, caller, params, body, services, host }) =>
-      deployments.deploy(unit, caller, params.app_id, body, services.links.askedAt(host)),
+    run: ({ unit, caller, params, body, services, call }) =>
+      deployments.deploy(unit, caller, params.app_id, body, services.links.askedAt(hostOf(call))),
   }),
   route("GET /apps/{app_id}/deployments", "read:apps", "listDeployments", "List the deployments of an app", {
     target: app.get,

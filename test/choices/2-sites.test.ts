@@ -143,6 +143,29 @@ choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters o
   }
 });
 
+choice("8.bounds.page", "data sources beyond a page of a megabyte stand on the next one", "ours", async ({ api }) => {
+  const { app, path } = await deployed(api);
+  const row = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`c${at}`, "x".repeat(200)]));
+  await give(
+    api,
+    app,
+    "Large",
+    Array.from({ length: 200 }, () => row),
+  );
+  const chart = await give(api, app, "Revenue", SALES);
+  const browser = new Browser(api);
+  const first = await browser.open(path);
+  assert.match(textOf(first), /Large .*Go on to the other 1 of 2 data sources/);
+  assert.doesNotMatch(textOf(first), /Revenue/);
+  const [, next = ""] = /href="(\?from=\d+)"/.exec(first.text) ?? [];
+  const last = await browser.open(path + next);
+  assert.match(textOf(last), /Revenue/);
+  assert.doesNotMatch(textOf(last), /Large|Go on/);
+  const csrf = csrfOf(last);
+  const sent = await browser.post(`${path}interactions`, { csrf, chart, y: "", from: "1", point: "1" });
+  assert.equal(sent.header("location"), `./?chart=${chart}&point=1&from=1#${chart}`, "back to the same page");
+});
+
 choice("2.themes.drawn", "light and dark, any other name follows the reader's system", "ours", async ({ api }) => {
   for (const [theme, drawn] of [
     ["light", 'name="color-scheme" content="light"'],

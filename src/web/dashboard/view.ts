@@ -5,7 +5,7 @@ import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit } from "../../domain/work.ts";
 import { answered, ask } from "../../http/ask.ts";
-import { hostOf, type Reply } from "../../http/call.ts";
+import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
@@ -63,7 +63,7 @@ export function viewOf(
         params: named,
         services,
         query: asked.value,
-        host: hostOf(visit.call),
+        call: visit.call,
         expect: () => undefined,
       };
       return unfit(name) ?? trusted<T | Refusal>(await ask(row(name), whole, body));

@@ -57,7 +57,7 @@ ${category && html`<ul class="legend">${series.map((name, at) => html`<li class=
 
 const TABLE = "The same as a table";
 
-/** `row` is that of the point that was just sent; `query` says what is drawn of each source on the page. */
+/** `row` is that of the point that was just sent; `query` says what is drawn of each source, and where the page starts. */
 export function figure(
   { id, name }: DataSourceRecord,
   { chart, drawn, table: rows }: Shelf,
@@ -72,7 +72,7 @@ export function figure(
       .map((y) => [y.name, `?${new URLSearchParams([...new Map([...query, [id, y.name]])])}#${id}`] as const) ?? [];
   const plot =
     chart &&
-    html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}">
+    html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}<form method="post" action="interactions" data-chart>${csrf}<input type="hidden" name="chart" value="${id}"><input type="hidden" name="y" value="${query.get(id)}"><input type="hidden" name="from" value="${query.get("from")}">
 ${drawn}<p><output class="soft">${sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it."}</output></p></form>`;
   return html`<section class="card chart" id="${id}" aria-label="${name}"><h2>${name}</h2>
 ${plot ? html`${plot}<details><summary>${TABLE}</summary>${rows}</details>` : rows}</section>`;

@@ -12,7 +12,7 @@ import { Unit } from "../../domain/work.ts";
 import type { Reply } from "../../http/call.ts";
 import { type Answer, type Request, RouteTree, type Row, type Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
-import { html } from "../html.ts";
+import { type Html, html } from "../html.ts";
 import { messagePage, page, redirect, refusedAs, unlessKnown } from "../page.ts";
 import { nothingYet } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
@@ -23,6 +23,9 @@ import { figure, shelfOf } from "./shelf.ts";
 interface SiteRow extends Row {
   run(visit: Visit, site: Site): Promise<Reply>;
 }
+
+/** What is more stands on the next page: whoever reads slowly keeps all of it in memory. */
+const PAGE_CHARS = 1_048_576;
 
 const UNDER = "/sites";
 const pathOf = ({ deployment }: Site): string => `${UNDER}/${deployment.id}/`;
@@ -80,15 +83,20 @@ function withheld(site: Site, visit: Visit): Reply | undefined {
 }
 
 async function show({ unit: { store } }: WebParts, visit: Visit, { app, account }: Site): Promise<Reply> {
-  const { items } = await listDataSourcesOf(store, app.id, { offset: 0, limit: LIMIT_MAX });
   const { values } = fieldsOf(visit.call.query);
-  const drawn = new Map([...values].filter(([name]) => items.some(({ id }) => id === name)));
-  const ready = items.filter(({ status }) => status === "ready");
-  const figures = ready.map(async (source) => {
-    const row = values.get("chart") === source.id ? rowIn(values) : undefined;
-    const shelf = await shelfOf(store, callerOf(account), source, drawn.get(source.id));
-    return figure(source, shelf, visit.csrfField, drawn, row);
-  });
+  const offset = countIn(values, "from") ?? 0;
+  const { items, total } = await listDataSourcesOf(store, app.id, { offset, limit: LIMIT_MAX });
+  const asked = new Map([...values].filter(([name]) => name === "from" || items.some(({ id }) => id === name)));
+  const figures: Html[] = [];
+  let next = offset;
+  for (const source of items) {
+    if (figures.reduce((sum, { text }) => sum + text.length, 0) > PAGE_CHARS) break;
+    next += 1;
+    if (source.status !== "ready") continue;
+    const row = values.get("chart") === source.id ? countIn(values, "point") : undefined;
+    const shelf = await shelfOf(store, callerOf(account), source, asked.get(source.id));
+    figures.push(figure(source, shelf, visit.csrfField, asked, row));
+  }
   const { title, description, theme } = app;
   const whole = page({
     title,
@@ -97,31 +105,33 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
     headers: { ...visit.setCookie, "cache-control": "private, no-cache" },
     body: html`<h1>${title}</h1>
 ${description !== "" && html`<p class="lead">${description}</p>`}
-${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has no data. As soon as it is given a data source, its chart stands here.") : await Promise.all(figures)}`,
+${figures.length === 0 ? nothingYet("There is nothing to see yet", "This app has no data. As soon as it is given a data source, its chart stands here.") : figures}
+${next < total && html`<p><a href="?from=${next}">Go on to the other ${total - next} of ${total} data sources</a></p>`}`,
   });
   return unlessKnown(visit.call, whole);
 }
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
 async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
-  const [chart_id = "", y] = [sent.get("chart"), sent.get("y")];
+  const [chart_id = "", y, from] = ["chart", "y", "from"].map((name) => sent.get(name));
   const unit = new Unit(parts.unit, visit.call.id);
   const caller = callerOf(account);
   const source = await getDataSource(unit.store, caller, chart_id);
   const isShown = !(source instanceof Refusal) && source.app_id === app.id;
   const { chart } = isShown ? await shelfOf(unit.store, caller, source, y) : {};
-  const point = chart?.points.find(({ row }) => row === rowIn(sent));
+  const point = chart?.points.find(({ row }) => row === countIn(sent, "point"));
   if (point === undefined)
     return messagePage(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
   const { row, ...data_point } = point;
   const user_id = visitorOf(visit, account);
   await interact(unit, caller, app.id, { user_id, interaction_type: "chart_click", chart_id, data_point });
-  const query = new URLSearchParams({ chart: chart_id, point: String(row), ...(y !== undefined && { [chart_id]: y }) });
+  const asked = { ...(from && { from }), ...(y && { [chart_id]: y }) };
+  const query = new URLSearchParams({ chart: chart_id, point: String(row), ...asked });
   return redirect(`./?${query}#${chart_id}`);
 }
 
-const rowIn = (sent: Sent): number | undefined =>
-  /^\d{1,9}$/.test(sent.get("point") ?? "") ? Number(sent.get("point")) : undefined;
+const countIn = (sent: Sent, name: string): number | undefined =>
+  /^\d{1,9}$/.test(sent.get(name) ?? "") ? Number(sent.get(name)) : undefined;
 
 /** A deployed app acts for its own account. */
 const callerOf = (account: AccountRecord): Caller => ({ account, scopes: new Set(), credential: "site" });
