@@ -36,7 +36,9 @@ async function started(args: readonly string[], use: (own: Started) => Promise<v
   const ready = trusted<Members>(JSON.parse(server.stdout.split("\n")[0] ?? ""));
   const api = new Client({ baseUrl: str(ready.base_url), key: ready.api_key === null ? null : str(ready.api_key) });
   await use({ server, ready, api });
+  const began = performance.now();
   const ended = await stopped(server);
+  assert.ok(performance.now() - began < 9_000, "an idle connection would be waited for ten seconds");
   api.close();
   assert.equal(ended.code, 0, ended.stderr);
   return ended;

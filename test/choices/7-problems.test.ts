@@ -13,7 +13,7 @@ const APP = '{"title":"T"}';
 const send = (api: Client, body: string | Buffer, headers: Record<string, string> = JSON_TYPE) =>
   api.send("POST", "/apps", { headers, body });
 
-choice("7.error-body", "is a problem document: title of the code, detail of the case", async ({ api, authUrl }) => {
+choice("7.error-body", "has the code's title, the detail of the case and each fault once", async ({ api, authUrl }) => {
   const body = problem(await api.get("/apps/unknown"), "not_found");
   assert.deepEqual(Object.keys(body).sort(), ["code", "detail", "instance", "status", "title", "type"]);
   assert.ok(String(body.type).startsWith(`${authUrl}/docs`));
@@ -22,9 +22,6 @@ choice("7.error-body", "is a problem document: title of the code, detail of the 
   const [first, second] = [await refused({ title: "" }), await refused({ title: "T", theme: "" })];
   assert.deepEqual([first.title, first.type], [second.title, second.type]);
   assert.notEqual(first.detail, second.detail);
-});
-
-choice("7.error-body", "names every fault of a body, query or header once, in its own way", async ({ api }) => {
   for (const body of [
     invalid(await api.post("/apps", { title: "T", theme: 5 }), "#/theme"),
     badParameter(await api.get("/apps?limit=x"), "limit"),
