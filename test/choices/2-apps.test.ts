@@ -135,8 +135,9 @@ choice("4.delete-response", "204 without a body, then 404", async ({ api }) => {
 
 const LEAST = { user_id: "u", interaction_type: "t" };
 
-choice("4.app-endpoints.interaction", "answers 202 with the event; null is what is not sent", async ({ api }) => {
+choice("4.app-endpoints.interaction", "answers 202 with the event, in which null is not sent", async ({ api }) => {
   const { id } = await newApp(api);
+  const path = `/apps/${id}/interactions`;
   const nothing = { x: null, y: null, category: null };
   for (const [body, more] of [
     [LEAST, { chart_id: null, data_point: null }],
@@ -146,16 +147,12 @@ choice("4.app-endpoints.interaction", "answers 202 with the event; null is what 
     ],
     [{ ...LEAST, user_id: "visitor 17", chart_id: "c1", data_point: { x: "2026-03", y: 48.5, category: null } }, {}],
   ]) {
-    const answer = await api.post(`/apps/${id}/interactions`, body);
+    const answer = await api.post(path, body);
     assert.deepEqual([answer.status, answer.json.type], [202, "user.interaction"]);
     assert.deepEqual(answer.json.data, { object: { app_id: id, ...body, ...more } });
     assert.deepEqual((await api.get(`/events/${answer.id}`)).json, answer.json);
   }
   problem(await api.post(`${NO_APP}/interactions`, LEAST), "not_found");
-});
-
-choice("4.app-endpoints.interaction", "bounds its fields", async ({ api }) => {
-  const path = `/apps/${(await newApp(api)).id}/interactions`;
   invalid(await api.post(path, {}), "#/user_id", "#/interaction_type");
   for (const [field, max] of [
     ["user_id", 200],

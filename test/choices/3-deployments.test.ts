@@ -38,7 +38,7 @@ choice("2.environments", "is a slug of up to 63 characters", async ({ api }) => 
   await fieldRule(api, await deployPath(api), { name: "R" }, { field: "environment", good, bad });
 });
 
-choice("3.custom-domain.names", "takes host names of two labels or more, and nothing else", async ({ api }) => {
+choice("3.custom-domain.names", "are of two labels or more, kept in lower case and in ASCII", async ({ api }) => {
   const label = "a".repeat(63);
   const longest = `${label}.${label}.${label}.${"b".repeat(57)}.com`;
   assert.equal(longest.length, 253);
@@ -53,11 +53,8 @@ choice("3.custom-domain.names", "takes host names of two labels or more, and not
     // Within the length as it is written, beyond it in the ASCII form.
     `${`${"ü".repeat(45)}.`.repeat(5)}example`,
   ];
-  await fieldRule(api, await deployPath(api), { name: "R" }, { field: "custom_domain", good, bad });
-});
-
-choice("3.custom-domain.names", "is kept in lower case and in its ASCII form", async ({ api }) => {
   const path = await deployPath(api);
+  await fieldRule(api, path, { name: "R" }, { field: "custom_domain", good, bad });
   for (const [sent, kept] of [
     ["Shop.EXAMPLE.org", "shop.example.org"],
     ["bücher.example.org", "xn--bcher-kva.example.org"],
@@ -109,13 +106,9 @@ choice("3.redeploy", "deploying again to an environment retires the one before, 
     [second.id, "live"],
   ]);
   for (const [id, status] of all) assert.equal((await api.get(`/apps/${app}/deployments/${id}`)).json.status, status);
-});
-
-choice("3.redeploy", "one of many at once stays live", async ({ api }) => {
-  const app = await newApp(api);
   await Promise.all(Array.from({ length: 8 }, () => deploy(api, app)));
-  const statuses = (await deploymentsOf(api, app)).map(({ status }) => status);
-  assert.deepEqual(statuses.sort(), ["live", ...Array(7).fill("retired")]);
+  const live = (await deploymentsOf(api, app)).filter(({ status }) => status === "live");
+  assert.deepEqual(live.map(({ environment }) => environment).sort(), ["production", "staging"], "one of many at once");
 });
 
 choice("3.custom-domain", "belongs to one app at a time, and is free when nothing live holds it", async ({ api }) => {
@@ -133,13 +126,11 @@ choice("3.custom-domain", "belongs to one app at a time, and is free when nothin
   await taken();
   await deploy(api, mine, { environment: "staging" });
   assert.equal((await deploy(api, other, { custom_domain })).status, "live");
-});
-
-choice("3.custom-domain", "goes to one of many that ask at once", async ({ api }) => {
-  const custom_domain = freshHost();
+  const body = { name: "R", custom_domain: freshHost() };
   const apps = await Promise.all(Array.from({ length: 6 }, () => newApp(api)));
-  const answers = await Promise.all(apps.map((app) => api.post(`/apps/${app}/deploy`, { name: "R", custom_domain })));
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409]);
+  const answers = await Promise.all(apps.map((app) => api.post(`/apps/${app}/deploy`, body)));
+  const statuses = answers.map(({ status }) => status).sort();
+  assert.deepEqual(statuses, [201, 409, 409, 409, 409, 409], "one of many at once");
 });
 
 choice("3.redeploy.app-deleted", "an app's deployments go with it, and its domain is free", async ({ api }) => {

@@ -53,21 +53,17 @@ choice("5.token-lifetimes.second-use", "50 at once: one successor, and the grant
   for (const token of [tokens.access, next.access]) problem(await api.as(token).get("/apps"), "invalid_credential");
 });
 
-choice("5.token-response", "a refresh may ask for less, not more; the grant keeps its own", MANUAL, async ({ api }) => {
-  const { tokens } = await held(api, "read:apps write:apps");
+choice("5.token-response", "a refresh may ask for less, and hands out what the user holds", MANUAL, async (own) => {
+  const { api } = own;
+  const { who, tokens } = await held(api, "read:apps write:apps");
   for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
     oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope");
   const less = pair(await refresh(api, tokens.refresh, { scope: "read:apps" }));
   assert.equal(less.scope, "read:apps");
   problem(await api.as(less.access).post("/apps", { title: "T" }), "insufficient_scope");
-  assert.equal(pair(await refresh(api, less.refresh)).scope, "read:apps write:apps");
-});
-
-choice("5.token-response", "a refresh hands out what the user still holds", MANUAL, async ({ api }) => {
-  const { who, tokens } = await held(api, "read:apps write:apps");
   const permit = (...permissions: string[]) => api.patch(`/users/${who.id}`, { permissions });
   await permit("write:apps");
-  const cut = pair(await refresh(api, tokens.refresh));
+  const cut = pair(await refresh(api, less.refresh));
   assert.equal(cut.scope, "write:apps");
   await permit();
   oauthError(await refresh(api, cut.refresh));
