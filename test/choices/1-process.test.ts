@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { choice, withService } from "../support/clauses.ts";
@@ -35,9 +34,9 @@ async function started(args: readonly string[], use: (own: Started) => Promise<v
   await server.prints("\n");
   const ready = trusted<Members>(JSON.parse(server.stdout.split("\n")[0] ?? ""));
   const api = new Client({ baseUrl: str(ready.base_url), key: ready.api_key === null ? null : str(ready.api_key) });
-  await use({ server, ready, api });
+  await use({ server, ready, api }).finally(() => server.kill("SIGTERM"));
   const began = performance.now();
-  const ended = await stopped(server);
+  const ended = await server.ended;
   assert.ok(performance.now() - began < 9_000, "an idle connection would be waited for ten seconds");
   api.close();
   assert.equal(ended.code, 0, ended.stderr);
@@ -158,15 +157,14 @@ choice("1.test-controls.stop", "a second signal ends all at once", "ours", async
 
 choice("1.test-controls.stop", "a signal between the first answer and the start's end is heard", "ours", async () => {
   const data = join(folder, "knocked.json");
-  const before = await startService({ data });
-  const { apiKey: key, baseUrl, authUrl } = before;
-  const api = new Client({ baseUrl, key });
-  // What waits for its next attempt has the start load what sends it, after the first answers.
-  await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
-  await api.create("/apps", { title: "A" });
-  await before.settled();
-  api.close();
-  await before.close();
+  let authUrl = "";
+  await withService({ data }, async ({ api, service }) => {
+    ({ authUrl } = service);
+    // What waits for its next attempt has the start load what sends it, after the first answers.
+    await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
+    await api.create("/apps", { title: "A" });
+    await service.settled();
+  });
   const server = new ServerProcess(["--port", new URL(authUrl).port, "--data", data]);
   while ((await fetch(`${authUrl}/healthz`).catch(() => null))?.status !== 200);
   const { code, signal, stderr } = await stopped(server);

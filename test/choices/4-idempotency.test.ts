@@ -136,8 +136,10 @@ choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MAN
 choice("4.idempotency", "a request that broke off half-way leaves the key free", "ours", async (own) => {
   const key = fresh();
   const raw = await RawConnection.open(own.authUrl);
-  const headers = [`idempotency-key: ${key}`, "content-type: application/json", "content-length: 40"];
-  raw.write(`${head("POST /v1/apps", own, ...headers)}{"title":`).abort();
+  const body = ["content-type: application/json", "content-length: 40", "expect: 100-continue"];
+  raw.write(head("POST /v1/apps", own, `idempotency-key: ${key}`, ...body));
+  assert.equal((await raw.answer()).status, 100, "it has begun");
+  raw.write('{"title":').abort();
   assert.equal((await once(own.api, key)).status, 201);
 });
 

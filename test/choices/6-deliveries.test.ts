@@ -34,7 +34,6 @@ choice("6.retry-schedule.headers", "tell type, delivery and attempt, with a stan
     ["webhook-signature", `v1,${hmac}`],
   ] as const)
     assert.equal(headers[name], value, name);
-  await api.delete(`/webhooks/${webhook.id}`);
 });
 
 choice("4.webhook-endpoints.delivery-log", "a delivery has nine fields, an attempt seven", async ({ api }) => {
@@ -79,7 +78,6 @@ choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status 
   problem(await api.post(`${path}/${NO_DELIVERY}/redeliver`), "not_found");
   assert.equal((await api.post(`${path}/${found.id}/redeliver`)).status, 202, "one that is over goes once more");
   await delivery(api, webhook, (each) => attemptsOf(each).length === 2);
-  for (const { id } of [webhook, other]) await api.delete(`/webhooks/${id}`);
 });
 
 choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, also when off", async ({ api }) => {
@@ -101,7 +99,6 @@ choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, 
   assert.equal((await logOf(api, webhook)).length, TYPES.length, "of what happens while it is off there is none");
   for (const body of [{ type: "app.exploded" }, {}])
     invalid(await api.post(`/webhooks/${webhook.id}/test`, body), "#/type");
-  await api.delete(`/webhooks/${webhook.id}`);
 });
 
 /** A webhook whose first delivery had its first attempt. */
