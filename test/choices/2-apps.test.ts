@@ -135,7 +135,7 @@ choice("4.delete-response", "204 without a body, then 404", async ({ api }) => {
 
 const LEAST = { user_id: "u", interaction_type: "t" };
 
-choice("4.app-endpoints.interaction", "answers 202 with the event, in which null is not sent", async ({ api }) => {
+choice("4.app-endpoints.interaction", "answers 202 with its event; absent is null, all is bounded", async ({ api }) => {
   const { id } = await newApp(api);
   const path = `/apps/${id}/interactions`;
   const nothing = { x: null, y: null, category: null };

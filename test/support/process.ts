@@ -1,8 +1,9 @@
 // The server as a process of its own, started the way `npm start` starts it.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { trusted } from "../../src/kit/schema.ts";
 import { type Members, members, str } from "./client.ts";
@@ -21,7 +22,7 @@ export interface Ended {
 }
 
 export class ServerProcess {
-  readonly #child: ChildProcess;
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly ended: Promise<Ended>;
   stdout = "";
   stderr = "";
@@ -33,12 +34,8 @@ export class ServerProcess {
       env: { ...Object.fromEntries(clean), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    this.#child.stdout?.on("data", (chunk: Buffer) => {
-      this.stdout += chunk;
-    });
-    this.#child.stderr?.on("data", (chunk: Buffer) => {
-      this.stderr += chunk;
-    });
+    this.#child.stdout.on("data", (chunk: Buffer) => (this.stdout += chunk));
+    this.#child.stderr.on("data", (chunk: Buffer) => (this.stderr += chunk));
     this.ended = once(this.#child, "close").then(([code, signal]) => ({
       code: typeof code === "number" ? code : null,
       signal: signal ?? null,
@@ -47,10 +44,11 @@ export class ServerProcess {
     }));
   }
 
-  /** Resolves once `text` has been printed on stdout; fails where the process ends before. */
+  /** Resolves once `text` has been printed on stdout; fails where the process ends before, or a minute is over. */
   async prints(text: string): Promise<void> {
+    const signal = AbortSignal.timeout(60_000);
     while (!this.stdout.includes(text)) {
-      const more = new Promise((resolve) => this.#child.stdout?.once("data", resolve));
+      const more = once(this.#child.stdout, "data", { signal });
       const ended = await Promise.race([more.then(() => null), this.ended]);
       assert.ok(ended === null || this.stdout.includes(text), `ended before: ${this.stderr}`);
     }
@@ -58,7 +56,7 @@ export class ServerProcess {
 
   /** Nobody reads what the process prints from now on. */
   stopReading(): void {
-    this.#child.stdout?.destroy();
+    this.#child.stdout.destroy();
   }
 
   kill(signal: NodeJS.Signals): void {
