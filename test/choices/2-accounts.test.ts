@@ -2,7 +2,7 @@
 // their permissions and shows no field. What a credential opens is part 5.
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
-import { changeRule, fieldRule, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
+import { fieldRules, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
 import { freshAddress } from "../support/fresh.ts";
 import { ALL_SCOPES } from "../support/oauth.ts";
 import { invalid, problem } from "../support/problem.ts";
@@ -27,19 +27,19 @@ choice("2.user-fields.email", "is required and has to be an address", async ({ a
     ...["", "x", "a@", "@b.example", "a@b@c.example", "a b@c.example", "a@c example", "a@c.example\n", ...NOT_TEXT],
     ...controls.flatMap((control) => [`a${control}b@c.example`, `a@c${control}.example`]),
   ];
-  await fieldRule(api, "/users", {}, { field: "email", good, bad });
+  await fieldRules(api, "POST /users", {}, { field: "email", good, bad });
 });
 
 choice("2.user-fields.permissions", "are some of the five scopes; a name is any text", async ({ api }) => {
-  const path = `/users/${(await api.create("/users", { email: freshAddress() })).id}`;
   const twice = ["read:apps", "read:apps"];
   const unknown = [["root"], ["Admin"], [""], [null], [5], [["admin"]]];
+  const request = `PATCH /users/${(await api.create("/users", { email: freshAddress() })).id}`;
   for (const rule of [
     { field: "name", good: ["", "Ada", "名", "n".repeat(200)], bad: [...NOT_TEXT, wide(10_000)] },
     { field: "permissions", good: [["read:apps"], ALL_SCOPES, ["admin"], []], bad: [null, "admin", 5, {}, twice] },
     { field: "permissions", good: [], bad: unknown, at: "#/permissions/0" },
   ])
-    await changeRule(api, path, rule);
+    await fieldRules(api, request, {}, rule);
 });
 
 choice("7.error-codes.email_taken", "an address is one user of the account, in any capitals", async ({ api }) => {
@@ -104,7 +104,7 @@ choice("1.dashboard.api-keys.fields", "are five and, in the 201 answer only, the
 choice("1.dashboard.api-keys.name", "is required, has 1 to 200 characters and is not blank", async ({ api }) => {
   await requiredFields(api, "/api-keys", { name: "N" });
   const bad = ["", " ", "n".repeat(201), wide(201), ...NOT_TEXT];
-  await fieldRule(api, "/api-keys", {}, { field: "name", good: ["n", "n".repeat(200)], bad });
+  await fieldRules(api, "POST /api-keys", {}, { field: "name", good: ["n", "n".repeat(200)], bad });
   invalid(await api.post("/api-keys", { name: "N", key: "ahs_my-own-key", scopes: [] }), "#/key", "#/scopes");
 });
 
@@ -162,7 +162,7 @@ choice("1.dashboard.oauth-clients.rules", "redirects to https or loopback, scope
     { field: "scopes", good: [], at: "#/scopes/0", bad: [["root"], [""], [null]] },
     { field: "public", good: [true, false], bad: NOT_FLAG },
   ])
-    await fieldRule(api, "/oauth-clients", CLIENT, rule);
+    await fieldRules(api, "POST /oauth-clients", CLIENT, rule);
 });
 
 choice("1.dashboard.events.account", "shows id, name and state", "ours", async ({ api, service }) => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { choice, MANUAL } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
-import { changeRule, fieldRule, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
+import { fieldRules, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
 import { invalid, problem } from "../support/problem.ts";
 
 const RULES = [
@@ -27,10 +27,8 @@ const raw = (api: Client, body: string) =>
 
 choice("8.field-lengths.app", "each field is bounded on create, and in the same way on change", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Bounds" });
-  for (const rule of RULES) {
-    await fieldRule(api, "/apps", { title: "Bounds" }, rule);
-    await changeRule(api, `/apps/${id}`, rule);
-  }
+  await fieldRules(api, "POST /apps", { title: "Bounds" }, ...RULES);
+  await fieldRules(api, `PATCH /apps/${id}`, {}, ...RULES);
 });
 
 choice("2.app-fields", "the title alone is required", ({ api }) => requiredFields(api, "/apps", { title: "Only" }));

@@ -7,7 +7,7 @@ import { mock } from "node:test";
 import { startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
 import { Client } from "../support/client.ts";
-import { fieldRule, ISO_TIME, idOf, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
+import { fieldRules, ISO_TIME, idOf, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
 import { freshHost } from "../support/fresh.ts";
 import { invalid, problem } from "../support/problem.ts";
 import { closedPort } from "../support/receivers.ts";
@@ -29,13 +29,13 @@ choice("4.create-status.deploy-name", "is required, 1 to 100 characters", async 
   const path = await deployPath(api);
   await requiredFields(api, path, { name: "R" });
   const bad = ["", "n".repeat(101), wide(101), ...NOT_TEXT];
-  await fieldRule(api, path, {}, { field: "name", good: ["n", "n".repeat(100), wide(100)], bad });
+  await fieldRules(api, `POST ${path}`, {}, { field: "name", good: ["n", "n".repeat(100), wide(100)], bad });
 });
 
 choice("2.environments", "is a slug of up to 63 characters", async ({ api }) => {
   const good = ["a", "0", "a".repeat(63), "my-env-2", "a-", "0-0"];
   const bad = ["", "a".repeat(64), "-a", "A", "Prod", "a_b", "a.b", "a b", " a", "a\n", "ä", ...NOT_TEXT];
-  await fieldRule(api, await deployPath(api), { name: "R" }, { field: "environment", good, bad });
+  await fieldRules(api, `POST ${await deployPath(api)}`, { name: "R" }, { field: "environment", good, bad });
 });
 
 choice("3.custom-domain.names", "are of two labels or more, kept in lower case and in ASCII", async ({ api }) => {
@@ -54,7 +54,7 @@ choice("3.custom-domain.names", "are of two labels or more, kept in lower case a
     `${`${"ü".repeat(45)}.`.repeat(5)}example`,
   ];
   const path = await deployPath(api);
-  await fieldRule(api, path, { name: "R" }, { field: "custom_domain", good, bad });
+  await fieldRules(api, `POST ${path}`, { name: "R" }, { field: "custom_domain", good, bad });
   for (const [sent, kept] of [
     ["Shop.EXAMPLE.org", "shop.example.org"],
     ["bücher.example.org", "xn--bcher-kva.example.org"],
