@@ -13,7 +13,7 @@ import { startRefused } from "../support/embedded.ts";
 import { freshFolder } from "../support/fresh.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { problem } from "../support/problem.ts";
-import { type Ended, runToEnd, ServerProcess } from "../support/process.ts";
+import { type Ended, type ServerProcess, serve } from "../support/process.ts";
 import { head, RawConnection } from "../support/raw.ts";
 import { listen } from "../support/receivers.ts";
 
@@ -30,11 +30,11 @@ function seedFile(name: string, content: unknown): string {
  * client's connection is still kept alive.
  */
 async function started(args: readonly string[], use: (own: Started) => Promise<void> = async () => {}): Promise<Ended> {
-  const server = new ServerProcess(["--port", "0", "--log", "json", ...args]);
+  const server = serve(["--port", "0", "--log", "json", ...args]);
   await server.prints("\n");
-  const ready = trusted<Members>(JSON.parse(server.stdout.split("\n")[0] ?? ""));
+  const ready = trusted<Members>(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
   const api = new Client({ baseUrl: str(ready.base_url), key: ready.api_key === null ? null : str(ready.api_key) });
-  await use({ server, ready, api }).finally(() => server.kill("SIGTERM"));
+  await use({ server, ready, api }).finally(() => server.child.kill("SIGTERM"));
   const began = performance.now();
   const ended = await server.ended;
   assert.ok(performance.now() - began < 9_000, "an idle connection would be waited for ten seconds");
@@ -50,13 +50,13 @@ interface Started {
 }
 
 async function stopped(server: ServerProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<Ended> {
-  server.kill(signal);
+  server.child.kill(signal);
   return server.ended;
 }
 
 /** Sends the signal to stop; resolves as soon as the server no longer accepts connections. */
 async function acceptsNothing({ server, ready }: Started): Promise<void> {
-  server.kill("SIGTERM");
+  server.child.kill("SIGTERM");
   const connect = async () => {
     for (;;) (await RawConnection.open(str(ready.auth_url))).destroy();
   };
@@ -80,7 +80,7 @@ choice("1.test-controls.ready-line", "is the first line of JSON, all in it works
     assert.equal(base_url, `${auth_url}/v1`);
     assert.ok(str(sign_in_url).startsWith(`${auth_url}/dashboard/`));
     assert.equal(typeof pid, "number");
-    server.stopReading();
+    server.child.stdout.destroy();
     for (let asked = 0; asked < 3; asked += 1) assert.equal((await api.get("/account")).status, 200);
   }),
 );
@@ -92,7 +92,7 @@ choice("1.test-controls.log", "has a line for each attempt of a delivery", "ours
     await api.create("/apps", { title: "Told" });
     await server.prints('"outcome":"500"');
     const id = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items[0]?.id;
-    const [told = "{}"] = server.stdout.split("\n").filter((line) => line.includes('"event":"delivery"'));
+    const [told = "{}"] = server.said.stdout.split("\n").filter((line) => line.includes('"event":"delivery"'));
     const { at, duration_ms, ...line } = trusted<Members>(JSON.parse(told));
     assert.match(str(at), /Z$/);
     assert.equal(typeof duration_ms, "number");
@@ -102,10 +102,10 @@ choice("1.test-controls.log", "has a line for each attempt of a delivery", "ours
 );
 
 choice("1.test-controls.ready-line.people", "shows addresses, key, link and a curl that works", "ours", async () => {
-  const server = new ServerProcess(["--port", "0"]);
+  const server = serve(["--port", "0"]);
   await server.prints("curl ");
   await server.prints("'\n");
-  const { stdout } = server;
+  const { stdout } = server.said;
   const [, base = ""] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
   const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
   assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+ {2}\(owner@example\.com\)\n/);
@@ -147,7 +147,7 @@ choice("1.test-controls.stop", "a second signal ends all at once", "ours", async
   const busy = started([], async (own) => {
     const raw = await inFlight(own);
     await acceptsNothing(own);
-    own.server.kill("SIGTERM");
+    own.server.child.kill("SIGTERM");
     ({ code } = await own.server.ended);
     raw.destroy();
   });
@@ -165,7 +165,7 @@ choice("1.test-controls.stop", "a signal between the first answer and the start'
     await api.create("/apps", { title: "A" });
     await service.settled();
   });
-  const server = new ServerProcess(["--port", new URL(authUrl).port, "--data", data]);
+  const server = serve(["--port", new URL(authUrl).port, "--data", data]);
   while ((await fetch(`${authUrl}/healthz`).catch(() => null))?.status !== 200);
   const { code, signal, stderr } = await stopped(server);
   assert.deepEqual([code, signal, stderr], [0, null, ""]);
@@ -176,7 +176,7 @@ choice("1.test-controls.exit-codes.port-in-use", "is one line that names --port,
   const port = String(await listen(other));
   const data = join(folder, "in-use.json");
   for (const more of [[], ["--data", data]])
-    refused(await runToEnd(["--port", port, ...more]), 1, new RegExp(`Port ${port} .*--port`));
+    refused(await serve(["--port", port, ...more]).ended, 1, new RegExp(`Port ${port} .*--port`));
   other.close();
   await started(["--data", data], async ({ ready }) => {
     assert.match(str(ready.api_key), /^ahs_/, "no key may have been made that nobody got to see");
@@ -201,7 +201,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
 ];
 
 choice("1.test-controls.exit-codes.wrong-flag", "is one line that names it, exit 2", "ours", async () => {
-  await Promise.all(WRONG.map(async ([args, names]) => refused(await runToEnd(["--port", "0", ...args]), 2, names)));
+  await Promise.all(WRONG.map(async ([args, names]) => refused(await serve(["--port", "0", ...args]).ended, 2, names)));
 });
 
 choice("1.test-controls.flags.api-key", "may look like a signed token", { apiKey: "eyJa.b.cd" }, async ({ api }) => {
@@ -233,22 +233,22 @@ choice("1.test-controls.environment", "each flag is also a variable, PORT too, a
     [{ PORT: "http" }, /^PORT /],
     [{ APPHOST_PROT: "1" }, /APPHOST_PROT; did you mean APPHOST_PORT\?/],
   ] as const)
-    refused(await runToEnd([], variables), 2, names);
+    refused(await serve([], variables).ended, 2, names);
   const variables = { PORT: "0", APPHOST_API_KEY: "from-environment", APPHOST_LOG: "pretty" };
-  const server = new ServerProcess(["--log", "json"], variables);
+  const server = serve(["--log", "json"], variables);
   await server.prints("\n");
-  assert.match(server.stdout, /"api_key":"from-environment"/);
+  assert.match(server.said.stdout, /"api_key":"from-environment"/);
   assert.equal((await stopped(server)).code, 0);
 });
 
 choice("1.test-controls.flags", "--help fits a screen and names every flag, --version tells", "ours", async () => {
-  const { code, stdout, stderr } = await runToEnd(["--help"]);
+  const { code, stdout, stderr } = await serve(["--help"]).ended;
   assert.deepEqual([code, stderr], [0, ""]);
   const lines = stdout.trimEnd().split("\n");
   assert.ok(lines.length <= 40 && Math.max(...lines.map((line) => line.length)) <= 120, stdout);
   for (const flag of ["port", "host", "public-url", "seed", "api-key", "tls-cert", "rate-limit", "log"])
     assert.ok(stdout.includes(`--${flag}`), flag);
-  const version = await runToEnd(["--version"]);
+  const version = await serve(["--version"]).ended;
   assert.equal(version.code, 0);
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
 });
