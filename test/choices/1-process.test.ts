@@ -35,9 +35,7 @@ async function started(args: readonly string[], use: (own: Started) => Promise<v
   const ready = trusted<Members>(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
   const api = new Client({ baseUrl: str(ready.base_url), key: ready.api_key === null ? null : str(ready.api_key) });
   await use({ server, ready, api }).finally(() => server.child.kill("SIGTERM"));
-  const began = performance.now();
   const ended = await server.ended;
-  assert.ok(performance.now() - began < 9_000, "an idle connection would be waited for ten seconds");
   api.close();
   assert.equal(ended.code, 0, ended.stderr);
   return ended;
