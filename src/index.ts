@@ -1,15 +1,17 @@
 // What an embedding test imports. Nothing else of this package is public.
-export type { AccountRecord as Account, AccountState, EventType, Scope } from "./domain/model.ts";
+export type { AccountRecord as Account, AccountState, EventEnvelope, EventType, Scope } from "./domain/model.ts";
 export type { TokenAnswer } from "./domain/oauth/tokens.ts";
-export * from "./domain/store.ts";
+export type * from "./domain/store.ts";
+export { StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/store.ts";
 export type { JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
 export type { Effect, GivenChaos as ChaosRule, GivenFault as FaultRule } from "./embedding/rules.ts";
+export type { Service, Settled, SignInOptions } from "./embedding/service.ts";
 export type { Ran } from "./kit/clock.ts";
+export { OptionError } from "./kit/schema.ts";
 export { verifySignature } from "./kit/signature.ts";
 export { startService } from "./launch.ts";
-export { OptionError, type ServiceOptions } from "./options.ts";
+export type { ServiceOptions } from "./options.ts";
 export * from "./receiver.ts";
-export type { Service, Settled, SignInOptions } from "./service.ts";
 export { storeContract } from "./store/contract.ts";
 export { jsonFileStore } from "./store/json-file.ts";
 export { memoryStore } from "./store/memory.ts";

@@ -3,6 +3,7 @@
 import { judgeUrl } from "./delivery/address-policy.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { HttpSender } from "./delivery/sender.ts";
+import { Workers } from "./delivery/workers.ts";
 import { accessTo } from "./domain/access.ts";
 import { collections } from "./domain/collections.ts";
 import { siteAt } from "./domain/deployments.ts";
@@ -11,11 +12,12 @@ import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { webhookDraft } from "./domain/webhooks.ts";
 import { Chaos } from "./embedding/chaos.ts";
+import { controlWay } from "./embedding/control.ts";
 import { Faults } from "./embedding/faults.ts";
 import { Journals } from "./embedding/journals.ts";
+import { Service } from "./embedding/service.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Handler, Reply } from "./http/call.ts";
-import { controlWay } from "./http/control.ts";
 import { openWay, PLAIN_DOCUMENTS } from "./http/documents.ts";
 import { ADDRESSES, ServiceLinks } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
@@ -23,14 +25,14 @@ import { oauthWay } from "./http/oauth.ts";
 import { problem } from "./http/problem.ts";
 import { Router } from "./http/router.ts";
 import { Presenter } from "./http/view.ts";
+import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
-import { OptionError, policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
-import { Service } from "./service.ts";
+import { OptionError } from "./kit/schema.ts";
+import { policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
-import { Workers } from "./workers.ts";
 
 /** Whose streams these are is the business of whoever embeds the service. */
 export const terminal: Console = {
@@ -51,11 +53,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 /** The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb. */
 export async function run(settings: Settings, watched: boolean): Promise<Service> {
   const ground = groundOf(settings, watched);
-  const { log, store, stop } = ground;
+  const { log, unit, stop } = ground;
   const open = [settings.control && "--control", settings.webhookPolicy === "local" && "--webhook-policy local"];
   for (const flag of staysHere(settings) ? [] : open)
     if (flag) log.warn(`${flag} is meant for a server that only this machine reaches; others reach this one.`);
-  await store.open(collections);
+  await unit.store.open(collections);
   try {
     return await stand(ground);
   } catch (error) {
@@ -77,8 +79,9 @@ function groundOf(settings: Settings, watched: boolean) {
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
   const unit = { store, clock, ids };
   const journals = new Journals(clock);
-  const workers: Workers = new Workers({ ...unit, makeOutbox: () => outboxOf(ground, workers), onError: log.error });
-  const parts = { store, clock, journals, background: workers };
+  const background = new Background(log.error);
+  const parts = { ...unit, journals, background };
+  const workers = new Workers({ ...parts, makeOutbox: () => outboxOf(ground), onError: log.error });
   const [faults, chaos] = [new Faults(parts), new Chaos(parts)];
   const listener = listenerOf(settings);
   const stop = async () => {
@@ -87,44 +90,42 @@ function groundOf(settings: Settings, watched: boolean) {
     clock.close();
     await store.close();
   };
-  const ground = { settings, watched, clock, log, store, ids, unit, journals, workers, faults, chaos, listener, stop };
+  const ground = { settings, watched, log, unit, background, journals, workers, faults, chaos, listener, stop };
   return ground;
 }
 
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
-  const { settings, watched, clock, log, store, ids, unit, journals, workers, faults, listener } = ground;
+  const { settings, watched, log, unit, background, journals, faults, listener } = ground;
+  const { store, clock, ids } = unit;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = new ServiceLinks(settings.publicUrl ?? localUrl(settings, port));
-  if (watched) journals.hear(store, workers);
+  if (watched) journals.hear(store, background);
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const access = accessTo({ ...unit, background: workers, checkToken: (token) => check(oauth, token) });
+  const access = accessTo({ ...unit, background, checkToken: (token) => check(oauth, token) });
   const limiter = rateLimiter(clock, settings.rateLimit);
-  const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
+  const services = { links, webhookDraft: webhookDraft((url) => judgeUrl(url, policyOf(settings))) };
 
-  const service = await Service.open({ ...ground, links, oauth, limiter, webhookDraft: draft });
-  const services = { links, webhookDraft: draft };
+  const service = await Service.open({ ...ground, services, oauth, limiter });
   const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults };
   const handle = handlerOf(ground, parts, oauth, service);
-  const onAnswer = ({ id, method, path }: Call, status: number, duration_ms: number) =>
-    log.request({ id, method, path, status, duration_ms });
   listener.serve({
     ...{ ids, links, onError: log.error },
     handle: watched ? journals.around(handle) : handle,
-    ...(settings.log !== "off" && { onAnswer }),
+    ...(settings.log !== "off" && { onAnswer: log.request }),
   });
   return service;
 }
 
 /** One for each start of the workers. */
-function outboxOf({ settings, store, clock, log, chaos }: Ground, background: Workers): Outbox {
+function outboxOf({ settings, unit, background, log, chaos }: Ground): Outbox {
   const { webhookCa, webhookTimeout: timeout_ms } = settings;
   const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ca: webhookCa });
   return new Outbox({
-    ...{ store, clock, background },
+    ...{ ...unit, background },
     sender: chaos.around(sender),
     retryWaits_ms: settings.retrySchedule,
     concurrency: settings.webhookConcurrency,
@@ -137,7 +138,7 @@ function outboxOf({ settings, store, clock, log, chaos }: Ground, background: Wo
 }
 
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
-function handlerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Handler {
+function handlerOf({ settings, unit, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Handler {
   const { links } = parts.services;
   const control = controlWay(parts, settings.control ? service : undefined, log.warn);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
@@ -149,13 +150,13 @@ function handlerOf({ settings, store, log }: Ground, parts: ApiParts, oauth: Con
     }),
     ways: [apiWay(parts), oauthWay(oauth, links), control],
     async later() {
-      const { nowherePage, pageWays } = await import("./pages.ts");
+      const { nowherePage, pageWays } = await import("./web/pages.ts");
       nowhere = nowherePage;
       const { retrySchedule: retryWaits_ms } = settings;
       return pageWays({ ...parts, oauth, controls: control.tree.rows, retryWaits_ms, announce: log.announce });
     },
     async siteOf(host) {
-      const site = await siteAt(store, host);
+      const site = await siteAt(unit.store, host);
       return site && `${ADDRESSES.sites}/${site.deployment.id}`;
     },
     onError: log.error,

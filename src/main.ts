@@ -2,13 +2,13 @@
 // printed once it listens, a signal stops it.
 import { once } from "node:events";
 import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
+import type { Service } from "./embedding/service.ts";
 import { realClock } from "./kit/clock.ts";
 import { escaped } from "./kit/log.ts";
-import { meant } from "./kit/schema.ts";
+import { meant, OptionError } from "./kit/schema.ts";
 import { VERSION } from "./kit/version.ts";
 import { run, terminal } from "./launch.ts";
-import { OPTIONS, OptionError, readSettings, type Settings } from "./options.ts";
-import type { Service } from "./service.ts";
+import { OPTIONS, readSettings, type Settings } from "./options.ts";
 
 /** A script tells a wrong flag from a port in use without reading. */
 const EXIT = { stopped: 0, failed: 1, wrong_use: 2 };

@@ -14,19 +14,7 @@ import { duration, isDateTime } from "./kit/clock.ts";
 import { ALGORITHMS } from "./kit/jwt.ts";
 import { LOG_FORMS } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
-import { parse, pointer, type Schema, trusted } from "./kit/schema.ts";
-
-export class OptionError extends Error {
-  override readonly name = "OptionError";
-}
-
-/** The value that this process was handed, checked; what is wrong with it is told with its place. */
-export function fitting<T>(schema: Schema<T>, value: unknown, what: string): T {
-  const read = parse(schema, value);
-  if ("value" in read) return read.value;
-  const [first] = read.faults;
-  throw new OptionError(`${what}: ${pointer(first?.path ?? [])} ${first?.detail}`);
-}
+import { OptionError, parse, trusted } from "./kit/schema.ts";
 
 /** How a text becomes a value, and what is no text does; where it does not, `must` says what it has to be. */
 interface Kind<T> {

@@ -3,7 +3,7 @@
 // once. What it answers is scripted, so that a test can have it fail.
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { EventType } from "./domain/model.ts";
+import type { EventEnvelope, EventType } from "./domain/model.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { readBody } from "./http/arriving.ts";
 import { verifySignature } from "./kit/signature.ts";
@@ -20,14 +20,6 @@ export interface ReceiverOptions {
   readonly port?: number;
   /** Told of every delivery, also with a bad signature. */
   readonly onRequest?: (seen: SeenRequest) => void;
-}
-
-export interface EventEnvelope {
-  readonly id: string;
-  readonly type: EventType;
-  readonly created: string;
-  readonly data: { readonly object: { readonly [member: string]: unknown } };
-  readonly account?: { readonly id: string; readonly name: string };
 }
 
 /** An event, once, with every attempt at which it came. */
@@ -73,6 +65,7 @@ export async function startReceiver(options: ReceiverOptions) {
 function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
   /** The events that came with a right signature, each once, in the order of their first arrival. */
   const received: ReceivedEvent[] = [];
+  const byId = new Map<string, ReceivedEvent>();
   const given = new Set<ReceivedEvent>();
   const arrivals = new EventEmitter().setMaxListeners(0);
   let answered = 0;
@@ -84,11 +77,26 @@ function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
     const isSigned = verifySignature(body, String(headers["x-service-signature"]), secret);
     const answer = isSigned ? (answers[Math.min(answered, answers.length - 1)] ?? 200) : 401;
     const attempt = { headers, rawBody, answer };
-    const verdict = isSigned ? noted(received, attempt) : "bad signature";
+    const verdict = isSigned ? noted(attempt) : "bad signature";
     if (isSigned) answered += 1;
     arrivals.emit("request");
     onRequest?.({ ...attempt, verdict });
     return answer;
+  }
+
+  /** Each event is known by its id, however often it is sent. */
+  function noted(attempt: ReceivedAttempt): SeenRequest["verdict"] {
+    const { rawBody } = attempt;
+    const event: EventEnvelope = JSON.parse(rawBody);
+    const { id, type } = event;
+    if (typeof id !== "string") throw new TypeError("This is no event");
+    const known = byId.get(id);
+    known?.attempts.push(attempt);
+    if (known) return "seen before";
+    const first = { id, type, event, rawBody, attempts: [attempt] };
+    byId.set(id, first);
+    received.push(first);
+    return "new";
   }
 
   /** The next event of the type that an earlier call has not answered; rejects when none comes in time (5 s). */
@@ -108,16 +116,4 @@ function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
   }
 
   return { received, take, next };
-}
-
-/** Each event is known by its id, however often it is sent. */
-function noted(received: ReceivedEvent[], attempt: ReceivedAttempt): SeenRequest["verdict"] {
-  const { rawBody } = attempt;
-  const event: EventEnvelope = JSON.parse(rawBody);
-  const { id, type } = event;
-  if (typeof id !== "string") throw new TypeError("This is no event");
-  const known = received.find((each) => each.id === id);
-  if (known) known.attempts.push(attempt);
-  else received.push({ id, type, event, rawBody, attempts: [attempt] });
-  return known ? "seen before" : "new";
 }

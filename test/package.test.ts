@@ -60,11 +60,19 @@ test("package: require says what to do where it cannot work", async () => {
   );
 });
 
+test("package: it exports what the contract names, and the errors that a store of one's own throws", async () => {
+  const script = 'console.log(Object.keys(await import("app-hosting-service")).sort().join(", "));';
+  const stores = "jsonFileStore, memoryStore, startReceiver, startService, storeContract, verifySignature";
+  const errors = "OptionError, StorageUnavailable, StoreRefusal, UniqueViolation";
+  assert.equal((await inFolder("names.mjs", script)).stdout, `${errors}, ${stores}\n`);
+});
+
 test("package: its types say what there is, and what there is not", async () => {
   await installed;
   const script = `
-    import { startService, startReceiver, type Service, type Trace } from "app-hosting-service";
+    import { memoryStore, startService, startReceiver, type Service, type Store, type Trace } from "app-hosting-service";
     const service: Service = await startService({ clock: "manual", seed: { accounts: [] } });
+    export const lease: ReturnType<Store["lease"]> = memoryStore().lease("mine", 1_000);
     const trace: Trace | undefined = service.trace("req_1");
     service.faults.add({ method: "POST", path: "/v1/apps", status: 500, times: 1 });
     // @ts-expect-error: there is no such effect

@@ -2,12 +2,12 @@
 // transaction.
 import { decide } from "../decisions.ts";
 import type { Infer, Schema } from "../kit/schema.ts";
-import { changesOf, flag, fromText, nullable, object, optional, orNumber, text, withDefault } from "../kit/schema.ts";
+import { changesOf, flag, fromText, nullable, optional, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields, spanParameters } from "./lists.ts";
 import type { AppRecord, GoneApp } from "./model.ts";
-import { apps, dataSources, deployments, domains, goneApps, goneDeployments } from "./model.ts";
+import { apps, dataSources, deployments, domains, goneApps, goneDeployments, object } from "./model.ts";
 import { Refusal } from "./refusal.ts";
 import type { Reader, Tx } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";

@@ -18,11 +18,12 @@ export function rateLimiter(clock: Clock, limit: number | null) {
     count(accountId: string, cost: 0 | 1 = 1) {
       if (limit === null) return undefined;
       const now = clock.now();
-      let window = windows.get(accountId);
-      if (window === undefined || now >= window.ends) {
-        window = { ends: now + RATE_WINDOW_S * 1_000, count: 0 };
-        windows.set(accountId, window);
-      }
+      // They end in the order in which they began.
+      for (const [id, { ends }] of windows)
+        if (now >= ends) windows.delete(id);
+        else break;
+      const window = windows.get(accountId) ?? { ends: now + RATE_WINDOW_S * 1_000, count: 0 };
+      windows.set(accountId, window);
       window.count += cost;
       const { ends, count } = window;
       const remaining = Math.max(limit - count, 0);

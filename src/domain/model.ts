@@ -1,7 +1,11 @@
 // The records that the service keeps (spec part 2; contract part 2) and the lists they are read by. A record holds the
 // resource's own fields and, behind them, what only the server needs; `views` in http/ names what goes out.
-import { oneOf } from "../kit/schema.ts";
+import { decide } from "../decisions.ts";
+import { object as closed, oneOf } from "../kit/schema.ts";
 import { collection, type Stored } from "./store.ts";
+
+/** What a request brings: one decision says for all of them whether members that nobody knows pass. */
+export const object: typeof closed = (members, further) => closed(members, further, decide("2.unknown-members"));
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -184,6 +188,15 @@ export interface WebhookRecord extends Changeable {
   readonly times_off?: number;
 }
 export const webhooks = collection<WebhookRecord>()("webhooks", ofAccount);
+
+/** What a receiver gets. */
+export interface EventEnvelope {
+  readonly id: string;
+  readonly type: EventType;
+  readonly created: string;
+  readonly data: { readonly object: { readonly [member: string]: unknown } };
+  readonly account?: { readonly id: string; readonly name: string };
+}
 
 export interface EventRecord extends Stored {
   readonly type: EventType;

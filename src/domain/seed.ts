@@ -77,10 +77,10 @@ function* clashes(seed: Seed): Generator<Fault> {
   }
 }
 
-/** Writes the whole seed in one transaction. `key` is the first key of the first account; made where nobody gives one. */
+/** Writes the whole seed in one transaction. Answers the first key of the first account: `key`, or one made for it. */
 export const plant = (unit: Unit, seed: Seed, key: string | undefined) =>
   unit.transact(async (w) => {
-    let first: Exclude<Awaited<ReturnType<typeof plantAccount>>, Refusal> | undefined;
+    let first: string | undefined;
     for (const [at, planned] of seed.accounts.entries()) {
       if (at > 0 && planned.api_keys.some((each) => each.key === key))
         return invalidField(`#/accounts/${at}/api_keys`, "holds the key that is pinned for the first account");
@@ -91,11 +91,10 @@ export const plant = (unit: Unit, seed: Seed, key: string | undefined) =>
     return first ?? invalidField("#/accounts", "must not be empty");
   });
 
-/** Answers the account and its first key, in clear. */
+/** Answers its first key, in clear. */
 async function plantAccount(w: Work, planned: AccountSeed, pinned: string | undefined) {
   const { id = w.ids.next("acc_"), name, state } = planned;
-  const account = { id, name, state };
-  await w.tx.put(accounts, { ...account, all: "accounts" });
+  await w.tx.put(accounts, { id, name, state, all: "accounts" });
   const given = planned.api_keys.filter(({ key }) => key !== pinned);
   const keys = pinned === undefined ? given : [{ name: FIRST_KEY, key: pinned }, ...given];
   const [first = { name: FIRST_KEY }, ...more] = keys;
@@ -113,6 +112,7 @@ async function plantAccount(w: Work, planned: AccountSeed, pinned: string | unde
     (await add(planned.oauth_clients, addOAuthClient)) ??
     (await add(planned.apps, addApp)) ??
     (await add(planned.data_sources, addDataSource)) ??
-    (await add(planned.webhooks, addWebhook)) ?? { account, key }
+    (await add(planned.webhooks, addWebhook)) ??
+    key
   );
 }

@@ -7,7 +7,7 @@ import { type Call, empty, jsonReply, VERSION_PREFIX } from "../http/call.ts";
 import { PROBLEM_TYPE } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Answer } from "../http/way.ts";
-import type { Clock, Scheduled } from "../kit/clock.ts";
+import type { Clock } from "../kit/clock.ts";
 import type { Journals } from "./journals.ts";
 import { type FaultRule, faultRule, type GivenFault, Rules } from "./rules.ts";
 
@@ -19,17 +19,13 @@ interface Parts {
 export class Faults extends Rules<GivenFault, FaultRule, Parts> {
   readonly schema = faultRule;
   protected readonly name = "faults";
-  /** What ends each delay. */
-  readonly #delays = new Map<Scheduled, () => void>();
+  /** Each ends a delay. */
+  readonly #delays = new Set<() => void>();
 
   /** What a delay holds back goes on at once. */
   override clear(): void {
     super.clear();
-    for (const [scheduled, go] of this.#delays) {
-      scheduled.cancel();
-      go();
-    }
-    this.#delays.clear();
+    for (const end of this.#delays) end();
   }
 
   /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
@@ -38,15 +34,24 @@ export class Faults extends Rules<GivenFault, FaultRule, Parts> {
     const paths = call.path.startsWith(VERSION_PREFIX) ? [call.path, VERSION_PREFIX + row.path] : [];
     const rule = this.take(({ method, path }) => method === row.method && paths.includes(path));
     if (rule === undefined) return undefined;
-    const { clock, journals } = this.parts;
     const { status, connection, delayMs } = rule;
-    journals.note(call.id, { fault: rule });
-    if (delayMs > 0)
-      await new Promise<void>((go) => {
-        this.#delays.set(clock.schedule(clock.now() + delayMs, "delayed request", go), go);
-      });
+    this.parts.journals.note(call.id, { fault: rule });
+    if (delayMs > 0) await this.#delay(delayMs);
     if (connection !== undefined) return { ...empty(0), cut: connection };
     return status === undefined ? undefined : answerOf(status, call.id);
+  }
+
+  #delay(by_ms: number): Promise<void> {
+    const { clock } = this.parts;
+    return new Promise((go) => {
+      const end = () => {
+        scheduled.cancel();
+        this.#delays.delete(end);
+        go();
+      };
+      const scheduled = clock.schedule(clock.now() + by_ms, "delayed request", end);
+      this.#delays.add(end);
+    });
   }
 }
 

@@ -1,13 +1,19 @@
 // What happened since the start or the last reset, for tests to look at (contract, part 10): what came in, what was
 // emitted, what was sent, and what led to what. Kept in memory, the newest of each; nothing that the service does depends
 // on it. It holds no address and no body of a request, so that two runs of the same calls give the same bytes.
-import { type DeliveryRecord, deliveries, type EventRecord, events, TOPIC } from "../domain/model.ts";
+import {
+  type DeliveryRecord,
+  deliveries,
+  type EventEnvelope,
+  type EventRecord,
+  events,
+  TOPIC,
+} from "../domain/model.ts";
 import type { Collection, Store, Stored } from "../domain/store.ts";
 import type { Call, Handler } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import type { Background } from "../kit/background.ts";
 import { type Clock, iso } from "../kit/clock.ts";
-import type { EventEnvelope } from "../receiver.ts";
 import type { Effect, FaultRule } from "./rules.ts";
 
 /** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */

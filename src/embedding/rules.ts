@@ -4,8 +4,17 @@ import { decide } from "../decisions.ts";
 import { eventType } from "../domain/model.ts";
 import { API } from "../http/api.ts";
 import { VERSION_PREFIX } from "../http/call.ts";
-import { type Infer, type ObjectSchema, object, oneOf, optional, text, whole, withDefault } from "../kit/schema.ts";
-import { fitting } from "../options.ts";
+import {
+  fitting,
+  type Infer,
+  type ObjectSchema,
+  object,
+  oneOf,
+  optional,
+  text,
+  whole,
+  withDefault,
+} from "../kit/schema.ts";
 
 /** What rules of both kinds have; the delay is by the service's clock. */
 const COMMON = {
@@ -55,20 +64,23 @@ export type Effect = ChaosRule["effect"];
 /** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
 export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
-/** The rules in force, each for so many times, in the order in which they came. */
-export abstract class Rules<Given extends object, Rule extends { readonly times: number }, Parts = unknown> {
+/** Falls on so many requests or attempts. */
+export type Rule = { readonly times: number };
+
+/** The rules in force, in the order in which they came. */
+export abstract class Rules<Given extends object, R extends Rule, Parts = unknown> {
   /** What a rule may be. */
-  abstract readonly schema: ObjectSchema<Rule>;
+  abstract readonly schema: ObjectSchema<R>;
   protected abstract readonly name: string;
   protected readonly parts: Parts;
-  #armed: { readonly rule: Rule; left: number }[] = [];
+  #armed: { readonly rule: R; left: number }[] = [];
 
   constructor(parts: Parts) {
     this.parts = parts;
   }
 
   /** Puts the rule in force behind those that are; a wrong one is refused by name. */
-  add(given: Given): Rule {
+  add(given: Given): R {
     const rule = fitting(this.schema, given, `${this.name}.add`);
     this.#armed.push({ rule, left: rule.times });
     return rule;
@@ -79,12 +91,8 @@ export abstract class Rules<Given extends object, Rule extends { readonly times:
     this.#armed = [];
   }
 
-  get armed(): boolean {
-    return this.#armed.length > 0;
-  }
-
   /** Uses up the first rule that fits. */
-  protected take(fits: (rule: Rule) => boolean): Rule | undefined {
+  protected take(fits: (rule: R) => boolean): R | undefined {
     const armed = this.#armed.find(({ rule }) => fits(rule));
     if (armed) armed.left -= 1;
     this.#armed = this.#armed.filter(({ left }) => left > 0);

@@ -39,6 +39,7 @@ export function arrived(id: string, request: IncomingMessage, response: ServerRe
     path: path.includes("%") ? path.replace(UNRESERVED, decodeURIComponent) : path,
     query: end < 0 ? "" : target.slice(end + 1),
     headers: host === headers.host ? headers : { ...headers, host },
+    unfit: unfitRequest(request),
     values: (name) => valuesOf(request.rawHeaders, name),
     body(limit_bytes, unfit) {
       const refusal = Number(headers["content-length"] ?? 0) > limit_bytes ? tooLarge(limit_bytes) : unfit;
@@ -105,7 +106,7 @@ function valuesOf(raw: readonly string[], name: string): string[] {
   return values;
 }
 
-export function unfitRequest(request: IncomingMessage): Refusal | undefined {
+function unfitRequest(request: IncomingMessage): Refusal | undefined {
   if ((request.url?.length ?? 0) > LIMITS.url_bytes)
     return refuse({ code: "uri_too_long", limit_bytes: LIMITS.url_bytes });
   if (request.httpVersionMajor !== HTTP_MAJOR) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");

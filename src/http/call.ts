@@ -14,6 +14,8 @@ export interface Call {
   readonly query: string;
   /** Names in lower case. */
   readonly headers: Headers;
+  /** Why it is refused wherever it leads: too large, or not in the form of a request. */
+  readonly unfit?: Refusal | undefined;
   /** Every value that was sent for the header, in order. */
   values(name: string): readonly string[];
   /** Reads the body, `limit_bytes` at most; asked for once. What is unfit for another reason is not read at all. */

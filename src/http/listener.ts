@@ -7,8 +7,9 @@ import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
 import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
-import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, unfitRequest, wouldHang } from "./arriving.ts";
-import type { Call, Handler, Reply } from "./call.ts";
+import type { Log } from "../kit/log.ts";
+import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, wouldHang } from "./arriving.ts";
+import type { Handler, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
 import type { ServiceLinks } from "./links.ts";
 import { problem } from "./problem.ts";
@@ -26,8 +27,8 @@ export interface ListenerParts {
   readonly handle: Handler;
   readonly links: ServiceLinks;
   readonly onError: (error: unknown, requestId: string) => void;
-  /** Told after each answer: method, path, status (0 for none), time taken. Left out where nobody wants to know. */
-  readonly onAnswer?: (call: Call, status: number, duration_ms: number) => void;
+  /** Told after each answer; the status is 0 for none. Left out where nobody wants to know. */
+  readonly onAnswer?: Log["request"];
 }
 
 export interface Tls {
@@ -136,10 +137,9 @@ export class Listener {
     const parts = this.#parts ?? (await this.#serving);
     const started = parts.onAnswer ? realTime() : 0;
     const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
-    const unfit = unfitRequest(request);
     let reply: Reply;
     try {
-      reply = unfit ? problem(unfit, call.id, parts.links) : await parts.handle(call);
+      reply = await parts.handle(call);
       this.#write(response, call.id, reply, parts);
     } catch (error) {
       // Also a reply that Node refuses to write, such as one with a line break in a header.
@@ -148,7 +148,8 @@ export class Listener {
       if (response.headersSent) response.destroy();
       else this.#write(response, call.id, reply, parts);
     }
-    parts.onAnswer?.(call, reply.status, realTime() - started);
+    const { id, method, path } = call;
+    parts.onAnswer?.({ id, method, path, status: reply.status, duration_ms: realTime() - started });
   }
 
   #write(response: ServerResponse, id: string, reply: Reply, { links }: ListenerParts): void {

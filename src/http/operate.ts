@@ -18,7 +18,7 @@ export interface OperateParts {
   readonly services: Services;
   readonly presenter: Presenter;
   /** Failures that a test asked for: one stands in the operation's place. */
-  readonly faults?: { readonly armed: boolean; strike(call: Call, row: Operation): Promise<Answer | undefined> };
+  readonly faults: { strike(call: Call, row: Operation): Promise<Answer | undefined> };
 }
 
 const NO_BODY: Body = { bytes: Buffer.alloc(0), value: undefined };
@@ -28,7 +28,7 @@ export async function operate(parts: OperateParts, row: Operation, request: Requ
   const { services, presenter } = parts;
   if (row.scope !== null && !allows(caller.scopes, row.scope))
     return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, caller) });
-  const struck = parts.faults?.armed ? await parts.faults.strike(call, row) : undefined;
+  const struck = await parts.faults.strike(call, row);
   if (struck) return struck;
   const wrong: FieldError[] = [];
   const conditions = conditionsOf(call, wrong);

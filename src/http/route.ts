@@ -4,7 +4,7 @@ import { type DecisionId, decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import type { Scope } from "../domain/model.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import type { WebhookDraft } from "../domain/webhooks.ts";
+import type { webhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { instant } from "../kit/clock.ts";
 import { type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
@@ -18,7 +18,7 @@ import type { Method, Row } from "./way.ts";
 export interface Services {
   readonly links: ServiceLinks;
   /** The body of POST /webhooks under the URL policy in force. */
-  readonly webhookDraft: ObjectSchema<WebhookDraft>;
+  readonly webhookDraft: ReturnType<typeof webhookDraft>;
 }
 
 /** The names between braces in a path. */

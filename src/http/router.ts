@@ -39,6 +39,7 @@ export class Router {
   async handle(call: Call): Promise<Reply> {
     let way = this.#parts.rest;
     try {
+      if (call.unfit) return way.refused(call.unfit, call);
       const first = this.#find(call.path);
       const found = this.#isNamed(first, call) ? first : await this.#further(call);
       way = found.way;

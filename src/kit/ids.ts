@@ -34,8 +34,6 @@ export function seededRandom(seed: string): RandomSource {
   return drawn((pool) => stream.update(Buffer.alloc(pool.length)).copy(pool));
 }
 
-export type IdMark = ReturnType<TimeOrderedIds["mark"]>;
-
 export class TimeOrderedIds {
   readonly #clock: Clock;
   #random: RandomSource;
@@ -47,15 +45,13 @@ export class TimeOrderedIds {
     this.#random = random;
   }
 
-  /** How far the ids have come. */
-  mark() {
-    return { time: this.#time, count: this.#count };
-  }
-
-  /** Goes on from `mark` with this randomness: at the same time the same ids come again. For repeatable tests only. */
-  restart({ time, count }: IdMark, random: RandomSource): void {
-    this.#time = time;
-    this.#count = count;
+  /**
+   * Begins anew with this randomness, behind all ids of this very millisecond: at the same time the same ids come again.
+   * For repeatable tests only.
+   */
+  restart(random: RandomSource): void {
+    this.#time = this.#clock.now();
+    this.#count = COUNT_MAX;
     this.#random = random;
   }
 

@@ -1,7 +1,6 @@
 // One value describes a piece of input: it checks it, gives it its TypeScript type and prints itself as JSON Schema.
 // Every fault of a value is collected, each with the JSON pointer of its place, so that one answer names them all.
 // No other file may assert a type (`as`): here it was checked on the line above, or holds by the rule at `trusted`.
-import { decide } from "../decisions.ts";
 import type { Steps } from "./background.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -33,6 +32,19 @@ export function parse<T>(schema: Schema<T>, value: unknown): { value: T } | { fa
   const faults: Fault[] = [];
   const accepted = schema.check(value, [], faults);
   return faults.length === 0 ? { value: accepted } : { faults };
+}
+
+/** What somebody handed to the process, and cannot be used. */
+export class OptionError extends Error {
+  override readonly name = "OptionError";
+}
+
+/** The value that this process was handed, checked; what is wrong with it is told with its place. */
+export function fitting<T>(schema: Schema<T>, value: unknown, what: string): T {
+  const read = parse(schema, value);
+  if ("value" in read) return read.value;
+  const [first] = read.faults;
+  throw new OptionError(`${what}: ${pointer(first?.path ?? [])} ${first?.detail}`);
 }
 
 /** RFC 6901 pointer as a URI fragment, as RFC 9457 shows it: `#/events/0`. A lone surrogate stands there as U+FFFD. */
@@ -191,12 +203,15 @@ function isNear(one: string, other: string, letters: number): boolean {
 
 /** The fault of a member that the schema does not have: by name, so that a misspelt one never passes in silence. */
 export const UNKNOWN_MEMBER = "is not a known member";
-const OTHERS_ALLOWED = decide("2.unknown-members");
 
-/** An object with these members and no others; `further` says more of one that fits so far, with paths from it on. */
+/**
+ * An object with these members and, unless others are passed over, no others; `further` says more of one that fits so
+ * far, with paths from it on.
+ */
 export function object<M extends Members>(
   members: M,
   further: (value: Shape<M>) => Iterable<Fault> = () => [],
+  othersPass = false,
 ): ObjectSchema<Shape<M>, M> {
   const named = Object.entries(members);
   const known = Object.keys(members);
@@ -207,7 +222,7 @@ export function object<M extends Members>(
       type: "object",
       properties: Object.fromEntries(named.map(([name, { json }]) => [name, json])),
       ...(required.length > 0 && { required }),
-      additionalProperties: OTHERS_ALLOWED,
+      additionalProperties: othersPass,
     },
     check(value, path, faults) {
       if (typeof value !== "object" || value === null || Array.isArray(value))
@@ -215,7 +230,7 @@ export function object<M extends Members>(
       const given = trusted<Record<string, unknown>>(value);
       const before = faults.length;
       for (const name of Object.keys(given))
-        if (!OTHERS_ALLOWED && !Object.hasOwn(members, name))
+        if (!othersPass && !Object.hasOwn(members, name))
           fail(faults, [...path, name], UNKNOWN_MEMBER + (faults.length < FAULTS_MAX ? meant(name, known) : ""));
       const accepted: Record<string, unknown> = {};
       for (const [name, { check, absent }] of named)
@@ -238,5 +253,5 @@ export function changesOf<T>(schema: ObjectSchema<T>): ObjectSchema<Changes<T>> 
     const { default: _, ...ownJson } = json;
     return [name, optional({ ...member, json: ownJson })] as const;
   });
-  return trusted(object(Object.fromEntries(members)));
+  return trusted(object(Object.fromEntries(members), undefined, schema.json.additionalProperties === true));
 }

@@ -6,6 +6,7 @@ import { choice } from "../support/clauses.ts";
 import { type Answer, members } from "../support/client.ts";
 import { clientOf, embedded } from "../support/embedded.ts";
 import { breaches } from "../support/json-schema.ts";
+import { rawAnswer } from "../support/raw.ts";
 import { hooked } from "../support/shown.ts";
 
 test("requests: what came in, in order, with its answer", async () => {
@@ -20,6 +21,15 @@ test("requests: what came in, in order, with its answer", async () => {
   assert.deepEqual(first, { ...asked, id: created.header("X-Request-Id"), status: 201, fault: null });
   const rest = others.map(({ path, query, status }) => [path, query, status].join());
   assert.deepEqual(rest, ["/v1/apps,limit=1,401", "/healthz,,200"]);
+});
+
+test("requests: what is refused for its form or size is there as well", async () => {
+  await using it = await embedded();
+  for (const path of ["/healthz", `/${"x".repeat(8_192)}`])
+    for (const lines of ["host: x", "host: x\r\nhost: y", `host: x\r\nx: ${"y".repeat(16_384)}`])
+      await rawAnswer(it.service.authUrl, `GET ${path} HTTP/1.1\r\n${lines}\r\nconnection: close\r\n\r\n`);
+  const noted = it.service.requests.map(({ path, status }) => `${path.slice(0, 3)} ${status}`);
+  assert.deepEqual(noted, ["/he 200", "/he 400", "/he 431", "/xx 414", "/xx 414", "/xx 414"]);
 });
 
 test("events: what was emitted, as GET /events has it", async () => {

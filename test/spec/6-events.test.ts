@@ -1,7 +1,7 @@
 // Spec part 6, events: the six types, the envelope and data.object, as they arrive at a receiver. What modifies an app, takes
 // an interaction or says what a data source is made of is not shown, so these need a server of ours.
 import assert from "node:assert/strict";
-import type { EventEnvelope } from "../../src/receiver.ts";
+import type { EventEnvelope } from "../../src/domain/model.ts";
 import { clause } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
 import { deploy, deployed, hooked, ISO_UTC, newApp } from "../support/shown.ts";

@@ -2,7 +2,8 @@
 // sent, and of an answer no more is read than it shows. Where it leaves a form open (a list may be bare or wrapped, the
 // statuses of success are not named), any will do. Events are seen where they arrive: at a receiver of the test's own.
 import assert from "node:assert/strict";
-import { type EventEnvelope, type Receiver, type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
+import type { EventEnvelope } from "../../src/domain/model.ts";
+import { type Receiver, type ReceiverAnswer, startReceiver } from "../../src/receiver.ts";
 import { type Answer, type Client, type Members, members, str } from "./client.ts";
 import { closeLater } from "./closing.ts";
 import { freshHost } from "./fresh.ts";

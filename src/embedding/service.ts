@@ -1,13 +1,14 @@
 // The service in the hands of whoever started it (contract, part 10): the handle by which tests move its time, disturb it
 // and look in; the states that it is brought to are in embedding/states.ts. launch.ts puts together what it holds.
-import { SCOPES, type Scope, users } from "./domain/model.ts";
-import { OAuthError, scopesIn } from "./domain/oauth/rules.ts";
-import { handOver, type TokenAnswer } from "./domain/oauth/tokens.ts";
-import type { JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
-import { type ServiceParts, States } from "./embedding/states.ts";
-import { duration, type Instant, type Ran } from "./kit/clock.ts";
-import { OptionError } from "./options.ts";
-import type { EventEnvelope } from "./receiver.ts";
+import { once } from "node:events";
+import { dueDeliveries } from "../domain/deliveries.ts";
+import { type EventEnvelope, SCOPES, type Scope, users } from "../domain/model.ts";
+import { OAuthError, scopesIn } from "../domain/oauth/rules.ts";
+import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
+import { duration, type Instant, type Ran } from "../kit/clock.ts";
+import { OptionError } from "../kit/schema.ts";
+import type { JournalDelivery, JournalRequest, Trace } from "./journals.ts";
+import { type ServiceParts, States } from "./states.ts";
 
 /** Whether every delivery that is due has been attempted, and which have not. */
 export interface Settled {
@@ -28,9 +29,9 @@ export class Service extends States implements AsyncDisposable {
   /** Time, as the service sees it; the service itself cannot tell whether it passed or was moved. */
   readonly clock = {
     /** Milliseconds since 1970, as Date.now(). */
-    now: (): Instant => this.parts.clock.now(),
-    freeze: (): void => this.parts.clock.freeze(),
-    resume: (): void => this.parts.clock.resume(),
+    now: (): Instant => this.parts.unit.clock.now(),
+    freeze: (): void => this.parts.unit.clock.freeze(),
+    resume: (): void => this.parts.unit.clock.resume(),
     /** Moves time on by "250ms", "30s", "5m", "2h" or "1d". All that falls due runs in the order of its time; answers what. */
     advance: (by: string): Promise<Ran[]> => this.#advance(by),
   };
@@ -39,9 +40,9 @@ export class Service extends States implements AsyncDisposable {
   /** Disturbs deliveries. */
   readonly chaos = this.parts.chaos;
   /** The REST API's root, which ends in /v1. */
-  readonly baseUrl = this.parts.links.baseUrl;
+  readonly baseUrl = this.parts.services.links.baseUrl;
   /** The authorization server. */
-  readonly authUrl = this.parts.links.authUrl;
+  readonly authUrl = this.parts.services.links.authUrl;
   #closed: Promise<void> | undefined;
 
   static async open(parts: ServiceParts): Promise<Service> {
@@ -70,11 +71,21 @@ export class Service extends States implements AsyncDisposable {
     return this.parts.journals.trace(requestId);
   }
 
-  /** Waits until every delivery that is due now has been attempted, for 5 s where no other time is given. */
+  /**
+   * Waits until every delivery that is due now has been attempted, for 5 s where no other time is given: in real time,
+   * because sockets are. It is no guess and no sleep.
+   */
   async settled({ timeoutMs = 5_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
-    const { workers, journals } = this.parts;
-    const { settled, pending } = await workers.settled(timeoutMs);
-    return { settled, pending: pending.map((delivery) => journals.shown(delivery)) };
+    const { unit, background, journals } = this.parts;
+    const patience = AbortSignal.timeout(timeoutMs);
+    const passed = once(patience, "abort");
+    for (;;) {
+      await Promise.race([background.idle(), passed]);
+      const due = await dueDeliveries(unit.store, unit.clock.now());
+      const settled = due.length === 0 && !background.busy;
+      if (settled || patience.aborted) return { settled, pending: due.map((each) => journals.shown(each)) };
+      if (!background.busy) await Promise.race([background.next(), passed]);
+    }
   }
 
   /** Tokens of a user without a browser: the account's first admin unless one is named. */
@@ -104,16 +115,17 @@ export class Service extends States implements AsyncDisposable {
   }
 
   async #advance(by: string): Promise<Ran[]> {
-    const { workers, clock } = this.parts;
+    const { workers, background, unit } = this.parts;
+    const { clock } = unit;
     const by_ms = duration(String(by));
     if (by_ms === undefined)
       throw new OptionError(`advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${by}`);
     if (clock.now() + by_ms > LAST) throw new OptionError("advance must not go beyond the year 9999");
     return this.turns.run(async () => {
-      await workers.idle();
+      await background.idle();
       await workers.look();
       const ran = await clock.advance(by_ms);
-      await workers.idle();
+      await background.idle();
       return ran;
     });
   }

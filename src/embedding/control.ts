@@ -3,68 +3,39 @@
 // it; nothing here counts against the rate. What cannot be done is a refusal.
 import { timingSafeEqual } from "node:crypto";
 import { bearerToken, type Caller, sha256 } from "../domain/access.ts";
-import { ACCOUNT_STATES, type AccountRecord, type AccountState } from "../domain/model.ts";
+import { ACCOUNT_STATES } from "../domain/model.ts";
 import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
-import { isStoreError } from "../domain/store.ts";
-import { duration, type Instant, iso, type Ran } from "../kit/clock.ts";
-import { type JsonSchema, object, oneOf, optional, type Schema, taken, text } from "../kit/schema.ts";
-import { CONTROL_PREFIX } from "./links.ts";
-import { type OperateParts, operate } from "./operate.ts";
-import { problem } from "./problem.ts";
-import { chosen, type Operation, route } from "./route.ts";
-import { plain, shape } from "./view.ts";
-import { accountView } from "./views.ts";
-import { RouteTree, type Way } from "./way.ts";
-
-/** A rule book: what a rule may be, and how it comes into force. */
-interface RuleBook {
-  readonly schema: Schema<unknown>;
-  add(rule: unknown): object;
-  clear(): void;
-}
-
-/** The embedding handle, as far as it is asked from here. */
-export interface Controls {
-  /** The start-up API key in clear. */
-  readonly apiKey: string | null;
-  readonly account: AccountRecord;
-  readonly clock: {
-    now(): Instant;
-    advance(by: string): Promise<readonly Ran[]>;
-    freeze(): void;
-    resume(): void;
-  };
-  readonly faults: RuleBook;
-  readonly chaos: RuleBook;
-  readonly requests: readonly object[];
-  readonly events: readonly object[];
-  readonly deliveries: readonly object[];
-  trace(requestId: string): object | undefined;
-  settled(patience: { readonly timeoutMs?: number | undefined }): Promise<object>;
-  reset(): Promise<void>;
-  snapshot(): Promise<object>;
-  restore(snapshot: object): Promise<void>;
-  setAccountState(state: AccountState): Promise<AccountRecord>;
-}
+import { isStoreError, type StoreData } from "../domain/store.ts";
+import { CONTROL_PREFIX } from "../http/links.ts";
+import { type OperateParts, operate } from "../http/operate.ts";
+import { problem } from "../http/problem.ts";
+import { chosen, type Operation, route } from "../http/route.ts";
+import { plain, shape } from "../http/view.ts";
+import { accountView } from "../http/views.ts";
+import { RouteTree, type Way } from "../http/way.ts";
+import { duration, iso } from "../kit/clock.ts";
+import { type JsonSchema, OptionError, object, oneOf, optional, taken, text } from "../kit/schema.ts";
+import type { Rule, Rules } from "./rules.ts";
+import type { Service } from "./service.ts";
 
 const OFF = "The test controls are off; start the server with --control.";
 
-/** Where they are off (no `controls`), whoever looks for them is told so, and so is the console. */
+/** Where they are off (no `service`), whoever looks for them is told so, and so is the console. */
 export const controlWay = (
   parts: OperateParts,
-  controls: Controls | undefined,
+  service: Service | undefined,
   warn: (line: string) => void,
 ): Way<Operation, Caller> => ({
   under: CONTROL_PREFIX,
-  tree: new RouteTree(controls ? controlRows(controls) : []),
+  tree: new RouteTree(service ? controlRows(service) : []),
   async enter(call) {
-    if (controls === undefined) {
+    if (service === undefined) {
       warn(OFF);
       return refuse({ code: "not_found", detail: OFF });
     }
     const token = bearerToken(call.values("authorization"));
     if (token instanceof Refusal) return token;
-    const { apiKey, account } = controls;
+    const { apiKey, account } = service;
     if (apiKey !== null && timingSafeEqual(Buffer.from(sha256(token)), Buffer.from(sha256(apiKey))))
       return { account, scopes: new Set(), credential: CONTROL_PREFIX };
     const detail = "The test controls take the start-up API key and no other credential.";
@@ -82,7 +53,8 @@ const time = text({ max: 14, pattern: /^\d{1,12}(ms|s|m|h|d)$/, says });
 
 const yes = taken<boolean>({ const: true }, "true", (value) => value === true);
 const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
-const anyObject = taken<object>({ type: "object" }, "an object", isObject);
+/** Whether it is one, is judged where it is restored. */
+const snapshot = taken<StoreData>({ type: "object" }, "an object", isObject);
 
 const movement = object({ advance: optional(time), freeze: optional(yes), resume: optional(yes) }, (asked) =>
   Object.keys(asked).length === 1 ? [] : [{ path: [], detail: "must have one of advance, freeze and resume" }],
@@ -94,13 +66,13 @@ const items: JsonSchema = { type: "array", items: { type: "object" } };
 const all = plain(shape({ data: items, total: { type: "integer", minimum: 0 } }));
 const ran: JsonSchema = { type: "array", items: shape({ at: string, what: string }) };
 
-const controlRows = (controls: Controls): readonly Operation[] =>
+const controlRows = (service: Service): readonly Operation[] =>
   chosen("1.test-controls", [
     route("POST /clock", null, "moveClock", "Advance, freeze or resume the service's clock", {
       body: clockBody,
       view: plain(shape({ now: string, ran })),
       async run({ body: { advance, freeze, resume } }) {
-        const { clock } = controls;
+        const { clock } = service;
         if (freeze) clock.freeze();
         if (resume) clock.resume();
         const ran = advance === undefined ? [] : await refusedAt("#/advance", () => clock.advance(advance));
@@ -111,31 +83,31 @@ const controlRows = (controls: Controls): readonly Operation[] =>
       query: object({ timeout: optional(time) }),
       view: plain(shape({ settled: { type: "boolean" }, pending: items })),
       run: ({ query: { timeout } }) =>
-        controls.settled({ timeoutMs: timeout === undefined ? timeout : duration(timeout) }),
+        service.settled({ timeoutMs: timeout === undefined ? timeout : duration(timeout) }),
     }),
-    ...rulesAt("/faults", "Fault", "Have requests fail", controls.faults),
-    ...rulesAt("/chaos", "Chaos", "Disturb deliveries", controls.chaos),
-    journal("/requests", "listRequests", "What came in", () => controls.requests),
-    journal("/events", "listEmitted", "What was emitted", () => controls.events),
-    journal("/deliveries", "listSent", "What was sent, and is to be", () => controls.deliveries),
+    ...rulesAt("/faults", "Fault", "Have requests fail", service.faults),
+    ...rulesAt("/chaos", "Chaos", "Disturb deliveries", service.chaos),
+    journal("/requests", "listRequests", "What came in", () => service.requests),
+    journal("/events", "listEmitted", "What was emitted", () => service.events),
+    journal("/deliveries", "listSent", "What was sent, and is to be", () => service.deliveries),
     route("GET /trace/{request_id}", null, "traceRequest", "What a request has led to", {
       view: plain(shape({ request: { type: "object" }, events: items })),
-      run: async ({ params }) => controls.trace(params.request_id) ?? notFound("request in the journal"),
+      run: async ({ params }) => service.trace(params.request_id) ?? notFound("request in the journal"),
     }),
-    route("POST /reset", null, "reset", "Back to the seed", { run: () => controls.reset() }),
+    route("POST /reset", null, "reset", "Back to the seed", { run: () => service.reset() }),
     route("GET /snapshot", null, "takeSnapshot", "Everything that is kept and the time", {
-      view: plain(anyObject.json),
-      run: () => controls.snapshot(),
+      view: plain(snapshot.json),
+      run: () => service.snapshot(),
     }),
     route("PUT /snapshot", null, "restoreSnapshot", "Back to a snapshot and its time", {
       bodyLimit: SNAPSHOT_BYTES,
-      body: anyObject,
-      run: ({ body }) => refusedAt("#", () => controls.restore(body)),
+      body: snapshot,
+      run: ({ body }) => refusedAt("#", () => service.restore(body)),
     }),
     route("PATCH /account", null, "setAccountState", "Suspend or limit the account, or make it active again", {
       body: object({ state: oneOf(ACCOUNT_STATES) }),
       view: accountView,
-      run: ({ body }) => controls.setAccountState(body.state),
+      run: ({ body }) => service.setAccountState(body.state),
     }),
   ]);
 
@@ -144,20 +116,20 @@ async function refusedAt<T>(pointer: string, work: () => Promise<T>): Promise<T 
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Error && (error.name === "OptionError" || isStoreError(error, "StoreRefusal")))
+    if (error instanceof OptionError || isStoreError(error, "StoreRefusal"))
       return invalidField(pointer, error.message);
     throw error;
   }
 }
 
-const rulesAt = (path: string, name: string, summary: string, book: RuleBook): readonly Operation[] => [
+const rulesAt = <R extends Rule>(path: string, name: string, summary: string, rules: Rules<object, R>) => [
   route(`POST ${path}`, null, `add${name}`, summary, {
-    body: book.schema,
+    body: rules.schema,
     status: 201,
-    view: plain(book.schema.json),
-    run: async ({ body }) => book.add(body),
+    view: plain(rules.schema.json),
+    run: async ({ body }) => rules.add(body),
   }),
-  route(`DELETE ${path}`, null, `clear${name}`, `${summary} no longer`, { run: async () => book.clear() }),
+  route(`DELETE ${path}`, null, `clear${name}`, `${summary} no longer`, { run: async () => rules.clear() }),
 ];
 
 const journal = (path: string, operation: string, summary: string, list: () => readonly object[]): Operation =>
