@@ -2,17 +2,15 @@
 // member, and a test that bears the row's id must fail. A choice that nothing depends on is a wrong row. That the tests pass
 // on the choices themselves, `npm test` says. Ids on the command line check those rows only.
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
 import { DECISIONS, type Decision } from "../src/decisions.ts";
+import { sourcesIn } from "../test/support/sources.ts";
 import { pool } from "./pool.ts";
 
 const AT_ONCE = 2;
 const PATIENCE_MS = 180_000;
 const LOADED = ["--import", "tsx", "--import", "./test/support/other-choice.ts", "--test-reporter", "tap"];
 
-const files = readdirSync("test", { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".test.ts"))
-  .map((name) => ({ path: `test/${name}`, text: readFileSync(`test/${name}`, "utf8") }));
+const files = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 
 /** An id and its facets, as tests bear them. */
 const borne = (id: string): string => `${id.replaceAll(".", "\\.")}(?![\\w-])`;

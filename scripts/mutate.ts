@@ -6,8 +6,9 @@
 // imports are not changed, nor is the store's exported suite: it is tests.
 // A busy machine makes tests fail by themselves, and more seems to be noticed than is.
 import { hash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { transformSync } from "esbuild";
+import { type SourceFile, sourcesIn } from "../test/support/sources.ts";
 import { given, wrongUse } from "./arguments.ts";
 import { type Change, changesOf } from "./mutate/changes.ts";
 import { measure, type Run, runChanged, type Script, transpiled } from "./mutate/runs.ts";
@@ -33,11 +34,6 @@ const rooms = list.split(",");
 const missing = rooms.find((room) => !existsSync(`src/${room}`) && !existsSync(`src/${room}.ts`));
 if (missing !== undefined) wrongUse(`There is no src/${missing}.`, USE);
 
-const filesIn = (folder: string, end: string): readonly string[] =>
-  readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(end))
-    .map((name) => `${folder}/${name.replaceAll("\\", "/")}`);
-
 interface Mutant {
   readonly room: string;
   readonly script: Script;
@@ -48,7 +44,7 @@ interface Mutant {
 
 interface TestFile extends Run {
   readonly path: string;
-  readonly text: string;
+  readonly imports: readonly string[];
   readonly runs: ReadonlySet<Mutant>;
 }
 
@@ -86,10 +82,12 @@ function parses(code: string): boolean {
   }
 }
 
-async function measured(path: string): Promise<TestFile> {
+const isTest = ({ path }: SourceFile) => path.endsWith(".test.ts");
+
+async function measured({ path, imports }: SourceFile): Promise<TestFile> {
   const { comesTo, ...made } = await measure(path, LIMIT_MS);
   const runs = new Set(mutants.filter(({ script, change }) => comesTo(script.path, startOf(script.code, change))));
-  return { path, text: readFileSync(path, "utf8"), ...made, runs };
+  return { path, imports, ...made, runs };
 }
 
 /** Where its line starts: what stands behind an operator may never be come to, and what is before it is. */
@@ -103,7 +101,8 @@ function asked(mutant: Mutant): readonly TestFile[] {
   const quickest = [...able(mutant)].sort((a, b) => a.took_ms - b.took_ms);
   const [, top] = mutant.script.path.split("/");
   const near = quickest.filter(
-    ({ path, text }) => /^test\/(units|stores)\//.test(path) && text.includes(`src/${top}/`),
+    ({ path, imports }) =>
+      /^test\/(units|stores)\//.test(path) && imports.some((name) => name.startsWith(`src/${top}/`)),
   );
   const others = quickest.filter((test) => !near.includes(test));
   return [...near, ...(all ? others : others.slice(0, QUICKEST))];
@@ -124,9 +123,9 @@ function shown(mutant: Mutant): string {
   return `  ${script.path}${untouched}\n    - ${was}\n    + ${is}`;
 }
 
-const scripts = filesIn("src", ".ts").map(transpiled);
+const scripts = sourcesIn("src").map(({ path }) => transpiled(path));
 const mutants = rooms.flatMap(mutantsOf);
-const tests = await pool(AT_ONCE, filesIn("test", ".test.ts"), measured);
+const tests = await pool(AT_ONCE, sourcesIn("test").filter(isTest), measured);
 const survived = await pool(AT_ONCE, mutants, survives);
 const survivors = mutants.filter((_, at) => survived[at]);
 

@@ -152,8 +152,8 @@ function handlerOf({ settings, unit, log }: Ground, parts: ApiParts, oauth: Cont
     async later() {
       const { nowherePage, pageWays } = await import("./web/pages.ts");
       nowhere = nowherePage;
-      const { retrySchedule: retryWaits_ms } = settings;
-      return pageWays({ ...parts, oauth, controls: control.tree.rows, retryWaits_ms, announce: log.announce });
+      const launched = { ...parts, oauth, retryWaits_ms: settings.retrySchedule, announce: log.announce };
+      return pageWays(launched, control.tree.rows);
     },
     async siteOf(host) {
       const site = await siteAt(unit.store, host);

@@ -1,62 +1,10 @@
 // The rules of the house that a machine can hold: which way imports point, who owns the clock, randomness, files and
 // sockets, what is not written, and that every clause and every decision has a test. A rule that fails names the file.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { posix } from "node:path";
 import { test } from "node:test";
 import { DECISIONS } from "../src/decisions.ts";
 import { CLAUSES } from "./support/clauses.ts";
-
-/** A source file as text, with what is asked of it. */
-interface SourceFile {
-  /** From the repository's root, with slashes: src/kit/ids.ts. */
-  readonly path: string;
-  readonly text: string;
-  /** Without comments and without what stands inside quotes. */
-  readonly code: string;
-  /** What it imports, at once or later: a path from the root, or the name of a module. */
-  readonly imports: readonly string[];
-  /** The same without what is imported as a type only and is gone when it runs. */
-  readonly loads: readonly string[];
-  /** What is loaded with it, before any of it runs. */
-  readonly atOnce: readonly string[];
-}
-
-/** What is loaded later, with import() or getBuiltinModule(), is imported like anything else. */
-const IMPORT =
-  /(?:^|\n)(?:import|export)\b( type\b)?(?:[^"';]*?from)? ?"([^"]+)"|\b(?:import|getBuiltinModule)\("([^"]+)"\)/g;
-
-const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?\*\//;
-const QUOTED = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/;
-/** Where an expression begins, a slash begins a regular expression. */
-const REGEXP = /(?<=(?:[(=,:[!&|?{};+]|\breturn|=>)\s*)\/(?![*/])(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/;
-const TOKEN = new RegExp([COMMENT, QUOTED, REGEXP].map(({ source }) => source).join("|"), "g");
-
-/** The text with its strings, but without comments and templates, in which an import is only talked about. */
-const statementsOf = (text: string): string => text.replace(TOKEN, (found) => (/^["']/.test(found) ? found : " "));
-
-/** Comments, strings and regular expressions become spaces; template literals lose their texts, not their `${}`. */
-const codeOf = (text: string): string =>
-  text.replace(TOKEN, (found) => (found.startsWith("`") ? codeOf(found.match(/\$\{[^}]*\}/g)?.join(" ") ?? "") : " "));
-
-/** Every TypeScript file below `folder`. */
-const sourcesIn = (folder: string): SourceFile[] =>
-  readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
-    .map((name) => read(posix.join(folder, name.replaceAll("\\", "/"))));
-
-function read(path: string): SourceFile {
-  const text = readFileSync(path, "utf8");
-  const found = [...statementsOf(text).matchAll(IMPORT)].map(([, type, fixed, later = ""]) => ({
-    type: type !== undefined,
-    later: later !== "",
-    name: (fixed ?? later).startsWith(".") ? posix.join(posix.dirname(path), fixed ?? later) : (fixed ?? later),
-  }));
-  const imports = found.map(({ name }) => name);
-  const loads = found.filter(({ type }) => !type).map(({ name }) => name);
-  const atOnce = found.filter(({ type, later }) => !type && !later).map(({ name }) => name);
-  return { path, text, code: codeOf(text), imports, loads, atOnce };
-}
+import { type SourceFile, sourcesIn } from "./support/sources.ts";
 
 const src = sourcesIn("src");
 const tests = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));

@@ -1,10 +1,10 @@
 // Mixed load for a long time, on a server in a process of its own. What is made is deleted again, and of what is kept of it
 // (events, traces) the bound was reached before: the memory in use, after garbage collection, has no reason to grow.
 import assert from "node:assert/strict";
-import { Client } from "../../test/support/client.ts";
+import type { Client } from "../../test/support/client.ts";
 import { head, RawConnection } from "../../test/support/raw.ts";
 import { create, del, load, post, run } from "../bench/load.ts";
-import { KEY, type Server, sources, startReceiver, startService, withServers } from "../bench/machine.ts";
+import { type Server, sources, startReceiver, startService } from "../bench/machine.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
 
@@ -17,28 +17,28 @@ const LIVES_MIN = KEPT / 4;
 const GROWTH_MAX = 1.03;
 const CLICK = { user_id: "visitor", interaction_type: "click" };
 
-export const soak = (minutes: number): Promise<Finding> =>
-  withServers([startReceiver("quick"), startService("soak", [], sources("bin"))], async ([{ url }, server]) => {
-    await fill(server);
-    await server.call("POST", "/v1/webhooks", { url, events: ["app.created"] });
-    const api = new Client({ baseUrl: `${server.url}/v1`, key: KEY });
-    const wrong: string[] = [];
-    let lives = 0;
-    const during = async (ms: number) => {
-      const until = performance.now() + ms;
-      const going = function* () {
-        while (performance.now() < until || lives < LIVES_MIN) yield lives++;
-      };
-      await pool(AT_ONCE, going(), () => life(api).catch((error: Error) => wrong.push(String(error))));
-      return (await server.ask("heap")).heap;
+export async function soak(minutes: number): Promise<Finding> {
+  await using receiver = await startReceiver("quick");
+  await using server = await startService("soak", [], sources("bin"));
+  const { api } = server;
+  await fill(server);
+  await api.create("/webhooks", { url: receiver.url, events: ["app.created"] });
+  const wrong: string[] = [];
+  let lives = 0;
+  const during = async (ms: number) => {
+    const until = performance.now() + ms;
+    const going = function* () {
+      while (performance.now() < until || lives < LIVES_MIN) yield lives++;
     };
-    const [first, last] = [await during(MINUTE_MS), await during((minutes - 1) * MINUTE_MS)];
-    api.close();
-    const [was, is] = [first, last].map((bytes) => `${(bytes / 1e6).toFixed(1)} MB`);
-    if (last > first * GROWTH_MAX) wrong.push(`the heap grew from ${was} to ${is}`);
-    const tried = `${minutes} minutes, ${lives} apps made and deleted; heap ${was}, then ${is}`;
-    return { what: "Mixed load", tried, wrong };
-  });
+    await pool(AT_ONCE, going(), () => life(api).catch((error: Error) => wrong.push(String(error))));
+    return (await server.ask("heap")).heap;
+  };
+  const [first, last] = [await during(MINUTE_MS), await during((minutes - 1) * MINUTE_MS)];
+  const [was, is] = [first, last].map((bytes) => `${(bytes / 1e6).toFixed(1)} MB`);
+  if (last > first * GROWTH_MAX) wrong.push(`the heap grew from ${was} to ${is}`);
+  const tried = `${minutes} minutes, ${lives} apps made and deleted; heap ${was}, then ${is}`;
+  return { what: "Mixed load", tried, wrong };
+}
 
 async function fill({ port }: Server): Promise<void> {
   const ids = await create(port, KEPT);

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Line, percentile, ROUNDS, ratio, scaled, whole } from "./figures.ts";
 import { create, creates, get, load, patch, run } from "./load.ts";
-import { inSide, startService, withFolder, withServers } from "./machine.ts";
+import { inSide, newFolder, startService } from "./machine.ts";
 
 const RECORDS = scaled(300_000);
 /** Creates and reads a second, each. */
@@ -16,12 +16,13 @@ const LARGE = "x".repeat(5_000);
 
 type Times = Readonly<Record<"create" | "GET", readonly number[]>>;
 
-export const folding = (): Promise<Line[]> =>
-  withFolder(async (folder) => {
-    const file = join(folder, "data.json");
-    await inSide("make", String(RECORDS), file);
-    return withServers([startService("folding", ["--data", file])], ([{ port }]) => measure(file, port));
-  });
+export async function folding(): Promise<Line[]> {
+  using folder = newFolder();
+  const file = join(folder.path, "data.json");
+  await inSide("make", String(RECORDS), file);
+  await using server = await startService("folding", ["--data", file]);
+  return await measure(file, server.port);
+}
 
 async function measure(file: string, port: number): Promise<Line[]> {
   const isFolding = () => existsSync(`${file}.new`) || existsSync(`${file}.journal.new`);

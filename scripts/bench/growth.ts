@@ -2,7 +2,7 @@
 // cost follows the amount of data would show it here a hundredfold. And how much memory the 100,000 take.
 import { type Line, plain, scaled, whole } from "./figures.ts";
 import { type Case, contest, create, creates, del, get, type Load, load, post, run } from "./load.ts";
-import { type Server, startReceiver, startService, withServers } from "./machine.ts";
+import { type Server, startReceiver, startService } from "./machine.ts";
 
 const FEW = 100;
 const APPS = scaled(100_000);
@@ -41,26 +41,25 @@ const CASES: Readonly<Record<string, Case<World>[1]>> = {
 
 const removal = (ids: readonly string[]): Load => load((n) => del(`/v1/apps/${ids[n]}`), 204, { requests: ids.length });
 
-export const growth = (): Promise<Line[]> =>
-  withServers(
-    [startReceiver("silent"), startService(MANY), startService("100 of each")],
-    async ([{ url }, many, few]) => {
-      const apps = [await create(many.port, APPS), await create(few.port, FEW)];
-      const { rss } = await many.ask("usage");
-      const { heap } = await many.ask("heap");
-      const cases = Object.entries(CASES).map(([what, make]) => [`${what}: ${MANY}`, [GOAL, make] as const]);
-      const fill = (server: Server, at: number) => filled(server, url, apps[at] ?? [], [OTHERS, FEW][at] ?? 0);
-      return [
-        plain(`Memory with ${whole(APPS)} apps`, "MB RSS", rss / 1e6, "<= 180", `${whole(heap / 1e6)} MB are in use`),
-        ...(await contest([many, few], fill, Object.fromEntries(cases))),
-      ];
-    },
-  );
+export async function growth(): Promise<Line[]> {
+  await using silent = await startReceiver("silent");
+  await using many = await startService(MANY);
+  await using few = await startService("100 of each");
+  const apps = [await create(many.port, APPS), await create(few.port, FEW)];
+  const { rss } = await many.ask("usage");
+  const { heap } = await many.ask("heap");
+  const cases = Object.entries(CASES).map(([what, make]) => [`${what}: ${MANY}`, [GOAL, make] as const]);
+  const fill = (server: Server, at: number) => filled(server, silent.url, apps[at] ?? [], [OTHERS, FEW][at] ?? 0);
+  return [
+    plain(`Memory with ${whole(APPS)} apps`, "MB RSS", rss / 1e6, "<= 180", `${whole(heap / 1e6)} MB are in use`),
+    ...(await contest([many, few], fill, Object.fromEntries(cases))),
+  ];
+}
 
 /** The receiver never answers, so that all deliveries stay and none disturbs; both come to the number of events kept. */
 async function filled(server: Server, url: string, ids: readonly string[], others: number): Promise<World> {
   await run(server.port, removal(await create(server.port, scaled(EVENTS / 2))));
-  const { id: webhook } = await server.call("POST", "/v1/webhooks", { url, events: ["user.interaction"] });
+  const { id: webhook } = await server.api.create("/webhooks", { url, events: ["user.interaction"] });
   const visit = { user_id: "visitor", interaction_type: "click" };
   await create(server.port, others, (n) => post(`/v1/apps/${ids[n % FEW]}/interactions`, visit), 202);
   await create(server.port, others, (n) => post("/v1/users", { email: `user${n}@example.com` }));

@@ -3,7 +3,7 @@
 import { pool } from "../pool.ts";
 import { type Line, percentile, plain, scaled, whole } from "./figures.ts";
 import { create, creates, run } from "./load.ts";
-import { type Server, startReceiver, startService, withServers } from "./machine.ts";
+import { startReceiver, startService } from "./machine.ts";
 
 const PENDING = [scaled(30_000), scaled(100_000)];
 const ROWS = scaled(900_000);
@@ -24,33 +24,34 @@ export const holds = async (): Promise<Line[]> => [
 ];
 
 /** The receiver is silent, so that all but one delivery are never attempted. */
-const cancelled = (pending: number, [method, how, body]: typeof DELETE | typeof SWITCH_OFF): Promise<Line> =>
-  withServers([startReceiver("silent"), startService()], async ([silent, server]) => {
-    const { id } = await server.call("POST", "/v1/webhooks", { url: silent.url, events: ["app.created"] });
-    await create(server.port, pending);
-    const path = `/v1/webhooks/${id}`;
-    const longest_ms = await longest(server, server.call(method, path, body));
-    // A deleted webhook's log is gone with it.
-    const left = body === undefined ? 0 : (await server.call("GET", `${path}/deliveries?status=pending`)).total;
-    if (left > 0) throw new Error(`${left} are pending ${LASTS_S} s later`);
-    return line(`a webhook with ${whole(pending)} pending ${how}`, longest_ms, "<= 50");
-  });
+async function cancelled(pending: number, [method, how, body]: typeof DELETE | typeof SWITCH_OFF): Promise<Line> {
+  await using silent = await startReceiver("silent");
+  await using server = await startService();
+  const { port, api } = server;
+  const { id } = await api.create("/webhooks", { url: silent.url, events: ["app.created"] });
+  await create(port, pending);
+  const longest_ms = await longest(port, api.call(method, `/webhooks/${id}`, body));
+  // A deleted webhook's log is gone with it.
+  const { total: left = 0 } = (await api.get(`/webhooks/${id}/deliveries?status=pending`)).json;
+  if (left !== 0) throw new Error(`${left} are pending ${LASTS_S} s later`);
+  return line(`a webhook with ${whole(pending)} pending ${how}`, longest_ms, "<= 50");
+}
 
-const upload = (): Promise<Line> =>
-  withServers([startService()], async ([server]) => {
-    const data = Array.from({ length: ROWS }, () => ({ a: 1 }));
-    const text = JSON.stringify(data);
-    const began = performance.now();
-    JSON.parse(text);
-    const parsing_ms = performance.now() - began;
-    const work = server.call("POST", "/v1/data-sources", { name: "Large", type: "json", data });
-    const longest_ms = await longest(server, work);
-    return line(`${whole(ROWS)} rows are uploaded, beside the parsing`, longest_ms - parsing_ms, "<= 250");
-  });
+async function upload(): Promise<Line> {
+  await using server = await startService();
+  const data = Array.from({ length: ROWS }, () => ({ a: 1 }));
+  const text = JSON.stringify(data);
+  const began = performance.now();
+  JSON.parse(text);
+  const parsing_ms = performance.now() - began;
+  const work = server.api.create("/data-sources", { name: "Large", type: "json", data });
+  const longest_ms = await longest(server.port, work);
+  return line(`${whole(ROWS)} rows are uploaded, beside the parsing`, longest_ms - parsing_ms, "<= 250");
+}
 
 /** What others wait while the work goes on. */
-async function longest(server: Server, work: Promise<unknown>): Promise<number> {
-  const { latencies } = await run(server.port, creates({ requests: LASTS_S * PER_SECOND, perSecond: PER_SECOND }));
+async function longest(port: number, work: Promise<unknown>): Promise<number> {
+  const { latencies } = await run(port, creates({ requests: LASTS_S * PER_SECOND, perSecond: PER_SECOND }));
   await work;
   return percentile(latencies, 1);
 }

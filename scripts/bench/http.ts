@@ -6,7 +6,7 @@ import { Client } from "../../test/support/client.ts";
 import { person, register, tokensFor } from "../../test/support/oauth.ts";
 import { compare, type Line, ratio } from "./figures.ts";
 import { type Case, contest, create, creates, draft, get, load, loadOn, patch, post } from "./load.ts";
-import { bare, KEY, ours, type Server, startServer, startService, withFolder, withServers } from "./machine.ts";
+import { bare, KEY, newFolder, ours, type Server, startServer, startService } from "./machine.ts";
 
 /** How many are there before a measurement; those are read, listed and changed. */
 const STORED = 100;
@@ -36,17 +36,16 @@ const CASES: Readonly<Record<string, Case<Filled>>> = {
   "Create refused: 422": ["<= 1.60", () => load((n) => post("/v1/apps", { ...draft(n), title: "" }), 422)],
 };
 
-export const http = (): Promise<Line[]> =>
-  withServers([startService(), startServer(bare)], async (servers) => [
-    ...(await contest(servers, filled, CASES, WARM)),
-    await withToken(servers[0]),
-  ]);
+export async function http(): Promise<Line[]> {
+  await using own = await startService();
+  await using base = await startServer(bare);
+  return [...(await contest([own, base], filled, CASES, WARM)), await withToken(own)];
+}
 
 async function filled(server: Server): Promise<Filled> {
   const ids = await create(server.port, STORED);
   const nth = (n: number) => `/v1/apps/${ids[n % STORED]}`;
-  const answer = await fetch(server.url + nth(0), { headers: { authorization: `Bearer ${KEY}` } });
-  return { server, nth, tag: answer.headers.get("etag") ?? "*" };
+  return { server, nth, tag: (await server.api.root.get(nth(0))).headers.etag ?? "*" };
 }
 
 async function withToken(server: Server): Promise<Line> {
@@ -63,28 +62,28 @@ const many = () => creates({ connections: 64 });
 const onFile = (folder: string, name: string, program = ours("bin")) =>
   startService(name, ["--data", join(folder, `${name}.json`)], program);
 
-export const file = (): Promise<Line[]> =>
-  withFolder((folder) =>
-    withServers([onFile(folder, "data"), startService("the memory store")], async (servers) => {
-      const [data, memory] = await compare(servers.map((server) => loadOn(server, many)));
-      const throughput = ratio(ON_FILE, data, memory, "a second", ">= 0.60");
-      return [ratio(ON_FILE, data, memory, "µs of CPU", "<= 1.45"), throughput];
-    }),
-  );
+export async function file(): Promise<Line[]> {
+  using folder = newFolder();
+  await using own = await onFile(folder.path, "data");
+  await using base = await startService("the memory store");
+  const [data, memory] = await compare([own, base].map((server) => loadOn(server, many)));
+  const throughput = ratio(ON_FILE, data, memory, "a second", ">= 0.60");
+  return [ratio(ON_FILE, data, memory, "µs of CPU", "<= 1.45"), throughput];
+}
 
-export function before(): Promise<Line[]> {
+export async function before(): Promise<Line[]> {
   const other = process.env.BENCH_BEFORE;
   if (other === undefined) throw new Error("BENCH_BEFORE must name the folder of the version to compare with");
   const was = ours("bin", join(other, "dist"));
   const cases = Object.fromEntries(
     Object.entries(CASES).map(([what, [, make]]) => [what, [BEFORE_GOAL, make] as const]),
   );
-  return withFolder(async (folder) => [
-    ...(await withServers([startService("now"), startService("before", [], was)], (servers) =>
-      contest(servers, filled, cases, WARM),
-    )),
-    ...(await withServers([onFile(folder, "now"), onFile(folder, "before", was)], (servers) =>
-      contest(servers, async (server) => ({ server }), { [ON_FILE]: [BEFORE_GOAL, many] }),
-    )),
-  ]);
+  using folder = newFolder();
+  await using now = await startService("now");
+  await using then = await startService("before", [], was);
+  const found = await contest([now, then], filled, cases, WARM);
+  await using nowOnFile = await onFile(folder.path, "now");
+  await using thenOnFile = await onFile(folder.path, "before", was);
+  const onFiles = { [ON_FILE]: [BEFORE_GOAL, many] } as const;
+  return [...found, ...(await contest([nowOnFile, thenOnFile], async (server) => ({ server }), onFiles))];
 }

@@ -146,18 +146,17 @@ export const loadOn = (server: Server, make: () => Load | Promise<Load>): Side =
 /** The goal, and the load that is made before each measurement. */
 export type Case<S> = readonly [goal: string, make: (side: S) => Load | Promise<Load>];
 
-/** The CPU time of a request on the first side against that on each of the others; the goal is about the second. */
+/** The CPU time of a request on the first side against that on the other. */
 export async function contest<S extends { readonly server: Server }>(
-  servers: readonly Server[],
+  servers: readonly [own: Server, base: Server],
   fill: (server: Server, at: number) => Promise<S>,
   cases: Readonly<Record<string, Case<S>>>,
   warm?: number,
 ): Promise<Line[]> {
   const sides = await pool(1, servers.entries(), ([at, server]) => fill(server, at));
-  const found = await pool(1, Object.entries(cases), async ([what, [goal, make]]) => {
+  return pool(1, Object.entries(cases), async ([what, [goal, make]]) => {
     const loads = sides.map((side) => loadOn(side.server, () => make(side)));
-    const [own, ...others] = await compare(loads, warm);
-    return others.map((other, at) => ratio(what, own, other, "µs of CPU", at === 0 ? goal : ""));
+    const [own, base] = await compare(loads, warm);
+    return ratio(what, own, base, "µs of CPU", goal);
   });
-  return found.flat();
 }

@@ -9,6 +9,7 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Client } from "../../test/support/client.ts";
 import { closedPort } from "../../test/support/receivers.ts";
 import type { Figures, Side } from "./figures.ts";
 
@@ -72,16 +73,11 @@ export async function startServer({ name, args, core }: Program, given?: number)
       const [answer] = await once(child, "message");
       return answer;
     },
-    /** A request of the API that is not measured; answers the body. */
-    async call(method: string, path: string, body?: object) {
-      const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
-      const answer = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-      const text = await answer.text();
-      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status} ${text}`);
-      return text === "" ? {} : JSON.parse(text);
-    },
+    /** For what is not measured. */
+    api: new Client({ baseUrl: `${url}/v1`, key: KEY }),
     /** As a crash would. */
     stop: () => killed(child),
+    [Symbol.asyncDispose]: () => killed(child),
   };
 }
 
@@ -90,27 +86,10 @@ export async function killed(child: ChildProcess): Promise<void> {
   if (child.kill("SIGKILL")) await gone;
 }
 
-/** Starts them, and stops them whatever `use` does. */
-export async function withServers<S extends readonly Promise<Server>[] | [], T>(
-  starting: S,
-  use: (servers: { -readonly [At in keyof S]: Awaited<S[At]> }) => Promise<T>,
-): Promise<T> {
-  try {
-    return await use(await Promise.all(starting));
-  } finally {
-    for (const started of await Promise.allSettled([...starting]))
-      if (started.status === "fulfilled") await started.value.stop();
-  }
-}
-
-/** The folder lies beside the sources and not in the temporary one, which is often no disk at all. */
-export async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(process.cwd(), "bench-data-"));
-  try {
-    return await use(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+/** Gone when its time is over. It lies beside the sources and not in the temporary one, which is often no disk at all. */
+export function newFolder() {
+  const path = mkdtempSync(join(process.cwd(), "bench-data-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
 }
 
 /** The server compared with. */

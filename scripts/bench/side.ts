@@ -37,10 +37,6 @@ async function opened(store: Store, records = 0): Promise<Store> {
   return store;
 }
 
-function* numbers(first: number, count: number): Generator<number> {
-  for (let n = first; n < first + count; n += 1) yield n;
-}
-
 const cpu_us = (since?: NodeJS.CpuUsage): number => {
   const { user, system } = process.cpuUsage(since);
   return user + system;
@@ -125,8 +121,8 @@ async function post(url: string, atOnce: string): Promise<Figures> {
     const [response] = await once(sent, "response");
     await once(response.resume(), "end");
   };
-  await pool(Number(atOnce), numbers(0, WARM_POSTS), work);
-  return { "a second": POSTS / ((await timed(() => pool(Number(atOnce), numbers(0, POSTS), work))) / 1_000) };
+  await pool(Number(atOnce), Array(WARM_POSTS).keys(), work);
+  return { "a second": POSTS / ((await timed(() => pool(Number(atOnce), Array(POSTS).keys(), work))) / 1_000) };
 }
 
 /** The outbox alone, one attempt at a time for each webhook; all rows are there before the first is sent: `send URL WEBHOOKS`. */

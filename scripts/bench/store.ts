@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { installed } from "../installed.ts";
 import { pool } from "../pool.ts";
 import { compare, type Line, ratio, type Side, scaled, whole } from "./figures.ts";
-import { inSide, side, withFolder } from "./machine.ts";
+import { inSide, newFolder, side } from "./machine.ts";
 
 const SQLITE = "12.4.1";
 const ROUNDS = 5;
@@ -12,7 +12,10 @@ const MANY = scaled(1_000_000);
 /** Each measurement in a process of its own and a folder of its own. */
 const inNewFolder = (name: string, ...args: string[]): Side => ({
   name,
-  measure: () => withFolder((folder) => inSide(...args, folder)),
+  measure: async () => {
+    using folder = newFolder();
+    return await inSide(...args, folder.path);
+  },
 });
 
 const GOALS = { 1: ">= 0.6", 16: ">= 4", 128: ">= 8" };
@@ -27,13 +30,13 @@ export function writes(): Promise<Line[]> {
   });
 }
 
-export const loads = (): Promise<Line[]> =>
-  withFolder((folder) =>
-    pool(1, [MANY / 10, MANY], async (count) => {
-      const file = join(folder, `${count}.json`);
-      await inSide("make", String(count), file);
-      const sides = [side("own", "load", file), side("JSON.parse of the file", "parse", file)];
-      const [own, base] = await compare(sides, 0, ROUNDS);
-      return ratio(`Open with ${whole(count)} records`, own, base, "ms", "<= 1.60");
-    }),
-  );
+export async function loads(): Promise<Line[]> {
+  using folder = newFolder();
+  return await pool(1, [MANY / 10, MANY], async (count) => {
+    const file = join(folder.path, `${count}.json`);
+    await inSide("make", String(count), file);
+    const sides = [side("own", "load", file), side("JSON.parse of the file", "parse", file)];
+    const [own, base] = await compare(sides, 0, ROUNDS);
+    return ratio(`Open with ${whole(count)} records`, own, base, "ms", "<= 1.60");
+  });
+}

@@ -1,5 +1,6 @@
 // The changes that mutation testing makes to the JavaScript that esbuild writes of a source file: no types, no templates,
 // one statement a line and spaces around operators. Each stays within one line. Some do not parse; the caller finds out.
+import { TOKEN } from "../../test/support/sources.ts";
 
 export interface Change {
   /** From 0. */
@@ -9,10 +10,6 @@ export interface Change {
   /** What stands between the two instead. */
   readonly text: string;
 }
-
-/** Comments, and what rules must not look into: strings, and regular expressions, which begin where an expression does. */
-const MASKED =
-  /\/\*[\s\S]*?\*\/|\/\/.*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?<=(?:^|[(=,:[!&|?{};+]|\breturn|=>)\s*)\/(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\//gm;
 
 const swap = (one: string, other: string) => (found: string) => (found === one ? other : one);
 
@@ -45,7 +42,8 @@ const LINK = /^\s*(?:import\b|export [{*]|\} from )/;
 /** The changes of each line that has some; what only links modules has none. */
 export function changesOf(code: string): readonly (readonly Change[])[] {
   let start = 0;
-  const masked = code.replace(MASKED, (found) =>
+  // Rules must look neither into comments nor into strings and regular expressions.
+  const masked = code.replace(TOKEN, (found) =>
     found.replace(/./g, /^\/[/*]/.test(found) ? " " : "_").replace(/^_|_$/g, found.slice(0, 1)),
   );
   const lines = masked.split("\n").map((source, line) => {

@@ -102,11 +102,7 @@ async function session(lab: Lab, file: string, at: number, kind: string) {
   const child = new Child(lab.command("session", [file], FLAGS), env);
   await child.ended;
   const lines = child.lines.filter((line) => !line.startsWith("calls "));
-  const calls =
-    child.lines
-      .find((line) => !lines.includes(line))
-      ?.split(" ")
-      .slice(1) ?? [];
+  const [, ...calls] = child.lines.find((line) => line.startsWith("calls "))?.split(" ") ?? [];
   const wrong = lines.filter((line) => line.startsWith("phantom"));
   const last = lines.at(-1) ?? "";
   if (kind !== "SIGKILL" && last !== "end" && !last.startsWith("refused")) wrong.push(`ended with "${last}"`);

@@ -16,13 +16,9 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
   for (let run = 0; run < runs; run += STORES) {
     // Most kills hit stores that were killed before; now and then it starts afresh.
     if (run % (STORES * 8) === 0) stores = Array.from({ length: STORES }, () => ({ file: lab.file(), reached: 0 }));
-    const child = new Child(
-      lab.command(
-        "write",
-        stores.map(({ file }) => file),
-      ),
-    );
-    await child.firstLine();
+    const files = stores.map(({ file }) => file);
+    const child = new Child(lab.command("write", files));
+    await child.firstLine;
     await sleep(Math.random() * KILL_WITHIN_MS);
     await child.kill();
     acknowledged += child.lines.length;

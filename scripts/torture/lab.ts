@@ -1,9 +1,10 @@
 // What the tortures share: a folder, and the tortured program compiled once, so that a start costs what node costs.
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
@@ -29,35 +30,25 @@ export class Lab {
     return [process.execPath, ...flags, this.#program, role, ...files];
   }
 
-  remove(): void {
+  [Symbol.dispose](): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
 /** A process whose lines are gathered. */
 export class Child {
-  readonly process: ChildProcessWithoutNullStreams;
+  readonly lines: string[] = [];
+  readonly process: ChildProcess;
   readonly ended: Promise<unknown>;
-  #output = "";
+  /** Nothing, where it ends without one. */
+  readonly firstLine: Promise<string | undefined>;
 
   constructor([program = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    this.process = spawn(program, args, { env: { ...process.env, ...env } });
-    this.process.stdout.setEncoding("utf8").on("data", (text: string) => {
-      this.#output += text;
-    });
-    this.process.stderr.pipe(process.stderr);
-    this.ended = once(this.process, "close");
-  }
-
-  get lines(): readonly string[] {
-    return this.#output.split("\n").slice(0, -1);
-  }
-
-  /** Waits for the first line, or the end. */
-  async firstLine(): Promise<string | undefined> {
-    while (this.lines.length === 0 && this.process.exitCode === null && this.process.signalCode === null)
-      await Promise.race([once(this.process.stdout, "data"), this.ended]);
-    return this.lines[0];
+    const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "inherit"] });
+    const reader = createInterface(child.stdout).on("line", (line) => this.lines.push(line));
+    this.process = child;
+    this.ended = Promise.all([once(child, "close"), once(reader, "close")]);
+    this.firstLine = Promise.race([once(reader, "line"), this.ended]).then(() => this.lines[0]);
   }
 
   async kill(): Promise<void> {

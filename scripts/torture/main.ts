@@ -20,11 +20,7 @@ const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
 
 await tell(
   chosen("torture", TORTURES, process.argv.slice(2)).map(([, torture]) => async () => {
-    const lab = new Lab();
-    try {
-      return await torture(lab);
-    } finally {
-      lab.remove();
-    }
+    using lab = new Lab();
+    return await torture(lab);
   }),
 );

@@ -1,8 +1,10 @@
 // The whole service killed in the middle of its deliveries, to receivers that fail 30 % at random: after the last restart
 // every acknowledged event has reached every webhook, with the same bytes at every attempt, and only what was in flight at a
 // kill came again after it was taken.
+import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Receiver, startReceiver } from "../../src/receiver.ts";
+import { str } from "../../test/support/client.ts";
 import { sources, startService } from "../bench/machine.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
@@ -22,31 +24,31 @@ export async function restarts(lab: Lab, events: number, kills: number): Promise
   const start = () => startService("the service", ["--data", file, "--retry-schedule", RETRIES], sources("bin"));
   let up = start();
   const killAndStart = (): typeof up => up.then((server) => server.stop()).then(start);
-  /** Answers the body; undefined where the service was killed before it answered. */
+  /** Undefined where the service was killed before it answered. */
   const ask = async (method: string, path: string, body?: object) => {
-    const server = await up;
-    return server.call(method, path, body).catch((error) => {
-      if (!(error instanceof TypeError)) throw error; // what fetch rejects with when the connection breaks
-    });
+    const answer = await (await up).api.call(method, path, body).catch((error: Error) => error);
+    if (answer instanceof Error) return undefined;
+    assert.ok(answer.status < 400, answer.text);
+    return answer.json;
   };
   const answers = [...Array.from({ length: 2 * events }, (_, n) => (fails(n) ? 500 : 200)), 200];
   const receivers = await pool(WEBHOOKS, Array(WEBHOOKS), () => startReceiver({ secret: SECRET, answers }));
   const drafts = receivers.map(({ url }) => ({ url, events: ["app.created"], secret: SECRET }));
-  const webhooks = await pool(1, drafts, (draft) => ask("POST", "/v1/webhooks", draft));
+  const webhooks = await pool(1, drafts, async (draft) => (await up).api.create("/webhooks", draft));
   const acknowledged: string[] = [];
   const killAt = Array.from({ length: kills }, (_, at) => Math.ceil((events * (at + 1)) / (kills + 1)));
   const work = function* () {
     while (acknowledged.length < events) yield;
   };
   await pool(CLIENTS, work(), async () => {
-    const app = await ask("POST", "/v1/apps", { title: "Torture" });
-    if (app) acknowledged.push(app.id);
+    const app = await ask("POST", "/apps", { title: "Torture" });
+    if (app) acknowledged.push(str(app.id));
     if (killAt[0] === undefined || acknowledged.length < killAt[0]) return;
     killAt.shift();
     up = killAndStart();
   });
   for (const { id } of webhooks)
-    while ((await ask("GET", `/v1/webhooks/${id}/deliveries?status=pending&limit=1`))?.total !== 0)
+    while ((await ask("GET", `/webhooks/${id}/deliveries?status=pending&limit=1`))?.total !== 0)
       await sleep(LOOK_AGAIN_MS);
   await (await up).stop();
   for (const receiver of receivers) await receiver.close();

@@ -14,7 +14,7 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
   const wrong: string[] = [];
   const files = Array.from({ length: times }, () => lab.file());
   const holder = new Child(lab.command("hold", files));
-  await holder.firstLine();
+  await holder.firstLine;
   const before = contents(lab);
   let slowest_ms = 0;
   for (const file of files) {
@@ -37,10 +37,10 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
 async function contend(lab: Lab): Promise<string[]> {
   const command = lab.command("hold", [lab.file()]);
   const first = new Child(command);
-  await first.firstLine();
+  await first.firstLine;
   await first.kill();
   const contenders = Array.from({ length: CONTENDERS }, () => new Child(command));
-  const answers = await Promise.all(contenders.map((child) => child.firstLine()));
+  const answers = await Promise.all(contenders.map((child) => child.firstLine));
   await Promise.all(contenders.map((child) => child.kill()));
   const winners = answers.filter((answer) => answer === "open").length;
   const refusals = answers.filter((answer) => answer?.startsWith("refused: ")).length;

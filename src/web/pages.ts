@@ -18,16 +18,12 @@ import { type Launched, pageWay, type WebParts } from "./way.ts";
 
 export { nowherePage } from "./page.ts";
 
-export interface PagesParts extends Launched {
-  /** The test controls, where they are switched on. */
-  readonly controls: readonly Operation[];
-}
-
-export function pageWays(launched: PagesParts): readonly Way[] {
+/** `controls`: the test controls, where they are switched on. */
+export function pageWays(launched: Launched, controls: readonly Operation[]): readonly Way[] {
   const { links } = launched.services;
   const visits = new Visits(launched.unit, links.authUrl);
   const parts: WebParts = { ...launched, operations: routes, problems: PROBLEMS, explain, visits };
-  const description = jsonReply(200, openApi(routes, launched.services, launched.controls));
+  const description = jsonReply(200, openApi(routes, launched.services, controls));
   return [
     openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
     pageWay(parts, [...consentRows(parts), ...signInRows(parts), ...docsRows(parts)]),

@@ -63,7 +63,7 @@ choice("4.webhook-endpoints.deliveries", "the log is a list like all, by status 
   const found = await settled(api, webhook);
   assert.deepEqual([found.status, found.next_attempt_at], ["failed", null]);
   const [{ trigger, response_status, response_body, error } = {}] = attemptsOf(found);
-  assert.deepEqual([trigger, response_status, response_body, error], [MANUAL, null, null, "refused"]);
+  assert.deepEqual([trigger, response_status, response_body, error], ["manual", null, null, "refused"]);
   const all = await api.get(path);
   assert.deepEqual([all.json.total, all.items], [1, [found]]);
   for (const status of ["pending", "succeeded", "cancelled", "failed"])

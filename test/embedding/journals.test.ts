@@ -32,20 +32,15 @@ test("requests: what is refused for its form or size is there as well", async ()
   assert.deepEqual(noted, ["/he 200", "/he 400", "/he 431", "/xx 414", "/xx 414", "/xx 414"]);
 });
 
-test("events: what was emitted, as GET /events has it", async () => {
-  await using it = await embedded();
-  await it.api.create("/apps", { title: "A" });
-  assert.equal((await it.api.patch(`/apps/${(await it.api.get("/apps")).items[0]?.id}`, { title: "B" })).status, 200);
-  assert.deepEqual(it.service.events, (await it.api.get("/events")).items);
-  assert.equal(it.service.events.map(({ type }) => type).join(), "app.created,app.updated");
-});
-
-test("deliveries: what was sent, with every attempt", async () => {
+test("events and deliveries: what was emitted and sent, as the API has it, with every attempt", async () => {
   await using it = await embedded();
   const hook = await hooked(it.api, ["app.created"], {}, [500, 200]);
-  await it.api.create("/apps", { title: "A" });
+  const { id } = await it.api.create("/apps", { title: "A" });
+  await it.api.patch(`/apps/${id}`, { title: "B" });
   await it.service.settled();
   await it.service.clock.advance("10s");
+  assert.deepEqual(it.service.events, (await it.api.get("/events")).items);
+  assert.equal(it.service.events.map(({ type }) => type).join(), "app.created,app.updated");
   const [delivery, ...none] = it.service.deliveries;
   assert.deepEqual([delivery?.status, none], ["succeeded", []]);
   assert.equal(delivery?.event_id, hook.received[0]?.id);

@@ -1,4 +1,4 @@
-// The JSON-file store's promises 4 and 5: one process at a time, and a disk that does not take what it is given. A limit
+// The JSON-file store's promises 4 and 5: one process at a time (more of it in torture.test.ts), and a disk that does not take what it is given. A limit
 // on the size of files makes it full for this process, so that a write comes back short and the next one fails.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -7,19 +7,9 @@ import { type TestContext, test } from "node:test";
 import { isStoreError } from "../../src/domain/store.ts";
 import { crashed, fileFor, idsIn, note, notes, openStore, refused, storeWith, tell, textOf, write } from "./fixture.ts";
 
-test("promise 4: while one store has the file a second is refused and told which process has it", async (t) => {
-  const { file, store } = await storeWith(t, "a");
-  const before = textOf(`${file}.journal`);
-  await refused(file, new RegExp(`data\\.json is in use by process ${process.pid}\\.`));
-  assert.equal(textOf(`${file}.journal`), before);
-  await store.close();
-  assert.equal(await idsIn((await openStore(t, file)).store), "a");
-});
-
 const DEAD = '{"pid":4194304,"started":"x"}\n';
 
 for (const [what, lock] of [
-  ["of a process that is no more", DEAD],
   ["whose number another process has by now", `{"pid":${process.pid},"started":"another boot/1"}\n`],
   ["that is empty", ""],
 ] as const) {

@@ -199,26 +199,16 @@ test("a restore among writes and foldings is as durable as they, and so is what 
   assert.equal(await idsIn((await openStore(t, file)).store), ids);
 });
 
-test("a restore that meets a folding waits for it, and both succeed", async (t) => {
-  const { file, store, warnings } = await openStore(t, undefined, { journal_bytes_max: 1 });
-  const before = write(store, note("before", "x".repeat(100_000)));
-  // In the first turn the batch gathers, in the second it goes to the disk; the folding that it leads to begins before
-  // the restore has its turn.
-  for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
-  await store.restore({ format: 1, collections: { notes: [note("restored")] } });
-  await before;
-  assert.deepEqual(warnings, []);
-  const copy = await openStore(t, crashed(file));
-  for (const each of [store, copy.store]) assert.equal(await idsIn(each), "restored");
-});
-
-test("a close that meets a folding and a restore lets both end before it writes FILE itself", async (t) => {
-  const { file, store, warnings } = await openStore(t, undefined, { journal_bytes_max: 1 });
-  // The folding that the first begins still runs when the second is kept, which leaves a line for the close to fold.
-  await write(store, note("before", "x".repeat(4_000_000)));
-  await write(store, note("acknowledged"));
-  const restored = store.restore({ format: 1, collections: { notes: [note("restored", "y".repeat(2_000_000))] } });
-  await Promise.all([restored, store.close()]);
-  assert.deepEqual(warnings, []);
-  assert.equal(await idsIn((await openStore(t, file)).store), "restored");
+test("a close that meets a folding lets it end before it writes FILE itself, and so does one that meets a restore", async (t) => {
+  for (const meets of ["a folding", "a restore"]) {
+    const { file, store, warnings } = await openStore(t, fileFor(t), { journal_bytes_max: 1 });
+    // The folding that the first begins still runs when the second is kept, which leaves a line for the close to fold.
+    await write(store, note("before", "x".repeat(4_000_000)));
+    await write(store, note("acknowledged"));
+    const data = { format: 1, collections: { notes: [note("restored", "y".repeat(2_000_000))] } } as const;
+    await Promise.all([meets === "a restore" && store.restore(data), store.close()]);
+    assert.deepEqual(warnings, []);
+    const ids = await idsIn((await openStore(t, file)).store);
+    assert.equal(ids, meets === "a restore" ? "restored" : "before acknowledged");
+  }
 });

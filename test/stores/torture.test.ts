@@ -1,7 +1,7 @@
 // A slice of `npm run torture`: the same tortures of the JSON-file store with fewer runs. What cannot be run here (no
 // right to mount) is told as skipped.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import type { Finding } from "../../scripts/findings.ts";
 import { damage } from "../../scripts/torture/damage.ts";
 import { faults } from "../../scripts/torture/faults.ts";
@@ -11,11 +11,8 @@ import { Lab } from "../../scripts/torture/lab.ts";
 import { restarts } from "../../scripts/torture/restarts.ts";
 import { twoProcesses } from "../../scripts/torture/two-processes.ts";
 
-let lab: Lab;
-before(() => {
-  lab = new Lab();
-});
-after(() => lab.remove());
+const lab = new Lab();
+after(() => lab[Symbol.dispose]());
 
 const TORTURES: Readonly<Record<string, () => Promise<Finding>>> = {
   "promise 1: 300 stores that were killed keep what was acknowledged": () => kill(lab, 300),

@@ -1,8 +1,8 @@
 // The steps of the authorization code flow as a client application and its user take them, over HTTP only.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { Browser } from "./browser.ts";
 import { type Answer, type Client, type Members, members, str } from "./client.ts";
-import { fresh } from "./fresh.ts";
 
 export const REDIRECT = "https://client.example.com/callback";
 
@@ -33,7 +33,7 @@ export interface Person {
 
 /** A new user who has followed the sign-in link. */
 export async function person(api: Client, permissions: readonly string[] = ["admin"]): Promise<Person> {
-  const email = `${fresh()}@example.com`;
+  const email = `${randomUUID()}@example.com`;
   const { id, sign_in_url } = await api.create("/users", { email, permissions });
   const browser = new Browser(api);
   const answer = await browser.signIn(str(sign_in_url));

@@ -1,19 +1,9 @@
-// Which addresses deliveries may go to after DNS (contract, part 6; what a URL shows is judged at the wire), and which hosts
-// are this machine.
+// Which policy of addresses holds where none is named (contract, part 6), and which hosts are this machine. What the policies
+// refuse is judged at the wire, and after DNS by the sender.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judgeAddress } from "../../src/delivery/address-policy.ts";
 import { isLoopbackHost } from "../../src/kit/loopback.ts";
 import { policyOf, readSettings } from "../../src/options.ts";
-
-test("an address is judged with the scheme, and scoped addresses without their zone", () => {
-  assert.equal(judgeAddress("127.0.0.1", "local", false), undefined);
-  assert.match(judgeAddress("127.0.0.1", "strict", true) ?? "", /loopback/);
-  assert.match(judgeAddress("93.184.216.34", "local", false) ?? "", /https/);
-  assert.equal(judgeAddress("93.184.216.34", "strict", true), undefined);
-  assert.match(judgeAddress("fe80::1%eth0", "local", true) ?? "", /link-local/);
-  assert.match(judgeAddress("not an address", "local", true) ?? "", /unreadable/);
-});
 
 const policy = (given: object) => policyOf(readSettings({ ...given }, (name) => name));
 

@@ -1,7 +1,6 @@
 // domain/data-sources over the memory store: what is kept, what the processing makes of it, and that it does so once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collections } from "../../src/domain/collections.ts";
 import {
   createDataSource,
   type DataSourceDraft,
@@ -12,22 +11,18 @@ import {
   rowsPage,
   unprocessed,
 } from "../../src/domain/data-sources.ts";
-import { accounts, dataContents, events, TOPIC } from "../../src/domain/model.ts";
+import { dataContents, events, TOPIC } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { Unit } from "../../src/domain/work.ts";
 import { parseJson, readFields } from "../../src/http/input.ts";
-import { memoryStore } from "../../src/store/memory.ts";
-import { kept, outboxWorld } from "../support/outbox-world.ts";
+import { kept, wholeWorld } from "../support/outbox-world.ts";
 import { withTurns } from "../support/steps.ts";
 
 const SPAN = { offset: 0, limit: 20 };
 type Sent = readonly [type: DataSourceDraft["type"], data: DataSourceDraft["data"]];
 
 async function setUp() {
-  const store = memoryStore();
-  await store.open(collections);
-  const { clock, unit, caller } = await outboxWorld({ store });
-  await store.transact((tx) => tx.put(accounts, { ...caller.account, all: "accounts" }));
+  const { store, clock, unit, caller } = await wholeWorld();
   const due: string[] = [];
   store.hear(TOPIC.data, (id) => due.push(id));
   const process = (id: string) => processDataSource(unit, id);

@@ -2,15 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { own as apps } from "../../src/domain/apps.ts";
-import { collections } from "../../src/domain/collections.ts";
 import { createDataSource, getDataSource, listDataSourcesOf } from "../../src/domain/data-sources.ts";
 import { deploy, getDeployment, siteAt, siteOf } from "../../src/domain/deployments.ts";
 import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
-import { accounts, deployments, domains, goneApps, goneDeployments } from "../../src/domain/model.ts";
+import { deployments, domains, goneApps, goneDeployments } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
-import { Background } from "../../src/kit/background.ts";
-import { memoryStore } from "../../src/store/memory.ts";
-import { kept, outboxWorld } from "../support/outbox-world.ts";
+import { kept, wholeWorld } from "../support/outbox-world.ts";
 import { withTurns } from "../support/steps.ts";
 
 const MANY = 260;
@@ -19,10 +16,7 @@ const DRAFT = { title: "App", description: "", theme: "light", public: true };
 
 /** An app with many live deployments, each under a domain of its own, and many data sources; it is deleted. */
 async function afterDeleting(t: { after(run: () => void): void }) {
-  const store = memoryStore();
-  await store.open(collections);
-  const { clock, unit, caller, errors } = await outboxWorld({ store });
-  await store.transact((tx) => tx.put(accounts, { ...caller.account, all: "accounts" }));
+  const { store, clock, unit, caller, background, errors } = await wholeWorld();
   const anApp = async () => kept(await apps.create(unit, caller, DRAFT));
   const put = async (app_id: string, n: number, custom_domain: string | null) =>
     kept(await deploy(unit, caller, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));
@@ -36,7 +30,6 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   }
   await clock.advance(1_000);
   assert.equal(await apps.remove(unit, caller, app.id, () => undefined), null);
-  const background = new Background((error) => errors.push(error));
   const forgetting = forgettingIn({ store, clock, background, onError: (error) => errors.push(error) });
   t.after(() => forgetting.stop());
   const swept = async () => {
@@ -61,26 +54,21 @@ test("its deployments, their sites and domains are gone at once, however many th
   }
 });
 
-test("what it leaves goes in steps, with others' turns in between, when the account's next events are swept", async (t) => {
-  const { store, app, sources, last, caller, forgetting, swept, left } = await afterDeleting(t);
-  forgetting.notify(caller.account.id);
-  const turns = await swept();
-  assert.ok(turns >= 50 + (MANY - 50) / 50, `fifty to gather, and one for fifty of each: ${turns}`);
-  assert.equal(await left(), 0);
-  assert.equal(await store.count(goneDeployments, "account", [caller.account.id]), MANY);
-  assert.equal(await store.get(domains, last.custom_domain ?? ""), undefined);
-  assert.deepEqual((await listDataSourcesOf(store, app.id, { offset: 0, limit: 1 })).total, 0);
-  const source = kept(await getDataSource(store, caller, sources.at(-1) ?? ""));
-  assert.deepEqual([source.app_id, source.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
-  assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
-});
-
-test("what it leaves goes after a restart, too", async (t) => {
-  const { forgetting, swept, left } = await afterDeleting(t);
-  await forgetting.start();
-  await swept();
-  assert.equal(await left(), 0);
-});
+for (const when of ["when the account's next events are swept", "after a restart"])
+  test(`what it leaves goes in steps, with others' turns in between, ${when}`, async (t) => {
+    const { store, app, sources, last, caller, forgetting, swept, left } = await afterDeleting(t);
+    if (when === "after a restart") await forgetting.start();
+    else forgetting.notify(caller.account.id);
+    const turns = await swept();
+    assert.ok(turns >= 50 + (MANY - 50) / 50, `fifty to gather, and one for fifty of each: ${turns}`);
+    assert.equal(await left(), 0);
+    assert.equal(await store.count(goneDeployments, "account", [caller.account.id]), MANY);
+    assert.equal(await store.get(domains, last.custom_domain ?? ""), undefined);
+    assert.deepEqual((await listDataSourcesOf(store, app.id, { offset: 0, limit: 1 })).total, 0);
+    const source = kept(await getDataSource(store, caller, sources.at(-1) ?? ""));
+    assert.deepEqual([source.app_id, source.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
+    assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
+  });
 
 test("a domain of it can be taken at once; that stands when the rest goes, and ends with the one who took it", async (t) => {
   const { store, caller, last, anApp, put, forgetting, swept } = await afterDeleting(t);

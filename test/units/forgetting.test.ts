@@ -1,30 +1,19 @@
 // What is over its time goes by the clock, and not before; a sweep that fails is tried again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collections } from "../../src/domain/collections.ts";
 import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import { idempotency, signIns } from "../../src/domain/model.ts";
-import { Background } from "../../src/kit/background.ts";
-import { AdjustableClock, iso } from "../../src/kit/clock.ts";
-import { memoryStore } from "../../src/store/memory.ts";
-
-const START = Date.parse("2026-01-01T00:00:00.000Z");
+import { iso } from "../../src/kit/clock.ts";
+import { START, wholeWorld } from "../support/outbox-world.ts";
 
 async function world(t: { after(run: () => void): void }, ...expiries_ms: readonly number[]) {
-  const clock = new AdjustableClock(START);
-  const store = memoryStore();
-  await store.open(collections);
+  const { clock, store, background, errors } = await wholeWorld();
   const answer = { fingerprint: "", status: 201, headers: {}, body: "", all: "idempotency" } as const;
   const add = (id: string, after_ms: number) =>
     store.transact((tx) => tx.put(idempotency, { ...answer, id, expires_at: iso(START + after_ms) }));
   for (const [at, after_ms] of expiries_ms.entries()) await add(`id-${at}`, after_ms);
-  const errors: unknown[] = [];
-  const onError = (error: unknown) => errors.push(error);
-  const forgetting = forgettingIn({ store, clock, background: new Background(onError), onError });
-  t.after(() => {
-    forgetting.stop();
-    clock.close();
-  });
+  const forgetting = forgettingIn({ store, clock, background, onError: (error) => errors.push(error) });
+  t.after(() => forgetting.stop());
   await forgetting.look();
   const left = () => store.count(idempotency, "expiry", ["idempotency"]);
   return { clock, store, forgetting, add, left, errors };

@@ -212,6 +212,16 @@ test("switched off while an attempt is under way: a failure stays cancelled, a s
   }
 });
 
+test("what an address answers after the webhook has left it says nothing about the webhook", async () => {
+  const { world, webhook } = await hooked((_, response) => {
+    void change(world, webhook, { url: "http://127.0.0.1:9/" }).then(() => response.writeHead(410).end());
+    return undefined;
+  });
+  await emitted(world);
+  assert.deepEqual(await inShort(world, webhook), ["failed 1"]);
+  assert.deepEqual(await stateOf(world, webhook), [true, null]);
+});
+
 test("4.webhook-endpoints.rotation: url and secret are read again at each attempt", async () => {
   const { world, receiver: before, webhook } = await hooked(() => 500);
   const now = await httpReceiver(() => 500);
@@ -273,20 +283,6 @@ test("what was due or under way at a stop is sent after the next start", async (
   await second.idle();
   assert.deepEqual(await inShort(second, webhook), ["succeeded 1", "succeeded 1"]);
   assert.equal(silent.got.length, 3);
-});
-
-test("two processes on one store send each delivery once", async () => {
-  const store = await opened(memoryStore());
-  const { world: one, receiver } = await hooked(undefined, { store });
-  const two = await outboxWorld({ store });
-  for (let n = 0; n < 20; n += 1) {
-    await one.emit({ n });
-    await two.outbox.start();
-  }
-  for (const each of [one, two]) await each.idle();
-  await two.advance(2 * S);
-  assert.equal(receiver.got.length, 20);
-  assert.equal(new Set(eventsAt(receiver)).size, 20);
 });
 
 /** One event whose outcome the store refuses, until there is room. */

@@ -4,7 +4,6 @@ import { test } from "node:test";
 import { getEvent, listEvents, recordEvent, recordSample } from "../../src/domain/events.ts";
 import { forgetting as forgettingIn, sweep } from "../../src/domain/forgetting.ts";
 import { deliveries, type EventType, events, goneDeployments } from "../../src/domain/model.ts";
-import { Background } from "../../src/kit/background.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { account, kept, outboxWorld, type World } from "../support/outbox-world.ts";
 
@@ -87,10 +86,7 @@ test("8.bounds.events: of deployments of deleted apps the newest 10,000 an accou
 
 test("8.bounds.events: an account that is told of is swept behind the answers, whatever becomes of another's sweep", async (t) => {
   const world = await outboxWorld();
-  const errors: unknown[] = [];
-  const onError = (error: unknown) => errors.push(error);
-  const background = new Background(onError);
-  const { store, clock } = world;
+  const { store, clock, background, errors } = world;
   await emitMany(world, KEPT + 1, ["app.updated"], (w, _, type, object) =>
     recordEvent(w, account("acc_0").account, type, object),
   );
@@ -100,7 +96,7 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
     store.transact = transact;
     return Promise.reject(new Error("full"));
   };
-  const forgetting = forgettingIn({ store, clock, background, onError });
+  const forgetting = forgettingIn({ store, clock, background, onError: (error) => errors.push(error) });
   t.after(() => forgetting.stop());
   for (const id of ["acc_0", "acc_1"]) forgetting.notify(id);
   assert.equal(await total(world), KEPT + 1, "not at once");

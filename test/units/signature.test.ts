@@ -30,17 +30,9 @@ test("webhook-signature matches vectors made with openssl, both secrets during a
 
 test("verifySignature refuses everything but the exact value", () => {
   const right = serviceSignature(BODY, SECRET);
-  const wrong = [
-    undefined,
-    "",
-    right.slice(0, -1),
-    `${right}0`,
-    right.toUpperCase(),
-    right.slice("sha256=".length),
-    `sha256=${"0".repeat(64)}`,
-    ` ${right}`,
-  ];
-  for (const header of wrong) assert.equal(verifySignature(BODY, header, SECRET), false, String(header));
+  const spelt = [right.slice(0, -1), `${right}0`, right.toUpperCase(), right.slice("sha256=".length), ` ${right}`];
+  for (const header of [undefined, "", `sha256=${"0".repeat(64)}`, ...spelt])
+    assert.equal(verifySignature(BODY, header, SECRET), false, String(header));
   assert.equal(verifySignature(`${BODY} `, right, SECRET), false);
   assert.equal(verifySignature(BODY, right, `${SECRET}2`), false);
   assert.equal(verifySignature(BODY, right, SECRET), true);
