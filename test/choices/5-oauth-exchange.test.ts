@@ -93,7 +93,7 @@ choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no othe
   const spoilt = Buffer.concat([Buffer.from(whole.slice(0, -2)), Buffer.from([0xff]), Buffer.from('"}')]);
   for (const [headers, ...bodies] of [
     [{}, whole],
-    [{ "content-type": "text/plain" }, whole],
+    [{ "content-type": "text/plain" }, whole, new URLSearchParams(JSON.parse(whole)).toString()],
     [{ ...json, "content-encoding": "gzip" }, whole],
     [
       json,
