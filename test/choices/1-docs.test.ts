@@ -10,8 +10,8 @@ import { choice } from "../support/clauses.ts";
 import { Answer, type Client, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { assertPage, textOf } from "../support/dashboard.ts";
-import { attempted, attemptsOf } from "../support/deliveries.ts";
 import { person } from "../support/oauth.ts";
+import { attempted, attemptsOf } from "../support/wait.ts";
 
 const PAGES = ["/docs", "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
 

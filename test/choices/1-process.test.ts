@@ -1,19 +1,19 @@
-// The process (contract, part 1): flags, ready lines, seeds, and how it stops. What only a process shows is a real one, so
-// the file takes as long as a few starts; values are held without one.
+// The process and its addresses (contract, part 1): flags, ready lines, seeds, and how it stops. What only a process shows
+// is a real one, so the file takes as long as a few starts; values are held without one.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { startService } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { choice, withService } from "../support/clauses.ts";
 import { Client, type Members, str } from "../support/client.ts";
+import { assertPage } from "../support/dashboard.ts";
 import { startRefused } from "../support/embedded.ts";
 import { freshFolder } from "../support/fresh.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { problem } from "../support/problem.ts";
-import { type Ended, runToEnd, ServerProcess } from "../support/process.ts";
+import { type Ended, type ServerProcess, serve } from "../support/process.ts";
 import { head, RawConnection } from "../support/raw.ts";
 import { listen } from "../support/receivers.ts";
 
@@ -25,14 +25,17 @@ function seedFile(name: string, content: unknown): string {
   return file;
 }
 
-/** A server on a free port with the JSON ready line, for as long as `use` takes; it has to end with code 0. */
+/**
+ * A server on a free port with the JSON ready line, for as long as `use` takes; it has to end with code 0, though the
+ * client's connection is still kept alive.
+ */
 async function started(args: readonly string[], use: (own: Started) => Promise<void> = async () => {}): Promise<Ended> {
-  const server = new ServerProcess(["--port", "0", "--log", "json", ...args]);
+  const server = serve(["--port", "0", "--log", "json", ...args]);
   await server.prints("\n");
-  const ready = trusted<Members>(JSON.parse(server.stdout.split("\n")[0] ?? ""));
+  const ready = trusted<Members>(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
   const api = new Client({ baseUrl: str(ready.base_url), key: ready.api_key === null ? null : str(ready.api_key) });
-  await use({ server, ready, api });
-  const ended = await stopped(server);
+  await use({ server, ready, api }).finally(() => server.child.kill("SIGTERM"));
+  const ended = await server.ended;
   api.close();
   assert.equal(ended.code, 0, ended.stderr);
   return ended;
@@ -45,14 +48,15 @@ interface Started {
 }
 
 async function stopped(server: ServerProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<Ended> {
-  server.kill(signal);
+  server.child.kill(signal);
   return server.ended;
 }
 
-/** Resolves as soon as the server no longer accepts connections: the first signal has arrived. */
-async function acceptsNothing(address: string): Promise<void> {
+/** Sends the signal to stop; resolves as soon as the server no longer accepts connections. */
+async function acceptsNothing({ server, ready }: Started): Promise<void> {
+  server.child.kill("SIGTERM");
   const connect = async () => {
-    for (;;) (await RawConnection.open(address)).destroy();
+    for (;;) (await RawConnection.open(str(ready.auth_url))).destroy();
   };
   // One that arrives just as the listening socket closes is reset instead of refused: not accepted either.
   await assert.rejects(connect, /ECONNREFUSED|ECONNRESET/);
@@ -67,45 +71,39 @@ function refused(ended: Ended, code: number, what: RegExp): void {
   assert.equal(ended.stdout, "");
 }
 
-choice("1.test-controls.ready-line", "is the first line of JSON, and all in it works", "ours", async () => {
-  await started(["--api-key", "pinned-key-1"], async ({ ready, api }) => {
+choice("1.test-controls.ready-line", "is the first line of JSON, all in it works, no more need be read", "ours", () =>
+  started(["--api-key", "pinned-key-1"], async ({ server, ready, api }) => {
     const { base_url, auth_url, sign_in_url, pid, ...rest } = ready;
     assert.deepEqual(rest, { event: "ready", api_key: "pinned-key-1" });
     assert.equal(base_url, `${auth_url}/v1`);
     assert.ok(str(sign_in_url).startsWith(`${auth_url}/dashboard/`));
     assert.equal(typeof pid, "number");
-    assert.equal((await api.get("/account")).status, 200);
-  });
-});
+    server.child.stdout.destroy();
+    for (let asked = 0; asked < 3; asked += 1) assert.equal((await api.get("/account")).status, 200);
+  }),
+);
 
-choice("1.test-controls.log", "has a line for each attempt of a delivery", "ours", async () => {
-  await started([], async ({ server, api }) => {
+choice("1.test-controls.log", "has a line for each attempt of a delivery", "ours", () =>
+  started([], async ({ server, api }) => {
     const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
     const webhook = await api.create("/webhooks", { url: `${receiver.url}?token=t`, events: ["app.created"] });
     await api.create("/apps", { title: "Told" });
     await server.prints('"outcome":"500"');
     const id = (await api.get(`/webhooks/${webhook.id}/deliveries`)).items[0]?.id;
-    const [told = "{}"] = server.stdout.split("\n").filter((line) => line.includes('"event":"delivery"'));
+    const [told = "{}"] = server.said.stdout.split("\n").filter((line) => line.includes('"event":"delivery"'));
     const { at, duration_ms, ...line } = trusted<Members>(JSON.parse(told));
     assert.match(str(at), /Z$/);
     assert.equal(typeof duration_ms, "number");
     const { url } = receiver;
     assert.deepEqual(line, { event: "delivery", id, type: "app.created", url, outcome: "500", attempt: 1 });
-  });
-});
-
-choice("1.test-controls.ready-line", "may be all that is read of the output", "ours", async () => {
-  await started([], async ({ server, api }) => {
-    server.stopReading();
-    for (let asked = 0; asked < 3; asked += 1) assert.equal((await api.get("/account")).status, 200);
-  });
-});
+  }),
+);
 
 choice("1.test-controls.ready-line.people", "shows addresses, key, link and a curl that works", "ours", async () => {
-  const server = new ServerProcess(["--port", "0"]);
+  const server = serve(["--port", "0"]);
   await server.prints("curl ");
   await server.prints("'\n");
-  const { stdout } = server;
+  const { stdout } = server.said;
   const [, base = ""] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
   const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
   assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+ {2}\(owner@example\.com\)\n/);
@@ -131,28 +129,23 @@ async function inFlight(own: Started): Promise<RawConnection> {
   return raw;
 }
 
-choice("1.test-controls.stop", "lets the request in flight finish, then exits 0", "ours", async () => {
-  await started([], async (own) => {
+choice("1.test-controls.stop", "lets the request in flight finish, then exits 0", "ours", () =>
+  started([], async (own) => {
     const raw = await inFlight(own);
-    own.server.kill("SIGTERM");
-    await acceptsNothing(str(own.ready.auth_url));
+    await acceptsNothing(own);
     const answer = await raw.write(IN_FLIGHT).answer();
     assert.deepEqual([answer.status, answer.headers.connection], [201, "close"]);
     await own.server.ended;
     raw.destroy();
-  });
-});
+  }),
+);
 
-choice("1.test-controls.stop", "an idle connection holds up nothing, a second signal ends all", "ours", async () => {
-  await started([], async ({ api }) => {
-    assert.equal((await api.get("/account")).status, 200, "its connection is kept alive");
-  });
+choice("1.test-controls.stop", "a second signal ends all at once", "ours", async () => {
   let code: number | null | undefined;
   const busy = started([], async (own) => {
     const raw = await inFlight(own);
-    own.server.kill("SIGTERM");
-    await acceptsNothing(str(own.ready.auth_url));
-    own.server.kill("SIGTERM");
+    await acceptsNothing(own);
+    own.server.child.kill("SIGTERM");
     ({ code } = await own.server.ended);
     raw.destroy();
   });
@@ -162,16 +155,15 @@ choice("1.test-controls.stop", "an idle connection holds up nothing, a second si
 
 choice("1.test-controls.stop", "a signal between the first answer and the start's end is heard", "ours", async () => {
   const data = join(folder, "knocked.json");
-  const before = await startService({ data });
-  const { apiKey: key, baseUrl, authUrl } = before;
-  const api = new Client({ baseUrl, key });
-  // What waits for its next attempt has the start load what sends it, after the first answers.
-  await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
-  await api.create("/apps", { title: "A" });
-  await before.settled();
-  api.close();
-  await before.close();
-  const server = new ServerProcess(["--port", new URL(authUrl).port, "--data", data]);
+  let authUrl = "";
+  await withService({ data }, async ({ api, service }) => {
+    ({ authUrl } = service);
+    // What waits for its next attempt has the start load what sends it, after the first answers.
+    await api.create("/webhooks", { url: "http://127.0.0.1:1/", events: ["app.created"] });
+    await api.create("/apps", { title: "A" });
+    await service.settled();
+  });
+  const server = serve(["--port", new URL(authUrl).port, "--data", data]);
   while ((await fetch(`${authUrl}/healthz`).catch(() => null))?.status !== 200);
   const { code, signal, stderr } = await stopped(server);
   assert.deepEqual([code, signal, stderr], [0, null, ""]);
@@ -182,7 +174,7 @@ choice("1.test-controls.exit-codes.port-in-use", "is one line that names --port,
   const port = String(await listen(other));
   const data = join(folder, "in-use.json");
   for (const more of [[], ["--data", data]])
-    refused(await runToEnd(["--port", port, ...more]), 1, new RegExp(`Port ${port} .*--port`));
+    refused(await serve(["--port", port, ...more]).ended, 1, new RegExp(`Port ${port} .*--port`));
   other.close();
   await started(["--data", data], async ({ ready }) => {
     assert.match(str(ready.api_key), /^ahs_/, "no key may have been made that nobody got to see");
@@ -207,7 +199,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
 ];
 
 choice("1.test-controls.exit-codes.wrong-flag", "is one line that names it, exit 2", "ours", async () => {
-  await Promise.all(WRONG.map(async ([args, names]) => refused(await runToEnd(["--port", "0", ...args]), 2, names)));
+  await Promise.all(WRONG.map(async ([args, names]) => refused(await serve(["--port", "0", ...args]).ended, 2, names)));
 });
 
 choice("1.test-controls.flags.api-key", "may look like a signed token", { apiKey: "eyJa.b.cd" }, async ({ api }) => {
@@ -239,22 +231,22 @@ choice("1.test-controls.environment", "each flag is also a variable, PORT too, a
     [{ PORT: "http" }, /^PORT /],
     [{ APPHOST_PROT: "1" }, /APPHOST_PROT; did you mean APPHOST_PORT\?/],
   ] as const)
-    refused(await runToEnd([], variables), 2, names);
+    refused(await serve([], variables).ended, 2, names);
   const variables = { PORT: "0", APPHOST_API_KEY: "from-environment", APPHOST_LOG: "pretty" };
-  const server = new ServerProcess(["--log", "json"], variables);
+  const server = serve(["--log", "json"], variables);
   await server.prints("\n");
-  assert.match(server.stdout, /"api_key":"from-environment"/);
+  assert.match(server.said.stdout, /"api_key":"from-environment"/);
   assert.equal((await stopped(server)).code, 0);
 });
 
 choice("1.test-controls.flags", "--help fits a screen and names every flag, --version tells", "ours", async () => {
-  const { code, stdout, stderr } = await runToEnd(["--help"]);
+  const { code, stdout, stderr } = await serve(["--help"]).ended;
   assert.deepEqual([code, stderr], [0, ""]);
   const lines = stdout.trimEnd().split("\n");
   assert.ok(lines.length <= 40 && Math.max(...lines.map((line) => line.length)) <= 120, stdout);
   for (const flag of ["port", "host", "public-url", "seed", "api-key", "tls-cert", "rate-limit", "log"])
     assert.ok(stdout.includes(`--${flag}`), flag);
-  const version = await runToEnd(["--version"]);
+  const version = await serve(["--version"]).ended;
   assert.equal(version.code, 0);
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
 });
@@ -291,4 +283,23 @@ choice("1.test-controls.in-the-open", "what only a test should reach is warned o
   const open = await started(["--control", "--public-url", "https://apps.example.com"]);
   assert.match(open.stderr, /^[^\n]*--control[^\n]*\n$/);
   assert.equal((await started(["--control"])).stderr, "");
+});
+
+choice("1.dashboard.addresses", "/healthz answers anybody, / leads to the dashboard", "ours", async ({ api }) => {
+  const anyone = api.root.as(null);
+  const answer = await anyone.get("/healthz");
+  assert.deepEqual([answer.status, answer.json.status], [200, "ok"]);
+  assert.equal((await anyone.send("POST", "/healthz")).status, 405);
+  const led = await anyone.get("/");
+  assert.equal(led.header("location"), "/dashboard");
+  assert.ok(led.status > 300 && led.status < 309);
+});
+
+choice("1.dashboard.addresses", "where nothing is, a browser gets a page that leads on", "ours", async ({ api }) => {
+  const anyone = api.root.as(null);
+  const page = await anyone.get("/nowhere", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
+  assertPage(page, 404);
+  assert.match(page.text, /href="\/dashboard"[\s\S]*href="\/docs"/);
+  assert.match((await anyone.get("/nowhere")).header("content-type"), /problem\+json/, "a program does not");
+  assert.match((await anyone.get("/v2/apps", { accept: "text/html" })).text, /\/v1/);
 });

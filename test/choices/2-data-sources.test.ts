@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import type { Client, Members } from "../support/client.ts";
-import { fieldRule, ISO_TIME, idOf, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
+import { fieldRules, ISO_TIME, idOf, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
 import { badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
 import { processed } from "../support/wait.ts";
 
@@ -40,8 +40,8 @@ choice("2.data-source-request", "name, type and data are required and bounded", 
     ["type", ["json"], ["", "JSON", "xml", "json ", "__proto__", ...NOT_TEXT]],
     ["app_id", [app.id, null], noApp],
   ] as const)
-    await fieldRule(api, "/data-sources", { name: "N", type: "json", data: ROWS }, { field, good, bad });
-  await fieldRule(api, "/data-sources", { name: "N", data: "a\n1" }, { field: "type", good: ["csv"], bad: [] });
+    await fieldRules(api, "POST /data-sources", { name: "N", type: "json", data: ROWS }, { field, good, bad });
+  await fieldRules(api, "POST /data-sources", { name: "N", data: "a\n1" }, { field: "type", good: ["csv"], bad: [] });
 });
 
 const NOT_ROWS = "#/data must be an array of flat objects";

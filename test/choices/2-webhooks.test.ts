@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import type { Client, Members } from "../support/client.ts";
-import { changeRule, fieldRule, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
+import { fieldRules, ISO_TIME, idOf, NOT_FLAG, NOT_TEXT, requiredFields, wide } from "../support/fields.ts";
 import { errorsOf, invalid, problem } from "../support/problem.ts";
 
 const TYPES = ["app.created", "app.updated", "app.deployed", "app.deleted", "data.processed", "user.interaction"];
@@ -29,7 +29,7 @@ choice("4.webhook-endpoints.fields", "url and events are required, active is tru
   const webhook = await api.create("/webhooks", { url: URL_, events: ["data.processed"] });
   assert.equal(webhook.active, true);
   await api.delete(`/webhooks/${webhook.id}`);
-  await fieldRule(api, "/webhooks", WHOLE, { field: "active", good: [false], bad: NOT_FLAG });
+  await fieldRules(api, "POST /webhooks", WHOLE, { field: "active", good: [false], bad: NOT_FLAG });
 });
 
 choice("4.webhook-endpoints.events", "are one or more of the six types, none twice", async ({ api }) => {
@@ -37,19 +37,18 @@ choice("4.webhook-endpoints.events", "are one or more of the six types, none twi
   const good = [["data.processed"], TYPES];
   const bad = [[], ["app.created", "app.created"], [...TYPES, "app.created"], null, "app.created", {}, 5];
   const unknown = [["app.renamed"], ["*"], [""], [null], [5], [[]]];
-  for (const rule of [
+  const rules = [
     { field: "events", good, bad },
     { field: "events", good: [], at: "#/events/0", bad: unknown },
-  ]) {
-    await fieldRule(api, "/webhooks", WHOLE, rule);
-    await changeRule(api, `/webhooks/${id}`, rule);
-  }
+  ];
+  await fieldRules(api, "POST /webhooks", WHOLE, ...rules);
+  await fieldRules(api, `PATCH /webhooks/${id}`, {}, ...rules);
 });
 
 choice("4.webhook-endpoints.secret", "has 1 to 255 characters and is made where absent", async ({ api }) => {
   const good = ["s", "s".repeat(255), wide(255), " "];
   const bad = ["", "s".repeat(256), wide(256), ...NOT_TEXT];
-  await fieldRule(api, "/webhooks", WHOLE, { field: "secret", good, bad });
+  await fieldRules(api, "POST /webhooks", WHOLE, { field: "secret", good, bad });
   const [one, two] = [await create(api), await create(api)];
   assert.ok(typeof one.secret === "string" && one.secret.length >= 32, "long enough");
   assert.notEqual(one.secret, two.secret);
@@ -68,8 +67,8 @@ choice("8.field-lengths.url", "takes absolute URLs of 2,048 characters without a
     ...["https://u@h.example.com/", "https://u:p@h.example.com/", "https://:p@h.example.com/", URL_.padEnd(2_049, "x")],
     ...NOT_TEXT,
   ];
-  await fieldRule(api, "/webhooks", WHOLE, { field: "url", good, bad });
-  await changeRule(api, `/webhooks/${id}`, { field: "url", good, bad });
+  await fieldRules(api, "POST /webhooks", WHOLE, { field: "url", good, bad });
+  await fieldRules(api, `PATCH /webhooks/${id}`, {}, { field: "url", good, bad });
 });
 
 const words = (text: string): readonly string[] => text.split(" ");
@@ -128,7 +127,7 @@ const REFUSED: readonly (readonly [rule: string, urls: readonly string[]])[] = [
 
 /** These URLs are taken; what is refused by both policies, and these, are told by the rule that they break. */
 async function judges(api: Client, good: readonly string[], ...own: typeof REFUSED) {
-  await fieldRule(api, "/webhooks", WHOLE, { field: "url", good, bad: [] });
+  await fieldRules(api, "POST /webhooks", WHOLE, { field: "url", good, bad: [] });
   for (const [rule, urls] of [...REFUSED, ...own])
     for (const url of urls) {
       const [fault] = errorsOf(invalid(await api.post("/webhooks", { ...WHOLE, url }), "#/url"));

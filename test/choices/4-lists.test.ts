@@ -68,31 +68,20 @@ async function walk(api: Client, path: string, rel: "next" | "prev") {
   for (let at: string | undefined = path; at !== undefined; ) {
     const page = await api.get(at);
     pages.push({ path: at, ids: page.items.map(({ id }) => id) });
-    at = page.link(rel, api.baseUrl);
+    at = new RegExp(`<${api.baseUrl}(/[^>]+)>; rel="${rel}"`).exec(String(page.headers.link))?.[1];
   }
   return pages;
 }
 
-choice("4.list-shape.link", "next and prev lead to the end and back", async ({ api }) => {
+choice("4.list-shape.link", "next and prev lead to the end and back, and keep filter and limit", async ({ api }) => {
   await fillUp(api, 25);
-  const pages = await walk(api, "/apps?limit=7", "next");
+  const pages = await walk(api, "/apps?public=false&limit=7", "next");
+  assert.ok(pages.length > 2 && pages.every(({ ids }) => ids.length <= 7));
   const seen = pages.flatMap(({ ids }) => ids);
-  assert.equal(seen.length, (await api.get("/apps")).json.total);
+  assert.equal(seen.length, (await api.get("/apps?public=false")).json.total);
   assert.equal(new Set(seen).size, seen.length);
   const back = (await walk(api, pages.at(-1)?.path ?? "", "prev")).reverse().flatMap(({ ids }) => ids);
-  assert.deepEqual([...new Set(back)], seen);
-});
-
-choice("4.list-shape.link", "is absent where no page follows, and keeps the filter", async ({ api, baseUrl }) => {
-  await fillUp(api, 25);
-  const first = await api.get("/apps?public=false&limit=2");
-  assert.equal(first.link("prev", baseUrl), undefined);
-  const next = String(first.link("next", baseUrl));
-  for (const part of [/public=false/, /limit=2/, /offset=2/]) assert.match(next, part);
-  const count = Number(first.json.total);
-  const last = await api.get(`/apps?public=false&limit=1&offset=${count - 1}`);
-  assert.equal(last.link("next", baseUrl), undefined);
-  assert.match(String(last.link("prev", baseUrl)), new RegExp(`offset=${count - 2}(&|$)`));
+  assert.deepEqual(back, seen);
 });
 
 choice("4.list-shape.stable", "a page never shifts when something is added or changed", async ({ api }) => {

@@ -1,12 +1,21 @@
 // OAuth step 1 (spec part 5): the authorization request, what is refused and how, consent and denial.
 // RFC 9700 2.1, 2.1.1, 2.1.2, 2.3, 4.4, 4.11.2, 4.12; OAuth 2.1 4.1.1, 4.1.2.1.
 import assert from "node:assert/strict";
-import { choice } from "../support/clauses.ts";
+import { choice, MANUAL } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
-import { ALL_SCOPES, authorizeUrl, consent, exchange, pair, REDIRECT, returned, scene } from "../support/oauth.ts";
+import {
+  ALL_SCOPES,
+  authorizeUrl,
+  consent,
+  type Extra,
+  exchange,
+  pair,
+  REDIRECT,
+  returned,
+  scene,
+} from "../support/oauth.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
-const MANUAL = { clock: "manual" } as const;
 const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"; // RFC 7636, appendix B
 const S256 = { code_challenge: CHALLENGE, code_challenge_method: "S256" };
 
@@ -57,41 +66,34 @@ choice("1.rfcs.loopback-redirect", "the port of a loopback redirect may vary, no
   }
 });
 
-choice("1.rfcs.response-type", "every other fault goes back in the redirect with state, iss", MANUAL, async (own) => {
-  const { open } = await scene(own.api, { scopes: ["read:apps"] });
-  for (const [error, extra] of [
-    ["invalid_request", { response_type: null }],
-    ["unsupported_response_type", { response_type: "token" }],
-    ["unsupported_response_type", { response_type: "code id_token" }],
-    ["invalid_scope", { scope: null }],
-    ["invalid_scope", { scope: " " }],
-    ["invalid_scope", { scope: "read:everything" }],
-    ["invalid_scope", { scope: "read:apps write:apps" }],
-    ["invalid_scope", { scope: "admin" }],
-    ["invalid_scope", { scope: 'read:apps "\\\u00e9' }],
-    ["invalid_request", { code_challenge: CHALLENGE }],
-    ["invalid_request", { code_challenge: CHALLENGE, code_challenge_method: "plain" }],
-    ["invalid_request", { ...S256, code_challenge: `${CHALLENGE}=` }],
-    ["invalid_request", { ...S256, code_challenge: CHALLENGE.slice(1) }],
-    ["invalid_request", { code_challenge_method: "S256" }],
-  ] as const) {
-    const { error_description, ...rest } = returned(await open(extra));
-    assert.deepEqual(rest, { error, state: "xyz", iss: own.authUrl }, JSON.stringify(extra));
-    assert.match(str(error_description), /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
-  }
-});
+const FAULTS: readonly (readonly [error: string, extra: Extra, more?: string])[] = [
+  ["invalid_request", { response_type: null }],
+  ["unsupported_response_type", { response_type: "token" }],
+  ["unsupported_response_type", { response_type: "code id_token" }],
+  ...[null, " ", "read:everything", "read:apps write:apps", "admin", 'read:apps "\\\u00e9'].map(
+    (scope) => ["invalid_scope", { scope }] as const,
+  ),
+  ["invalid_request", { code_challenge: CHALLENGE }],
+  ["invalid_request", { code_challenge: CHALLENGE, code_challenge_method: "plain" }],
+  ["invalid_request", { ...S256, code_challenge: `${CHALLENGE}=` }],
+  ["invalid_request", { ...S256, code_challenge: CHALLENGE.slice(1) }],
+  ["invalid_request", { code_challenge_method: "S256" }],
+  ...[
+    "scope=admin",
+    "response_type=code",
+    "unknown=1&unknown=2",
+    "code_challenge=a&code_challenge=b",
+    "state=other",
+  ].map((repeated) => ["invalid_request", {}, `&${repeated}`] as const),
+];
 
-choice("1.rfcs.response-type", "repeated parameters are refused, no repeated state returns", MANUAL, async (own) => {
-  const { app, who } = await scene(own.api);
-  for (const [more, state] of [
-    ["scope=admin", "xyz"],
-    ["response_type=code", "xyz"],
-    ["unknown=1&unknown=2", "xyz"],
-    ["code_challenge=a&code_challenge=b", "xyz"],
-    ["state=other", undefined],
-  ]) {
-    const back = returned(await who.browser.open(`${authorizeUrl(app)}&${more}`));
-    assert.deepEqual([back.error, back.state], ["invalid_request", state], more);
+choice("1.rfcs.response-type", "every other fault goes back in the redirect with state, iss", MANUAL, async (own) => {
+  const { app, who } = await scene(own.api, { scopes: ["read:apps"] });
+  for (const [error, extra, more = ""] of FAULTS) {
+    const { error_description, ...rest } = returned(await who.browser.open(authorizeUrl(app, extra) + more));
+    const state = more === "&state=other" ? {} : { state: "xyz" };
+    assert.deepEqual(rest, { error, ...state, iss: own.authUrl }, JSON.stringify(extra) + more);
+    assert.match(str(error_description), /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
   }
 });
 

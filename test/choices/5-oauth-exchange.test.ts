@@ -2,7 +2,7 @@
 // RFC 9700 2.1.1, 2.4, 2.5, 4.2.4, 4.5.3, 4.8.2; OAuth 2.1 2.4.1, 3.1, 3.2.3, 3.2.4, 4.1.2.
 import assert from "node:assert/strict";
 import { StorageUnavailable } from "../../src/index.ts";
-import { choice, withService } from "../support/clauses.ts";
+import { choice, MANUAL, withService } from "../support/clauses.ts";
 import { Gate } from "../support/gated-store.ts";
 import {
   type App,
@@ -23,7 +23,6 @@ import {
 } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
 
-const MANUAL = { clock: "manual" } as const;
 const TOKEN = "/oauth/token";
 // The example of RFC 7636, appendix B.
 const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -82,23 +81,19 @@ choice("5.token-lifetimes.code", "a minute; ten more, it is told that it expired
   }
 });
 
-choice("1.rfcs.token-body", "a form is taken like JSON, unknown parameters are ignored", MANUAL, async ({ api }) => {
+choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no other", MANUAL, async ({ api }) => {
   const { app, code } = await scene(api);
   const fields = async () => ({ ...GRANT, ...app, resource: "x", code: await code() });
   const typed = { "content-type": "Application/X-WWW-Form-Urlencoded; charset=UTF-8" };
   for (const headers of [{}, typed]) pair(await sendForm(api, TOKEN, await fields(), headers));
   pair(await sendJson(api, TOKEN, await fields()));
-});
-
-choice("1.rfcs.token-body", "what is no such body is invalid_request", MANUAL, async ({ api }) => {
-  const { app, code } = await scene(api);
   const json = { "content-type": "application/json" };
   const form = { "content-type": "application/x-www-form-urlencoded" };
-  const whole = JSON.stringify({ ...GRANT, ...app, code: await code() });
+  const whole = JSON.stringify(await fields());
   const spoilt = Buffer.concat([Buffer.from(whole.slice(0, -2)), Buffer.from([0xff]), Buffer.from('"}')]);
   for (const [headers, ...bodies] of [
     [{}, whole],
-    [{ "content-type": "text/plain" }, whole],
+    [{ "content-type": "text/plain" }, whole, new URLSearchParams(JSON.parse(whole)).toString()],
     [{ ...json, "content-encoding": "gzip" }, whole],
     [
       json,
@@ -162,16 +157,26 @@ choice("5.token-response.errors", "a client that is not who it says uses up no c
   pair(await exchange(api, app, one));
 });
 
-choice("5.token-lifetimes.second-use", "what fails and is none leaves the code usable", MANUAL, async ({ api }) => {
-  const { app, code } = await scene(api);
-  const one = await code();
-  oauthError(await exchange(api, await register(api), one));
-  for (const redirect_uri of [null, `${REDIRECT}/`, "https://evil.example/"])
-    oauthError(await exchange(api, app, one, { redirect_uri }));
-  oauthError(await exchange(api, app, one, { code_verifier: VERIFIER }));
-  oauthError(await exchange(api, app, `${one}x`));
-  pair(await exchange(api, app, one));
-});
+choice(
+  "5.token-lifetimes.second-use",
+  "a failed use is none; the second ends grant and tokens",
+  MANUAL,
+  async (own) => {
+    const { api, service } = own;
+    const { app, code } = await scene(api);
+    const one = await code();
+    oauthError(await exchange(api, await register(api), one));
+    for (const redirect_uri of [null, `${REDIRECT}/`, "https://evil.example/"])
+      oauthError(await exchange(api, app, one, { redirect_uri }));
+    oauthError(await exchange(api, app, one, { code_verifier: VERIFIER }));
+    oauthError(await exchange(api, app, `${one}x`));
+    const tokens = pair(await exchange(api, app, one));
+    await service.clock.advance("10m");
+    assert.match(oauthError(await exchange(api, app, one)), /used before/);
+    problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
+    oauthError(await refresh(api, tokens.refresh));
+  },
+);
 
 // The challenges of 42 and of 129 times the letter a: `openssl dgst -sha256 -binary`, as base64url.
 const TOO_SHORT = "elOGB_2quSlplZKfRRVlu7gULhhEEXMiqv0rPXawGv8";
@@ -195,16 +200,6 @@ choice("5.pkce", "the verifier of RFC 7636 fits its challenge, and no other", MA
         await exchange(api, app, await code({ ...PKCE, code_challenge }), { code_verifier: "a".repeat(length) }),
       );
   }
-});
-
-choice("5.token-lifetimes.second-use", "it ends the grant and all its tokens", MANUAL, async ({ api, service }) => {
-  const { app, code } = await scene(api);
-  const one = await code();
-  const tokens = pair(await exchange(api, app, one));
-  await service.clock.advance("10m");
-  assert.match(oauthError(await exchange(api, app, one)), /used before/);
-  problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
-  oauthError(await refresh(api, tokens.refresh));
 });
 
 choice("5.token-lifetimes.second-use", "50 at once: one succeeds, the rest end its grant", MANUAL, async ({ api }) => {

@@ -1,13 +1,11 @@
 // Revoking tokens (RFC 7009), asking about them (RFC 7662), and what a restart keeps of either.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { choice, withService } from "../support/clauses.ts";
+import { choice, MANUAL, withService } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
 import { freshFolder } from "../support/fresh.ts";
 import { basic, claimsOf, held, oauthError, refresh, register, sendForm, sendJson } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
-
-const MANUAL = { clock: "manual" } as const;
 
 async function asked(api: Client, app: object, token: string) {
   const answer = await sendJson(api, "/oauth/introspect", { ...app, token });
@@ -37,31 +35,25 @@ choice("1.rfcs.revocation", "either token, in any form, however sent, ends the g
   }
 });
 
-choice("1.rfcs.revocation", "what is not known or over already is answered 200 all the same", MANUAL, async (own) => {
+choice("1.rfcs.revocation", "only its client may, proving itself; what is over is 200, too", MANUAL, async (own) => {
   const { api, service } = own;
-  const [{ app, tokens }, second] = [await held(api), await held(api)];
-  const revoke = async (client: object, token: string) =>
-    assert.equal((await sendJson(api, "/oauth/revoke", { ...client, token })).status, 200);
-  for (const token of ["nonsense", "a.b.c", "ahr_nothing", tokens.refresh, tokens.refresh, tokens.access])
-    await revoke(app, token);
-  await service.clock.advance("3600000ms");
-  await revoke(second.app, second.tokens.access);
-});
-
-choice("1.rfcs.revocation", "only its client revokes a token, having proved itself", MANUAL, async ({ api }) => {
-  const { app, tokens } = await held(api);
-  const { client_id } = app;
-  const [other, token] = [await register(api), tokens.refresh];
+  const [{ app, tokens }, second, other] = [await held(api), await held(api), await register(api)];
+  const token = tokens.refresh;
   for (const [fields, error] of [
     [{ token }, "invalid_client"],
     [{ ...app, client_secret: "wrong", token }, "invalid_client"],
-    [{ client_id, token }, "invalid_client"],
+    [{ client_id: app.client_id, token }, "invalid_client"],
     [{ ...other, token }, "invalid_grant"],
     [{ ...other, token: tokens.access }, "invalid_grant"],
     [{ ...app }, "invalid_request"],
   ] as const)
     oauthError(await sendJson(api, "/oauth/revoke", fields), error);
   assert.equal((await api.as(tokens.access).get("/apps")).status, 200);
+  const revoke = async (client: object, token: string) =>
+    assert.equal((await sendJson(api, "/oauth/revoke", { ...client, token })).status, 200);
+  for (const each of ["nonsense", "a.b.c", "ahr_nothing", token, token, tokens.access]) await revoke(app, each);
+  await service.clock.advance("3600000ms");
+  await revoke(second.app, second.tokens.access);
 });
 
 choice("1.rfcs.introspection", "either token: whose, what it opens, how long", MANUAL, async ({ api, service }) => {

@@ -1,8 +1,10 @@
-// The error body and what is wrong with bodies (spec part 7 shows 401 and 403; all other statuses are the contract's).
+// The error body and what is wrong with bodies (spec part 7 shows 401 and 403; all other statuses are the contract's), and
+// what a refusal says to the person who reads it: the cause by its name, and what to do about it.
 import assert from "node:assert/strict";
-import { choice } from "../support/clauses.ts";
-import type { Client } from "../support/client.ts";
+import { choice, MANUAL } from "../support/clauses.ts";
+import { type Answer, type Client, str } from "../support/client.ts";
 import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
+import { printedOn } from "../support/process.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const APP = '{"title":"T"}';
@@ -11,7 +13,7 @@ const APP = '{"title":"T"}';
 const send = (api: Client, body: string | Buffer, headers: Record<string, string> = JSON_TYPE) =>
   api.send("POST", "/apps", { headers, body });
 
-choice("7.error-body", "is a problem document: title of the code, detail of the case", async ({ api, authUrl }) => {
+choice("7.error-body", "has the code's title, the detail of the case and each fault once", async ({ api, authUrl }) => {
   const body = problem(await api.get("/apps/unknown"), "not_found");
   assert.deepEqual(Object.keys(body).sort(), ["code", "detail", "instance", "status", "title", "type"]);
   assert.ok(String(body.type).startsWith(`${authUrl}/docs`));
@@ -20,9 +22,6 @@ choice("7.error-body", "is a problem document: title of the code, detail of the 
   const [first, second] = [await refused({ title: "" }), await refused({ title: "T", theme: "" })];
   assert.deepEqual([first.title, first.type], [second.title, second.type]);
   assert.notEqual(first.detail, second.detail);
-});
-
-choice("7.error-body", "names every fault of a body, query or header once, in its own way", async ({ api }) => {
   for (const body of [
     invalid(await api.post("/apps", { title: "T", theme: 5 }), "#/theme"),
     badParameter(await api.get("/apps?limit=x"), "limit"),
@@ -114,4 +113,45 @@ choice("7.error-codes", "JSON in UTF-8, not compressed, is the one media type", 
     problem(await send(api, APP, { ...JSON_TYPE, "content-encoding": coding }), "unsupported_media_type");
   problem(await api.send("POST", "/apps"), "unsupported_media_type");
   for (const type of TAKEN) assert.equal((await send(api, APP, { "content-type": type })).status, 201, type);
+});
+
+const detailOf = ({ json }: Answer): string => str(json.detail);
+const HOOK = { url: "https://a.example/", events: ["app.created"] };
+
+const ADVICE: readonly (readonly [request: string, body: object | undefined, says: string])[] = [
+  ["POST /v1/apps", { titel: "T" }, "did you mean title? (and 1 more)."],
+  ["POST /v1/apps", { title: "T", teme: "dark" }, "did you mean theme?"],
+  ["GET /v1/apps?limt=5", undefined, "limt is not a parameter of this operation; did you mean limit?"],
+  ["GET /apps", undefined, "There is no such path; did you mean /v1/apps?"],
+  ["GET /v1/apps/", undefined, "There is no such path; did you mean /v1/apps?"],
+  ["GET /v1/nothing", undefined, "There is no such path."],
+  ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have at least one item."],
+];
+
+choice("7.error-codes", "a refusal says what was probably meant, or what to do", "ours", async ({ api }) => {
+  for (const [request, body, says] of ADVICE) {
+    const [method = "", path = ""] = request.split(" ");
+    const detail = detailOf(await api.root.call(method, path, body));
+    assert.ok(detail.endsWith(says), `${request}: ${detail}`);
+  }
+});
+
+choice("7.error-codes", "names a token's scopes, and how to renew an expired one", MANUAL, async (own) => {
+  const { access_token } = await own.service.signIn({ scopes: ["read:apps", "read:data"] });
+  const holder = own.api.as(access_token);
+  const refused = await holder.post("/apps", { title: "T" });
+  assert.equal(detailOf(refused), "This needs the scope write:apps; the token has read:apps, read:data.");
+  await own.service.clock.advance("1h");
+  assert.match(detailOf(await holder.get("/apps")), /expired; POST its refresh_token to \/oauth\/token\.$/);
+});
+
+choice("1.test-controls", "answer and console say how to have them", { log: "pretty" }, async (own) => {
+  let answer: Answer | undefined;
+  const lines = await printedOn(process.stderr, async () => {
+    answer = await own.api.root.post("/_control/reset");
+  });
+  const told = "The test controls are off; start the server with --control.";
+  assert.deepEqual([answer?.status, answer?.json.code, answer?.json.detail], [404, "not_found", told]);
+  assert.deepEqual([lines.length, lines[0]?.includes(told)], [1, true]);
+  assert.doesNotMatch((await own.api.root.get("/openapi.json")).text, /_control/);
 });

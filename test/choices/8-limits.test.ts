@@ -1,9 +1,11 @@
-// The size limits that spec part 8 leaves open: bodies, nesting, URLs and headers. Each is held on both sides (contract, part 8).
+// The limits that spec part 8 leaves open: bodies, nesting, URLs and headers, each held on both sides, and the values and
+// headers of the rate limit (contract, part 8).
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
-import { type Client, str } from "../support/client.ts";
+import { type Answer, type Client, str } from "../support/client.ts";
 import { invalid, problem } from "../support/problem.ts";
 import { head, RawConnection, rawAnswer } from "../support/raw.ts";
+import { B_KEY, TWO } from "../support/world.ts";
 
 const MIB = 1_048_576;
 const JSON_TYPE = { "content-type": "application/json" };
@@ -61,8 +63,7 @@ choice("8.bounds.nesting", "64 levels are read, 65 are not; brackets inside stri
 });
 
 choice("8.bounds.requests", "a URL has 8 KiB at most", "ours", async (context) => {
-  const url = (length: number) => `/v1/apps?x=${"y".repeat(length - "/v1/apps?x=".length)}`;
-  const ask = (length: number) => rawAnswer(context.authUrl, head(`GET ${url(length)}`, context));
+  const ask = (length: number) => rawAnswer(context.authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
   problem(await ask(8_192), "invalid_parameter");
   for (const length of [8_193, 20_000, 40_000, 200_000]) problem(await ask(length), "uri_too_long");
 });
@@ -88,4 +89,59 @@ choice("8.bounds.requests", "headers have 16 KiB at most, however many they are"
   const credential = `authorization: Bearer ${context.api.key}`;
   const behind = ["GET /v1/account HTTP/1.1", "host: x", ...many(1_500), credential, "", ""].join("\r\n");
   assert.equal((await rawAnswer(context.authUrl, behind)).status, 200, "the credential counts behind them all");
+});
+
+const FIVE = { rateLimit: 5, clock: "manual" } as const;
+
+/** What RateLimit says: requests left and seconds to the end of the window. */
+function left(answer: Answer): readonly [remaining: number, seconds: number] {
+  const [, remaining, seconds] = /^"default";r=(\d+);t=(\d+)$/.exec(answer.header("ratelimit")) ?? [];
+  return [Number(remaining), Number(seconds)];
+}
+
+choice("8.rate-limit", "is 6,000 in 60 seconds by default", {}, async ({ api }) => {
+  const answer = await api.get("/account");
+  assert.equal(answer.header("ratelimit-policy"), '"default";q=6000;w=60');
+  assert.deepEqual(left(answer), [5999, 60]);
+});
+
+choice("8.rate-headers", "count down on every answer that has an account, of any status", FIVE, async ({ api }) => {
+  for (let tries = 0; tries < 8; tries += 1) {
+    const { status, headers } = await api.as("unknown-key").get("/account");
+    assert.deepEqual([status, headers.ratelimit], [401, undefined], "a 401 has none and is not counted");
+  }
+  const answers = [await api.get("/nowhere"), await api.send("PUT", "/apps"), await api.get("/apps?limit=0")];
+  answers.push(await api.post("/apps", {}), await api.send("POST", "/apps", { body: "{" }));
+  const told = answers.map((answer) => [answer.status, ...left(answer)].join(" "));
+  assert.deepEqual(told, ["404 4 60", "405 3 60", "400 2 60", "422 1 60", "415 0 60"]);
+  for (const answer of answers) assert.equal(answer.header("ratelimit-policy"), '"default";q=5;w=60');
+  const over = await api.post("/apps", { title: "T" });
+  problem(over, "rate_limit_exceeded");
+  assert.deepEqual([over.header("retry-after"), ...left(over)], ["60", 0, 60]);
+});
+
+choice("8.rate-limit.window", "is fixed: it ends 60 s after it began, not before", FIVE, async ({ api, service }) => {
+  await api.get("/account");
+  await service.clock.advance("30000ms");
+  assert.deepEqual(left(await api.get("/account")), [3, 30], "what comes late in it is counted in it");
+  for (let used = 0; used < 3; used += 1) assert.equal((await api.get("/account")).status, 200);
+  await service.clock.advance("29999ms");
+  const over = await api.post("/apps", { title: "T" });
+  problem(over, "rate_limit_exceeded");
+  assert.equal(over.header("retry-after"), "1");
+  await service.clock.advance("1ms");
+  const anew = await api.get("/apps");
+  assert.deepEqual([...left(anew), anew.json.total], [4, 60, 0], "a refused request did nothing");
+});
+
+choice("8.rate-limit", "is the account's, for all its keys", { ...TWO, rateLimit: 5 }, async ({ api }) => {
+  const second = api.as(str((await api.create("/api-keys", { name: "Second" })).key));
+  for (let used = 0; used < 4; used += 1) assert.equal((await second.get("/account")).status, 200);
+  for (const client of [api, second]) problem(await client.get("/account"), "rate_limit_exceeded");
+  assert.deepEqual(left(await api.as(B_KEY).get("/account"))[0], 4);
+});
+
+choice("8.rate-limit", "can be switched off", { rateLimit: "off" }, async ({ api }) => {
+  const { headers } = await api.get("/account");
+  assert.deepEqual([headers.ratelimit, headers["ratelimit-policy"]], [undefined, undefined]);
 });

@@ -1,12 +1,13 @@
 // The machine-readable description (the specification has none): what it says is held against the answers by every other
-// test, here it is held against itself.
+// test, here it is held against itself. And other versions, and the end of something (contract, part 9).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { DECISIONS } from "../../src/decisions.ts";
-import { choice } from "../support/clauses.ts";
+import { route } from "../../src/http/route.ts";
+import { CLAUSES, choice } from "../support/clauses.ts";
 import { isMembers, type Members, members } from "../support/client.ts";
 import { breaches, resolve } from "../support/json-schema.ts";
-import { SPEC_CLAUSES } from "../support/spec-clauses.ts";
+import { problem } from "../support/problem.ts";
 
 /** Every object in the document, with its place. */
 function* objectsIn(value: unknown, at = "#"): Generator<readonly [at: string, value: Members]> {
@@ -15,7 +16,7 @@ function* objectsIn(value: unknown, at = "#"): Generator<readonly [at: string, v
   for (const [name, member] of Object.entries(value)) yield* objectsIn(member, `${at}/${name}`);
 }
 
-choice("9.deprecation.openapi", "is OpenAPI 3.1 of this version, every reference leads on", "ours", async (own) => {
+choice("9.deprecation.openapi", "is OpenAPI 3.1 of this version, references and examples fit", "ours", async (own) => {
   const { document } = own.document;
   const answer = await own.api.root.as(null).get("/openapi.json");
   assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
@@ -25,6 +26,16 @@ choice("9.deprecation.openapi", "is OpenAPI 3.1 of this version, every reference
   const references = [...objectsIn(document)].filter(([, { $ref }]) => typeof $ref === "string");
   for (const [at, { $ref }] of references) assert.ok(isMembers(resolve(document, String($ref))), at);
   assert.ok(references.length > 50);
+  let examples = 0;
+  for (const [at, media] of objectsIn(document)) {
+    if (!isMembers(media.schema) || !/content\/application\/[\w+]*json$/.test(at)) continue;
+    const many = isMembers(media.examples) ? Object.values(media.examples).map((one) => members(one).value) : [];
+    for (const example of [...("example" in media ? [media.example] : []), ...many]) {
+      examples += 1;
+      assert.deepEqual(breaches(example, media.schema, document), [], at);
+    }
+  }
+  assert.ok(examples >= 10, `${examples} examples`);
 });
 
 choice("9.deprecation.openapi", "each operation says what it does, for whom, its origin", "ours", async (own) => {
@@ -36,7 +47,7 @@ choice("9.deprecation.openapi", "each operation says what it does, for whom, its
     assert.ok(typeof value.summary === "string" && value.summary !== "", where);
     const [clause, decision] = [value["x-spec"], value["x-decision"]];
     assert.ok((clause === undefined) !== (decision === undefined), where);
-    assert.ok(clause === undefined ? String(decision) in DECISIONS : String(clause) in SPEC_CLAUSES, where);
+    assert.ok(clause === undefined ? String(decision) in DECISIONS : CLAUSES.has(String(clause)), where);
     const security = value.security ?? document.document.security;
     assert.ok(Array.isArray(security) && security.length > 0, where);
     const { parameters = [] } = value;
@@ -54,20 +65,6 @@ choice("9.deprecation.openapi", "each operation says what it does, for whom, its
   }
 });
 
-choice("9.deprecation.openapi", "each example is what it is an example of", "ours", async (own) => {
-  const { document } = own.document;
-  let examples = 0;
-  for (const [at, media] of objectsIn(document)) {
-    if (!isMembers(media.schema) || !/content\/application\/[\w+]*json$/.test(at)) continue;
-    const many = isMembers(media.examples) ? Object.values(media.examples).map((one) => members(one).value) : [];
-    for (const example of [...("example" in media ? [media.example] : []), ...many]) {
-      examples += 1;
-      assert.deepEqual(breaches(example, media.schema, document), [], at);
-    }
-  }
-  assert.ok(examples >= 10, `${examples} examples`);
-});
-
 choice("6.event-objects", "all six events are webhooks, and the document says what each holds", "ours", async (own) => {
   const holds = Object.entries(members(own.document.document.webhooks)).map(([type, item]) => {
     const text = JSON.stringify(members(members(item).post).requestBody);
@@ -77,4 +74,23 @@ choice("6.event-objects", "all six events are webhooks, and the document says wh
     ...["app.created App", "app.deleted App", "app.deployed its own", "app.updated App"],
     ...["data.processed DataSource", "user.interaction its own"],
   ]);
+});
+
+choice("9.other-versions", "another version is 404 and names the one there is", "ours", async ({ api }) => {
+  for (const path of ["/v2/apps", "/v2", "/v0/apps", "/v10/", "/v2/v1/apps"])
+    assert.match(String(problem(await api.root.get(path), "not_found").detail), /\/v1/, path);
+  for (const path of ["/v1x", "/V1/apps", "/apps", "/v1.0/apps", "/v", "/api/v1/apps"])
+    problem(await api.root.get(path), "not_found");
+  assert.equal((await api.root.send("PUT", "/v2/apps")).status, 404);
+});
+
+choice("9.deprecation", "nothing is deprecated yet, and nothing says so", async ({ api }) => {
+  const { headers } = await api.get("/apps");
+  assert.deepEqual([headers.deprecation, headers.sunset], [undefined, undefined]);
+});
+
+choice("9.deprecation", "what is says so, and until when, in two headers", "ours", async () => {
+  const end = { deprecated_at: "2026-03-01T00:00:00.000Z", gone_at: "2027-03-01T12:00:00.000Z" };
+  const { headers } = route("GET /old", null, "readOld", "Read what ends", { ends: end, run: async () => null });
+  assert.deepEqual(headers, { deprecation: "@1772323200", sunset: "Mon, 01 Mar 2027 12:00:00 GMT" });
 });

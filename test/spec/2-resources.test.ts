@@ -6,7 +6,7 @@ import { str } from "../support/client.ts";
 import { freshHost } from "../support/fresh.ts";
 import { deploy, deployed, hooked, ISO_UTC, newApp } from "../support/shown.ts";
 
-clause("2.app.id", async ({ api }) => {
+clause("2.app.id", "the service assigns it, app_…", async ({ api }) => {
   const [one, two] = [await newApp(api), await newApp(api)];
   for (const { id } of [one, two]) assert.match(id, /^app_[0-9A-Za-z]+$/);
   assert.notEqual(one.id, two.id);
@@ -18,7 +18,7 @@ for (const [id, field, values] of [
   ["2.app.theme", "theme", ["light", "dark"]],
   ["2.app.public", "public", [true, false]],
 ] as const)
-  clause(id, async ({ api }) => {
+  clause(id, "sent on create and returned", async ({ api }) => {
     for (const value of values) assert.equal((await newApp(api, { [field]: value }))[field], value);
   });
 
@@ -26,37 +26,37 @@ for (const [id, field] of [
   ["2.app.created_at", "created_at"],
   ["2.app.updated_at", "updated_at"],
 ] as const)
-  clause(id, async ({ api }) => {
+  clause(id, "an ISO 8601 time in UTC", async ({ api }) => {
     const time = str((await newApp(api))[field]);
     assert.match(time, ISO_UTC);
     assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000, "near the present");
   });
 
-for (const [id, field, values] of [
-  ["2.deployment-request.name", "name", ["Release 1", "Release 2"]],
-  ["2.deployment-request.custom_domain", "custom_domain", [freshHost(), freshHost()]],
-  ["2.deployment-request.environment", "environment", ["production", "staging"]],
+for (const [id, says, field, values] of [
+  ["2.deployment-request.name", "names the deployment", "name", ["Release 1", "Release 2"]],
+  ["2.deployment-request.custom_domain", "the host name to serve under", "custom_domain", [freshHost(), freshHost()]],
+  ["2.deployment-request.environment", "the target environment", "environment", ["production", "staging"]],
 ] as const)
-  clause(id, "ours", async ({ api }) => {
+  clause(id, says, "ours", async ({ api }) => {
     const app = await newApp(api);
     for (const value of values) assert.equal((await deploy(api, app.id, { [field]: value })).json[field], value);
   });
 
-for (const [id, field, form] of [
-  ["2.deployment.id", "id", /^dep_[0-9A-Za-z]+$/],
-  ["2.deployment.url", "url", /^https?:\/\/[^/\s]+/],
-  ["2.deployment.status", "status", /^live$/],
-  ["2.deployment.deployed_at", "deployed_at", ISO_UTC],
+for (const [id, says, field, form] of [
+  ["2.deployment.id", "dep_…", "id", /^dep_[0-9A-Za-z]+$/],
+  ["2.deployment.url", "where the deployed app is reached", "url", /^https?:\/\/[^/\s]+/],
+  ["2.deployment.status", "live", "status", /^live$/],
+  ["2.deployment.deployed_at", "an ISO 8601 time in UTC", "deployed_at", ISO_UTC],
 ] as const)
-  clause(id, async ({ api }) => assert.match(str((await deployed(api)).deployment[field]), form));
+  clause(id, says, async ({ api }) => assert.match(str((await deployed(api)).deployment[field]), form));
 
-clause("2.webhook.url", async ({ api }) => {
+clause("2.webhook.url", "the https address of the receiver", async ({ api }) => {
   const made = [await hooked(api, ["app.created"]), await hooked(api, ["app.created"])];
   await newApp(api);
   for (const { next } of made) await next("app.created");
 });
 
-clause("2.webhook.events", async ({ api }) => {
+clause("2.webhook.events", "the types of event", async ({ api }) => {
   const some = await hooked(api, ["app.deployed", "app.deleted"]);
   const { id } = await newApp(api);
   await deploy(api, id);
@@ -67,7 +67,7 @@ clause("2.webhook.events", async ({ api }) => {
 });
 
 /** Each receiver refuses what is not signed with its own secret. */
-clause("2.webhook.secret", async ({ api }) => {
+clause("2.webhook.secret", "the secret that signs", async ({ api }) => {
   const made = [
     await hooked(api, ["app.created"], { secret: "one" }),
     await hooked(api, ["app.created"], { secret: "two" }),
@@ -76,7 +76,7 @@ clause("2.webhook.secret", async ({ api }) => {
   for (const { next } of made) await next("app.created");
 });
 
-clause("2.webhook.active", async ({ api }) => {
+clause("2.webhook.active", "whether deliveries are sent", async ({ api }) => {
   const [on, off] = [await hooked(api, ["app.created"]), await hooked(api, ["app.created"], { active: false })];
   for (let made = 0; made < 2; made += 1) {
     await newApp(api);
@@ -85,7 +85,7 @@ clause("2.webhook.active", async ({ api }) => {
   assert.deepEqual(off.received, []);
 });
 
-clause("2.account", async ({ api }) => {
+clause("2.account", "id acc_… and name", async ({ api }) => {
   const { account } = (await deployed(api)).event;
   assert.match(str(account?.id), /^acc_[0-9A-Za-z]+$/);
   assert.notEqual(str(account?.name), "");

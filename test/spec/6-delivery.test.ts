@@ -2,16 +2,13 @@
 // delivery log, which is not shown as an operation, so that needs a server of ours.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { answeredAfter } from "../support/answer-time.ts";
-import { clause } from "../support/clauses.ts";
+import { clause, MANUAL } from "../support/clauses.ts";
 import { type Client, members } from "../support/client.ts";
-import { attempted, attemptsOf } from "../support/deliveries.ts";
-import { httpReceiver } from "../support/http-receiver.ts";
+import { answeredAfter, httpReceiver } from "../support/http-receiver.ts";
 import { hooked, newApp, SECRET } from "../support/shown.ts";
+import { attempted, attemptsOf } from "../support/wait.ts";
 
-const MANUAL = { clock: "manual" } as const;
-
-clause("6.delivery.post", async ({ api }) => {
+clause("6.delivery.post", "a POST with a JSON body", async ({ api }) => {
   const { next } = await hooked(api, ["app.created"]);
   await newApp(api);
   const { rawBody, attempts } = await next("app.created");
@@ -19,7 +16,7 @@ clause("6.delivery.post", async ({ api }) => {
   assert.equal(members(JSON.parse(rawBody)).type, "app.created");
 });
 
-clause("6.delivery.subscribed", async ({ api }) => {
+clause("6.delivery.subscribed", "to each active webhook that names the type", async ({ api }) => {
   const made = [
     await hooked(api, ["app.created"]),
     await hooked(api, ["app.created", "app.deleted"]),
@@ -35,13 +32,17 @@ clause("6.delivery.subscribed", async ({ api }) => {
   assert.deepEqual(got, [["app.created"], ["app.created", "app.deleted"], ["app.deleted"], []]);
 });
 
-clause("6.signature", async ({ api }) => {
-  const { next } = await hooked(api, ["app.created"]);
-  await newApp(api, { title: "Ünïcödé 👋", description: "\u2028 </script>" });
-  const { rawBody, attempts } = await next("app.created");
-  const hex = createHmac("sha256", Buffer.from(SECRET)).update(Buffer.from(rawBody)).digest("hex");
-  assert.equal(attempts[0]?.headers["x-service-signature"], `sha256=${hex}`);
-});
+clause(
+  "6.signature",
+  "X-Service-Signature: sha256= and the lower-case hexadecimal HMAC-SHA256 of the raw body",
+  async ({ api }) => {
+    const { next } = await hooked(api, ["app.created"]);
+    await newApp(api, { title: "Ünïcödé 👋", description: "\u2028 </script>" });
+    const { rawBody, attempts } = await next("app.created");
+    const hex = createHmac("sha256", Buffer.from(SECRET)).update(Buffer.from(rawBody)).digest("hex");
+    assert.equal(attempts[0]?.headers["x-service-signature"], `sha256=${hex}`);
+  },
+);
 
 /** What the log says of a delivery that is answered so, after its first attempt: its status, and the answer's. */
 async function answered(api: Client, status: number, location = ""): Promise<readonly unknown[]> {
@@ -53,17 +54,17 @@ async function answered(api: Client, status: number, location = ""): Promise<rea
   return [delivery.status, attemptsOf(delivery)[0]?.response_status];
 }
 
-clause("6.success.2xx", "ours", async ({ api }) => {
+clause("6.success.2xx", "a 2xx is a success", "ours", async ({ api }) => {
   for (const status of [200, 202, 204, 299]) assert.deepEqual(await answered(api, status), ["succeeded", status]);
 });
 
-clause("6.success.2xx-only", "ours", async ({ api }) => {
+clause("6.success.2xx-only", "no other status is, and no redirect is followed", "ours", async ({ api }) => {
   const target = await httpReceiver();
   for (const status of [302, 304, 404]) assert.deepEqual(await answered(api, status, target.url), ["pending", status]);
   assert.deepEqual(target.got, []);
 });
 
-clause("6.success.30-seconds", MANUAL, async ({ api }) => {
+clause("6.success.30-seconds", "within 30 seconds, and not later", MANUAL, async ({ api }) => {
   const [inTime, late] = [await answeredAfter(api, 28_000), await answeredAfter(api, 32_000)];
   assert.deepEqual([inTime.status, late.status], ["succeeded", "pending"]);
 });

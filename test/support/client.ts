@@ -1,8 +1,9 @@
 // The client of the black-box tests: plain HTTP, paths sent exactly as written (a URL parser would tidy them up, and untidy
 // ones are what some tests are about). Knows nothing of the server under test but its base URL and a credential.
 import assert from "node:assert/strict";
-import { Agent, request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHeader } from "node:http";
-import { request as httpsRequest, Agent as TlsAgent } from "node:https";
+import http, { type Agent, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeader } from "node:http";
+import https from "node:https";
+import { buffer } from "node:stream/consumers";
 import { trusted } from "../../src/kit/schema.ts";
 
 export interface Members {
@@ -67,16 +68,6 @@ export class Answer {
     assert.ok(value !== undefined, `expected the header ${name} in ${JSON.stringify(this.headers)}`);
     return String(value);
   }
-
-  /** The address that Link names with this relation, as a path below the base URL; undefined where there is none. */
-  link(rel: "next" | "prev", baseUrl: string): string | undefined {
-    const links = String(this.headers.link ?? "").split(/,\s*(?=<)/);
-    const found = links.find((link) => link.endsWith(`rel="${rel}"`));
-    if (found === undefined) return undefined;
-    const address = /^<([^>]+)>/.exec(found)?.[1] ?? "";
-    assert.ok(address.startsWith(`${baseUrl}/`), `${address} lies outside ${baseUrl}`);
-    return address.slice(baseUrl.length);
-  }
 }
 
 /** A header with several values is sent several times. */
@@ -87,40 +78,35 @@ export interface Sent {
   readonly body?: string | Buffer;
 }
 
-/** Told of every answer that a test receives. */
-export type Observer = (method: string, path: string, answer: Answer) => void;
-
 export interface ClientParts {
   readonly baseUrl: string;
   /** The credential; null sends no Authorization header. */
   readonly key: string | null;
-  readonly observe?: Observer | undefined;
+  /** Told of every answer that a test receives. */
+  readonly observe?: (method: string, path: string, answer: Answer) => void;
+  readonly agent?: Agent;
 }
 
 /** Only a hang takes as long, even on a busy machine. */
-const PATIENCE_MS = 15_000;
+export const PATIENCE_MS = 15_000;
 
 export class Client {
   readonly baseUrl: string;
   readonly key: string | null;
-  readonly #parts: ClientParts;
-  readonly #agent: Agent;
+  readonly #parts: ClientParts & { readonly agent: Agent };
 
-  constructor(parts: ClientParts, agent?: Agent) {
-    this.#parts = parts;
+  constructor(parts: ClientParts) {
     this.baseUrl = parts.baseUrl;
     this.key = parts.key;
-    this.#agent = agent ?? agentFor(parts.baseUrl);
+    this.#parts = { ...parts, agent: parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true }) };
   }
 
   /** The same server with another credential. */
-  as(key: string | null): Client {
-    return new Client({ ...this.#parts, key }, this.#agent);
-  }
+  as = (key: string | null) => new Client({ ...this.#parts, key });
 
   /** The same server and credential, addressed from its root: for what lies beside /v1. */
   get root(): Client {
-    return new Client({ ...this.#parts, baseUrl: new URL(this.baseUrl).origin }, this.#agent);
+    return new Client({ ...this.#parts, baseUrl: new URL(this.baseUrl).origin });
   }
 
   get = (path: string, headers: SentHeaders = {}) => this.send("GET", path, { headers });
@@ -143,47 +129,30 @@ export class Client {
   }
 
   async send(method: string, path: string, { headers = {}, body }: Sent = {}): Promise<Answer> {
-    const answer = await this.#exchange(method, path, headers, body);
-    this.#parts.observe?.(method, new URL(this.baseUrl).pathname.replace(/\/$/, "") + path, answer);
+    const { hostname, port, pathname } = new URL(this.baseUrl);
+    const target = pathname.replace(/\/$/, "") + path;
+    const sent = {
+      ...(this.key !== null && { authorization: `Bearer ${this.key}` }),
+      ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
+      ...headers,
+    };
+    const { agent, observe } = this.#parts;
+    const request = speaks(this.baseUrl).request({ agent, method, hostname, port, path: target, headers: sent });
+    request.setTimeout(PATIENCE_MS, () => request.destroy(new Error(`${method} ${target}: no answer`)));
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request.on("response", resolve).on("error", reject).end(body);
+    });
+    const answer = new Answer(response.statusCode ?? 0, response.headers, await buffer(response));
+    observe?.(method, target, answer);
     return answer;
   }
 
   close(): void {
-    this.#agent.destroy();
-  }
-
-  #exchange(method: string, path: string, headers: SentHeaders, body?: string | Buffer): Promise<Answer> {
-    const { protocol, hostname, port, pathname } = new URL(this.baseUrl);
-    const open = protocol === "https:" ? httpsRequest : httpRequest;
-    const credential = this.key === null ? {} : { authorization: `Bearer ${this.key}` };
-    const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
-    const target = pathname.replace(/\/$/, "") + path;
-    const options = {
-      agent: this.#agent,
-      method,
-      hostname,
-      port,
-      path: target,
-      headers: { ...credential, ...length, ...headers },
-    };
-    return new Promise((resolve, reject) => {
-      const request = open(options, (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.on("error", reject);
-        response.on("end", () =>
-          resolve(new Answer(response.statusCode ?? 0, response.headers, Buffer.concat(chunks))),
-        );
-      });
-      request.setTimeout(PATIENCE_MS, () => request.destroy(new Error(`${method} ${target}: no answer`)));
-      request.on("error", reject);
-      request.end(body);
-    });
+    this.#parts.agent.destroy();
   }
 }
 
-const agentFor = (baseUrl: string): Agent =>
-  baseUrl.startsWith("https:") ? new TlsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
+const speaks = (url: string) => (url.startsWith("https:") ? https : http);
 
 const withBody = (value: unknown, headers: SentHeaders): Sent =>
   value === undefined

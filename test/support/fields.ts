@@ -13,26 +13,18 @@ export interface FieldRule {
   readonly at?: string;
 }
 
-/** Tries every value of the rule in a POST whose other members are `rest`. */
-export async function fieldRule(
-  api: Client,
-  path: string,
-  rest: Members,
-  rule: FieldRule,
-  method = "POST",
-): Promise<void> {
-  const { field, good, bad, at = `#/${field}` } = rule;
-  for (const value of good) {
-    const answer = await api.call(method, path, { ...rest, [field]: value });
-    assert.ok([200, 201].includes(answer.status), `${field} = ${show(value)}: ${answer.text}`);
-    assert.deepEqual(answer.json[field], value);
+/** Tries every value of the rules in a request whose other members are `rest`: "POST /apps", or "PATCH" and one of them. */
+export async function fieldRules(api: Client, request: string, rest: Members, ...rules: FieldRule[]): Promise<void> {
+  const [method = "", path = ""] = request.split(" ");
+  for (const { field, good, bad, at = `#/${field}` } of rules) {
+    for (const value of good) {
+      const answer = await api.call(method, path, { ...rest, [field]: value });
+      assert.ok([200, 201].includes(answer.status), `${field} = ${show(value)}: ${answer.text}`);
+      assert.deepEqual(answer.json[field], value);
+    }
+    for (const value of bad) invalid(await api.call(method, path, { ...rest, [field]: value }), at);
   }
-  for (const value of bad) invalid(await api.call(method, path, { ...rest, [field]: value }), at);
 }
-
-/** The same for a PATCH of one resource. */
-export const changeRule = (api: Client, path: string, rule: FieldRule): Promise<void> =>
-  fieldRule(api, path, {}, rule, "PATCH");
 
 /** POST without `field` is refused and says so; a body that lacks several fields hears of all. */
 export async function requiredFields(api: Client, path: string, whole: Members): Promise<void> {

@@ -2,6 +2,7 @@
 // declare the status, the media type and a schema that the body fits. Paths outside the document are checked for the
 // error's schema alone.
 import assert from "node:assert/strict";
+import { trusted } from "../../src/kit/schema.ts";
 import { type Answer, isMembers, type Members, members } from "./client.ts";
 import { breaches, resolve } from "./json-schema.ts";
 
@@ -43,46 +44,30 @@ export class ApiDocument {
 
   /** Throws where the answer is not what the document says. */
   check(method: string, path: string, answer: Answer): void {
-    const operation = this.find(method, path);
-    const declared = operation && this.#response(operation, answer.status);
-    assert.ok(operation === undefined || declared, `${method} ${path} does not declare ${answer.status}`);
+    const asked = `${method} ${path}`;
+    const { responses } = this.find(method, path)?.value ?? {};
     const type = answer.headers["content-type"]?.split(";")[0] ?? "";
-    if (method === "HEAD" || !/json$/.test(type)) return;
-    const schema = declared ? schemaOf(declared, type, `${method} ${path} ${answer.status}`) : this.#fallback(type);
-    if (schema === undefined) return;
-    const found = breaches(answer.value, schema, this.document);
-    assert.deepEqual(found, [], `${method} ${path} ${answer.status} against the document: ${answer.text}`);
+    const declared = responses === undefined ? this.#beside(type) : members(responses)[answer.status];
+    assert.ok(declared !== undefined || responses === undefined, `${asked} does not declare ${answer.status}`);
+    if (method === "HEAD" || declared === undefined || !/json$/.test(type)) return;
+    const media = members(this.deref(members(declared)).content ?? {})[type];
+    assert.ok(isMembers(media), `${asked} ${answer.status} does not declare ${type}`);
+    const found = breaches(answer.value, members(media.schema), this.document);
+    assert.deepEqual(found, [], `${asked} ${answer.status} against the document: ${answer.text}`);
   }
 
-  #response(operation: Operation, status: number): Members | undefined {
-    const responses = members(operation.value.responses);
-    const found = responses[String(status)] ?? responses[`${Math.floor(status / 100)}XX`] ?? responses.default;
-    return isMembers(found) ? this.deref(found) : undefined;
+  /** What is beside the document answers problems like those in it. */
+  #beside(type: string): Members | undefined {
+    const { Problem: schema } = members(members(this.document.components).schemas);
+    return type === "application/problem+json" ? { content: { [type]: { schema } } } : undefined;
   }
 
-  #fallback(type: string): Members | undefined {
-    if (type !== "application/problem+json") return undefined;
-    const problem = members(members(this.document.components).schemas).Problem;
-    return isMembers(problem) ? problem : undefined;
-  }
-
-  deref(value: Members): Members {
-    return typeof value.$ref === "string" ? resolve(this.document, value.$ref) : value;
-  }
-}
-
-function schemaOf(response: Members, type: string, what: string): Members | undefined {
-  const content = isMembers(response.content) ? response.content : {};
-  const media = content[type];
-  assert.ok(isMembers(media), `${what} does not declare ${type}`);
-  return isMembers(media.schema) ? media.schema : undefined;
+  deref = (value: Members): Members => (typeof value.$ref === "string" ? resolve(this.document, value.$ref) : value);
 }
 
 function operationsOf(document: Members, path: string, item: Members): Operation[] {
-  const servers = item.servers ?? document.servers;
-  const [first] = Array.isArray(servers) ? servers : [];
-  const prefix = isMembers(first) ? new URL(String(first.url), "http://localhost").pathname.replace(/\/$/, "") : "";
-  const fullPath = prefix + path;
+  const [{ url } = {}] = trusted<{ url?: string }[]>(item.servers ?? document.servers);
+  const fullPath = new URL(String(url), "http://localhost").pathname.replace(/\/$/, "") + path;
   const pattern = new RegExp(`^${fullPath.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`);
   return METHODS.filter((method) => isMembers(item[method])).map((method) => ({
     method: method.toUpperCase(),

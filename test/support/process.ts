@@ -1,6 +1,6 @@
 // The server as a process of its own, started the way `npm start` starts it.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -13,62 +13,31 @@ const PACKAGE = trusted<Members>(JSON.parse(readFileSync(new URL("../../package.
 /** `npm start` without npm: the words of the script in package.json. */
 const [, ...START] = str(members(PACKAGE.scripts).start).split(" ");
 
-export interface Ended {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type ServerProcess = ReturnType<typeof serve>;
+export type Ended = Awaited<ServerProcess["ended"]>;
 
-export class ServerProcess {
-  readonly #child: ChildProcess;
-  readonly ended: Promise<Ended>;
-  stdout = "";
-  stderr = "";
-
-  constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    const clean = Object.entries(process.env).filter(([name]) => !/^(APPHOST_|PORT$|FORCE_COLOR|NODE_TEST)/.test(name));
-    this.#child = spawn(process.execPath, [...START, ...args], {
-      cwd: ROOT,
-      env: { ...Object.fromEntries(clean), ...env },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    this.#child.stdout?.on("data", (chunk: Buffer) => {
-      this.stdout += chunk;
-    });
-    this.#child.stderr?.on("data", (chunk: Buffer) => {
-      this.stderr += chunk;
-    });
-    this.ended = once(this.#child, "close").then(([code, signal]) => ({
-      code: typeof code === "number" ? code : null,
-      signal: signal ?? null,
-      stdout: this.stdout,
-      stderr: this.stderr,
-    }));
-  }
-
-  /** Resolves once `text` has been printed on stdout; fails where the process ends before. */
-  async prints(text: string): Promise<void> {
-    while (!this.stdout.includes(text)) {
-      const more = new Promise((resolve) => this.#child.stdout?.once("data", resolve));
-      const ended = await Promise.race([more.then(() => null), this.ended]);
-      assert.ok(ended === null || this.stdout.includes(text), `ended before: ${this.stderr}`);
+export function serve(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const clean = Object.entries(process.env).filter(([name]) => !/^(APPHOST_|PORT$|FORCE_COLOR|NODE_TEST)/.test(name));
+  const child = spawn(process.execPath, [...START, ...args], {
+    cwd: ROOT,
+    env: { ...Object.fromEntries(clean), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk));
+  child.stderr.on("data", (chunk: Buffer) => (said.stderr += chunk));
+  const ended = once(child, "close").then(() => ({ code: child.exitCode, signal: child.signalCode, ...said }));
+  /** Resolves once `text` has been printed on stdout; fails where the process ends before, or a minute is over. */
+  const prints = async (text: string) => {
+    const signal = AbortSignal.timeout(60_000);
+    while (!said.stdout.includes(text)) {
+      const more = once(child.stdout, "data", { signal });
+      const over = await Promise.race([more.then(() => null), ended]);
+      assert.ok(over === null || said.stdout.includes(text), `ended before: ${said.stderr}`);
     }
-  }
-
-  /** Nobody reads what the process prints from now on. */
-  stopReading(): void {
-    this.#child.stdout?.destroy();
-  }
-
-  kill(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
-  }
+  };
+  return { child, said, ended, prints };
 }
-
-/** Runs a command to its end. */
-export const runToEnd = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
-  new ServerProcess(args, env).ended;
 
 /** What this process itself prints while `use` runs. */
 export async function printedOn(stream: NodeJS.WriteStream, use: () => Promise<void>): Promise<readonly string[]> {

@@ -2,11 +2,9 @@
 // whole answers back (Content-Length only; the server under test sends no other kind) and tells when the other side
 // closed.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { Answer, type Client } from "./client.ts";
-
-/** Only a hang takes as long, even on a busy machine. */
-const PATIENCE_MS = 15_000;
+import { Answer, type Client, PATIENCE_MS } from "./client.ts";
 
 export class RawConnection {
   readonly #socket: Socket;
@@ -36,10 +34,7 @@ export class RawConnection {
   static async open(address: string): Promise<RawConnection> {
     const { hostname, port } = new URL(address);
     const socket = connect({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port), allowHalfOpen: true });
-    await new Promise<void>((resolve, reject) => {
-      socket.once("connect", resolve);
-      socket.once("error", reject);
-    });
+    await once(socket, "connect");
     return new RawConnection(socket);
   }
 
@@ -114,17 +109,11 @@ export async function rawAnswer(address: string, data: string | Buffer): Promise
   }
 }
 
-async function within<T>(promise: Promise<T>, otherwise: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${otherwise} within ${PATIENCE_MS} ms`)), PATIENCE_MS);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const within = <T>(promise: Promise<T>, otherwise: string): Promise<T> =>
+  Promise.race([
+    promise,
+    once(AbortSignal.timeout(PATIENCE_MS), "abort").then(() => assert.fail(`${otherwise} within ${PATIENCE_MS} ms`)),
+  ]);
 
 function parse(received: Buffer, bodiless: boolean): { answer: Answer; size: number } | undefined {
   const end = received.indexOf("\r\n\r\n");
@@ -132,11 +121,8 @@ function parse(received: Buffer, bodiless: boolean): { answer: Answer; size: num
   const [first = "", ...lines] = received.subarray(0, end).toString("latin1").split("\r\n");
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1]);
   assert.ok(status >= 100, `no status line: ${first}`);
-  const pairs = lines.map((line): [string, string] => [
-    line.slice(0, line.indexOf(":")),
-    line.slice(line.indexOf(":") + 1).trim(),
-  ]);
-  const headers = Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value]));
+  const pairs = lines.map((line) => /^([^:]*):(.*)$/.exec(line) ?? []);
+  const headers = Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name.toLowerCase(), value.trim()]));
   const none = bodiless || status < 200 || status === 204 || status === 304;
   const size = end + 4 + (none ? 0 : Number(headers["content-length"] ?? 0));
   if (received.length < size) return undefined;

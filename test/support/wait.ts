@@ -1,9 +1,7 @@
 // Waiting for what happens behind an answer: asks again until there is something to answer. It neither sleeps nor hangs.
+import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Client, Members } from "./client.ts";
-
-/** Only a hang takes as long, even on a busy machine. */
-const PATIENCE_MS = 15_000;
+import { type Client, type Members, members, PATIENCE_MS } from "./client.ts";
 
 /** What `look` answers as soon as it is not undefined. */
 export async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
@@ -21,3 +19,19 @@ export const processed = (api: Client, id: string): Promise<Members> =>
     const { json } = await api.get(`/data-sources/${id}`);
     return json.status === "processing" ? undefined : json;
   });
+
+/** The delivery log of a webhook. */
+export const logOf = async (api: Client, webhook: Members, query = ""): Promise<readonly Members[]> =>
+  (await api.get(`/webhooks/${webhook.id}/deliveries${query}`)).items;
+
+export const attemptsOf = (delivery: Members | undefined): readonly Members[] => {
+  assert.ok(Array.isArray(delivery?.attempts));
+  return delivery.attempts.map(members);
+};
+
+/** The webhook's first delivery that is as it should be. */
+export const delivery = (api: Client, webhook: Members, is: (each: Members) => boolean): Promise<Members> =>
+  eventually(async () => (await logOf(api, webhook)).find(is));
+export const settled = (api: Client, webhook: Members) => delivery(api, webhook, ({ status }) => status !== "pending");
+export const attempted = (api: Client, webhook: Members) =>
+  delivery(api, webhook, (each) => attemptsOf(each).length > 0);

@@ -1,0 +1,192 @@
+// Walks over every route of the OpenAPI document, so that a new one is covered the day it stands in the table: what every
+// path has in common, that accounts do not see each other, and that whatever stands in a body, a query, a path or a header,
+// the answer is a declared one (the client holds each against the document), never a 500 and never silence.
+import assert from "node:assert/strict";
+import { choice, type OwnContext } from "../support/clauses.ts";
+import { type Answer, type Client, isMembers, members } from "../support/client.ts";
+import { HEADERS, HOSTILE, RAW, VALUES } from "../support/hostile.ts";
+import type { Operation } from "../support/openapi.ts";
+import { invalid, problem } from "../support/problem.ts";
+import { B_KEY, exampleBody, fill, type Ids, makeWorld, NOWHERE, TWO } from "../support/world.ts";
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE", "REPORT", "PROPFIND"];
+const VOLATILE = ["x-request-id", "date", "ratelimit"];
+
+choice("1.rfcs.methods", "HEAD is as GET, OPTIONS tells Allow, another method is 405 with Allow", {}, async (own) => {
+  const { api, document } = own;
+  const ids = await makeWorld(api);
+  const there = (path: string) => document.api.filter((each) => each.path === path).map(({ method }) => method);
+  for (const path of new Set(document.api.map((operation) => operation.path))) {
+    const methods = there(path);
+    const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].sort();
+    const allows = (header: string) => assert.deepEqual(header.split(/,\s*/).sort(), allow, path);
+    const address = fill(path, ids);
+    const options = await api.options(address);
+    assert.deepEqual([options.status, options.bytes.length], [204, 0], path);
+    allows(options.header("allow"));
+    for (const method of METHODS.filter((each) => !allow.includes(each))) {
+      const answer = await api.send(method, address);
+      if (method !== "HEAD") problem(answer, "method_not_allowed");
+      assert.equal(answer.status, 405, `${method} ${path}`);
+      allows(answer.header("allow"));
+    }
+    if (!methods.includes("GET")) continue;
+    const [get, head] = [await api.get(address), await api.head(address)];
+    assert.deepEqual([get.status, head.status, head.bytes.length], [200, 200, 0], path);
+    for (const answer of [get, head]) for (const name of VOLATILE) delete answer.headers[name];
+    assert.deepEqual(head.headers, get.headers, path);
+    assert.equal(get.header("content-length"), String(get.bytes.length));
+  }
+  const missing = await api.head("/apps/app_00000000000000000000000");
+  assert.deepEqual([missing.status, missing.bytes.length], [404, 0]);
+});
+
+const NO_PATHS = [
+  ..." / //apps /apps/ /apps// /Apps /APPS /apps%2f /app /appss /apps;v=1 /apps.json".split(" "),
+  ..."/apps/%2e%2e/account /./apps /x/../apps /apps/a/b/c /account/ /account/x /events/a/b /users/me/keys".split(" "),
+  ..."/__proto__ /constructor /apps/x/__proto__ /apps/x/constructor /null /%00".split(" "),
+];
+
+/** Nothing that is an id, and things that mean something elsewhere. */
+const NO_IDS = [
+  ..."x app_ app_1 APP_0000 %00 %2e%2e %2E%2E%2f ..%2f.. . .. % %zz %ff %c0%ae * __proto__ constructor".split(" "),
+  ..."toString null undefined 0 -1 %20 %0d%0aX:1 a%00b app_%00 %f0%9f%98%80 '%20OR%201=1-- %7Bapp_id%7D".split(" "),
+  "a".repeat(2000),
+];
+const KINDS = ["apps", "users", "webhooks", "events", "api-keys", "data-sources", "oauth-clients"];
+
+choice("7.error-codes.404", "what is no path or no id is not there, however written", "ours", async ({ api }) => {
+  for (const path of NO_PATHS)
+    for (const method of ["GET", "POST", "DELETE"]) problem(await api.send(method, path), "not_found");
+  for (const id of NO_IDS) {
+    for (const kind of KINDS) problem(await api.get(`/${kind}/${id}`), "not_found");
+    problem(await api.post(`/apps/${id}/deploy`, { name: "R" }), "not_found");
+  }
+});
+
+/** All that an answer says, but for what is different in every answer. */
+function said({ status, headers, json }: Answer): unknown {
+  const { "x-request-id": _, date: __, ratelimit: ___, ...rest } = headers;
+  return { status, rest, json: { ...json, instance: "" } };
+}
+
+/** Everything that the account's lists show. */
+async function listsOf({ document }: OwnContext, client: Client): Promise<string> {
+  const lists = document.api.filter(({ method, path }) => method === "GET" && !path.includes("{"));
+  return (await Promise.all(lists.map(async ({ path }) => (await client.get(path)).text))).join("\n");
+}
+
+choice("7.validation-status.tenants", "B gets 404 for every id of A, and lists show none of A", TWO, async (own) => {
+  const { api, document } = own;
+  const [b, ids] = [api.as(B_KEY), await makeWorld(api)];
+  const routes = document.api.filter(({ path }) => path.includes("{"));
+  const reads = routes.filter(({ method }) => method === "GET");
+  const readAll = async () =>
+    Promise.all(reads.map(async ({ path }) => [path, (await api.get(fill(path, ids))).text] as const));
+  const before = await readAll();
+  for (const operation of routes) {
+    const { method, path } = operation;
+    const body = exampleBody(document, operation);
+    const foreign = await b.call(method, fill(path, ids), body);
+    problem(foreign, "not_found");
+    assert.deepEqual(said(foreign), said(await b.call(method, fill(path, NOWHERE), body)), `${method} ${path}`);
+  }
+  assert.ok(routes.length >= 20, `${routes.length} routes have a parameter`);
+  assert.deepEqual(await readAll(), before);
+  for (const [path] of before) assert.equal((await api.get(fill(path, ids))).status, 200, path);
+  const [ofA, ofB] = [await listsOf(own, api), await listsOf(own, b)];
+  for (const [name, id] of Object.entries(ids)) {
+    assert.equal(ofB.includes(id), false, `${name} of A is in a list of B`);
+    assert.ok(["deployment_id", "delivery_id"].includes(name) || ofA.includes(id), `${name} is in a list of A`);
+  }
+  for (const path of ["/apps", "/users"]) assert.equal((await b.get(path)).json.total, 1);
+  const theirs = await makeWorld(b);
+  for (const [method, path] of [
+    ["GET", `/apps/${theirs.app_id}/deployments/${ids.deployment_id}`],
+    ["GET", `/webhooks/${theirs.webhook_id}/deliveries/${ids.delivery_id}`],
+    ["POST", `/webhooks/${theirs.webhook_id}/deliveries/${ids.delivery_id}/redeliver`],
+  ] as const)
+    problem(await b.send(method, path), "not_found");
+});
+
+choice("7.validation-status.foreign-app", "in a body it is 422, as an id that never was", TWO, async ({ api }) => {
+  const app = await api.create("/apps", { title: "Of A" });
+  const send = (app_id: string) => api.as(B_KEY).post("/data-sources", { name: "N", type: "json", data: [], app_id });
+  const foreign = await send(app.id);
+  invalid(foreign, "#/app_id");
+  assert.deepEqual(said(foreign), said(await send("app_00000000000000000000000")));
+});
+
+choice("7.validation-status.tenants", "an address is taken in its account, a domain in all", TWO, async ({ api }) => {
+  const b = api.as(B_KEY);
+  for (const client of [api, b]) await client.create("/users", { email: "ada@example.com" });
+  const [mine, theirs] = [await api.create("/apps", { title: "A" }), await b.create("/apps", { title: "B" })];
+  const body = { name: "R", custom_domain: "shared.example.com" };
+  await api.create(`/apps/${mine.id}/deploy`, body);
+  const refused = problem(await b.post(`/apps/${theirs.id}/deploy`, body), "domain_taken");
+  assert.equal(JSON.stringify(refused).includes(mine.id), false, "the holder is not named");
+});
+
+/** Nothing is sent anywhere: no webhook here is active, and the limit of requests is off. */
+const OFF = { rateLimit: "off" } as const;
+
+function sound(answer: Answer, what: string): void {
+  assert.ok(answer.status >= 200 && answer.status < 500, `${what}: ${answer.status} ${answer.text.slice(0, 300)}`);
+  if (answer.status >= 400) problem(answer, String(answer.json.code));
+}
+
+const send = ({ api }: OwnContext, { method, path }: Operation, ids: Ids, body: string): Promise<Answer> =>
+  api.send(method, fill(path, ids), { headers: { "content-type": "application/json" }, body });
+
+const withBodies = ({ document }: OwnContext): readonly Operation[] =>
+  document.api.filter(({ value }) => value.requestBody !== undefined);
+
+choice("7.error-codes.hostile", "every member of every body, in turn, and bodies as a whole", OFF, async (context) => {
+  const ids = await makeWorld(context.api);
+  const texts = [...RAW, ...HOSTILE.map((value) => JSON.stringify(value))];
+  for (const operation of withBodies(context)) {
+    const body = members(exampleBody(context.document, operation));
+    const { method, path } = operation;
+    const changed = Object.keys(body).flatMap((name) => HOSTILE.map((value) => ({ ...body, [name]: value })));
+    await Promise.all(
+      changed.map(async (each) => {
+        const text = JSON.stringify(each);
+        sound(await send(context, operation, ids, text), `${method} ${path} ${text.slice(0, 200)}`);
+      }),
+    );
+    for (const text of texts) {
+      const answer = await send(context, operation, ids, text);
+      const what = `${method} ${path} ${text.slice(0, 60)}`;
+      sound(answer, what);
+      const nothing = method === "PATCH" && text === "{}";
+      assert.ok(nothing || [400, 422].includes(answer.status), `${what}: ${answer.status}`);
+    }
+  }
+  assert.equal(Object.hasOwn(Object.prototype, "admin"), false);
+});
+
+choice("7.error-codes.hostile", "every parameter of every path and query", OFF, async ({ api, document }) => {
+  const ids = await makeWorld(api);
+  const strings = HOSTILE.filter((value) => typeof value === "string" && value.length < 2_000);
+  const texts = strings.map((value) => encodeURIComponent(String(value)));
+  for (const { path, value } of document.api.filter(({ method }) => method === "GET")) {
+    const parameters = Array.isArray(value.parameters) ? value.parameters.filter(isMembers) : [];
+    const queries = parameters.map((each) => document.deref(each)).filter((each) => each.in === "query");
+    for (const text of texts) {
+      for (const { name } of queries)
+        assert.equal((await api.get(`${fill(path, ids)}?${name}=${text}`)).status, 400, `${path}?${name}=${text}`);
+      const spoiled = Object.fromEntries(Object.keys(ids).map((name) => [name, text]));
+      if (path.includes("{")) sound(await api.get(fill(path, spoiled)), `${path} with ${text}`);
+    }
+  }
+});
+
+choice("7.error-codes.hostile", "headers", OFF, async ({ api }) => {
+  for (const name of HEADERS)
+    for (const value of VALUES) {
+      const headers = { "content-type": "application/json", [name]: value };
+      const answer = await api.send("POST", "/apps", { headers, body: '{"title":"T"}' });
+      sound(answer, `${name}: ${value.slice(0, 20)}`);
+      sound(await api.get("/apps", { [name]: value }), `GET ${name}: ${value.slice(0, 20)}`);
+    }
+});
