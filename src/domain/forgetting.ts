@@ -55,7 +55,7 @@ export function forgetting({ store, clock, background, onError }: Parts) {
 
   function arm(at: Instant, what: string | null): void {
     timer?.cancel();
-    if (!stopped) timer = clock.schedule(at, what, look);
+    if (!stopped) timer = clock.schedule(at, what, () => background.run("forgetting what has expired", look));
   }
 
   /** Forgets what has expired and finds out what goes next. Called also before the clock is moved by hand. */

@@ -19,7 +19,7 @@ export interface Page {
   /** Beside the name of the service: who is signed in, navigation. */
   readonly header?: Shown;
   readonly headers?: Reply["headers"];
-  /** A narrow page has one thing to say or to ask. */
+  /** A narrow page has one thing to say or to ask, and needs no script for that; the others are quicker with it. */
   readonly narrow?: boolean;
   /** A deployed app is its owner's page, not ours: without our name above it, in the theme that it was given. */
   readonly theme?: string;
@@ -57,7 +57,7 @@ export function page({ title, body, status = 200, header, headers, narrow, theme
 <title>${title}${!theme && ` – ${NAME}`}</title>
 <link rel="icon" href="${icon.address}">
 <link rel="stylesheet" href="${style.address}">
-<script type="module" src="${script.address}"></script>
+${!narrow && html`<script type="module" src="${script.address}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
@@ -71,7 +71,7 @@ ${body}
   // Not no-referrer: that makes a form send `Origin: null`, which the check of the origin then refuses.
   const own = {
     "content-type": "text/html; charset=utf-8",
-    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction ?? "'self'"}; base-uri 'none'; frame-ancestors 'none'; script-src 'self'; connect-src 'self'`,
+    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction ?? "'self'"}; base-uri 'none'; frame-ancestors 'none'${narrow ? "" : "; script-src 'self'; connect-src 'self'"}`,
     "cache-control": "no-store",
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
