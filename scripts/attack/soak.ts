@@ -12,8 +12,8 @@ const MINUTE_MS = 60_000;
 const AT_ONCE = 4;
 /** As many events are kept. */
 const KEPT = 10_000;
-/** Of so many the events alone are kept, and the deliveries with them; a slow machine takes more than a minute for that. */
-const LIVES_MIN = KEPT / 4;
+/** Only when all that is kept is what these lives have left, there is nothing to compare but a leak. */
+const LIVES_MIN = KEPT;
 const GROWTH_MAX = 1.03;
 const CLICK = { user_id: "visitor", interaction_type: "click" };
 

@@ -31,8 +31,9 @@ export class Faults extends Rules<GivenFault, FaultRule, Parts> {
   /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
   async strike(call: Call, row: Operation): Promise<Answer | undefined> {
     // A row of the test controls may be called as one of the API is.
-    const paths = call.path.startsWith(VERSION_PREFIX) ? [call.path, VERSION_PREFIX + row.path] : [];
-    const rule = this.take(({ method, path }) => method === row.method && paths.includes(path));
+    const isThere = (path: string) =>
+      call.path.startsWith(VERSION_PREFIX) && [call.path, VERSION_PREFIX + row.path].includes(path);
+    const rule = this.take(({ method, path }) => method === row.method && isThere(path));
     if (rule === undefined) return undefined;
     const { status, connection, delayMs } = rule;
     this.parts.journals.note(call.id, { fault: rule });

