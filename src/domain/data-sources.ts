@@ -62,9 +62,9 @@ const TYPES = decide("2.data-source-request");
 
 const draft = object({
   name: text({ min: 1, max: decide("8.field-lengths").name }),
+  type: oneOf(TYPES),
   // Several apps may show the same data, so a data source can stand alone.
   app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
-  type: oneOf(TYPES),
   data: kept({}),
 });
 export type DataSourceDraft = Infer<typeof draft>;
