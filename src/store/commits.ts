@@ -52,6 +52,9 @@ export class Commits<C> {
     for (const each of over) {
       each.state = "over";
       each.end(lost);
+      // The tables that it wrote to may know it for long: what it was made of need not stay.
+      each.texts.length = 0;
+      each.changes.length = 0;
     }
     const [next] = this.#open;
     if (next !== undefined) setImmediate(() => this.#write(next));

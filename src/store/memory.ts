@@ -96,7 +96,7 @@ export class MemoryStore extends Reading implements port.Store {
 
   /** `mayWait` is for what takes the place of everything: it is not given up. */
   async transact<T>(work: (run: Run) => Promise<T>, mayWait = false): Promise<T> {
-    const opened = this.#opened();
+    let opened = this.#opened();
     for (;;) {
       const run = new Run(opened, mayWait);
       const outcome = await this.#turns.run(() => {
@@ -106,8 +106,11 @@ export class MemoryStore extends Reading implements port.Store {
       });
       const lost = await run.need?.ended;
       if (lost !== undefined && run.changes.length > 0) throw lost;
-      // What it has seen is not there any more.
-      if (lost !== undefined || outcome === undefined) continue;
+      // What it has seen is not there any more. Nothing begins anew on a store that was closed meanwhile.
+      if (lost !== undefined || outcome === undefined) {
+        if (!mayWait) opened = this.#opened();
+        continue;
+      }
       if ("error" in outcome) throw outcome.error;
       for (const [topic, subjects] of run.told) for (const subject of subjects) this.#tell(topic, subject);
       return outcome.value;
