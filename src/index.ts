@@ -2,7 +2,7 @@
 export type { AccountRecord as Account, AccountState, EventEnvelope, EventType, Scope } from "./domain/model.ts";
 export type { TokenAnswer } from "./domain/oauth/tokens.ts";
 export type * from "./domain/store.ts";
-export { StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/store.ts";
+export { collection, isStoreError, StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/store.ts";
 export type { JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
 export type { Effect, GivenChaos as ChaosRule, GivenFault as FaultRule } from "./embedding/rules.ts";
 export type { Service, Settled, SignInOptions } from "./embedding/service.ts";

@@ -62,7 +62,8 @@ test("package: require says what to do where it cannot work", async () => {
 
 test("package: it exports what the contract names, and the errors that a store of one's own throws", async () => {
   const script = 'console.log(Object.keys(await import("app-hosting-service")).sort().join(", "));';
-  const stores = "jsonFileStore, memoryStore, startReceiver, startService, storeContract, verifySignature";
+  const stores =
+    "collection, isStoreError, jsonFileStore, memoryStore, startReceiver, startService, storeContract, verifySignature";
   const errors = "OptionError, StorageUnavailable, StoreRefusal, UniqueViolation";
   assert.equal((await inFolder("names.mjs", script)).stdout, `${errors}, ${stores}\n`);
 });

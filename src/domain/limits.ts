@@ -18,11 +18,13 @@ export function rateLimiter(clock: Clock, limit: number | null) {
     count(accountId: string, cost: 0 | 1 = 1) {
       if (limit === null) return undefined;
       const now = clock.now();
-      // They end in the order in which they began.
+      // They end in the order in which they began, unless the clock was set back: then one that lies ahead is none.
       for (const [id, { ends }] of windows)
         if (now >= ends) windows.delete(id);
         else break;
-      const window = windows.get(accountId) ?? { ends: now + RATE_WINDOW_S * 1_000, count: 0 };
+      const latest = now + RATE_WINDOW_S * 1_000;
+      const known = windows.get(accountId);
+      const window = known && now < known.ends && known.ends <= latest ? known : { ends: latest, count: 0 };
       windows.set(accountId, window);
       window.count += cost;
       const { ends, count } = window;

@@ -106,6 +106,7 @@ export class Service extends States implements AsyncDisposable {
   /** Finishes what is in flight, then ends: no timer and no socket is left. */
   close(): Promise<void> {
     this.faults.clear();
+    this.isClosed = true;
     this.#closed ??= this.parts.stop();
     return this.#closed;
   }

@@ -56,6 +56,7 @@ export abstract class States {
   signsIn = "";
   protected readonly parts: ServiceParts;
   protected readonly turns = new Turns();
+  protected isClosed = false;
   #seed: ReturnType<typeof planted> | undefined;
 
   constructor(parts: ServiceParts) {
@@ -117,7 +118,7 @@ export abstract class States {
         const key = await bring();
         Object.assign(this, await new Unit(unit).transact((w) => this.#entered(w, key)));
       } finally {
-        await workers.start();
+        if (!this.isClosed) await workers.start();
       }
     });
   }

@@ -92,3 +92,13 @@ test("after close no timer and no socket is left", async () => {
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
 });
+
+test("nor where it is closed while it is reset", async () => {
+  const before = process.getActiveResourcesInfo().length;
+  const service = await startService();
+  const reset = service.reset().catch((error: Error) => error);
+  await service.close();
+  await reset;
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
+});

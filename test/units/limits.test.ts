@@ -22,3 +22,16 @@ test("a window that is over is forgotten, whoever it was for", async () => {
   assert.ok(process.memoryUsage().heapUsed - before < 4e6);
   assert.equal(limiter.count("deployment dep_99999")?.exceeded, true, "the last of them still stand");
 });
+
+test("a window that lies ahead, since the clock was set back, is none, and holds up no other", async () => {
+  const clock = new AdjustableClock(3_600_000);
+  const limiter = rateLimiter(clock, 1);
+  limiter.count("acc_1");
+  clock.set(0);
+  for (const account of ["acc_2", "acc_1"]) {
+    const { exceeded, reset_s } = limiter.count(account) ?? {};
+    assert.deepEqual([exceeded, reset_s], [false, RATE_WINDOW_S]);
+  }
+  await clock.advance(RATE_WINDOW_S * 1_000);
+  assert.equal(limiter.count("acc_2")?.exceeded, false);
+});
