@@ -161,6 +161,9 @@ choice("8.bounds.page", "data sources beyond a page of a megabyte stand on the n
   const last = await browser.open(path + next);
   assert.match(textOf(last), /Revenue/);
   assert.doesNotMatch(textOf(last), /Large|Go on/);
+  assert.match(last.text, /<input type="hidden" name="from" value="1">/);
+  assert.match(last.text, /<a href="\.\/">Back to the first of 2/);
+  assert.doesNotMatch(textOf(await browser.open(`${path}?from=2`)), /has no data/);
   const csrf = csrfOf(last);
   const sent = await browser.post(`${path}interactions`, { csrf, chart, y: "", from: "1", point: "1" });
   assert.equal(sent.header("location"), `./?chart=${chart}&point=1&from=1#${chart}`, "back to the same page");

@@ -67,6 +67,7 @@ async function walk(api: Client, path: string, rel: "next" | "prev") {
   const pages: { path: string; ids: unknown[] }[] = [];
   for (let at: string | undefined = path; at !== undefined; ) {
     const page = await api.get(at);
+    assert.ok(page.items.length > 0 && pages.every(({ path }) => path !== at), at);
     pages.push({ path: at, ids: page.items.map(({ id }) => id) });
     at = new RegExp(`<${api.baseUrl}(/[^>]+)>; rel="${rel}"`).exec(String(page.headers.link))?.[1];
   }
@@ -82,6 +83,9 @@ choice("4.list-shape.link", "next and prev lead to the end and back, and keep fi
   assert.equal(new Set(seen).size, seen.length);
   const back = (await walk(api, pages.at(-1)?.path ?? "", "prev")).reverse().flatMap(({ ids }) => ids);
   assert.deepEqual(back, seen);
+  assert.doesNotMatch(String((await api.get("/apps?limit=7")).headers.link), /prev/);
+  const last = await api.get(`/apps?public=false&limit=5&offset=${seen.length - 5}`);
+  assert.doesNotMatch(String(last.headers.link), /next/, "no page follows that has nothing");
 });
 
 choice("4.list-shape.stable", "a page never shifts when something is added or changed", async ({ api }) => {

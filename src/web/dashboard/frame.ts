@@ -69,8 +69,8 @@ const LIMITED = notice(
 );
 
 /** Why something cannot be done or seen, within the dashboard. */
-export function refusedPage(view: View, refusal: Refusal): Reply {
+export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {
   const { status, title, detail } = explain(refusal);
   const body = html`<h1>${title}</h1><p>${detail}</p><p><a href="${DASHBOARD}">To the dashboard</a></p>`;
-  return framed(view, { title, status, headers: allowed(refusal), body });
+  return framed(view, { title, status, headers: allowed(refusal), place, body });
 }

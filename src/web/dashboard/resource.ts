@@ -116,7 +116,8 @@ export async function listing(of: Resource, view: View, params: View["params"] =
   const counted = await read(0, 0);
   if (counted instanceof Refusal) return null;
   const { total } = counted;
-  const skip = Math.min(Number(/^\d{1,9}$/.exec(view.query.get("skip") ?? "")?.[0] ?? 0), total);
+  const asked = Number(/^\d{1,9}$/.exec(view.query.get("skip") ?? "")?.[0] ?? 0);
+  const skip = asked < total ? asked : 0;
   const from = Math.max(total - skip - PAGE_LENGTH, 0);
   const found = await read(from, total - skip - from);
   const items = found instanceof Refusal ? [] : found.items.toReversed();
@@ -151,7 +152,7 @@ const stateOf = (of: Resource, record: Named, view: View): Later<Shown> =>
 async function onePage(of: Resource, view: View, params = view.params, once?: string) {
   const get = getOf(of);
   const record = await view.ask<Named>(get, { params });
-  if (record instanceof Refusal) return refusedPage(view, record);
+  if (record instanceof Refusal) return refusedPage(view, record, of.place);
   const { place, live } = of;
   const at = filled(pageOf(of, of.path), params);
   const name = await of.name(record, view);
@@ -201,7 +202,7 @@ const schemaOf = ({ path }: Resource, row: Operation, view: View) =>
 async function formPage(of: Resource, view: View, row: Operation, refused?: Form) {
   const get = getOf(of);
   const record = makes(of, row) ? undefined : await view.ask<Named>(get);
-  if (record instanceof Refusal) return refusedPage(view, record);
+  if (record instanceof Refusal) return refusedPage(view, record, of.place);
   const { call, csrfField } = view.visit;
   const schema = schemaOf(of, row, view);
   const values = row.method === "PATCH" ? view.shown(get, record).members : Object.fromEntries(view.query);

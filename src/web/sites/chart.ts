@@ -108,7 +108,7 @@ function names(points: readonly Point[]): Axis {
 /** What a drawing can hold apart: numbers so near each other or so far apart that it cannot are read in the table. */
 const SPREAD = { min: 1e-305, max: 1e305, ofSize: 1e-12 };
 
-/** From the least value to the largest, with times of theirs or round numbers written along it. */
+/** From the least value to the largest, with round ones written along it. */
 function scale(values: readonly number[], room: number, type?: Column["type"]): Axis | undefined {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const size = Math.max(Math.abs(least), Math.abs(most));
@@ -116,8 +116,8 @@ function scale(values: readonly number[], room: number, type?: Column["type"]): 
   if (!(spread > SPREAD.min && spread < SPREAD.max && spread > size * SPREAD.ofSize)) return undefined;
   const [low, high] = most > least ? [least, most] : [least && least - spread / 2, most + spread / 2];
   const at = (value: Point["x"]) => (position(value) - low) / (high - low);
-  const labels = type === "datetime" ? times(values, most - least, room) : numbers(least, most, room);
-  return { at, labels: labels.map(([value, text]): Label => [at(value), text]) };
+  const round = type === "datetime" ? times(least, most, room) : numbers(least, most, room);
+  return { at, labels: round.map(([value, text]): Label => [at(value), text]) };
 }
 
 /** As many labels as an axis has room for at most. */
@@ -136,19 +136,26 @@ const multiples = (step: number, low: number, high: number): number[] => {
   return Array.from({ length: count }, (_, at) => Number(((from + at) * step).toPrecision(12)));
 };
 
-const DAY_MS = 86_400_000;
-const YEAR_MS = 365 * DAY_MS;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Months and years are taken to be as long as each other: two days after their start, the calendar says so as well. */
+const YEAR_MS = 365.2425 * DAY_MS;
+const SURELY_MS = 2 * DAY_MS;
+const STEPS_MS = [
+  ...[1 / 60, 5 / 60, 0.25, 1, 3, 6, 12, 24, 48, 168].map((hours) => hours * HOUR_MS),
+  ...[1 / 12, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 2_000].map((years) => years * YEAR_MS),
+];
 
-/** Of the times themselves, in order, as many as there is room for. */
-function times(all: readonly number[], span: number, room: number): readonly Label[] {
+function times(low: number, high: number, room: number): readonly Label[] {
+  if (low === high) return [[low, dayOf(low)]];
+  const step = STEPS_MS.find((each) => (high - low) / each <= room) ?? 2_000 * YEAR_MS;
   const text = (at: number): string => {
-    if (span > YEAR_MS) return date(at, { month: "short", year: "numeric" });
-    const isDay = span > 2 * DAY_MS || at % DAY_MS === 0;
-    return date(at, isDay ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
+    if (step >= YEAR_MS) return date(at + SURELY_MS, { year: "numeric" });
+    if (step > 7 * DAY_MS) return date(at + SURELY_MS, { month: "short", year: "numeric" });
+    return date(at, at % DAY_MS === 0 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
   };
-  const shown: number[] = [];
-  for (const at of all) if (at - (shown.at(-1) ?? -Infinity) > span / (room + 1)) shown.push(at);
-  return shown.map((at) => [at, text(at)]);
+  const start = step > 7 * DAY_MS ? -1970 * YEAR_MS : 0;
+  return multiples(step, low - start, high - start).map((at) => [at + start, text(at + start)]);
 }
 
 const date = (at: number, parts: Intl.DateTimeFormatOptions): string =>

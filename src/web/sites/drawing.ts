@@ -93,7 +93,7 @@ function labels({ labels: all }: Axis): Shown {
   const needed = all.length * (Math.max(...texts.map(({ length }) => length)) + 2);
   return all.map(([at], number) => {
     const shown = ROOMS.find(([, room]) => number % 2 ** Math.max(Math.ceil(Math.log2(needed / room)), 0) === 0);
-    const anchor = at > 0.97 ? "end" : "middle";
+    const anchor = at > 0.95 ? "end" : "middle";
     return (
       shown &&
       html`<text class="${shown[0]}" x="${percent(along(at))}" y="${BOTTOM + 22}" text-anchor="${anchor}">${texts[number]}</text>`

@@ -86,7 +86,8 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
   const { values } = fieldsOf(visit.call.query);
   const offset = countIn(values, "from") ?? 0;
   const { items, total } = await listDataSourcesOf(store, app.id, { offset, limit: LIMIT_MAX });
-  const asked = new Map([...values].filter(([name]) => name === "from" || items.some(({ id }) => id === name)));
+  const asked = new Map([...values].filter(([name]) => items.some(({ id }) => id === name)));
+  if (offset > 0) asked.set("from", String(offset));
   const figures: Html[] = [];
   let next = offset;
   let chars = 0;
@@ -107,7 +108,8 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
     headers: { ...visit.setCookie, "cache-control": "private, no-cache" },
     body: html`<h1>${title}</h1>
 ${description !== "" && html`<p class="lead">${description}</p>`}
-${figures.length === 0 ? NOTHING : figures}
+${figures.length + offset === 0 && next === total ? NOTHING : figures}
+${offset > 0 && html`<p><a href="./">Back to the first of ${total} data sources</a></p>`}
 ${next < total && html`<p><a href="?from=${next}">Go on to the other ${total - next} of ${total} data sources</a></p>`}`,
   });
   return unlessKnown(visit.call, whole);
@@ -120,7 +122,7 @@ const NOTHING = nothingYet(
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
 async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
-  const [chart_id = "", y, from] = ["chart", "y", "from"].map((name) => sent.get(name));
+  const [chart_id = "", y, from] = [sent.get("chart"), sent.get("y"), countIn(sent, "from")];
   const unit = new Unit(parts.unit, visit.call.id);
   const caller = callerOf(account);
   const source = await getDataSource(unit.store, caller, chart_id);
@@ -132,7 +134,7 @@ async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent
   const { row, ...data_point } = point;
   const user_id = visitorOf(visit, account);
   await interact(unit, caller, app.id, { user_id, interaction_type: "chart_click", chart_id, data_point });
-  const asked = { ...(from && { from }), ...(y && { [chart_id]: y }) };
+  const asked = { ...(from && { from: String(from) }), ...(y && { [chart_id]: y }) };
   const query = new URLSearchParams({ chart: chart_id, point: String(row), ...asked });
   return redirect(`./?${query}#${chart_id}`);
 }
