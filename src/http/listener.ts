@@ -42,7 +42,6 @@ export class Listener {
   readonly #begun = new Map<Duplex, ServerResponse[]>();
   /** What comes between `listen` and `serve` waits for this. */
   readonly #serving: Promise<ListenerParts>;
-  #parts: ListenerParts | undefined;
   /** Starts answering. */
   serve: (parts: ListenerParts) => void = () => {};
   #stopping = false;
@@ -50,10 +49,7 @@ export class Listener {
   /** Other limits than the decided ones are for tests, which cannot wait for these. */
   constructor(tls?: Tls, limits: Limits = LIMITS) {
     this.#serving = new Promise((resolve) => {
-      this.serve = (parts) => {
-        this.#parts = parts;
-        resolve(parts);
-      };
+      this.serve = resolve;
     });
     const options = {
       maxHeaderSize: PARSER_BYTES,
@@ -130,8 +126,7 @@ export class Listener {
     // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
     if (before) await sent(before);
     if (request.socket.destroyed) return;
-    // Without a turn in between: where the body is none, Node's parser would be the first to say so.
-    const parts = this.#parts ?? (await this.#serving);
+    const parts = await this.#serving;
     const started = realTime();
     const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     let reply: Reply;

@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { isStoreError } from "../../src/domain/store.ts";
+import { jsonFileStore } from "../../src/store/json-file.ts";
 import { crashed, fileFor, idsIn, note, notes, openStore, refused, storeWith, tell, textOf, write } from "./fixture.ts";
 
 const DEAD = '{"pid":4194304,"started":"x"}\n';
@@ -125,4 +126,23 @@ onFullDisk("what is told by a unit of work that could not be kept is not heard",
   free();
   await tell(store, "c");
   assert.deepEqual(heard, ["c"]);
+});
+
+onFullDisk("a unit of work that saw what was lost is not run again on a store that is closed", "a", async (full) => {
+  const { file, store, free } = full;
+  const big = "x".repeat(100);
+  const lost = write(store, note("lost", big));
+  const second = store.transact(async (tx) => {
+    if (await tx.find(notes, "text", [big])) throw new Error("is there already");
+    await tx.put(notes, note("second", big));
+  });
+  const closed = store.close();
+  await assert.rejects(lost, (error) => isStoreError(error, "StorageUnavailable"));
+  free();
+  await assert.rejects(second, /closed/);
+  await closed;
+  const store2 = jsonFileStore(file);
+  await store2.open([notes]);
+  assert.equal(await idsIn(store2), "a");
+  await store2.close();
 });
