@@ -2,12 +2,17 @@
 // the state already; when a batch cannot be written, it and all that was built on it is undone, the latest first. What a
 // commit is, and how it is written, is no matter here.
 
+import type { Steps } from "../kit/background.ts";
+
+/** A long one is made when it is its turn. */
+export type Text = string | Steps<string>;
+
 /** Ends the unit of work that runs: one that waits for what is not its own, or whose ground is taken away. */
 export type Stop = (why: "waits" | "lost") => void;
 
 export class Batch<C> {
   state: "gathering" | "writing" | "over" = "gathering";
-  readonly texts: string[] = [];
+  readonly texts: Text[] = [];
   readonly changes: C[] = [];
   end: (lost: unknown) => void = () => undefined;
   /** Resolves when it is known what came of it: with nothing where it is durable, else with the reason. */
@@ -17,18 +22,18 @@ export class Batch<C> {
 }
 
 export class Commits<C> {
-  readonly #append: (texts: readonly string[]) => Promise<void>;
+  readonly #append: (texts: readonly Text[]) => Promise<void>;
   readonly #undo: (changes: readonly C[]) => void;
   /** The one that is being written, and the one that gathers meanwhile. */
   #open: readonly Batch<C>[] = [];
 
   /** `append` rejects where nothing was kept. */
-  constructor(append: (texts: readonly string[]) => Promise<void>, undo: (changes: readonly C[]) => void) {
+  constructor(append: (texts: readonly Text[]) => Promise<void>, undo: (changes: readonly C[]) => void) {
     this.#append = append;
     this.#undo = undo;
   }
 
-  add(text: string, changes: readonly C[]): Batch<C> {
+  add(text: Text, changes: readonly C[]): Batch<C> {
     const last = this.#open.at(-1);
     const batch = last?.state === "gathering" ? last : new Batch<C>();
     batch.texts.push(text);

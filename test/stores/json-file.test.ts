@@ -12,6 +12,7 @@ import {
   crashed,
   fileFor,
   idsIn,
+  type Note,
   note,
   notes,
   numbered,
@@ -211,4 +212,33 @@ test("a close that meets a folding lets it end before it writes FILE itself, and
     const ids = await idsIn((await openStore(t, file)).store);
     assert.equal(ids, meets === "a restore" ? "restored" : "before acknowledged");
   }
+});
+
+test("8.limits: a long list goes into journal and FILE in pieces, others have their turns in between, and comes back whole", async (t) => {
+  interface Listed extends Note {
+    readonly items: readonly unknown[];
+  }
+  const lists = collection<Listed>()("lists", {}, {});
+  const rows = Array.from({ length: 300_000 }, (_, n) => ({ n, text: "\u2028", __proto__: null, none: undefined }));
+  const record = { ...note("long"), empty: [], none: undefined, items: rows, last: rows.slice(0, 1_001) };
+  const file = fileFor(t);
+  const store = jsonFileStore(file);
+  await store.open([lists]);
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  await store.transact((tx) => tx.put(lists, record));
+  clearImmediate(counting);
+  assert.ok(turns > 300, String(turns));
+  const text = JSON.stringify(record);
+  assert.equal(textOf(`${file}.journal`).includes(`["put","lists",${text}]`), true);
+  await store.close();
+  assert.equal(textOf(file).split("\n")[2], text);
+  const again = jsonFileStore(file);
+  await again.open([lists]);
+  assert.equal(JSON.stringify(await again.get(lists, "long")), text);
+  await again.close();
 });

@@ -2,11 +2,11 @@
 // journal has grown, FILE is written anew beside the running service and the journal is cut. At every moment the two hold
 // the same data: the old FILE with the journal, or the new one with what came after.
 import { StorageUnavailable } from "../../domain/store.ts";
-import { Turns } from "../../kit/background.ts";
-import { type Batch, Commits, type Stop } from "../commits.ts";
+import { inSteps, Turns } from "../../kit/background.ts";
+import { type Batch, Commits, type Stop, type Text } from "../commits.ts";
 import { type Change, type Lists, recordsIn, type Tables, undo } from "../tables.ts";
 import * as disk from "./disk.ts";
-import { BYTES_MAX, encode, lineOf, type Write } from "./layout.ts";
+import { BYTES_MAX, encode, isLong, lineOf, textInSteps, type Write } from "./layout.ts";
 
 /** So many times as long as FILE the journal grows before it is folded: a start reads both, a folding costs the creates. */
 const LONGEST = 2;
@@ -66,7 +66,8 @@ export class Files {
     const writes = changes.map(({ table: { name }, row, after }): Write => {
       return after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
     });
-    return this.#commits.add(JSON.stringify(writes), changes);
+    const long = changes.some(({ after }) => after !== undefined && isLong(after));
+    return this.#commits.add(long ? textInSteps(writes) : JSON.stringify(writes), changes);
   }
 
   async replace(records: Lists): Promise<void> {
@@ -89,12 +90,14 @@ export class Files {
     }
   }
 
-  async #append(commits: readonly string[]): Promise<void> {
+  async #append(texts: readonly Text[]): Promise<void> {
     this.#parts.stop("waits");
+    const commits: string[] = [];
+    for (const text of texts) commits.push(typeof text === "string" ? text : await inSteps(text));
     const line = lineOf(this.#good.seq + 1, commits);
     const isDue = this.#folding === undefined && this.#good.length + line.length > this.#foldAt;
-    // Now, and not when they have been appended: by then there will be others.
-    const folded = isDue ? recordsIn(this.#parts.tables) : undefined;
+    // Now, and not when they have been appended: by then there will be others, and so there may be where one was long.
+    const folded = isDue && texts.every((text) => typeof text === "string") ? recordsIn(this.#parts.tables) : undefined;
     await this.#turns.run(async () => {
       const { length, seq } = this.#good;
       await this.#attempt(() => disk.writeAll(this.#journal, line, length));

@@ -2,6 +2,7 @@
 // record stands on a line, and the last line carries checksums of the lines before it, some hundred at a time. A line of
 // the journal is one batch of commits: the CRC of the rest of the line, its number, and the writes of each commit.
 import { constants } from "node:buffer";
+import type { Steps } from "../../kit/background.ts";
 import type { Lists } from "../tables.ts";
 
 /** What is longer is no JavaScript string: it could not be parsed again. */
@@ -35,7 +36,7 @@ export function* encode(journal: number, lists: Lists): Generator<Buffer> {
   let lines = 0;
   for (const line of linesOf(journal, lists)) {
     slice += line;
-    lines += 1;
+    if (line.endsWith("\n")) lines += 1;
     if (slice.length < SLICE_CHARS && lines < BLOCK_LINES) continue;
     const bytes = Buffer.from(slice);
     yield bytes;
@@ -51,14 +52,56 @@ export function* encode(journal: number, lists: Lists): Generator<Buffer> {
   yield Buffer.from(`},"checksums":${JSON.stringify(checksums)}}\n`);
 }
 
+/** The lines, those of long records in pieces. */
 function* linesOf(journal: number, lists: Lists): Generator<string> {
   yield `{"format":1,"journal":${journal},"collections":{\n`;
   for (const [at, [name, records]] of lists.entries()) {
     yield `${JSON.stringify(name)}:[\n`;
-    for (const [n, record] of records.entries())
-      yield `${JSON.stringify(record)}${n + 1 < records.length ? "," : ""}\n`;
+    for (const [n, record] of records.entries()) {
+      const end = n + 1 < records.length ? ",\n" : "\n";
+      if (isLong(record)) yield* pieces(record);
+      else yield JSON.stringify(record);
+      yield end;
+    }
     yield at + 1 < lists.length ? "],\n" : "]\n";
   }
+}
+
+/** A list of more items is turned into text in pieces of so many, so that no data source holds up other requests. */
+const PIECE_ITEMS = 1_000;
+
+const isLongList = (value: unknown): value is readonly unknown[] => Array.isArray(value) && value.length > PIECE_ITEMS;
+export const isLong = (record: unknown): record is object =>
+  typeof record === "object" && record !== null && !Array.isArray(record) && Object.values(record).some(isLongList);
+
+/** What `JSON.stringify` makes of the record. */
+function* pieces(record: object): Generator<string> {
+  let before = "{";
+  for (const [name, value] of Object.entries(record)) {
+    if (value === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    before = ",";
+    const items = isLongList(value) ? value : [];
+    if (items.length === 0) yield JSON.stringify(value);
+    for (let at = 0; at < items.length; at += PIECE_ITEMS)
+      yield `${at === 0 ? "[" : ","}${JSON.stringify(items.slice(at, at + PIECE_ITEMS)).slice(1, -1)}`;
+    if (items.length > 0) yield "]";
+  }
+  yield "}";
+}
+
+/** The text of a commit in which a record is long. */
+export function* textInSteps(writes: readonly Write[]): Steps<string> {
+  let text = "";
+  for (const [kind, name, what] of writes) {
+    text += `${text === "" ? "[" : ","}["${kind}",${JSON.stringify(name)},`;
+    for (const piece of typeof what === "string" ? [JSON.stringify(what)] : pieces(what)) {
+      text += piece;
+      yield;
+    }
+    text += "]";
+  }
+  return `${text}]`;
 }
 
 /** The checksums that a FILE of these bytes would carry in its last line. */
