@@ -103,12 +103,12 @@ function unfitShape(bytes: Buffer): Refusal | undefined {
   let depth = 0;
   let inString = false;
   /** At each depth; an array may have any number of items. */
-  const members = new Float64Array(NESTING_MAX + 2).fill(-Infinity);
+  const members: number[] = [];
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
     if (byte === QUOTE) inString = !inString;
     else if (inString) at += byte === BACKSLASH ? 1 : 0;
-    else if (byte === COMMA) members[depth] = (members[depth] ?? 0) + 1;
+    else if (byte === COMMA) members[depth] = (members[depth] ?? -Infinity) + 1;
     else if ((byte & ~BRACE_BIT) === OPEN) members[++depth] = byte === OPEN ? -Infinity : 1;
     else if ((byte & ~BRACE_BIT) === CLOSE) depth -= 1;
     if (depth > NESTING_MAX) return notJson(`The body is nested deeper than ${NESTING_MAX} levels.`);
