@@ -94,8 +94,9 @@ export abstract class Rules<Given extends object, R extends Rule, Parts = unknow
   /** Uses up the first rule that fits. */
   protected take(fits: (rule: R) => boolean): R | undefined {
     const armed = this.#armed.find(({ rule }) => fits(rule));
-    if (armed) armed.left -= 1;
+    if (armed === undefined) return undefined;
+    armed.left -= 1;
     this.#armed = this.#armed.filter(({ left }) => left > 0);
-    return armed?.rule;
+    return armed.rule;
   }
 }

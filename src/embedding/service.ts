@@ -43,7 +43,6 @@ export class Service extends States implements AsyncDisposable {
   readonly baseUrl = this.parts.services.links.baseUrl;
   /** The authorization server. */
   readonly authUrl = this.parts.services.links.authUrl;
-  #closed: Promise<void> | undefined;
 
   static async open(parts: ServiceParts): Promise<Service> {
     const service = new Service(parts);
@@ -106,9 +105,8 @@ export class Service extends States implements AsyncDisposable {
   /** Finishes what is in flight, then ends: no timer and no socket is left. */
   close(): Promise<void> {
     this.faults.clear();
-    this.isClosed = true;
-    this.#closed ??= this.parts.stop();
-    return this.#closed;
+    this.closed ??= this.parts.stop();
+    return this.closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -56,7 +56,8 @@ export abstract class States {
   signsIn = "";
   protected readonly parts: ServiceParts;
   protected readonly turns = new Turns();
-  protected isClosed = false;
+  /** Resolves when all has ended; undefined until that is asked for. */
+  protected closed: Promise<void> | undefined;
   #seed: ReturnType<typeof planted> | undefined;
 
   constructor(parts: ServiceParts) {
@@ -118,7 +119,7 @@ export abstract class States {
         const key = await bring();
         Object.assign(this, await new Unit(unit).transact((w) => this.#entered(w, key)));
       } finally {
-        if (!this.isClosed) await workers.start();
+        if (this.closed === undefined) await workers.start();
       }
     });
   }

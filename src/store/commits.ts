@@ -1,7 +1,6 @@
 // Group commit: commits gather while the disk is busy with those before, and go to it together, as a batch. They stand in
 // the state already; when a batch cannot be written, it and all that was built on it is undone, the latest first. What a
 // commit is, and how it is written, is no matter here.
-
 import type { Steps } from "../kit/background.ts";
 
 /** A long one is made when it is its turn. */

@@ -1,6 +1,5 @@
 // Signing in and out (contract, part 5): no password, but a link that works once. Whoever asks for one gets the same answer
 // whether or not the address is known, so that nobody learns who has an account. The link is printed on the console.
-
 import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
 import { Unit } from "../domain/work.ts";

@@ -115,6 +115,8 @@ choice("1.dashboard", "what a user may not do has no button", "ours", async ({ a
   const page = await browser.open(`/dashboard/apps/${app.id}`);
   assertPage(page);
   assert.doesNotMatch(page.text, /\/(edit|deploy|delete)"/);
+  assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /apps\/new/);
+  assert.match((await (await owner(api)).open("/dashboard/apps")).text, /apps\/new/);
   assert.match(textOf(page), /takes the permission read:data/);
   assert.match(textOf(await (await person(api, [])).browser.open("/dashboard")), /has no permissions/);
 });
@@ -234,6 +236,27 @@ choice("1.dashboard", "pressed twice or loaded again a form makes one thing", "o
     assertPage(await browser.post(`${KEYS}/new`, { ...fields, name: " " }), 422);
 });
 
+choice("1.dashboard", "a form that was refused is judged anew when it is sent again", "ours", async ({ api }) => {
+  const [browser, email] = [await owner(api), `${fresh()}@example.com`];
+  const holder = await api.create("/users", { email });
+  const csrf = csrfOf(await browser.open("/dashboard/users/new"));
+  const add = () => browser.post("/dashboard/users/new", { csrf, once: "the same", email });
+  assertPage(await add(), 409);
+  await api.delete(`/users/${holder.id}`);
+  assertPage(await add(), 201);
+});
+
+choice("1.dashboard", "no other cookie and no field that stands twice passes for ours", "ours", async ({ api }) => {
+  const browser = await owner(api);
+  const csrf = csrfOf(await browser.open(`${KEYS}/new`));
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  assertPage(await browser.request("POST", `${KEYS}/new`, headers, `csrf=${csrf}&name=a&name=b`), 403);
+  const [[name, secret] = []] = browser.cookies;
+  const stranger = new Browser(api);
+  stranger.cookies.set(`x${name}`, str(secret));
+  assert.equal((await stranger.request("GET", "/dashboard")).status, 303);
+});
+
 choice("1.dashboard", "the newest 100 answers to forms are remembered", ALONE, async ({ api }) => {
   const browser = await owner(api);
   const csrf = csrfOf(await browser.open(`${KEYS}/new`));
@@ -330,5 +353,7 @@ choice("1.dashboard", "lists begin with the newest and turn pages", ALONE, async
   assert.doesNotMatch(first, /Number 1\./);
   assert.match(textOf(await browser.open("/dashboard/apps?skip=20")), /Number 1\. .*21 to 21 of 21/);
   for (const skip of ["999", "-1", "x", "99999999999999999999"])
-    assertPage(await browser.open(`/dashboard/apps?skip=${skip}`));
+    assert.match(textOf(await browser.open(`/dashboard/apps?skip=${skip}`)), /1 to 20 of 21/, skip);
+  const chosen = await browser.open("/dashboard/events?type=app.created");
+  assert.match(chosen.text, /rel="next" href="\/dashboard\/events\?type=app\.created&amp;skip=20"/);
 });

@@ -146,6 +146,7 @@ choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters o
 choice("8.bounds.page", "data sources beyond a page of a megabyte stand on the next one", "ours", async ({ api }) => {
   const { app, path } = await deployed(api);
   const row = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`c${at}`, "x".repeat(200)]));
+  await api.create("/data-sources", { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" });
   await give(
     api,
     app,
@@ -155,18 +156,18 @@ choice("8.bounds.page", "data sources beyond a page of a megabyte stand on the n
   const chart = await give(api, app, "Revenue", SALES);
   const browser = new Browser(api);
   const first = await browser.open(path);
-  assert.match(textOf(first), /Large .*Go on to the other 1 of 2 data sources/);
+  assert.match(textOf(first), /Large .*Go on to the other 1 of 3 data sources/);
   assert.doesNotMatch(textOf(first), /Revenue/);
   const [, next = ""] = /href="(\?from=\d+)"/.exec(first.text) ?? [];
   const last = await browser.open(path + next);
   assert.match(textOf(last), /Revenue/);
   assert.doesNotMatch(textOf(last), /Large|Go on/);
-  assert.match(last.text, /<input type="hidden" name="from" value="1">/);
-  assert.match(last.text, /<a href="\.\/">Back to the first of 2/);
-  assert.doesNotMatch(textOf(await browser.open(`${path}?from=2`)), /has no data/);
+  assert.match(last.text, /<input type="hidden" name="from" value="2">/);
+  assert.match(last.text, /<a href="\.\/">Back to the first of 3/);
+  assert.doesNotMatch(textOf(await browser.open(`${path}?from=3`)), /has no data/);
   const csrf = csrfOf(last);
-  const sent = await browser.post(`${path}interactions`, { csrf, chart, y: "", from: "1", point: "1" });
-  assert.equal(sent.header("location"), `./?chart=${chart}&point=1&from=1#${chart}`, "back to the same page");
+  const sent = await browser.post(`${path}interactions`, { csrf, chart, y: "", from: "2", point: "1" });
+  assert.equal(sent.header("location"), `./?chart=${chart}&point=1&from=2#${chart}`, "back to the same page");
 });
 
 choice("2.themes.drawn", "light and dark, any other name follows the reader's system", "ours", async ({ api }) => {

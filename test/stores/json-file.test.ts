@@ -8,6 +8,8 @@ import { collections } from "../../src/domain/collections.ts";
 import { collection } from "../../src/domain/store.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
+import { heapInUse } from "../support/heap.ts";
+import { eventually } from "../support/wait.ts";
 import {
   crashed,
   fileFor,
@@ -121,6 +123,27 @@ test("promise 3: a journal that grows is folded into FILE while writes go on; it
   assert.deepEqual(await copy.store.snapshot(), await store.snapshot());
   for (const each of [copy.store, store]) await each.close();
   assert.deepEqual(openFilesIn(dirname(file)), []);
+});
+
+test("promise 3: a journal of nothing but long lists is folded as well", async (t) => {
+  const { file, store } = await openStore(t, undefined, { journal_bytes_max: 1 });
+  const items = Array.from({ length: 1_001 }, (_, n) => n);
+  for (const id of ["a", "b"]) await write(store, Object.assign(note(id), { items }));
+  await eventually(async () => textOf(file).includes('"id":"b"') || undefined);
+  assert.equal(await idsIn((await openStore(t, crashed(file))).store), "a b");
+  await store.close();
+});
+
+test("what was written together with a table that is seldom written is not kept in memory for it", async (t) => {
+  const seldom = collection<{ readonly id: string }>()("seldom");
+  const store = jsonFileStore(fileFor(t));
+  await store.open([notes, seldom]);
+  t.after(() => store.close());
+  const before = heapInUse();
+  const many = Array.from({ length: 100 }, (_, n) => write(store, note(`${n}`, `${n} `.repeat(50_000))));
+  await Promise.all([store.transact((tx) => tx.put(seldom, { id: "s" })), ...many]);
+  for (const id of many.keys()) await store.transact((tx) => tx.remove(notes, `${id}`));
+  assert.ok(heapInUse() - before < 5e6);
 });
 
 test("promise 3: after a restore too, FILE is not written again before the journal has grown as large", async (t) => {

@@ -6,8 +6,6 @@ import { ServerResponse } from "node:http";
 import { get } from "node:https";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { LIMITS, type Limits } from "../../src/http/arriving.ts";
 import { type Call, empty } from "../../src/http/call.ts";
@@ -15,6 +13,7 @@ import { linksOf } from "../../src/http/links.ts";
 import { Listener, type ListenerParts, type Tls } from "../../src/http/listener.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
+import { heapInUse } from "../support/heap.ts";
 import { problem } from "../support/problem.ts";
 import { RawConnection, rawAnswer } from "../support/raw.ts";
 import { SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
@@ -163,18 +162,11 @@ test("a stop over TLS lets it be read to its end, too", async () => {
   await stopped;
 });
 
-function collectGarbage(): void {
-  setFlagsFromString("--expose-gc");
-  runInNewContext("gc")();
-}
-
 test("a body in many chunks takes the room of its bytes", async () => {
   const handle = async (call: Call) => {
-    collectGarbage();
-    const before = process.memoryUsage().heapUsed;
+    const before = heapInUse();
     assert.ok((await call.body(200_000)) instanceof Refusal);
-    collectGarbage();
-    return { ...empty(200), body: String(process.memoryUsage().heapUsed - before) };
+    return { ...empty(200), body: String(heapInUse() - before) };
   };
   await using it = await listening({}, { handle });
   const chunks = "1\r\nx\r\n".repeat(200_001);

@@ -66,7 +66,7 @@ export class Files {
     const writes = changes.map(({ table: { name }, row, after }): Write => {
       return after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
     });
-    const long = changes.some(({ after }) => after !== undefined && isLong(after));
+    const long = changes.some(({ after }) => isLong(after));
     return this.#commits.add(long ? textInSteps(writes) : JSON.stringify(writes), changes);
   }
 
@@ -92,12 +92,14 @@ export class Files {
 
   async #append(texts: readonly Text[]): Promise<void> {
     this.#parts.stop("waits");
+    // Of a long text it is not known yet how long: the next commit looks again.
+    const length = texts.reduce((sum, text) => sum + (typeof text === "string" ? text.length : 0), this.#good.length);
+    const isDue = this.#folding === undefined && length > this.#foldAt;
+    // Now, and not when a long text is made or they have been appended: by then there will be others.
+    const folded = isDue ? recordsIn(this.#parts.tables) : undefined;
     const commits: string[] = [];
     for (const text of texts) commits.push(typeof text === "string" ? text : await inSteps(text));
     const line = lineOf(this.#good.seq + 1, commits);
-    const isDue = this.#folding === undefined && this.#good.length + line.length > this.#foldAt;
-    // Now, and not when they have been appended: by then there will be others, and so there may be where one was long.
-    const folded = isDue && texts.every((text) => typeof text === "string") ? recordsIn(this.#parts.tables) : undefined;
     await this.#turns.run(async () => {
       const { length, seq } = this.#good;
       await this.#attempt(() => disk.writeAll(this.#journal, line, length));

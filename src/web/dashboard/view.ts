@@ -1,6 +1,6 @@
 // What one page of the dashboard works with: who is signed in, what the address and the form say, and the operations of
-// the REST API: the route table's own rows. Scope, existence, fields and states are judged
-// there; so a page can never be allowed more, and says no in the same words. A form has no If-Match.
+// the REST API: the route table's own rows. Scope, existence, fields and states are judged there; so a page can never be
+// allowed more, and says no in the same words. A form has no If-Match.
 import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit } from "../../domain/work.ts";
