@@ -9,7 +9,8 @@ import { fill, makeWorld } from "../support/world.ts";
 
 const LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk".repeat(3);
 
-const DOCS = ["/docs", "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
+const TOUR = [...Array(10).keys()].map((part) => `/docs/tour${part ? `/${part}` : ""}`);
+const DOCS = ["/docs", ...TOUR, "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
 
 async function everyPath({ api }: Stage): Promise<string[]> {
   const ids = await makeWorld(api);

@@ -11,6 +11,7 @@ import { code, json, prose, SCOPES_IN_WORDS, tabs, terms } from "../parts.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
+import { TOUR, tour, tourPages } from "./tour.ts";
 
 /** What the list at the side leads to, by its name. */
 interface Entry {
@@ -29,12 +30,16 @@ interface Section {
 }
 
 interface DocsPage {
+  /** Where it is not the name of its tab; `above` is a way to others of its kind. */
+  readonly title?: string;
+  readonly above?: Shown;
   readonly lead: Shown;
   readonly sections: readonly Section[];
 }
 
 const PAGES: readonly (readonly [name: string, path: string, make: (parts: WebParts) => DocsPage])[] = [
   ["Start", ADDRESSES.docs, start],
+  ["Tour", TOUR, tour],
   ["Endpoints", `${ADDRESSES.docs}/endpoints`, endpoints],
   ["Events", `${ADDRESSES.docs}/events`, events],
   ["Errors", `${ADDRESSES.docs}/errors`, errors],
@@ -43,17 +48,17 @@ const PAGES: readonly (readonly [name: string, path: string, make: (parts: WebPa
 
 /** They need no sign-in, and without the script nothing but the copy buttons is missing. */
 export const docsRows = (parts: WebParts): readonly PageRow[] =>
-  PAGES.map(([name, path, make]) => {
+  [...PAGES, ...tourPages.map(([path, make]) => ["Tour", path, make] as const)].map(([name, path, make]) => {
     const made = make(parts);
     return { method: "GET", path, answer: async () => docsPage(name, made) };
   });
 
-const docsPage = (name: string, { lead, sections }: DocsPage): Reply =>
+const docsPage = (name: string, { title = name, above, lead, sections }: DocsPage): Reply =>
   page({
-    title: name,
+    title,
     header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a>${tabs("Docs", PAGES, name)}`,
-    body: html`<div class="docs"><nav class="side" aria-label="On this page"><ul>${sections.map(listed)}</ul></nav>
-<div><h1>${name}</h1><p class="lead">${lead}</p>${sections.map(drawn)}</div></div>`,
+    body: html`${above}<div class="docs"><nav class="side" aria-label="On this page"><ul>${sections.map(listed)}</ul></nav>
+<div><h1>${title}</h1><p class="lead">${lead}</p>${sections.map(drawn)}</div></div>`,
   });
 
 const listed = ({ id, title, entries }: Section): Html =>

@@ -1,0 +1,172 @@
+// What the specification shows, part by part and in our own words: each sentence with the clauses that hold it, which are
+// the names of tests. Of each part a request, and what this server answers ("…" is what differs from run to run): a test
+// pastes the one and sees the other. What is left open stands in the register. This file imports nothing; /docs/tour shows it.
+
+export interface Part {
+  readonly title: string;
+  readonly says: readonly (readonly [clauses: string, sentence: string])[];
+  /** Below the server's address; `$NAME` is a variable of the reader's shell. `token` null: without a credential. */
+  readonly request: { readonly at: string; readonly body?: object; readonly token?: null };
+  /** The lines that matter, as `curl -i` prints them. */
+  readonly answer: string;
+  readonly tryThis: string;
+}
+
+export const PARTS: readonly Part[] = [
+  {
+    title: "Purpose",
+    says: [
+      ["1.apps", "Apps that show data are made, listed and removed by a client."],
+      ["1.deploy", "An app goes live in an environment with a name, and under a host name of its own if wanted."],
+      ["1.data-sources", "What apps draw on are data sources, which clients make, too."],
+      ["1.manage-users", "Who belongs to an account, and what each may do there, is managed."],
+      ["1.webhooks", "Whoever registers a webhook is told what happens, and need not ask again and again."],
+      ["1.json", "JSON goes in and comes out, over HTTPS."],
+    ],
+    request: { at: "POST /v1/data-sources", body: { name: "Visitors", type: "csv", data: "month,count\n2026-01,9" } },
+    answer: `HTTP/1.1 201 Created
+location: $URL/v1/data-sources/ds_…
+{"id":"ds_…","name":"Visitors","type":"csv","app_id":null,"status":"processing","columns":null,…}`,
+    tryThis:
+      "The data are read behind the answer: ask at `location` what was found. Then misplace a quotation mark in the CSV, and see what `status` and `error` become.",
+  },
+  {
+    title: "Resources",
+    says: [
+      ["2.app.id", "The service gives an app its id, which begins with app_."],
+      ["2.app.title 2.app.description 2.app.theme 2.app.public", "These four come back as they were sent."],
+      ["2.app.created_at 2.app.updated_at", "Two times say when: in UTC, after ISO 8601."],
+      ["2.deployment-request.name 2.deployment-request.environment", "Who deploys says a name and an environment,"],
+      ["2.deployment-request.custom_domain", "and a host name under which the app is to be seen."],
+      ["2.deployment.id 2.deployment.url", "In events a deployment has an id (dep_…), the address that it is seen at,"],
+      ["2.deployment.status 2.deployment.deployed_at", "how it is, and since when."],
+      ["2.webhook.url 2.webhook.events", "A webhook is an https address, the types of event that go there,"],
+      ["2.webhook.secret 2.webhook.active", "the secret that signs them, and a switch."],
+      ["2.account", "Some events name the account: its id (acc_…) and its name."],
+    ],
+    request: { at: "POST /v1/apps", body: { title: "Harbour sales", description: "", theme: "dark", public: true } },
+    answer: `HTTP/1.1 201 Created
+{"id":"app_…","title":"Harbour sales","description":"","theme":"dark","public":true,"created_at":"…Z","updated_at":"…Z"}`,
+    tryThis:
+      "Send the title alone. Then misspell a member: this server names it, others drop it in silence. Keep the id for the next page: `export APP_ID=app_…`",
+  },
+  {
+    title: "States",
+    says: [
+      ["3.deployment.live", "Of a deployment one status is ever seen: live."],
+      ["3.app-no-state", "An app itself has no state."],
+    ],
+    request: { at: "POST /v1/apps/$APP_ID/deploy", body: { name: "Release 1", environment: "production" } },
+    answer: `HTTP/1.1 201 Created
+{"id":"dep_…","app_id":"app_…","name":"Release 1",…,"url":"$URL/sites/dep_…/","status":"live","deployed_at":"…Z"}`,
+    tryThis:
+      "Open the `url`. Deploy again and read `/apps/$APP_ID/deployments`: what became of the first is our choice, and no client should count on it.",
+  },
+  {
+    title: "Endpoints",
+    says: [
+      ["4.paths", "Six operations are shown, all below the base URL."],
+      ["4.create-app", "One takes the four fields of an app and answers all seven."],
+      ["4.list-apps 4.list-apps.limit 4.list-apps.offset", "One lists apps: so many, from so far on,"],
+      ["4.list-apps.public", "and if asked the public or the private ones alone."],
+      ["4.delete-app 4.app-id-segment", "One deletes the app whose id stands in the path."],
+      ["4.deploy", "One deploys it: name, custom_domain, environment."],
+      ["4.create-data-source", "One makes a data source; of what, is left open."],
+      ["4.create-webhook", "One registers where events go: url, events, secret, active."],
+    ],
+    request: { at: "GET /v1/apps?public=true&limit=1" },
+    answer: `HTTP/1.1 200 OK
+{"data":[{"id":"app_…","title":"Harbour sales",…}],"total":…,"limit":1,"offset":0}`,
+    tryThis:
+      "Make more apps and follow `link`. A client for any server takes a bare array as well, and knows the end by a page that is not full.",
+  },
+  {
+    title: "Authentication",
+    says: [
+      ["5.bearer-header", "Each request bears Authorization: Bearer and a key or a token."],
+      ["5.api-key.full-access", "A key opens all that is the account’s."],
+      ["5.oauth.authorize", "An application gets a code through the user’s browser, with the state that it gave."],
+      ["5.oauth.exchange 5.oauth.client-credentials", "For the code and its secret it gets tokens."],
+      ["5.oauth.jwt 5.oauth.bearer", "They are JWTs, and are sent like a key."],
+      ["5.oauth.refresh", "A refresh token fetches new ones; not so"],
+      ["5.refresh-failure.expired 5.refresh-failure.credentials", "when it has run out, for wrong credentials,"],
+      ["5.refresh-failure.revoked", "or when access was taken back."],
+      ["5.scope.read-apps 5.scope.write-apps 5.scope.delete-apps", "A token sees, changes or deletes apps,"],
+      ["5.scope.read-data 5.scope.admin", "sees data or does everything, as its scopes say."],
+      ["5.401.missing 5.401.format 5.401.invalid", "401: a credential is missing, misshapen, or wrong."],
+      ["5.403.scope 5.403.suspended 5.403.limited", "403: it does not suffice, or the account is held back."],
+    ],
+    request: { at: "GET /v1/apps", token: null },
+    answer: `HTTP/1.1 401 Unauthorized
+www-authenticate: Bearer realm="app-hosting", resource_metadata="…"
+{"type":"$URL/docs/errors#missing_credential","title":"No credential was sent","status":401,…,"code":"missing_credential"}`,
+    tryThis:
+      "Send `Authorization: Basic abc`, then a key with another last letter: the status stays, `code` tells them apart. The whole way of OAuth can be pasted from the page Start.",
+  },
+  {
+    title: "Events",
+    says: [
+      ["6.types.app-created 6.types.app-updated 6.types.app-deleted", "Told are an app’s beginning, change and end,"],
+      ["6.types.app-deployed 6.types.data-processed", "that it was deployed, that data are read,"],
+      ["6.types.user-interaction", "and that somebody used it."],
+      ["6.envelope", "An event is an id (evt_…), its type, a time and data.object."],
+      ["6.envelope.account 6.envelope.account-absent", "app.deployed names the account, user.interaction does not."],
+      ["6.data.app-deployed", "app.deployed holds the app’s id and title, and the deployment."],
+      ["6.data.user-interaction", "user.interaction says who did what at which point of which chart."],
+      ["6.delivery.post 6.delivery.subscribed", "Each active webhook of the type gets a POST in JSON, no other does."],
+      ["6.success.2xx 6.success.2xx-only", "2xx is a success, and nothing else is."],
+      ["6.success.30-seconds", "The receiver has half a minute for it."],
+      ["6.signature", "X-Service-Signature: sha256= and the HMAC-SHA256 of the bytes as sent, in small hex digits."],
+    ],
+    request: {
+      at: "POST /v1/webhooks",
+      body: { url: "http://localhost:4700/", events: ["app.created"], secret: "between-us", active: true },
+    },
+    answer: `HTTP/1.1 201 Created
+{"id":"wh_…","url":"http://localhost:4700/","events":["app.created"],"active":true,…,"secret":"between-us"}`,
+    tryThis:
+      "`npm run receiver -- --port 4700 --secret between-us --answers 500,200` in another terminal, and make an app. Then `npm run exercise`: a receiver with five faults waits to be mended.",
+  },
+  {
+    title: "Errors",
+    says: [
+      ["7.401", "401 is for a credential that is missing, misshapen, wrong or out of date."],
+      ["7.403", "403 is for too narrow a scope, an account that is held back, and too many requests."],
+    ],
+    request: { at: "POST /v1/apps", body: { themes: "dark" } },
+    answer: `HTTP/1.1 422 Unprocessable Entity
+content-type: application/problem+json
+{…"errors":[{"pointer":"#/themes","detail":"is not a known member; did you mean theme?"},{"pointer":"#/title","detail":"is required"}]}`,
+    tryThis:
+      "All of this answer is our choice: 401 and 403 are shown, and nothing else. Write a client that needs the class of the status alone.",
+  },
+  {
+    title: "Limits",
+    says: [
+      ["8.default-limit 8.default-offset", "Who names no number gets 20 apps, from the first on."],
+      ["8.answer-time", "A receiver has half a minute for its answer."],
+      ["8.rate-limit-403", "Requests are limited, and one too many is a 403."],
+    ],
+    request: { at: "GET /v1/apps" },
+    answer: `HTTP/1.1 200 OK
+ratelimit-policy: "default";q=6000;w=60
+ratelimit: "default";r=…;t=…
+{"data":[…],"total":…,"limit":20,"offset":0}`,
+    tryThis:
+      "Start with `--rate-limit 3` and ask four times: 403, where the field says 429, so look at more than the status. Then `?limit=101`.",
+  },
+  {
+    title: "Versions",
+    says: [["9.path-segment", "The version is part of the path: the base URL ends in /v1."]],
+    request: { at: "GET /v2/apps" },
+    answer: `HTTP/1.1 404 Not Found
+{…"status":404,"detail":"This server speaks /v1 only.",…}`,
+    tryThis:
+      "Have your client log `deprecation` and `sunset` (RFC 9745, RFC 8594): how an end is announced is not said, and they are the likeliest place.",
+  },
+];
+
+/** One id for each statement that an implementation can hold or break; test/house fails where one has no test. */
+export const CLAUSES: ReadonlySet<string> = new Set(
+  PARTS.flatMap(({ says }) => says.flatMap(([clauses]) => clauses.split(" "))),
+);

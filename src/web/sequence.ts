@@ -1,0 +1,84 @@
+// Sequence pictures: who says what to whom, from top to bottom, drawn on the server as SVG in the colours of the page. The
+// same stands below in words, so nobody needs to see it; `npm run trace` prints those alone. A picture is of one of the
+// flows in the tour, or of what one request has led to: its events, and every attempt to deliver them.
+import type { Attempt } from "../domain/model.ts";
+import { type Html, html } from "./html.ts";
+import { cut } from "./parts.ts";
+
+/** From one actor to another, by their places; from one to itself it is something that happens there. */
+type Message = readonly [from: number, to: number, text: string, note?: string];
+
+export interface Sequence {
+  readonly title: string;
+  readonly actors: readonly string[];
+  readonly messages: readonly Message[];
+}
+
+const [COLUMN, ROW, HEAD, LETTER] = [210, 40, 48, 6.5];
+const middle = (actor: number): number => (actor + 0.5) * COLUMN;
+
+/** Too wide for a small screen it is moved to the side, not made too small to read. */
+export const drawn = (sequence: Sequence): Html => {
+  const { title, actors, messages } = sequence;
+  const [width, height] = [actors.length * COLUMN, HEAD + messages.length * ROW + ROW / 2];
+  const line = (name: string, actor: number) =>
+    html`<line x1="${middle(actor)}" y1="32" x2="${middle(actor)}" y2="${height}"/><text class="actor" x="${middle(actor)}" y="20">${name}</text>`;
+  return html`<figure><div class="scroll"><svg class="sequence" role="img" aria-label="${title}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
+${actors.map(line)}${messages.map((each, at) => arrow(each, HEAD + at * ROW, actors.length))}</svg></div>
+<figcaption><ol>${inWords(sequence).map((words) => html`<li>${words}</li>`)}</ol></figcaption></figure>`;
+};
+
+/** What goes back to the left is an answer: its line is broken. */
+function arrow([from, to, text]: Message, y: number, actors: number): Html {
+  const [start, end] = [middle(from), middle(to)];
+  if (from === to) {
+    const room = Math.floor((actors * COLUMN - start - 16) / LETTER);
+    return html`<circle cx="${start}" cy="${y + 12}" r="5"/><text class="note" x="${start + 12}" y="${y + 16}">${cut(text, room)}</text>`;
+  }
+  const back = to < from;
+  const tip = back ? 7 : -7;
+  return html`<path class="${back ? "back" : "there"}" d="M${start} ${y + 20}H${end}m${tip} -4l${-tip} 4l${tip} 4"/>
+<text x="${(start + end) / 2}" y="${y + 14}">${cut(text, Math.floor((Math.abs(end - start) - 12) / LETTER))}</text>`;
+}
+
+/** A sentence a message. */
+export const inWords = ({ actors, messages }: Sequence): readonly string[] =>
+  messages.map(([from, to, text, note]) => {
+    const who = from === to ? actors[from] : `${actors[from]} → ${actors[to]}`;
+    return `${who}: ${text}${note ? ` – ${note}` : ""}`;
+  });
+
+/** As the store and the journals have them. */
+interface Sent {
+  readonly webhook_id: string;
+  readonly status: string;
+  readonly attempts: readonly (Attempt & { readonly chaos?: string | null })[];
+  readonly next_attempt_at: string | null;
+}
+interface Emitted {
+  readonly event: { readonly id: string; readonly type: string; readonly created: string };
+  readonly deliveries: readonly Sent[];
+}
+
+const CHOSEN = "when and how often is our choice, not the specification’s";
+
+/** What a request has led to: `request` tells of it, and `whereTo` of the webhooks that were told. */
+export function chain(request: string, emitted: readonly Emitted[], whereTo = new Map<string, string>()): Sequence {
+  const attempt = ({ number, trigger, at, duration_ms, response_status, error, chaos }: Sent["attempts"][number]) => [
+    message(1, 2, `attempt ${number}${trigger === "manual" ? ", by hand" : ""}`, at),
+    message(2, 1, String(response_status ?? error), `${duration_ms} ms${chaos ? `, ${chaos} on purpose` : ""}`),
+  ];
+  const delivery = ({ webhook_id, status, attempts, next_attempt_at: next }: Sent) => [
+    message(1, 1, `to ${whereTo.get(webhook_id) ?? webhook_id}`),
+    ...attempts.flatMap(attempt),
+    message(1, 1, status, next === null ? "" : `to be tried again at ${next}; ${CHOSEN}`),
+  ];
+  const event = ({ event: { id, type, created }, deliveries }: Emitted) => [
+    message(1, 1, type, `${id}, ${created}${deliveries.length === 0 ? ", sent to nobody" : ""}`),
+    ...deliveries.flatMap(delivery),
+  ];
+  const messages = [message(0, 1, request), ...emitted.flatMap(event)];
+  return { title: `What came of ${request}`, actors: ["Client", "Service", "Receiver"], messages };
+}
+
+const message = (...told: Message): Message => told;
