@@ -62,8 +62,10 @@ interface Emitted {
 
 const CHOSEN = "when and how often is our choice, not the specification’s";
 
+type Words = readonly [text: string, note?: string];
+
 /** What a request has led to: `request` tells of it, and `whereTo` of the webhooks that were told. */
-export function chain(request: string, emitted: readonly Emitted[], whereTo = new Map<string, string>()): Sequence {
+export function chain(request: Words, emitted: readonly Emitted[], whereTo = new Map<string, string>()): Sequence {
   const attempt = ({ number, trigger, at, duration_ms, response_status, error, chaos }: Sent["attempts"][number]) => [
     message(1, 2, `attempt ${number}${trigger === "manual" ? ", by hand" : ""}`, at),
     message(2, 1, String(response_status ?? error), `${duration_ms} ms${chaos ? `, ${chaos} on purpose` : ""}`),
@@ -77,8 +79,8 @@ export function chain(request: string, emitted: readonly Emitted[], whereTo = ne
     message(1, 1, type, `${id}, ${created}${deliveries.length === 0 ? ", sent to nobody" : ""}`),
     ...deliveries.flatMap(delivery),
   ];
-  const messages = [message(0, 1, request), ...emitted.flatMap(event)];
-  return { title: `What came of ${request}`, actors: ["Client", "Service", "Receiver"], messages };
+  const messages = [message(0, 1, ...request), ...emitted.flatMap(event)];
+  return { title: `What came of ${request[0]}`, actors: ["Client", "Service", "Receiver"], messages };
 }
 
 const message = (...told: Message): Message => told;

@@ -45,10 +45,10 @@ async function ofOne(view: View, event: model.EventRecord): Promise<Html> {
   // The deliveries of one event differ in where they went.
   const name = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
   const empty = "No active webhook named its type when it happened.";
-  const cause = event.request_id ? `the request ${event.request_id}` : "no request: it came with the seed";
-  const picture = drawn(chain(cause, [{ event, deliveries: items.slice(0, DRAWN) }], urls));
+  const cause = event.request_id ?? "none: it came with the seed";
+  const picture = drawn(chain(["a request", cause], [{ event, deliveries: items.slice(0, DRAWN) }], urls));
   return html`<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
-<h2>What came of its request</h2>${picture}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
+<h2>From its request on</h2>${picture}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
 }
 
 /** What was answered so far, and what comes next. */

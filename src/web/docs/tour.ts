@@ -33,25 +33,26 @@ function partPage({ says, request, answer, tryThis }: Part, part: number, { serv
   const sentences = says.map(([ids, said]) => [ids.split(" ").map((id) => html`<code>${id}</code>`), said] as const);
   const open = Object.entries<Decision>(DECISIONS).filter(([id]) => id.startsWith(`${part + 1}.`));
   return {
-    title: `Part ${name}`,
+    title: `Part ${name.replace(" ", ": ")}`,
     above: tabs("Tour", LINKS, name),
     lead: "What the specification says in this part stands first, with the tests that hold it; what this server chose stands below.",
     sections: [
-      { id: "says", title: "What it says", body: terms(sentences) },
-      { id: "held", title: "What holds it", body: code(`npm run clause ${says[0]?.[0].split(" ")[0]}`) },
+      {
+        id: "says",
+        title: "What it says",
+        body: html`${terms(sentences)}<p>Each id is that of a test:</p>${code(`npm run clause ${says[0]?.[0].split(" ")[0]}`)}`,
+      },
       ...(PICTURES[part + 1] ?? []).map((each) => ({ id: "picture", title: each.title, body: drawn(each) })),
       { id: "request", title: "A request", body: code(asked) },
-      {
-        id: "answer",
-        title: "What this server answers, of which these lines matter",
-        body: code(answer.replaceAll("$URL", links.authUrl)),
-      },
+      { id: "answer", title: "The answer", body: html`${SHORTENED}${code(answer.replaceAll("$URL", links.authUrl))}` },
       ...(part === 5 ? [{ id: "arrives", title: "What arrives", body: json(sampleEvent("app.deployed")) }] : []),
       { id: "open", title: "What it leaves open", body: terms(open.map(openPoint)) },
       { id: "try", title: "Try this", body: html`<p>${prose(tryThis)}</p>` },
     ],
   };
 }
+
+const SHORTENED = html`<p>Of what this server answers, the lines that matter; … differs from run to run.</p>`;
 
 const openPoint = ([id, { open, choice, field, why }]: [string, Decision]) =>
   [
@@ -73,7 +74,7 @@ const PICTURES: { readonly [part: number]: readonly Sequence[] } = {
         [2, 0, "303 to redirect_uri?code=…&state=…"],
         [0, 1, "brings code and state", "the client compares the state first"],
         [1, 2, "POST /oauth/token", "code, redirect_uri, client_secret; a code lasts a minute, once (our choice)"],
-        [2, 1, "200 access_token, refresh_token", "in the form of RFC 6749 (our choice)"],
+        [2, 1, "200 and the tokens", "in the form of RFC 6749 (our choice)"],
         [1, 3, "GET /v1/apps", "Authorization: Bearer and the access token"],
         [3, 1, "200", "or 401 once it has run out: the refresh token fetches another"],
       ],
