@@ -161,14 +161,13 @@ async function walk(stops: boolean): Promise<void> {
   const began = performance.now();
   await using service = await startService({ clock: "manual" });
   await using receiver = await startReceiver({ secret: SECRET, answers: [500, 503, 204] });
-  const guide = new Guide(service.baseUrl, service.apiKey, stops);
+  await using guide = new Guide(service.baseUrl, service.apiKey, stops);
   print(`A server at ${service.baseUrl}, a receiver at ${receiver.url}, and a clock that is moved by hand.`);
   print("Each step names a clause, or a choice of ours where there is none: npm run clause ID runs its test.");
   for (const [at, chapter] of CHAPTERS.entries()) {
     print(`\n${styleText("bold", `${at + 1} ${PARTS[at]?.title}`)}`);
     await chapter({ guide, service, receiver });
   }
-  await guide.close();
   print(`\n${guide.steps} steps, all as they must be, in ${Math.round(performance.now() - began)} ms.`);
 }
 

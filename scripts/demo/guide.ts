@@ -7,7 +7,7 @@ import { Client, type Members } from "../../test/support/client.ts";
 
 const LONGEST = 60;
 
-export class Guide {
+export class Guide implements AsyncDisposable {
   steps = 0;
   readonly #api: Client;
   readonly #enter: AsyncIterator<string> | undefined;
@@ -50,7 +50,7 @@ export class Guide {
     return answer;
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#api.close();
     await this.#enter?.return?.();
   }
