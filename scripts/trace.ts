@@ -28,5 +28,5 @@ const { request, events } = trusted<Trace>(said);
 const { method, path, query, at, status } = request;
 const told = `${method} ${path}${query === "" ? "" : `?${query}`}`;
 const note = `${id}, ${at}, answered ${status ?? "nothing"}${events.length === 0 ? "; it led to no event" : ""}`;
-for (const [step, words] of inWords(chain([told, note], events)).entries())
+for (const [step, words] of inWords(chain([0, 1, told, note], events)).entries())
   console.log(`${step + 1}. ${escaped(words)}`);

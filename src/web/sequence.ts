@@ -1,7 +1,7 @@
 // Sequence pictures: who says what to whom, from top to bottom, drawn on the server as SVG in the colours of the page. The
 // same stands below in words, so nobody needs to see it; `npm run trace` prints those alone. A picture is of one of the
 // flows in the tour, or of what one request has led to: its events, and every attempt to deliver them.
-import type { Attempt } from "../domain/model.ts";
+import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
 import { type Html, html } from "./html.ts";
 import { cut } from "./parts.ts";
 
@@ -18,7 +18,7 @@ const [COLUMN, ROW, HEAD, LETTER] = [210, 40, 48, 6.5];
 const middle = (actor: number): number => (actor + 0.5) * COLUMN;
 
 /** Too wide for a small screen it is moved to the side, not made too small to read. */
-export const drawn = (sequence: Sequence): Html => {
+export function drawn(sequence: Sequence): Html {
   const { title, actors, messages } = sequence;
   const [width, height] = [actors.length * COLUMN, HEAD + messages.length * ROW + ROW / 2];
   const line = (name: string, actor: number) =>
@@ -26,7 +26,7 @@ export const drawn = (sequence: Sequence): Html => {
   return html`<figure><div class="scroll"><svg class="sequence" role="img" aria-label="${title}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
 ${actors.map(line)}${messages.map((each, at) => arrow(each, HEAD + at * ROW, actors.length))}</svg></div>
 <figcaption><ol>${inWords(sequence).map((words) => html`<li>${words}</li>`)}</ol></figcaption></figure>`;
-};
+}
 
 /** What goes back to the left is an answer: its line is broken. */
 function arrow([from, to, text]: Message, y: number, actors: number): Html {
@@ -37,7 +37,7 @@ function arrow([from, to, text]: Message, y: number, actors: number): Html {
   }
   const back = to < from;
   const tip = back ? 7 : -7;
-  return html`<path class="${back ? "back" : "there"}" d="M${start} ${y + 20}H${end}m${tip} -4l${-tip} 4l${tip} 4"/>
+  return html`<path${back && html` class="back"`} d="M${start} ${y + 20}H${end}m${tip} -4l${-tip} 4l${tip} 4"/>
 <text x="${(start + end) / 2}" y="${y + 14}">${cut(text, Math.floor((Math.abs(end - start) - 12) / LETTER))}</text>`;
 }
 
@@ -48,39 +48,30 @@ export const inWords = ({ actors, messages }: Sequence): readonly string[] =>
     return `${who}: ${text}${note ? ` – ${note}` : ""}`;
   });
 
-/** As the store and the journals have them. */
-interface Sent {
-  readonly webhook_id: string;
-  readonly status: string;
-  readonly attempts: readonly (Attempt & { readonly chaos?: string | null })[];
-  readonly next_attempt_at: string | null;
-}
+type Sent = Pick<DeliveryRecord, "webhook_id" | "status" | "attempts" | "next_attempt_at">;
 interface Emitted {
-  readonly event: { readonly id: string; readonly type: string; readonly created: string };
+  readonly event: Pick<EventRecord, "id" | "type" | "created">;
   readonly deliveries: readonly Sent[];
 }
 
 const CHOSEN = "when and how often is our choice, not the specification’s";
 
-type Words = readonly [text: string, note?: string];
-
 /** What a request has led to: `request` tells of it, and `whereTo` of the webhooks that were told. */
-export function chain(request: Words, emitted: readonly Emitted[], whereTo = new Map<string, string>()): Sequence {
-  const attempt = ({ number, trigger, at, duration_ms, response_status, error, chaos }: Sent["attempts"][number]) => [
-    message(1, 2, `attempt ${number}${trigger === "manual" ? ", by hand" : ""}`, at),
-    message(2, 1, String(response_status ?? error), `${duration_ms} ms${chaos ? `, ${chaos} on purpose` : ""}`),
+export function chain(request: Message, emitted: readonly Emitted[], whereTo = new Map<string, string>()): Sequence {
+  // The journals know what was done to an attempt on purpose.
+  const attempt = (made: Attempt & { readonly chaos?: string | null }): readonly Message[] => [
+    [1, 2, `attempt ${made.number}${made.trigger === "manual" ? ", by hand" : ""}`, made.at],
+    [2, 1, String(made.response_status ?? made.error), [`${made.duration_ms} ms`, made.chaos ?? []].flat().join(", ")],
   ];
-  const delivery = ({ webhook_id, status, attempts, next_attempt_at: next }: Sent) => [
-    message(1, 1, `to ${whereTo.get(webhook_id) ?? webhook_id}`),
+  const delivery = ({ webhook_id, status, attempts, next_attempt_at: next }: Sent): readonly Message[] => [
+    [1, 1, `to ${whereTo.get(webhook_id) ?? webhook_id}`],
     ...attempts.flatMap(attempt),
-    message(1, 1, status, next === null ? "" : `to be tried again at ${next}; ${CHOSEN}`),
+    [1, 1, status, next === null ? "" : `to be tried again at ${next}; ${CHOSEN}`],
   ];
-  const event = ({ event: { id, type, created }, deliveries }: Emitted) => [
-    message(1, 1, type, `${id}, ${created}${deliveries.length === 0 ? ", sent to nobody" : ""}`),
+  const event = ({ event: { id, type, created }, deliveries }: Emitted): readonly Message[] => [
+    [1, 1, type, `${id}, ${created}${deliveries.length === 0 ? ", sent to nobody" : ""}`],
     ...deliveries.flatMap(delivery),
   ];
-  const messages = [message(0, 1, ...request), ...emitted.flatMap(event)];
-  return { title: `What came of ${request[0]}`, actors: ["Client", "Service", "Receiver"], messages };
+  const messages = [request, ...emitted.flatMap(event)];
+  return { title: "What a request has led to", actors: ["Client", "Service", "Receiver"], messages };
 }
-
-const message = (...told: Message): Message => told;

@@ -40,15 +40,14 @@ const DRAWN = 5;
 
 async function ofOne(view: View, event: model.EventRecord): Promise<Html> {
   const { items } = await deliveriesOf(view.store, event, SHOWN);
-  const hooks = await Promise.all(items.map(({ webhook_id }) => view.store.get(model.webhooks, webhook_id)));
-  const urls = new Map(hooks.flatMap((hook) => (hook ? [[hook.id, hook.url] as const] : [])));
   // The deliveries of one event differ in where they went.
+  const urls = new Map<string, string>();
+  for (const { webhook_id: id } of items) urls.set(id, (await view.store.get(model.webhooks, id))?.url ?? id);
   const name = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
   const empty = "No active webhook named its type when it happened.";
-  const cause = event.request_id ?? "none: it came with the seed";
-  const picture = drawn(chain(["a request", cause], [{ event, deliveries: items.slice(0, DRAWN) }], urls));
+  const picture = chain([0, 1, event.request_id ?? "the seed"], [{ event, deliveries: items.slice(0, DRAWN) }], urls);
   return html`<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
-<h2>From its request on</h2>${picture}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
+<h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
 }
 
 /** What was answered so far, and what comes next. */
