@@ -14,15 +14,15 @@ export interface Sequence {
   readonly messages: readonly Message[];
 }
 
-const [COLUMN, ROW, HEAD, LETTER] = [210, 40, 48, 6.5];
-const middle = (actor: number): number => (actor + 0.5) * COLUMN;
+const [COLUMN, MARGIN, ROW, HEAD, LETTER] = [190, 48, 40, 48, 6.5];
+const lineOf = (actor: number): number => MARGIN + actor * COLUMN;
 
 /** Too wide for a small screen it is moved to the side, not made too small to read. */
 export function drawn(sequence: Sequence): Html {
   const { title, actors, messages } = sequence;
-  const [width, height] = [actors.length * COLUMN, HEAD + messages.length * ROW + ROW / 2];
+  const [width, height] = [lineOf(actors.length - 1) + MARGIN, HEAD + messages.length * ROW + ROW / 2];
   const line = (name: string, actor: number) =>
-    html`<line x1="${middle(actor)}" y1="32" x2="${middle(actor)}" y2="${height}"/><text class="actor" x="${middle(actor)}" y="20">${name}</text>`;
+    html`<line x1="${lineOf(actor)}" y1="32" x2="${lineOf(actor)}" y2="${height}"/><text class="actor" x="${lineOf(actor)}" y="20">${name}</text>`;
   return html`<figure><div class="scroll"><svg class="sequence" role="img" aria-label="${title}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
 ${actors.map(line)}${messages.map((each, at) => arrow(each, HEAD + at * ROW, actors.length))}</svg></div>
 <figcaption><ol>${inWords(sequence).map((words) => html`<li>${words}</li>`)}</ol></figcaption></figure>`;
@@ -30,9 +30,9 @@ ${actors.map(line)}${messages.map((each, at) => arrow(each, HEAD + at * ROW, act
 
 /** What goes back to the left is an answer: its line is broken. */
 function arrow([from, to, text]: Message, y: number, actors: number): Html {
-  const [start, end] = [middle(from), middle(to)];
+  const [start, end] = [lineOf(from), lineOf(to)];
   if (from === to) {
-    const room = Math.floor((actors * COLUMN - start - 16) / LETTER);
+    const room = Math.floor((lineOf(actors - 1) + MARGIN - start - 16) / LETTER);
     return html`<circle cx="${start}" cy="${y + 12}" r="5"/><text class="note" x="${start + 12}" y="${y + 16}">${cut(text, room)}</text>`;
   }
   const back = to < from;

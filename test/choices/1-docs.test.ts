@@ -187,7 +187,7 @@ choice("1.dashboard.tour", "each part names all its clauses and all that it leav
 choice("1.dashboard.tour", "the pictures stand there in words as well", "ours", async ({ api }) => {
   for (const [part, words] of [
     [5, ["Client → Authorization server: POST /oauth/token", "the client compares the state first"]],
-    [6, ["Service → Receiver: POST, the same bytes: attempt 2", "when and how often is our choice"]],
+    [6, ["Service → Receiver: the same bytes: attempt 2", "when and how often is our choice"]],
   ] as const) {
     const page = await docs(api, `/tour/${part}`);
     assert.match(page.text, /<svg class="sequence" role="img" aria-label="[^"]+"/);

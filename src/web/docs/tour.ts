@@ -91,7 +91,7 @@ const PICTURES: { readonly [part: number]: readonly Sequence[] } = {
         [1, 2, "POST, signed: attempt 1", "X-Service-Signature is of the body’s bytes"],
         [2, 1, "500", "or a redirect, or nothing for 30 seconds: all but 2xx has failed"],
         [1, 1, "waits about 5 s", "that a delivery can be repeated is said; when and how often is our choice"],
-        [1, 2, "POST, the same bytes: attempt 2", "the receiver knows the event by its id"],
+        [1, 2, "the same bytes: attempt 2", "the receiver knows the event by its id"],
         [2, 1, "204", "checked and put aside, answered, and only then worked on"],
       ],
     },
