@@ -10,6 +10,7 @@ import { assertPage, idIn, textOf } from "../support/dashboard.ts";
 import { type Embedded, embedded, startRefused } from "../support/embedded.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { ApiDocument } from "../support/openapi.ts";
+import { serve } from "../support/process.ts";
 import { eventually } from "../support/wait.ts";
 import { fill, makeWorld } from "../support/world.ts";
 
@@ -261,4 +262,23 @@ test("readings can be given as on the command line, and the flag for several at 
   assert.equal(await atOnce(own), 3);
   await using slow = await embedded({ readings: READINGS, webhookConcurrency: 1 });
   assert.equal(await atOnce(slow), 1);
+});
+
+test("the flag can be repeated, its variable has commas, and the first request that is shown succeeds", async () => {
+  const [first, second] = ["2.app-fields=all", "4.create-status=200"];
+  for (const [args, variables] of [
+    [["--reading", first, "--reading", second], {}],
+    [[], { APPHOST_READING: `${first},${second}` }],
+  ] as const) {
+    const server = serve(["--port", "0", ...args], variables);
+    await server.prints("'\n");
+    const [, url = "", key = "", body = ""] =
+      /curl (\S+)\/apps .*Bearer (\S+)" .*-d '(.*)'/.exec(server.said.stdout) ?? [];
+    const api = new Client({ baseUrl: url, key });
+    assert.equal((await api.post("/apps", JSON.parse(body))).status, 200);
+    assert.equal((await api.post("/apps", { title: "T" })).status, 422);
+    api.close();
+    server.child.kill("SIGTERM");
+    assert.equal((await server.ended).code, 0);
+  }
 });
