@@ -96,7 +96,11 @@ const SHOWN: { readonly [I in keyof typeof READINGS]: Shows } = {
     ["ratelimit-policy", "ratelimit"],
     ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],
   ],
-  "8.max-limit": [async ({ api }) => ok(await api.get("/apps?limit=101")), false, true],
+  "8.max-limit": [
+    async ({ api }) => (await api.get("/apps?limit=101&offset=1")).headers.link?.includes("limit=100&"),
+    undefined,
+    true,
+  ],
   "2.unknown-members": [
     async ({ api }) => {
       const made = await api.post("/apps", { ...APP, more: 1, id: "mine" });
@@ -129,7 +133,7 @@ for (const [id, name] of Object.entries(READINGS))
 
 /** A service under all of them; what it answers is held against its own description. */
 async function under(readings: Readings) {
-  const own = await embedded({ readings });
+  const own = await embedded({ readings, control: true });
   const { service } = own;
   const document = new ApiDocument(members((await own.api.root.get("/openapi.json")).json));
   const observe = document.check.bind(document);
@@ -175,10 +179,18 @@ test("all readings at once: create, replay, list, page, read, change, delete, an
   assert.deepEqual([gone.status, gone.json, gone.headers.etag], [200, first.json, undefined]);
   assert.equal((await api.delete(path)).status, 404);
 
+  await api.post(`/webhooks/${webhook.id}/test`, { type: "app.deleted" });
   const refused = await api.post("/webhooks", { url: "ftp://x", events: [] });
   assert.deepEqual([refused.status, Object.keys(members(refused.json.error))], [400, ["code", "message"]]);
   await service.settled();
-  assert.deepEqual(members(JSON.parse(receiver.got[0]?.body ?? "")).data, { object: { id: first.id } });
+  const objects = receiver.got.map(({ body }) => members(members(JSON.parse(body)).data).object);
+  assert.deepEqual(
+    objects.map((object) => Object.keys(members(object))),
+    [["id"], ["id"]],
+  );
+  assert.deepEqual(objects[0], { id: first.id });
+  const control = await api.root.post("/_control/clock", { advance: "soon" });
+  assert.deepEqual([control.status, control.json.code], [422, "validation_failed"], "no reading is about the controls");
 });
 
 test("all readings at once: a long address and a bad token read as the REST API's, OAuth's as OAuth's", async () => {
@@ -239,6 +251,37 @@ test("the documentation and the first request follow the readings in force", asy
     assert.match(await docs(plain, page), is);
     assert.match(await docs(all, page), or);
   }
+  const browser = new Browser(all.api);
+  await browser.signIn(all.service.signInUrl);
+  assert.match(textOf(await browser.open("/dashboard")), /"My first app","description":""/);
+});
+
+test("the description says what is required, what may be more, and what there is to read", async () => {
+  const described = async ({ api }: Embedded) => {
+    const { paths, components, webhooks } = (await api.root.as(null).get("/openapi.json")).json;
+    const { get, post } = Object(paths)["/apps"];
+    const body = post.requestBody.content["application/json"].schema;
+    const gone = JSON.stringify(Object(webhooks)["app.deleted"].post.requestBody);
+    const { headers } = Object.values(get.responses).map(Object)[0];
+    return [
+      ...[body.required, body.additionalProperties, get.parameters[0].schema.maximum, "X-Total-Count" in headers],
+      ...["X-Total-Count" in Object(components).headers, /"object":(\{.*?\})/.exec(gone)?.[1]],
+      Object(components).schemas.AppList.type,
+    ];
+  };
+  await using plain = await embedded();
+  await using all = await embedded({ readings: READINGS });
+  const whole = '{"$ref":"#/components/schemas/App"}';
+  assert.deepEqual(await described(plain), [["title"], false, 100, false, false, whole, "object"]);
+  const id = '{"type":"object","properties":{"id":{"type":"string"}';
+  assert.deepEqual(await described(all), [Object.keys(APP), true, undefined, true, true, id, "array"]);
+});
+
+test("a seed is read as ever: a title is enough for an app, and a member that nobody knows is refused", async () => {
+  const seed = (app: object) => ({ accounts: [{ name: "A", apps: [app] }] });
+  await using own = await embedded({ readings: READINGS, seed: seed({ title: "Seeded" }) });
+  assert.equal((await own.api.get("/apps")).header("x-total-count"), "1");
+  await startRefused({ readings: READINGS, seed: seed({ title: "Seeded", more: 1 }) }, /more/);
 });
 
 test("a reading that does not exist is refused in one line, which names those that do", async () => {
