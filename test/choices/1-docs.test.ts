@@ -182,7 +182,7 @@ choice("1.dashboard.tour", "each part names all its clauses and all that it leav
     const named = [...inside(page.text, 'id="says">([\\s\\S]*?)</dl>').matchAll(/<code>([^<]*)<\/code>/g)];
     assert.deepEqual(named.map(([, id]) => id).sort(), own(CLAUSES));
     const open = own(Object.keys(DECISIONS));
-    assert.deepEqual([...page.text.matchAll(/decision-([\w.-]+)"/g)].map(([, id]) => id).sort(), open);
+    assert.deepEqual([...page.text.matchAll(/ id="decision-([\w.-]+)"/g)].map(([, id]) => id).sort(), open);
     for (const [id, { choice, field }] of Object.entries(DECISIONS).filter(([id]) => open.includes(id)))
       for (const said of [choice.other, field]) assert.ok(textOf(page).includes(said), `${id}: ${said}`);
   }

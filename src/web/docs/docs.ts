@@ -1,19 +1,17 @@
 // /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on.
-import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
+import { ADDED, DECISIONS, GAPS, SUMMED_UP } from "../../decisions.ts";
 import { firstApp } from "../../domain/apps.ts";
-import type { Switched } from "../../domain/readings.ts";
 import { type Code, invalidField } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { CODES, PROBLEMS, problem, statusOf } from "../../http/problem.ts";
-import { trusted } from "../../kit/schema.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { DASHBOARD, page } from "../page.ts";
 import { code, json, prose, SCOPES_IN_WORDS, tabs, terms } from "../parts.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
-import { TOUR, tour, tourPages } from "./tour.ts";
+import { decided, TOUR, tour, tourPages } from "./tour.ts";
 
 /** What the list at the side leads to, by its name. */
 interface Entry {
@@ -155,14 +153,7 @@ function errors({ services: { links, decide } }: WebParts): DocsPage {
 
 /** What the specification leaves open, what this server does, and what others do. */
 function register({ services: { decide } }: WebParts): DocsPage {
-  const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
-  const entry = ([id, { open, choice, field, why }]: [string, Decision]) => {
-    const elsewhere = html`Elsewhere: ${field}. The other reading, ${choice.other}: <code>${shown(choice.or)}</code>`;
-    const asked = choice.named && html`, with <code>--reading ${id}=${choice.named}</code>`;
-    const inForce = choice.named === undefined ? choice.is : decide(trusted<Switched>(id));
-    const meaning = html`<p><code>${shown(inForce)}</code></p><p>${why}</p><p class="soft">${elsewhere}${asked}</p>`;
-    return { id: `decision-${id}`, name: id, term: html`<code>${id}</code>${open}`, meaning };
-  };
+  const entry = decided(decide);
   return {
     lead: `${Object.keys(DECISIONS).length} points that this server had to decide. Each choice is the very value that it runs on, and the tests that bear the id hold it; the first digit is the part of the specification.`,
     sections: [
