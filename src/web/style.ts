@@ -94,14 +94,12 @@ th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: var(--edg
 }
 figure { margin: 0; }
 .sequence {
-  color: var(--soft);
   line { stroke: var(--line); }
   text { fill: var(--ink); font-size: 12px; text-anchor: middle; }
   .actor { font-weight: 600; }
   .note { text-anchor: start; }
   path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
   .back { stroke-dasharray: 5 3; }
-  circle { fill: var(--soft); }
 }
 .wider, .wide { display: none; }
 @container (min-width: 40rem) { .wider { display: initial; } }

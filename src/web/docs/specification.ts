@@ -27,8 +27,7 @@ export const PARTS: readonly Part[] = [
     answer: `HTTP/1.1 201 Created
 location: $URL/v1/data-sources/ds_…
 {"id":"ds_…","name":"Visitors","type":"csv","app_id":null,"status":"processing","columns":null,…}`,
-    tryThis:
-      "The data are read behind the answer: ask at `location` what was found. Then misplace a quotation mark in the CSV, and see what `status` and `error` become.",
+    tryThis: "Ask at `location` what was found. Then misplace a quotation mark in the CSV: see `status`, `error`.",
   },
   {
     title: "Resources",
@@ -47,8 +46,7 @@ location: $URL/v1/data-sources/ds_…
     request: { at: "POST /v1/apps", body: { title: "Harbour sales", description: "", theme: "dark", public: true } },
     answer: `HTTP/1.1 201 Created
 {"id":"app_…","title":"Harbour sales","description":"","theme":"dark","public":true,"created_at":"…Z","updated_at":"…Z"}`,
-    tryThis:
-      "Send the title alone. Then misspell a member: this server names it, others drop it in silence. Keep the id for the next page: `export APP_ID=app_…`",
+    tryThis: "Misspell a member: this server names it, others drop it. For the next page: `export APP_ID=app_…`",
   },
   {
     title: "States",
@@ -59,8 +57,7 @@ location: $URL/v1/data-sources/ds_…
     request: { at: "POST /v1/apps/$APP_ID/deploy", body: { name: "Release 1", environment: "production" } },
     answer: `HTTP/1.1 201 Created
 {"id":"dep_…","app_id":"app_…","name":"Release 1",…,"url":"$URL/sites/dep_…/","status":"live","deployed_at":"…Z"}`,
-    tryThis:
-      "Open the `url`. Deploy again and read `/apps/$APP_ID/deployments`: what became of the first is our choice, and no client should count on it.",
+    tryThis: "Deploy again, and read `/apps/$APP_ID/deployments`: what became of the first is our choice alone.",
   },
   {
     title: "Endpoints",
@@ -77,8 +74,7 @@ location: $URL/v1/data-sources/ds_…
     request: { at: "GET /v1/apps?public=true&limit=1" },
     answer: `HTTP/1.1 200 OK
 {"data":[{"id":"app_…","title":"Harbour sales",…}],"total":…,"limit":1,"offset":0}`,
-    tryThis:
-      "Make more apps and follow `link`. A client for any server takes a bare array as well, and knows the end by a page that is not full.",
+    tryThis: "Make more and follow `link`. A client for all servers takes bare arrays, too: a short page ends them.",
   },
   {
     title: "Authentication",
@@ -100,8 +96,7 @@ location: $URL/v1/data-sources/ds_…
     answer: `HTTP/1.1 401 Unauthorized
 www-authenticate: Bearer realm="app-hosting", resource_metadata="…"
 {"type":"$URL/docs/errors#missing_credential","title":"No credential was sent","status":401,…,"code":"missing_credential"}`,
-    tryThis:
-      "Send `Authorization: Basic abc`, then a key with another last letter: the status stays, `code` tells them apart. The whole way of OAuth can be pasted from the page Start.",
+    tryThis: "Send `Authorization: Basic abc`, then a wrong key: `code` tells them apart. All of OAuth: page Start.",
   },
   {
     title: "Events",
@@ -124,8 +119,7 @@ www-authenticate: Bearer realm="app-hosting", resource_metadata="…"
     },
     answer: `HTTP/1.1 201 Created
 {"id":"wh_…","url":"http://localhost:4700/","events":["app.created"],"active":true,…,"secret":"between-us"}`,
-    tryThis:
-      "`npm run receiver -- --port 4700 --secret between-us --answers 500,200` in another terminal, and make an app. Then `npm run exercise`: a receiver with five faults waits to be mended.",
+    tryThis: "`npm run receiver -- --port 4700 --secret between-us --answers 500,200`, and `npm run exercise`.",
   },
   {
     title: "Errors",
@@ -137,8 +131,7 @@ www-authenticate: Bearer realm="app-hosting", resource_metadata="…"
     answer: `HTTP/1.1 422 Unprocessable Entity
 content-type: application/problem+json
 {…"errors":[{"pointer":"#/themes","detail":"is not a known member; did you mean theme?"},{"pointer":"#/title","detail":"is required"}]}`,
-    tryThis:
-      "All of this answer is our choice: 401 and 403 are shown, and nothing else. Write a client that needs the class of the status alone.",
+    tryThis: "Beside 401 and 403 all is our choice. Write a client that needs the class of a status alone.",
   },
   {
     title: "Limits",
@@ -152,8 +145,7 @@ content-type: application/problem+json
 ratelimit-policy: "default";q=6000;w=60
 ratelimit: "default";r=…;t=…
 {"data":[…],"total":…,"limit":20,"offset":0}`,
-    tryThis:
-      "Start with `--rate-limit 3` and ask four times: 403, where the field says 429, so look at more than the status. Then `?limit=101`.",
+    tryThis: "Start with `--rate-limit 3` and ask four times: 403, where others say 429. Then `?limit=101`.",
   },
   {
     title: "Versions",
@@ -161,8 +153,7 @@ ratelimit: "default";r=…;t=…
     request: { at: "GET /v2/apps" },
     answer: `HTTP/1.1 404 Not Found
 {…"status":404,"detail":"This server speaks /v1 only.",…}`,
-    tryThis:
-      "Have your client log `deprecation` and `sunset` (RFC 9745, RFC 8594): how an end is announced is not said, and they are the likeliest place.",
+    tryThis: "Log `deprecation` and `sunset` (RFC 9745, 8594): nothing says how an end is announced.",
   },
 ];
 

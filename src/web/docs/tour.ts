@@ -15,6 +15,7 @@ export const TOUR = `${ADDRESSES.docs}/tour`;
 const STOPS = PARTS.map((part, at) => ({ ...part, number: at + 1, name: `${at + 1} ${part.title}` }));
 type Stop = (typeof STOPS)[number];
 const pathOf = ({ number }: Stop): string => `${TOUR}/${number}`;
+const LINKS = STOPS.map((stop) => [stop.name, pathOf(stop)] as const);
 
 export const tour = () => ({
   lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
@@ -39,11 +40,7 @@ function partPage({ number, name, title, says, request, answer, tryThis }: Stop,
   const body = html`${terms(sentences)}<p>Each id is that of a test:</p>${code(`npm run clause ${says[0]?.[0].split(" ")[0]}`)}`;
   return {
     title: `Part ${number}: ${title}`,
-    above: tabs(
-      "Tour",
-      STOPS.map((stop) => [stop.name, pathOf(stop)] as const),
-      name,
-    ),
+    above: tabs("Tour", LINKS, name),
     lead: "What the specification says in this part stands first, with the tests that hold it; what this server chose stands below.",
     sections: [
       { id: "says", title: "What it says", body },
