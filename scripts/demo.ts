@@ -49,8 +49,8 @@ async function states(scene: Scene): Promise<void> {
 }
 
 async function endpoints({ guide }: Scene): Promise<void> {
-  const all = { total: 1 };
-  const own = await guide.step("4.list-apps.public", "private apps", "GET /v1/apps?public=false", 200, all);
+  const one = { total: 1 };
+  const own = await guide.step("4.list-apps.public", "private ones alone", "GET /v1/apps?public=false", 200, one);
   const page = { total: 2, limit: 1, offset: 1 };
   await guide.step("4.list-shape", "our choice: a wrapper", "GET /v1/apps?limit=1&offset=1", 200, page);
   await guide.step("4.delete-app", "and one is gone", `DELETE /v1/apps/${own.items[0]?.id}`, 204);
@@ -65,8 +65,7 @@ async function consented({ guide, service }: Scene) {
   const api = new Client({ baseUrl: service.baseUrl, key: null });
   const browser = new Browser(api);
   const { location } = (await browser.signIn(service.signInUrl)).headers;
-  const link = `${service.signInUrl.split("=")[0]}=…, and its button pressed`;
-  const signedIn = ["GET", "303 to"].map((word, at) => `${word} ${[link, location][at]}`);
+  const signedIn = [`GET ${service.signInUrl.split("=")[0]}=…, and its button pressed`, `303 to ${location}`];
   await guide.seen("5.sign-in-link", "our choice: a user signs in by a link", signedIn, location === "/dashboard");
   const asks = await browser.open(authorizeUrl(app));
   const [, heading = ""] = /<h1>(.*?)<\/h1>/.exec(asks.text) ?? [];
@@ -98,7 +97,7 @@ async function authentication(scene: Scene): Promise<void> {
   const expired = { code: "expired_credential" };
   await guide.step("5.401.invalid", "an hour later", "GET /v1/apps", 401, expired, undefined, token);
   const renewal = { grant_type: "refresh_token", refresh_token };
-  await guide.step("5.oauth.refresh", "another", "POST /oauth/token", 200, { token_type: "Bearer" }, renewal, null);
+  await guide.step("5.oauth.refresh", "a new one", "POST /oauth/token", 200, { token_type: "Bearer" }, renewal, null);
 }
 
 async function events(scene: Scene): Promise<void> {
@@ -118,9 +117,14 @@ async function events(scene: Scene): Promise<void> {
   const { status, stdout } = spawnSync("sh", ["-c", line], { encoding: "utf8" });
   const made = status === 0 ? stdout.trim() : "(there is no openssl here to run it)";
   const same = status !== 0 || made.endsWith(signature.slice("sha256=".length));
-  await guide.seen("6.signature", "to be made again", [`X-Service-Signature: ${signature}`, line, made], same);
+  await guide.seen("6.signature", "anybody can make it again", [`X-Service-Signature: ${signature}`, line, made], same);
   const said = attempts.map(({ answer }) => answer).join(", ");
-  await guide.seen("6.success.2xx-only", "2xx alone", [`the receiver answered ${said}`], said === "500, 503, 204");
+  await guide.seen(
+    "6.success.2xx-only",
+    "only 2xx is a success",
+    [`the receiver answered ${said}`],
+    said === "500, 503, 204",
+  );
   const again = ran.map(({ at }) => `tried again at ${at}`);
   const chosen = "our choice, not the specification's: when, and how often";
   await guide.seen("6.retry-schedule", chosen, again, again.length === 2);

@@ -7,8 +7,7 @@ import { trusted } from "../src/kit/schema.ts";
 import { chain, inWords } from "../src/web/sequence.ts";
 import { given, wrongUse } from "./arguments.ts";
 
-const USE =
-  "Usage: npm run trace REQUEST_ID [-- --base-url http://localhost:4600/v1] [--api-key KEY, or in APPHOST_API_KEY]";
+const USE = "Usage: npm run trace REQUEST_ID -- --base-url URL --api-key KEY";
 
 const string = { type: "string" } as const;
 const options = { id: string, "base-url": string, "api-key": string } as const;
@@ -22,7 +21,8 @@ const answer = await fetch(new URL(`/_control/trace/${id}`, url), { headers, sig
   wrongUse(`Nothing answers at ${url}.`, USE),
 );
 const said = Object(await answer.json().catch(() => wrongUse(`${url} is no such server: it answered no JSON.`, USE)));
-if (answer.status !== 200) wrongUse(escaped(String(said.detail ?? `${url} answered ${answer.status}.`)), USE);
+if (answer.status !== 200 || !said.request)
+  wrongUse(escaped(String(said.detail ?? `${url} answered ${answer.status}.`)), USE);
 
 const { request, events } = trusted<Trace>(said);
 const { method, path, query, at, status } = request;
