@@ -263,18 +263,32 @@ test("the description says what is required, what may be more, and what there is
     const body = post.requestBody.content["application/json"].schema;
     const gone = JSON.stringify(Object(webhooks)["app.deleted"].post.requestBody);
     const { headers } = Object.values(get.responses).map(Object)[0];
+    const kinds = ["/apps/{app_id}", "/_control/account"].map((path) => {
+      const { $ref } = Object(paths)[path].patch.responses[422] ?? {};
+      return $ref && Object.keys(Object(components).responses[$ref.replace(/.*\//, "")].content)[0];
+    });
     return [
       ...[body.required, body.additionalProperties, get.parameters[0].schema.maximum, "X-Total-Count" in headers],
       ...["X-Total-Count" in Object(components).headers, /"object":(\{.*?\})/.exec(gone)?.[1]],
-      Object(components).schemas.AppList.type,
+      ...[Object(components).schemas.AppList.type, kinds],
     ];
   };
-  await using plain = await embedded();
-  await using all = await embedded({ readings: READINGS });
+  await using plain = await embedded({ control: true });
+  await using all = await embedded({ readings: READINGS, control: true });
+  const problem = "application/problem+json";
   const whole = '{"$ref":"#/components/schemas/App"}';
-  assert.deepEqual(await described(plain), [["title"], false, 100, false, false, whole, "object"]);
+  assert.deepEqual(await described(plain), [["title"], false, 100, false, false, whole, "object", [problem, problem]]);
   const id = '{"type":"object","properties":{"id":{"type":"string"}';
-  assert.deepEqual(await described(all), [Object.keys(APP), true, undefined, true, true, id, "array"]);
+  assert.deepEqual(await described(all), [
+    Object.keys(APP),
+    true,
+    undefined,
+    true,
+    true,
+    id,
+    "array",
+    [undefined, problem],
+  ]);
 });
 
 test("a seed is read as ever: a title is enough for an app, and a member that nobody knows is refused", async () => {
