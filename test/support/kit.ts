@@ -8,7 +8,7 @@ import { reached } from "../../scripts/conformance/reached.ts";
 import { type OAuthClient, scopesKey, type Target } from "../../scripts/conformance/target.ts";
 import { type Answer, Client, isMembers, type Members, members, str } from "./client.ts";
 import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
-import { done, freshHost, listIn } from "./shown.ts";
+import { done, freshHost, listIn, objectIn } from "./shown.ts";
 import { startTrial, type Trial } from "./trial.ts";
 
 /** A clause needs what was not given, or what this implementation does not have: that is no failure. */
@@ -40,6 +40,8 @@ export class Kit {
   readonly api: Client;
   readonly hub: Hub;
   readonly profile: Profile;
+  /** The addresses of what it made. */
+  readonly #left: string[] = [];
   #deployed: Promise<Deployed> | undefined;
   #trial: Promise<Trial> | undefined;
 
@@ -59,7 +61,10 @@ export class Kit {
     this.profile = profile;
   }
 
+  /** Leaves as little behind as it can: to delete an app is shown, to delete a webhook is mostly there. */
   async close(): Promise<void> {
+    const left = [...this.#left].reverse();
+    for (const path of left) await this.api.delete(path).catch(() => undefined);
     this.api.close();
     await this.hub.close();
   }
@@ -77,6 +82,7 @@ export class Kit {
 
   async newApp(fields: object = {}): Promise<App> {
     const { json, id } = done(await this.createApp(fields));
+    this.#left.push(`/apps/${id}`);
     return { ...json, id };
   }
 
@@ -121,7 +127,9 @@ export class Kit {
     if (this.profile.hookless !== undefined) notTried(this.profile.hookless);
     const inbox = this.hub.open(answers);
     const webhook = { url: inbox.url, events, secret: `between-us-${randomUUID()}`, active: true, ...fields };
-    done(await this.api.post("/webhooks", webhook));
+    const { text } = done(await this.api.post("/webhooks", webhook));
+    const { id } = objectIn(text);
+    if (typeof id === "string") this.#left.push(`/webhooks/${id}`);
     return { ...inbox, secret: webhook.secret };
   }
 
@@ -148,10 +156,19 @@ export class Kit {
     return this.#trial;
   }
 
+  /** What the trial says of how failed deliveries are sent again, where it was begun. */
+  async retries(): Promise<Profile["says"]> {
+    const outcome = await this.#trial?.then((trial) => trial.outcome).catch(() => undefined);
+    if (outcome === undefined) return {};
+    const { retry_ms } = outcome;
+    const when = retry_ms === undefined ? "nothing" : `after ${(retry_ms / 1_000).toFixed(1)} s`;
+    return { retry: `sends ${when} again that was answered 500` };
+  }
+
   // OAuth
 
   get client(): OAuthClient {
-    return this.given("client", "--client-id, --client-secret and --redirect-uri");
+    return this.given("client", "--client-id with --client-secret and --redirect-uri, and --sign-in");
   }
 
   get authUrl(): string {
@@ -191,7 +208,7 @@ export class Kit {
     const given = this.target.tokens?.[scopesKey(scope)];
     if (given !== undefined) return this.api.as(given);
     if (this.target.client === undefined || this.target.signIn === undefined)
-      notTried(`give --token ${scope}=TOKEN, or --client-id, --client-secret, --redirect-uri and --sign-in`);
+      notTried(`give --token ${scope}=TOKEN, or --client-id and --sign-in`);
     return this.api.as((await this.tokens(scope)).access);
   }
 }
