@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { type Profile, profiled } from "../../scripts/conformance/profile.ts";
 import { reached } from "../../scripts/conformance/reached.ts";
 import { type OAuthClient, scopesKey, type Target } from "../../scripts/conformance/target.ts";
-import { type Answer, Client, isMembers, type Members, members, str } from "./client.ts";
+import { type Answer, Client, type ClientParts, isMembers, type Members, members, str } from "./client.ts";
 import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
 import { done, freshHost, listIn, objectIn } from "./shown.ts";
 import { startTrial, type Trial } from "./trial.ts";
@@ -18,6 +18,7 @@ export interface Hook extends Inbox {
   readonly secret: string;
 }
 
+type Observe = NonNullable<ClientParts["observe"]>;
 export type App = Members & { readonly id: string };
 
 export interface Deployed {
@@ -46,9 +47,9 @@ export class Kit {
   #trial: Promise<Trial> | undefined;
 
   /** Rejects with one line where nothing can be tried at all. */
-  static async open(target: Target): Promise<Kit> {
+  static async open(target: Target, observe: Observe = () => {}): Promise<Kit> {
     const baseUrl = target.baseUrl.replace(/\/+$/, "");
-    const api = new Client({ baseUrl, key: target.apiKey, patience_ms: 5_000 });
+    const api = new Client({ baseUrl, key: target.apiKey, patience_ms: 5_000, observe });
     await reached(api);
     const hub = await openHub(target.receiver);
     return new Kit({ ...target, baseUrl }, api, hub, await profiled(api, hub));
