@@ -95,7 +95,7 @@ async function authentication(scene: Scene): Promise<void> {
   await guide.step("5.403.scope", "it may read, not write", "POST /v1/apps", 403, scoped, { title: "Mine" }, token);
   await service.clock.advance("1h");
   const expired = { code: "expired_credential" };
-  await guide.step("5.401.invalid", "an hour later", "GET /v1/apps", 401, expired, undefined, token);
+  await guide.step("5.401.expired", "an hour later", "GET /v1/apps", 401, expired, undefined, token);
   const renewal = { grant_type: "refresh_token", refresh_token };
   await guide.step("5.oauth.refresh", "a new one", "POST /oauth/token", 200, { token_type: "Bearer" }, renewal, null);
 }

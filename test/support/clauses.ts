@@ -1,16 +1,11 @@
-// Names each black-box test after the clause of the specification that it holds (`clause`, in test/spec) or after the
-// decision that this project took where the specification is silent (`choice`, in test/choices), so that
-// `--test-name-pattern=6.signature` runs one.
-// The tests run against a server of their own, one a file, or, where CONFORMANCE_BASE_URL and CONFORMANCE_API_KEY name
-// one, against somebody else's: then what only our server can do is skipped, and says so.
+// Names each black-box test after the decision that this project took where the specification is silent, so that
+// `--test-name-pattern=4.etag` runs one. The tests run against a server of their own, one a file.
 import { test } from "node:test";
 import type { DecisionId } from "../../src/decisions.ts";
 import { type Service, type ServiceOptions, startService } from "../../src/index.ts";
 import { Client, members } from "./client.ts";
 import { closeLater } from "./closing.ts";
 import { ApiDocument } from "./openapi.ts";
-
-export { CLAUSES } from "../../src/web/docs/specification.ts";
 
 export interface Context {
   /** Speaks to the base URL with an API key. */
@@ -36,13 +31,6 @@ type OwnRun = (context: OwnContext) => Promise<unknown>;
 /** A row of the register, or a facet of one. */
 type ChoiceId = DecisionId | `${DecisionId}.${string}`;
 
-/** A test of what the specification shows, in our own words. Each clause has one test. */
-export function clause(id: string, requirement: string, run: Run): void;
-export function clause(id: string, requirement: string, server: Server, run: OwnRun): void;
-export function clause(id: string, requirement: string, first: Run | Server, second?: OwnRun): void {
-  define(`${id}: ${requirement}`, first, second);
-}
-
 /** A test of what this project chose; `id` is the decision's. Several tests may hold one decision. */
 export function choice(id: ChoiceId, requirement: string, run: Run): void;
 export function choice(id: ChoiceId, requirement: string, server: Server, run: OwnRun): void;
@@ -50,22 +38,12 @@ export function choice(id: ChoiceId, requirement: string, first: Run | Server, s
   define(`${id} (our choice): ${requirement}`, first, second);
 }
 
-const { CONFORMANCE_BASE_URL, CONFORMANCE_API_KEY } = process.env;
-const foreign = CONFORMANCE_BASE_URL !== undefined;
-
 function define(name: string, first: Run | Server, second: OwnRun = async () => {}): void {
-  if (typeof first === "function")
-    return void test(name, async () => void (await first(foreign ? foreignContext() : await common())));
-  test(name, { skip: foreign && "needs a server of our own" }, async () => {
-    await (first === "ours" ? second(await common()) : withService(first, second));
+  test(name, async () => {
+    if (typeof first === "function") await first(await common());
+    else if (first === "ours") await second(await common());
+    else await withService(first, second);
   });
-}
-
-function foreignContext(): Context {
-  const baseUrl = String(CONFORMANCE_BASE_URL).replace(/\/+$/, "");
-  const api = new Client({ baseUrl, key: CONFORMANCE_API_KEY ?? null });
-  closeLater(() => api.close());
-  return { api, baseUrl, authUrl: new URL(baseUrl).origin };
 }
 
 let shared: Promise<OwnContext> | undefined;

@@ -89,7 +89,7 @@ location: $URL/v1/data-sources/ds_…
       ["5.refresh-failure.revoked", "Nor does it when access was taken back."],
       ["5.scope.read-apps 5.scope.write-apps 5.scope.delete-apps", "Scopes let a token see, change, delete apps."],
       ["5.scope.read-data 5.scope.admin", "One lets it see data, and one do everything."],
-      ["5.401.missing 5.401.format 5.401.invalid", "401: a credential is missing, misshapen, or wrong."],
+      ["5.401.missing 5.401.format 5.401.invalid 5.401.expired", "401: none, misshapen, wrong, out of date."],
       ["5.403.scope 5.403.suspended 5.403.limited", "403: it does not suffice, or the account is held back."],
     ],
     request: { at: "GET /v1/apps", token: null },
