@@ -95,7 +95,7 @@ th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: var(--edg
 figure { margin: 0; }
 .sequence {
   line { stroke: var(--line); }
-  text { fill: var(--ink); font-size: 12px; text-anchor: middle; }
+  text, circle { fill: var(--ink); font-size: 12px; text-anchor: middle; }
   .actor { font-weight: 600; }
   .note { text-anchor: start; }
   path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
