@@ -14,7 +14,7 @@ export interface Sequence {
   readonly messages: readonly Message[];
 }
 
-const [COLUMN, MARGIN, ROW, HEAD, LETTER] = [190, 48, 40, 48, 6.5];
+const [COLUMN, MARGIN, ROW, HEAD, LETTER] = [190, 48, 40, 48, 7];
 const lineOf = (actor: number): number => MARGIN + actor * COLUMN;
 
 /** Too wide for a small screen it is moved to the side, not made too small to read. */
