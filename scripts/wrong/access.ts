@@ -47,9 +47,6 @@ const CREDENTIALS: Faults = {
   "missing-hooks 5.401.missing: without a credential webhooks can be registered": lets(MISSING, HOOK),
   "missing-400 5.401.missing: without a credential it is 400": instead(MISSING, 400),
   "missing-302 5.401.missing: without a credential one is sent to sign in": instead(MISSING, 302, { location: "/in" }),
-  "key-basic 5.bearer-header: a key is taken by Basic only": credential((value) =>
-    /\./.test(value) ? value : "Basic",
-  ),
   "key-more 5.401.invalid: what follows a right key is not looked at": passes((token, key) => token.startsWith(key)),
   "key-less 5.401.invalid: the beginning of a key will do": passes(
     (token, key) => token !== "" && key.startsWith(token),
@@ -83,11 +80,10 @@ const closes = (scope: string, at: string) => refuses(at, 403, holds(scope));
 const SCOPED: Faults = {
   "scope-unchecked 5.403.scope: no scope is looked at": lets("insufficient_scope"),
   "scope-401 5.403.scope: too small a scope is 401": instead("insufficient_scope", 401),
-  "scope-404 5.403.scope: too small a scope is 404": instead("insufficient_scope", 404),
+  "scope-404 7.403: too small a scope is 404": instead("insufficient_scope", 404),
   "read-creates 5.scope.read-apps: it creates apps": opens("read:apps", CREATE),
   "read-deploys 5.scope.read-apps: it deploys apps": opens("read:apps", DEPLOY),
   "write-deletes 5.scope.write-apps: it deletes apps": opens("write:apps", DELETE),
-  "write-hooks 5.scope.write-apps: it registers webhooks": opens("write:apps", HOOK),
   "data-reads 5.scope.read-data: it reads apps": opens("read:data", READ),
   "read-nothing 5.scope.read-apps: it does not list apps": closes("read:apps", READ),
   "write-nothing 5.scope.write-apps: it does not create apps": closes("write:apps", CREATE),
@@ -100,10 +96,10 @@ const STANDING: Faults = {
   "suspended-reads 5.403.suspended: a suspended account may read": lets("account_suspended", READ),
   "suspended-401 5.403.suspended: a suspended account is 401": instead("account_suspended", 401),
   "limited-free 5.403.limited: a limited account goes on": lets("account_limited"),
-  "limited-402 5.403.limited: a limited account is 402": instead("account_limited", 402),
-  "rate-unlimited 8.rate-limit-403: there is no rate limit": lets("rate_limit_exceeded"),
+  "limited-402 7.403: a limited account is 402": instead("account_limited", 402),
+  "rate-unlimited 8.rate-limit-403: there is no rate limit": { options: { rateLimit: "off" } },
   "rate-429 8.rate-limit-403: over the rate limit it is 429": instead("rate_limit_exceeded", 429),
-  "rate-503 7.403: over the rate limit it is 503": instead("rate_limit_exceeded", 503),
+  "rate-503 8.rate-limit-403: over the rate limit it is 503": instead("rate_limit_exceeded", 503),
 };
 
 const [TOKEN, AUTHORIZE] = ["POST /oauth/token", "GET /oauth/authorize"];
