@@ -13,7 +13,7 @@ const mine = own ? await ownTarget() : undefined;
 const report = await judge(mine?.target ?? { baseUrl, apiKey }, { only }).catch((error: Error) =>
   wrongUse(error.message, ""),
 );
-for (const sentence of report.profile) console.log(`  ${sentence}`);
+for (const sentence of Object.values(report.profile)) console.log(`  ${sentence}`);
 for (const { id, verdict, requirement, why } of report.results) console.log(verdict, id, requirement, why);
 console.log(report.sums);
 await mine?.close();

@@ -18,7 +18,7 @@ export interface Result {
 export interface Report {
   readonly baseUrl: string;
   /** How this implementation reads the gaps, in plain sentences. */
-  readonly profile: readonly string[];
+  readonly profile: Readonly<Record<string, string>>;
   readonly results: readonly Result[];
   readonly sums: Readonly<Record<Verdict, number>>;
 }
@@ -41,6 +41,8 @@ export async function judge(target: Target, { only = "" }: JudgeOptions = {}): P
   const asked = (await clauses()).filter(({ id }) => id.startsWith(only));
   const kit = await Kit.open(target);
   try {
+    // A sender that makes one delivery at a time is kept from all others for the real 30 seconds, so those come last.
+    if (!target.slow) for (const each of asked) await each.begin(kit).catch(() => undefined);
     const ends: Promise<Result>[] = [];
     for (const each of asked) ends.push((await begun(each, kit)).ended);
     const results = await Promise.all(ends);

@@ -1,14 +1,17 @@
 // How an implementation reads what the specification leaves open, found out by trying, before anything is judged. Telling
 // the choices apart is a result and never a failure; the clauses send and read what is found here.
 import { randomUUID } from "node:crypto";
+import { isLoopbackHost } from "../../src/kit/loopback.ts";
 import { type Answer, type Client, isMembers, type Members } from "../../test/support/client.ts";
-import type { Hub } from "../../test/support/hub.ts";
+import type { Hub, Inbox } from "../../test/support/hub.ts";
 import { freshHost, succeeded } from "../../test/support/shown.ts";
+
+/** What is said of a gap, such as `create`: "answers a create with 201". */
+type Says = Readonly<Record<string, string>>;
 
 export interface Profile {
   /** A body of POST /apps that is taken: all four fields. */
   readonly app: Members;
-  /** The same of a deployment. */
   readonly deployment: Members;
   /** A body of POST /data-sources that is taken, where one was found. */
   readonly dataSource: Members | undefined;
@@ -16,8 +19,7 @@ export interface Profile {
   readonly hookless: string | undefined;
   /** How many apps a request for a list may ask for. */
   readonly pageSize: number;
-  /** In plain sentences. */
-  readonly says: readonly string[];
+  readonly says: Says;
 }
 
 const APP = { title: "Sales", description: "By region", public: true } as const;
@@ -27,61 +29,173 @@ const ROWS = "region,revenue\nNorth,5\n";
 /** What services of this kind take; the specification shows nothing. */
 const DATA_SOURCES: readonly Members[] = [
   { name: "Orders", type: "csv", data: ROWS },
-  { name: "Orders", type: "csv", content: ROWS },
   { name: "Orders", type: "json", data: [{ region: "North", revenue: 5 }] },
+  { name: "Orders", type: "csv", content: ROWS },
   { name: "Orders", type: "postgres", url: "postgres://db.example.com/orders" },
   { name: "Orders", type: "http", url: "https://data.example.com/orders.csv" },
   { name: "Orders", type: "csv" },
   { name: "Orders" },
 ];
+const BEYOND = 1_000_000;
 
-/** The first of the bodies that is taken, or the first of all, with its answer. */
-async function firstTaken(api: Client, path: string, bodies: readonly Members[]) {
-  let first: { readonly body: Members; readonly answer: Answer } | undefined;
-  for (const body of bodies) {
-    const tried = { body, answer: await api.post(path, body) };
-    if (succeeded(tried.answer)) return tried;
-    first ??= tried;
-  }
-  return first ?? { body: {}, answer: await api.post(path) };
+interface Taken {
+  readonly body: Members;
+  readonly answer: Answer;
 }
 
-const jsonOf = (answer: Answer): unknown => {
-  try {
-    return answer.value;
-  } catch {
-    return undefined;
-  }
-};
-
 export async function profiled(api: Client, hub: Hub): Promise<Profile> {
-  const says: string[] = [];
   const app = await firstTaken(
     api,
     "/apps",
     THEMES.map((theme) => ({ ...APP, theme })),
   );
-  says.push(`answers a create with ${app.answer.status}`);
-  const made = jsonOf(app.answer);
-  const id = isMembers(made) ? String(made.id) : "";
+  const id = String(inside(app.answer).id);
+  const hook = await webhooks(api, hub);
   const deployment = await firstTaken(
     api,
     `/apps/${id}/deploy`,
     ENVIRONMENTS.map((environment) => ({ name: "Release 1", custom_domain: freshHost(), environment })),
   );
   const source = await firstTaken(api, "/data-sources", DATA_SOURCES);
-  const url = hub.open().url;
-  const webhook = { url, events: ["app.updated"], secret: randomUUID(), active: false };
-  const hook = await api.post("/webhooks", webhook);
+  const [found, known] = [succeeded(source.answer), Object.keys(source.body).join(", ")];
+  const says = {
+    ...(await creates(api, app)),
+    ...(await lists(api)),
+    deploy: `answers a deployment with ${deployment.answer.status}, to ${deployment.body.environment}`,
+    data_source: found ? `takes a data source of ${known}` : `refuses the bodies of a data source that are known here`,
+    ...(await errors(api)),
+    ...(await deletes(api, id)),
+    ...hook.says,
+    ...(hook.hookless === undefined && (await deliveries(hub, hook.inbox))),
+  };
+  const { hookless } = hook;
   const pageSize = succeeded(await api.get("/apps?limit=100")) ? 100 : 20;
   return {
     app: app.body,
     deployment: deployment.body,
-    dataSource: succeeded(source.answer) ? source.body : undefined,
-    hookless: succeeded(hook)
-      ? undefined
-      : "it refuses webhooks to http://127.0.0.1: give --receiver-url and --receiver-port",
+    dataSource: found ? source.body : undefined,
+    hookless,
     pageSize,
     says,
   };
+}
+
+/** The first of the bodies that is taken, or the first of all, with its answer. */
+async function firstTaken(api: Client, path: string, bodies: readonly Members[]): Promise<Taken> {
+  const tried: Taken[] = [];
+  for (const body of bodies) {
+    const one = { body, answer: await api.post(path, body) };
+    if (succeeded(one.answer)) return one;
+    tried.push(one);
+  }
+  const [first = { body: {}, answer: await api.post(path, {}) }] = tried;
+  return first;
+}
+
+/** The body where it is a JSON object. */
+function inside({ text }: Answer): Members {
+  const value = parsed(text);
+  return isMembers(value) ? value : {};
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What becomes of it: what is said, or a refusal. */
+const does = (answer: Answer, otherwise: string): string =>
+  succeeded(answer) ? otherwise : `refuses with ${answer.status}`;
+
+async function creates(api: Client, { body, answer }: Taken): Promise<Says> {
+  const needed: string[] = [];
+  for (const name of Object.keys(body)) {
+    const { [name]: _, ...rest } = body;
+    if (!succeeded(await api.post("/apps", rest))) needed.push(name);
+  }
+  const extra = await api.post("/apps", { ...body, colour: "red" });
+  return {
+    create: `answers a create with ${answer.status}`,
+    required: `needs ${needed.length === 0 ? "none of the four fields" : needed.join(", ")} to create an app`,
+    unknown_members: `${does(extra, "colour" in inside(extra) ? "keeps" : "ignores")} a member that it does not know`,
+  };
+}
+
+const TOTAL = /total|count/i;
+const RATE = /^(x-)?rate-?limit/;
+
+async function lists(api: Client): Promise<Says> {
+  const answer = await api.get("/apps?limit=1");
+  const value = parsed(answer.text);
+  const members = Object.entries(inside(answer));
+  const wrapper = members.find(([, member]) => Array.isArray(member))?.[0];
+  const total = members.find(([name, member]) => TOTAL.test(name) && typeof member === "number")?.[0];
+  const headers = Object.keys(answer.headers);
+  const inHeader = headers.find((name) => TOTAL.test(name));
+  const beyond = await api.get(`/apps?limit=${BEYOND}`);
+  const { limit } = inside(beyond);
+  const cut = typeof limit === "number" && limit < BEYOND;
+  const unknown = await api.get("/apps?colour=red");
+  const rates = headers.filter((name) => RATE.test(name)).join(", ");
+  const where = total ?? (inHeader && `the header ${inHeader}`) ?? "nothing";
+  return {
+    list: Array.isArray(value)
+      ? "answers a list as a bare array"
+      : `wraps a list in ${wrapper ?? "nothing known here"}`,
+    total: `tells the total in ${where}`,
+    limit: `${does(beyond, cut ? `cuts to ${limit}` : "takes")} a limit of ${BEYOND}`,
+    unknown_parameters: `${does(unknown, "ignores")} a parameter that it does not know`,
+    rate_headers: `reports the rate limit in ${rates === "" ? "no headers" : rates}`,
+  };
+}
+
+async function errors(api: Client): Promise<Says> {
+  const [denied, invalid] = [await api.as(null).get("/apps"), await api.post("/apps", {})];
+  const missing = await api.delete("/apps/app_unknown0000000000000000");
+  const type = String(denied.headers["content-type"]).split(";")[0];
+  const names = Object.entries(inside(denied)).map(([name, value]) =>
+    isMembers(value) ? `${name}.{${Object.keys(value).join(", ")}}` : name,
+  );
+  return {
+    error: `tells an error as ${type} with ${names.join(", ") || "no members"}`,
+    validation: `answers ${invalid.status} to an app without any field`,
+    missing: `answers ${missing.status} for an app that does not exist`,
+  };
+}
+
+async function deletes(api: Client, id: string): Promise<Says> {
+  const { status, text } = await api.delete(`/apps/${id}`);
+  return { delete: `answers a delete with ${status} and ${text === "" ? "no body" : "a body"}` };
+}
+
+/** Whether a webhook can lead to where the kit listens. */
+async function webhooks(api: Client, hub: Hub) {
+  const inbox = hub.open();
+  const webhook = { url: inbox.url, events: ["app.deployed"], secret: randomUUID(), active: true };
+  const { status } = await api.post("/webhooks", webhook);
+  const [taken, scheme] = [status >= 200 && status < 300, new URL(inbox.url).protocol.slice(0, -1)];
+  const far = !hub.isPublic && !isLoopbackHost(new URL(api.baseUrl).hostname);
+  const hookless =
+    (!taken && `it answers ${status} to webhooks that lead to ${new URL(inbox.url).origin}`) ||
+    (far && "its deliveries would have to find the way to 127.0.0.1") ||
+    undefined;
+  return {
+    inbox,
+    hookless: hookless && `${hookless}: give --receiver-url and --receiver-port`,
+    says: {
+      webhooks: `${taken ? `takes ${scheme} webhooks, answering` : `refuses ${scheme} webhooks with`} ${status}`,
+    },
+  };
+}
+
+/** How long the first event takes; where none comes, nobody waits as long again. */
+async function deliveries(hub: Hub, inbox: Inbox): Promise<Says> {
+  const began = performance.now();
+  const [first] = await inbox.arrived(() => true).catch(() => []);
+  if (first === undefined) hub.hurry();
+  const took_ms = Math.ceil((first?.at ?? 0) - began);
+  return { delivery: first ? `delivers an event within ${Math.max(took_ms, 1)} ms` : "delivers no event" };
 }

@@ -47,35 +47,46 @@ clause(
   },
 );
 
+/** Begun before everything else, since it takes its time. */
+const TRIAL = (kit: Kit) => kit.trial();
+
 /** What is known once a failed delivery is sent again. */
 async function outcomeOf(kit: Kit): Promise<Outcome> {
   const outcome = await (await kit.trial()).outcome;
   if (outcome.retry_ms === undefined)
-    notTried(
-      "success is told from failure by what is sent again, and a delivery that was answered 500 was not, within 8 s",
-    );
+    notTried("success is told from failure by what is sent again, and what was answered 500 was not within 8 s");
   return outcome;
 }
 
 clause(
   "6.success.2xx",
   "a 2xx is a success",
-  async (kit) => () =>
-    outcomeOf(kit).then(({ succeeded }) => {
-      for (const { says, again } of succeeded) assert.ok(!again, `sent again after it was answered ${says}`);
-    }),
+  async (kit) => async () => {
+    for (const { says, again } of (await outcomeOf(kit)).succeeded)
+      assert.ok(!again, `sent again after it was answered ${says}`);
+  },
+  TRIAL,
 );
 
-clause("6.success.2xx-only", "no other status is, and no redirect is followed", async (kit) => async () => {
-  const { followed } = await (await kit.trial()).outcome;
-  assert.equal(followed, 0, "a redirect was followed");
-  for (const { says, again } of (await outcomeOf(kit)).failed)
-    assert.ok(again, `answered ${says} and not sent again, as 500 is: it counts as a success`);
-});
+clause(
+  "6.success.2xx-only",
+  "no other status is, and no redirect is followed",
+  async (kit) => async () => {
+    const { followed } = await (await kit.trial()).outcome;
+    assert.equal(followed, 0, "a redirect was followed");
+    for (const { says, again } of (await outcomeOf(kit)).failed)
+      assert.ok(again, `answered ${says} and not sent again, as what was answered 500 is: it counts as a success`);
+  },
+  TRIAL,
+);
 
-clause("6.success.30-seconds", "within 30 seconds, and not later", async (kit) => async () => {
-  const { inTime, late } = await outcomeOf(kit);
-  assert.ok(inTime.attempts[0]?.heard, `the sender did not wait for ${inTime.says}`);
-  assert.ok(!inTime.again, `sent again after it was answered ${inTime.says}`);
-  if (late) assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);
-});
+clause(
+  "6.success.30-seconds",
+  "within 30 seconds, and not later",
+  async (kit) => async () => {
+    const { inTime, late } = await outcomeOf(kit);
+    assert.ok(!inTime.again, `sent again after it was answered ${inTime.says}`);
+    if (late) assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);
+  },
+  TRIAL,
+);

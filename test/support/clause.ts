@@ -39,14 +39,16 @@ export interface Clause {
   readonly id: string;
   readonly requirement: string;
   readonly run: Run;
+  /** What takes its time, and is begun before any clause is judged. */
+  readonly begin: (kit: Kit) => Promise<unknown>;
 }
 
 const defined: Clause[] = [];
 let collecting = false;
 
 /** What the specification shows, in our own words, with its other side: what must not be. Each clause has one. */
-export function clause(id: string, requirement: string, run: Run): void {
-  defined.push({ id, requirement, run });
+export function clause(id: string, requirement: string, run: Run, begin: Clause["begin"] = async () => {}): void {
+  defined.push({ id, requirement, run, begin });
   if (collecting) return;
   if (defined.length === 1) after(closed);
   test(`${id}: ${requirement}`, async () => finish(await run(await ownKit())));

@@ -24,6 +24,9 @@ export interface Answered {
   readonly after_ms?: number;
 }
 
+/** How a webhook's address answers. */
+export type Answers = (arrival: Arrival) => Answered;
+
 /** One webhook's address, and what came to it. */
 export interface Inbox {
   readonly url: string;
@@ -36,14 +39,16 @@ export interface Inbox {
   ) => Promise<Arrival[]>;
 }
 
-/** How long an event may take to come: a sender may look for work every few seconds. */
-const PATIENCE_MS = 5_000;
+/** How long an event may take to come: longer than any receiver of ours keeps a sender that makes one delivery at a time. */
+const PATIENCE_MS = 6_000;
+const HURRY_MS = 200;
 
 export type Hub = Awaited<ReturnType<typeof openHub>>;
 
 /** `receiver`: how others reach the port, where that is not on this machine. */
 export async function openHub(receiver?: { readonly url: string; readonly port: number }) {
-  const boxes = new Map<string, { readonly inbox: Inbox; readonly answer: Answered }>();
+  const boxes = new Map<string, { readonly inbox: Inbox; readonly answers: Answers }>();
+  let patience_ms = PATIENCE_MS;
   const arrivals = new EventEmitter().setMaxListeners(0);
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -55,7 +60,7 @@ export async function openHub(receiver?: { readonly url: string; readonly port: 
     const arrival: Arrival = { method, headers, body, at, event: eventIn(body) };
     box.inbox.got.push(arrival);
     arrivals.emit("request");
-    const { status, location, after_ms = 0 } = box.answer;
+    const { status, location, after_ms = 0 } = box.answers(arrival);
     if (after_ms > 0) await wait(after_ms, undefined, { ref: false });
     arrival.heard = !response.destroyed && !request.socket.destroyed;
     response.writeHead(status, { ...(location !== undefined && { location }) }).end();
@@ -70,22 +75,22 @@ export async function openHub(receiver?: { readonly url: string; readonly port: 
   const { port } = Object(server.address());
   const root = (receiver?.url ?? `http://127.0.0.1:${port}`).replace(/\/$/, "");
 
-  function open(answer: Answered = { status: 200 }): Inbox {
+  function open(answers: Answers = () => ({ status: 200 })): Inbox {
     const name = `hook-${boxes.size + 1}`;
     const got: Arrival[] = [];
-    const arrived: Inbox["arrived"] = async (matches, count = 1, patience_ms = PATIENCE_MS) => {
-      const signal = AbortSignal.timeout(patience_ms);
+    const arrived: Inbox["arrived"] = async (matches, count = 1, limit_ms = patience_ms) => {
+      const signal = AbortSignal.timeout(limit_ms);
       for (;;) {
         const found = got.filter(matches);
         if (found.length >= count) return found;
         await once(arrivals, "request", { signal }).catch(() => {
           const types = got.map(({ event }) => String(event.type)).join(", ") || "nothing";
-          throw new Error(`no delivery of it within ${patience_ms / 1_000} s; what came to this webhook: ${types}`);
+          throw new Error(`no delivery of it within ${limit_ms / 1_000} s; what came to this webhook: ${types}`);
         });
       }
     };
     const inbox = { url: `${root}/${name}`, got, arrived };
-    boxes.set(name, { inbox, answer });
+    boxes.set(name, { inbox, answers });
     return inbox;
   }
 
@@ -94,7 +99,11 @@ export async function openHub(receiver?: { readonly url: string; readonly port: 
     server.close().closeAllConnections();
     await closed;
   };
-  return { open, close };
+  /** Nothing ever comes: nobody waits as long again. */
+  const hurry = () => {
+    patience_ms = HURRY_MS;
+  };
+  return { open, hurry, close, isPublic: receiver !== undefined };
 }
 
 function eventIn(body: Buffer): Members {

@@ -7,7 +7,7 @@ import { type Profile, profiled } from "../../scripts/conformance/profile.ts";
 import { reached } from "../../scripts/conformance/reached.ts";
 import { type OAuthClient, scopesKey, type Target } from "../../scripts/conformance/target.ts";
 import { type Answer, Client, isMembers, type Members, members, str } from "./client.ts";
-import { type Answered, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
+import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
 import { done, freshHost, listIn } from "./shown.ts";
 import { startTrial, type Trial } from "./trial.ts";
 
@@ -117,9 +117,9 @@ export class Kit {
   // Webhooks
 
   /** A webhook that leads to an inbox of its own. */
-  async hook(events: readonly string[], fields: object = {}, answer?: Answered): Promise<Hook> {
+  async hook(events: readonly string[], fields: object = {}, answers?: Answers): Promise<Hook> {
     if (this.profile.hookless !== undefined) notTried(this.profile.hookless);
-    const inbox = this.hub.open(answer);
+    const inbox = this.hub.open(answers);
     const webhook = { url: inbox.url, events, secret: `between-us-${randomUUID()}`, active: true, ...fields };
     done(await this.api.post("/webhooks", webhook));
     return { ...inbox, secret: webhook.secret };

@@ -6,20 +6,21 @@ import { type Hook, type Kit, ofApp } from "./kit.ts";
 
 /** How long a sender may take to try again: the schedule is not shown, so where nothing comes nothing is concluded. */
 const RETRY_MAX_MS = 8_000;
-/** Waits vary, from delivery to delivery; a duplicate that comes at once is no retry. */
+/** Waits vary from delivery to delivery. A duplicate that comes sooner than half of one is no retry. */
 const [SOON, LATEST] = [0.5, 1.6] as const;
 const SPARE_MS = 300;
 
 const SUCCESSES = [200, 202, 204, 299] as const;
 const FAILURES = [302, 307, 400, 404, 500, 503] as const;
-/** How long a receiver makes the sender wait, and with --slow. */
-const HELD_MS = 4_000;
+/** How long a receiver keeps the sender waiting, and with --slow. */
+const HELD_MS = 3_500;
 const [IN_TIME_MS, LATE_MS] = [28_000, 33_000] as const;
 
-/** A receiver, how it answers, and what came of the one event. */
+/** What came of the one event where it was answered so. */
 export interface Tried {
   readonly says: string;
-  readonly attempts: readonly Arrival[];
+  readonly first: Arrival | undefined;
+  /** Whether it was sent again. */
   readonly again: boolean;
 }
 
@@ -40,49 +41,59 @@ export interface Trial {
   readonly outcome: Promise<Outcome>;
 }
 
+type Answerer = Hook & Answered;
+
 export async function startTrial(kit: Kit): Promise<Trial> {
-  const goal = kit.hub.open();
-  const held_ms = kit.target.slow ? IN_TIME_MS : HELD_MS;
-  const hooked = async (answer: Answered) => {
-    const hook = await kit.hook(["app.deployed"], {}, answer);
-    return { ...hook, says: `${answer.status}${answer.after_ms ? ` after ${answer.after_ms / 1_000} s` : ""}` };
-  };
-  const all = (statuses: readonly number[]) =>
-    statuses.map((status) => () => hooked({ status, ...(status < 400 && status >= 300 && { location: goal.url }) }));
-  const made: (Hook & { readonly says: string })[] = [];
-  for (const make of [...all(SUCCESSES), ...all(FAILURES)]) made.push(await make());
-  const inTime = await hooked({ status: 200, after_ms: held_ms });
-  const late = kit.target.slow ? await hooked({ status: 200, after_ms: LATE_MS }) : undefined;
-  const app = await kit.newApp();
-  await kit.deploy(app.id);
+  const { slow = false } = kit.target;
+  const [app, goal] = [await kit.newApp(), kit.hub.open()];
   const isOurs = ofApp(app.id);
+  /** Answers so what is ours, and only once; everything else is none of its business. */
+  async function answering(answer: Answered): Promise<Answerer> {
+    let answered = false;
+    const hook = await kit.hook(["app.deployed"], {}, (arrival) => {
+      if (answered || !isOurs(arrival)) return { status: 200 };
+      answered = true;
+      return answer;
+    });
+    return { ...hook, ...answer };
+  }
+  const made: Answerer[] = [];
+  for (const status of [...SUCCESSES, ...FAILURES])
+    made.push(await answering({ status, ...(status >= 300 && status < 400 && { location: goal.url }) }));
+  const inTime = await answering({ status: 200, after_ms: slow ? IN_TIME_MS : HELD_MS });
+  const late = slow ? await answering({ status: 200, after_ms: LATE_MS }) : undefined;
+  await kit.deploy(app.id);
 
   async function watched(): Promise<Outcome> {
-    const failing = made.find(({ says }) => says === "500");
-    const retried = failing?.arrived(isOurs, 2, RETRY_MAX_MS).catch(() => []);
+    const retried = made
+      .find(({ status }) => status === 500)
+      ?.arrived(isOurs, 2, RETRY_MAX_MS)
+      .catch(() => []);
     await Promise.all([...made, inTime].map((hook) => hook.arrived(isOurs)));
-    const [first, second] = (await retried) ?? [];
-    const retry_ms = first && second && second.at - first.at;
-    const window_ms = retry_ms === undefined ? 0 : retry_ms * LATEST + SPARE_MS;
-    const tried = ({ says, got }: Hook & { readonly says: string }, answered_ms = 0): Tried => {
-      const attempts = got.filter(isOurs);
-      const since = (attempts[0]?.at ?? 0) + answered_ms + (retry_ms ?? 0) * SOON;
-      return { says, attempts, again: retry_ms !== undefined && attempts.some(({ at }) => at > since) };
+    const [failing, again] = (await retried) ?? [];
+    const retry_ms = failing && again && again.at - failing.at;
+    /** What is known as soon as it would have been sent again. */
+    const tried = async ({ got, status, after_ms = 0 }: Answerer): Promise<Tried> => {
+      const [first] = got.filter(isOurs);
+      const answered_at = (first?.at ?? 0) + after_ms;
+      const latest_at = answered_at + (retry_ms === undefined ? 0 : retry_ms * LATEST + SPARE_MS);
+      await wait(Math.max(latest_at - performance.now(), 0));
+      const isAgain = ({ at }: Arrival) => retry_ms !== undefined && at > answered_at + retry_ms * SOON;
+      const says = after_ms === 0 ? `${status}` : `${status} after ${after_ms / 1_000} s`;
+      return { says, first, again: got.filter(isOurs).some(isAgain) };
     };
-    const until = (ms: number) => wait(Math.max((first?.at ?? 0) + ms - performance.now(), 0));
-    await until(window_ms);
-    const outcomes = made.map((hook) => tried(hook));
-    await until((late ? LATE_MS : held_ms) + window_ms);
+    const outcomes = await Promise.all(made.map(tried));
     return {
       retry_ms,
       succeeded: outcomes.slice(0, SUCCESSES.length),
       failed: outcomes.slice(SUCCESSES.length),
-      inTime: tried(inTime, held_ms),
-      late: late && tried(late, LATE_MS),
+      inTime: await tried(inTime),
+      late: late && (await tried(late)),
       followed: goal.got.length,
     };
   }
   const outcome = watched();
+  // Whoever asks for it is told of what went wrong.
   outcome.catch(() => undefined);
   return { outcome };
 }
