@@ -40,6 +40,7 @@ type Flags = Readonly<Record<string, unknown>>;
 function flagsIn(args: readonly string[]): Flags {
   const options: ParseArgsConfig["options"] = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } };
   for (const [, { flag, takes }] of FLAGS) options[flag] = { type: takes === "" ? "boolean" : "string" };
+  options[OPTIONS.readings.flag] = { type: "string", multiple: true };
   try {
     return parseArgs({ args: [...args], options, allowPositionals: false }).values;
   } catch (error) {

@@ -2,27 +2,33 @@
 // transaction.
 import { decide } from "../decisions.ts";
 import type { Infer, Schema } from "../kit/schema.ts";
-import { changesOf, flag, fromText, nullable, optional, orNumber, text, withDefault } from "../kit/schema.ts";
+import { changesOf, flag, fromText, nullable, object, optional, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields, spanParameters } from "./lists.ts";
 import type { AppRecord, GoneApp } from "./model.ts";
-import { apps, dataSources, deployments, domains, goneApps, goneDeployments, object } from "./model.ts";
+import { apps, dataSources, deployments, domains, goneApps, goneDeployments } from "./model.ts";
+import type { Decide } from "./readings.ts";
 import { Refusal } from "./refusal.ts";
 import type { Reader, Tx } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
 
 const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
-const REQUIRED: readonly string[] = decide("2.app-fields");
-const optionally = <T>(name: string, schema: Schema<T>, otherwise: T): Schema<T> =>
-  REQUIRED.includes(name) ? schema : withDefault(schema, otherwise);
 
-export const appDraft = object({
-  title: text({ min: 1, max: NAME_MAX, notBlank: true }),
-  description: optionally("description", text({ max: TEXT_MAX }), ""),
-  theme: optionally("theme", text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }), "light"),
-  public: optionally("public", flag, false), // nothing is shown to strangers by omission
-});
+/** Those that are not among the required ones have a default. */
+const draftWith = (required: readonly string[]) => {
+  const optionally = <T>(name: string, schema: Schema<T>, otherwise: T): Schema<T> =>
+    required.includes(name) ? schema : withDefault(schema, otherwise);
+  return object({
+    title: text({ min: 1, max: NAME_MAX, notBlank: true }),
+    description: optionally("description", text({ max: TEXT_MAX }), ""),
+    theme: optionally("theme", text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }), "light"),
+    public: optionally("public", flag, false), // nothing is shown to strangers by omission
+  });
+};
+export const draftUnder = (decide: Decide) => draftWith(decide("2.app-fields"));
+/** As it stands in a seed. */
+export const appDraft = draftWith(["title"]);
 export const appChanges = changesOf(appDraft);
 
 type AppDraft = Seeded<Infer<typeof appDraft>>;
@@ -56,8 +62,6 @@ async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: C
   return app;
 }
 
-const LEFT_OF_IT = decide("6.event-objects");
-
 /** So few of each that nobody waits long for the transaction to end. */
 const STEP = 50;
 
@@ -84,8 +88,7 @@ export async function clearAway(tx: Tx, { id, account_id, deleted_at }: GoneApp)
 async function removing(w: Work, app: AppRecord, { account }: Caller): Promise<void> {
   const gone = { id: app.id, account_id: app.account_id, deleted_at: w.at, all: "gone_apps" } as const;
   if (await clearAway(w.tx, gone)) await w.tx.put(goneApps, gone);
-  const left = Object.fromEntries(LEFT_OF_IT.map((field) => [field, app[field]]));
-  await recordEvent(w, account, "app.deleted", left);
+  await recordEvent(w, account, "app.deleted", app);
 }
 
 const coordinate = withDefault(nullable(orNumber(text({ max: 1_000 }))), null);

@@ -29,7 +29,7 @@ async function afterDeleting(t: { after(run: () => void): void }) {
     sources.push(kept(await createDataSource(unit, caller, given)).id);
   }
   await clock.advance(1_000);
-  assert.equal(await apps.remove(unit, caller, app.id, () => undefined), null);
+  assert.equal(await apps.remove(unit, caller, app.id, () => undefined), app);
   const forgetting = forgettingIn({ store, clock, background, onError: (error) => errors.push(error) });
   t.after(() => forgetting.stop());
   const swept = async () => {
