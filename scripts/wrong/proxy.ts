@@ -114,9 +114,9 @@ const passed = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
 
 async function exchange({ method, url, headers, body }: Message, signal: AbortSignal): Promise<Answer> {
   const sent = { ...passed(headers), ...(body !== "" && { "content-length": Buffer.byteLength(body) }) };
-  const asking = request(url, { method, headers: sent, signal }).end(body);
-  const [answer]: IncomingMessage[] = await once(asking, "response");
-  if (answer === undefined) throw new Error("no answer");
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { method, headers: sent, signal }).on("response", resolve).on("error", reject).end(body);
+  });
   const { statusCode: status = 0, headers: got } = answer;
   return { status, headers: got, body: await text(answer) };
 }

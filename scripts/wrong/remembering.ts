@@ -3,7 +3,7 @@
 import { trusted } from "../../src/kit/schema.ts";
 import { isMembers } from "../../test/support/client.ts";
 import type { Answer, Delivery } from "./proxy.ts";
-import { bare, changed, field, type Items, isAt, itemsOf, jsonOf, type Way, type Wrong } from "./ways.ts";
+import { bare, changed, field, type Items, isAt, itemsOf, jsonOf, queryOf, type Way, type Wrong } from "./ways.ts";
 
 const CREATE = "POST /apps";
 const LIST = "GET /apps";
@@ -102,6 +102,21 @@ export const opaque: Way = async (asked, send, { kept }) => {
         return { ...tokens, access_token };
       })
     : answer;
+};
+
+/** The list from its other end. */
+export const newestFirst: Way = async (asked, send) => {
+  if (!isAt(LIST, asked)) return send(asked);
+  const query = queryOf(asked.url);
+  const [limit, offset] = [Number(query.get("limit") ?? 20), Number(query.get("offset") ?? 0)];
+  const part = (from: number, to: number) => {
+    const span = new URLSearchParams([...query, ["limit", String(to - from || 1)], ["offset", String(from)]]);
+    return send({ ...asked, url: `/v1/apps?${span}` });
+  };
+  for (const name of ["limit", "offset"]) query.delete(name);
+  const { total = 0 } = Object(jsonOf(await part(0, 1)));
+  const [from, to] = [Math.max(total - offset - limit, 0), Math.max(total - offset, 0)];
+  return listing(await part(from, to), (data) => (to > from ? data.toReversed() : []));
 };
 
 /** A refresh that fails for a reason of that wording is answered as the last one that did not. */

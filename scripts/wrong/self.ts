@@ -1,62 +1,70 @@
-// `npm run conformance:self`: who judges the judge. The kit is held against this server, against it under each reading
-// and under all of them, and against as many wrong servers as there are faults. Nothing may fail in the first two; of the
-// faults at least 95 % must be caught by a clause of the part that they break. A fault that changed nothing is one itself.
+// `npm run conformance:self`: who judges the judge. The kit is held against servers that keep the specification, this one
+// and others that read its gaps in other ways: nothing may fail there. And against as many wrong servers as there are
+// faults: 95 % of them at least must be caught by a clause of the part that the fault breaks. What survives is named.
 import { given, wrongUse } from "../arguments.ts";
 import { judge } from "../conformance/judge.ts";
 import { pool } from "../pool.ts";
-import { FAULTS, wrongServer } from "./server.ts";
-import type { Fault } from "./ways.ts";
+import { RIGHT } from "./right.ts";
+import { FAULTS, started } from "./server.ts";
+import { type Fault, faultsOf } from "./ways.ts";
 
 const USE = `Usage: npm run conformance:self -- [options]
-  --only FAULT    this fault alone
-  --part N        only faults of that part of the specification
-  --at-once N     so many wrong servers at a time (6)`;
+  --only NAME     this fault or reading alone
+  --part N        only the faults of that part of the specification
+  --at-once N     so many servers at a time (8)`;
+const CAUGHT_LEAST = 0.95;
 
-interface Judged {
+interface Verdict {
   readonly fault: Fault;
-  readonly verdict: "caught" | "survived" | "changed nothing";
-  /** What failed, with the reason of the first. */
-  readonly by: readonly string[];
-  readonly why: string;
+  /** The clauses that failed, each with its reason. */
+  readonly failed: readonly string[];
+  /** Where nothing failed: how the fault went by. */
+  readonly unseen: string;
 }
 
-/** The clauses of the part that it breaks look at it. */
-async function judged(fault: Fault): Promise<Judged> {
-  const { target, proxy, close } = await wrongServer(fault);
+/** By the clauses whose ids begin so. */
+async function judged(fault: Fault, clauses: string): Promise<Verdict> {
+  const { target, proxy, close } = await started(fault);
   try {
-    const { results } = await judge(target, { only: fault.clause.slice(0, 2) });
+    const { results } = await judge(target, { only: clauses });
     const failed = results.filter(({ verdict }) => verdict === "failed");
-    const verdict = proxy.fired === 0 && !fault.options ? "changed nothing" : failed.length > 0 ? "caught" : "survived";
-    return { fault, verdict, by: failed.map(({ id }) => id), why: failed[0]?.why ?? "" };
+    const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
+    const provoked = proxy.fired > 0 || fault.options !== undefined;
+    return { fault, failed: said, unseen: provoked ? "survived" : "never provoked" };
   } catch (error) {
-    return { fault, verdict: "survived", by: [], why: String(error) };
+    return { fault, failed: [], unseen: `the kit gave up (${error})` };
   } finally {
     await close();
   }
 }
 
 const string = { type: "string" } as const;
-const { only, part = "", "at-once": atOnce = "6" } = given({ only: string, part: string, "at-once": string }, USE);
-const asked = FAULTS.filter(({ id, clause }) => (only === undefined || only === id) && clause.startsWith(part));
-if (asked.length === 0) wrongUse(`There is no such fault.`, USE);
+const { only, part, "at-once": atOnce = "8" } = given({ only: string, part: string, "at-once": string }, USE);
+if (!(Number(atOnce) >= 1)) wrongUse("--at-once must be a number from 1.", USE);
+const isAsked = ({ id, clause }: Fault) => (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));
+const [right, wrong] = [faultsOf(RIGHT).filter((each) => !part && isAsked(each)), FAULTS.filter(isAsked)];
+if (right.length + wrong.length === 0) wrongUse("There is no such fault.", USE);
+
 const began = performance.now();
-const all = await pool(Number(atOnce), asked, async (fault) => {
-  const b = performance.now();
-  const one = await judged(fault);
-  console.log(
-    one.verdict.padEnd(16),
-    fault.id.padEnd(22),
-    fault.clause.padEnd(32),
-    ((performance.now() - b) / 1000).toFixed(1),
-    one.by.join(" "),
-    "|",
-    one.why.replace(/\s+/g, " ").slice(0, 100),
-  );
-  return one;
-});
-console.log(
-  all.filter(({ verdict }) => verdict === "caught").length,
-  "of",
-  all.length,
-  ((performance.now() - began) / 1000).toFixed(1),
+const verdicts = await pool(Number(atOnce), [...right, ...wrong], (fault) =>
+  judged(fault, right.includes(fault) ? "" : `${fault.clause.split(".")[0]}.`),
 );
+const [kept, broken] = [verdicts.slice(0, right.length), verdicts.slice(right.length)];
+for (const { fault, failed } of kept) {
+  console.log(`${String(failed.length).padStart(3)} failed  ${fault.id.padEnd(30)} ${fault.says}`);
+  for (const line of failed) console.log(`             ${line}`);
+}
+const clauses = new Set(broken.map(({ fault }) => fault.clause));
+for (const clause of clauses) {
+  const of = broken.filter(({ fault }) => fault.clause === clause);
+  const survivors = of.filter(({ failed }) => failed.length === 0);
+  console.log(`${of.length - survivors.length} of ${of.length} caught  ${clause}`);
+  for (const { fault, unseen } of survivors) console.log(`    ${fault.id}: ${fault.says}: ${unseen}`);
+}
+const caught = broken.filter(({ failed }) => failed.length > 0).length;
+const wronged = kept.filter(({ failed }) => failed.length > 0).length;
+const took_s = Math.round((performance.now() - began) / 1_000);
+console.log(
+  `\n${wronged} of ${kept.length} right servers called wrong; ${caught} of ${broken.length} faults caught; ${took_s} s`,
+);
+process.exitCode = wronged > 0 || caught < broken.length * CAUGHT_LEAST ? 1 : 0;

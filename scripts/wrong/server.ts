@@ -5,18 +5,21 @@ import { access } from "./access.ts";
 import { events } from "./events.ts";
 import { startProxy } from "./proxy.ts";
 import { resources } from "./resources.ts";
-import { type Fault, faultsOf } from "./ways.ts";
+import { type Fault, faultsOf, type Wrong } from "./ways.ts";
 
 /** In the order of the specification's parts. */
 export const FAULTS: readonly Fault[] = faultsOf({ ...resources, ...access, ...events }).sort((a, b) =>
   a.clause.localeCompare(b.clause),
 );
 
+/** Twice what the kit asks of an account, and soon reached. */
+const RATE_LIMIT = 1_000;
+
 /** Without a fault it is right. */
-export async function wrongServer(fault?: Fault) {
+export async function started(fault?: Wrong) {
   const port = await closedPort();
   const proxy = await startProxy(port, fault);
-  const own = await ownTarget({ port, publicUrl: proxy.url, ...fault?.options });
+  const own = await ownTarget({ port, publicUrl: proxy.url, rateLimit: RATE_LIMIT, ...fault?.options });
   const { apiKey, client } = own.target;
   Object.assign(proxy.world, { key: apiKey, secret: client?.secret });
   const target = { ...own.target, slow: fault?.slow, ...(fault?.base && { baseUrl: proxy.url + fault.base }) };

@@ -103,7 +103,7 @@ export const page = (change: (items: Items) => Items): Wrong =>
   answersJson("GET /apps", (list) => ({ ...list, data: change(itemsOf(list)) }));
 
 export const itemsOf = ({ data }: Members): Items => (Array.isArray(data) ? data.map(members) : []);
-const queryOf = (url: string) => new URLSearchParams(url.split("?")[1]);
+export const queryOf = (url: string) => new URLSearchParams(url.split("?")[1]);
 
 /** Every app in every answer. */
 export const apps = (change: Change): Wrong =>
@@ -130,6 +130,9 @@ export const bare = (status: number, body = "{}"): Answer => ({
   headers: { "content-type": "application/json" },
   body,
 });
+
+/** Success has no body. */
+export const empty = (answer: Answer): Answer => (answer.status < 300 ? { ...answer, status: 204, body: "" } : answer);
 
 export type Judged = (asked: Message) => boolean;
 
