@@ -45,21 +45,26 @@ const isAsked = ({ id, clause }: Fault) => (only ?? id) === id && (part === unde
 const [right, wrong] = [faultsOf(RIGHT).filter((each) => !part && isAsked(each)), FAULTS.filter(isAsked)];
 if (right.length + wrong.length === 0) wrongUse("There is no such fault.", USE);
 
-const began = performance.now();
-const verdicts = await pool(Number(atOnce), [...right, ...wrong], (fault) =>
-  judged(fault, right.includes(fault) ? "" : `${fault.clause.split(".")[0]}.`),
-);
-const [kept, broken] = [verdicts.slice(0, right.length), verdicts.slice(right.length)];
-for (const { fault, failed } of kept) {
-  console.log(`${String(failed.length).padStart(3)} failed  ${fault.id.padEnd(30)} ${fault.says}`);
-  for (const line of failed) console.log(`             ${line}`);
+/** A line as soon as it is known; below it what should not be. */
+function tell({ fault, failed, unseen }: Verdict): void {
+  const isRight = right.includes(fault);
+  const verdict = isRight ? `${failed.length} failed` : failed.length > 0 ? "caught" : unseen;
+  console.log(`${verdict.padEnd(14)} ${fault.clause.padEnd(34)} ${fault.id}: ${fault.says}`);
+  if (isRight) for (const line of failed) console.log(`    ${line}`);
 }
-const clauses = new Set(broken.map(({ fault }) => fault.clause));
-for (const clause of clauses) {
+
+const began = performance.now();
+const verdicts = await pool(Number(atOnce), [...right, ...wrong], async (fault) => {
+  const verdict = await judged(fault, right.includes(fault) ? "" : `${fault.clause.split(".")[0]}.`);
+  tell(verdict);
+  return verdict;
+});
+const [kept, broken] = [verdicts.slice(0, right.length), verdicts.slice(right.length)];
+console.log("\nClause                             faults  caught");
+for (const clause of new Set(broken.map(({ fault }) => fault.clause))) {
   const of = broken.filter(({ fault }) => fault.clause === clause);
-  const survivors = of.filter(({ failed }) => failed.length === 0);
-  console.log(`${of.length - survivors.length} of ${of.length} caught  ${clause}`);
-  for (const { fault, unseen } of survivors) console.log(`    ${fault.id}: ${fault.says}: ${unseen}`);
+  const caught = of.filter(({ failed }) => failed.length > 0);
+  console.log(`${clause.padEnd(34)} ${String(of.length).padStart(6)} ${String(caught.length).padStart(7)}`);
 }
 const caught = broken.filter(({ failed }) => failed.length > 0).length;
 const wronged = kept.filter(({ failed }) => failed.length > 0).length;
