@@ -2,6 +2,8 @@
 // printed once it listens, a signal stops it.
 import { once } from "node:events";
 import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
+import { firstApp } from "./domain/apps.ts";
+import { deciding } from "./domain/readings.ts";
 import type { Service } from "./embedding/service.ts";
 import { realClock } from "./kit/clock.ts";
 import { escaped } from "./kit/log.ts";
@@ -87,9 +89,11 @@ function usage(): string {
 }
 
 /** Everything that is needed for a first request, and a curl line that works. */
-function ready({ baseUrl, authUrl, apiKey, signInUrl, signsIn }: Service, { log, tlsCert, data }: Settings): string {
+function ready({ baseUrl, authUrl, apiKey, signInUrl, signsIn }: Service, settings: Settings): string {
+  const { log, tlsCert, data, readings } = settings;
   const members = { base_url: baseUrl, auth_url: authUrl, api_key: apiKey, sign_in_url: signInUrl, pid: process.pid };
   if (log === "json") return JSON.stringify({ event: "ready", ...members });
+  const body = JSON.stringify(firstApp(deciding(readings)));
   const row = (name: string, value: string) => `  ${styleText("dim", name.padEnd(10))}${value}`;
   return [
     styleText("bold", "App Hosting Service is ready."),
@@ -99,7 +103,7 @@ function ready({ baseUrl, authUrl, apiKey, signInUrl, signsIn }: Service, { log,
     row("API key", apiKey ?? "unchanged (only its hash is kept; pin one with --api-key)"),
     row("Data", data ?? "in memory; --data FILE keeps them"),
     "",
-    `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '{"title":"My first app"}'`,
+    `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '${body}'`,
     "",
   ].join("\n");
 }

@@ -5,7 +5,8 @@ import { type Clause, collected, finish } from "../../test/support/clause.ts";
 import { Kit, NotTried } from "../../test/support/kit.ts";
 import type { Target } from "./target.ts";
 
-export type Verdict = "shown" | "failed" | "not tried";
+/** `chosen`: a test of what this project chose passes. */
+export type Verdict = "shown" | "chosen" | "failed" | "not tried";
 
 export interface Result {
   readonly id: string;
@@ -36,9 +37,17 @@ export const clauses = (): Promise<readonly Clause[]> =>
     for (const name of (await readdir(SPEC)).sort()) await import(new URL(name, SPEC).href);
   });
 
+export function sumsOf(results: readonly Result[]): Report["sums"] {
+  const sums = { shown: 0, chosen: 0, failed: 0, "not tried": 0 };
+  for (const { verdict } of results) sums[verdict] += 1;
+  return sums;
+}
+
 /** Rejects with one line where the target cannot be spoken to. */
 export async function judge(target: Target, { only = "" }: JudgeOptions = {}): Promise<Report> {
   const asked = (await clauses()).filter(({ id }) => id.startsWith(only));
+  const { baseUrl } = target;
+  if (asked.length === 0) return { baseUrl, profile: {}, results: [], sums: sumsOf([]) };
   const kit = await Kit.open(target);
   try {
     // A sender that makes one delivery at a time is kept from all others for the real 30 seconds, so those come last.
@@ -46,9 +55,8 @@ export async function judge(target: Target, { only = "" }: JudgeOptions = {}): P
     const ends: Promise<Result>[] = [];
     for (const each of asked) ends.push((await begun(each, kit)).ended);
     const results = await Promise.all(ends);
-    const sums = { shown: 0, failed: 0, "not tried": 0 };
-    for (const { verdict } of results) sums[verdict] += 1;
-    return { baseUrl: kit.target.baseUrl, profile: kit.profile.says, results, sums };
+    const profile = { ...kit.profile.says, ...(await kit.retries()) };
+    return { baseUrl, profile, results, sums: sumsOf(results) };
   } finally {
     await kit.close();
   }

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { isLoopbackHost } from "../../src/kit/loopback.ts";
 import { type Answer, type Client, isMembers, type Members } from "../../test/support/client.ts";
 import type { Hub, Inbox } from "../../test/support/hub.ts";
-import { freshHost, succeeded } from "../../test/support/shown.ts";
+import { freshHost, objectIn, succeeded } from "../../test/support/shown.ts";
 
 /** What is said of a gap, such as `create`: "answers a create with 201". */
 type Says = Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ export async function profiled(api: Client, hub: Hub): Promise<Profile> {
     "/apps",
     THEMES.map((theme) => ({ ...APP, theme })),
   );
-  const id = String(inside(app.answer).id);
+  const id = String(objectIn(app.answer.text).id);
   const hook = await webhooks(api, hub);
   const deployment = await firstTaken(
     api,
@@ -92,20 +92,6 @@ async function firstTaken(api: Client, path: string, bodies: readonly Members[])
   return first;
 }
 
-/** The body where it is a JSON object. */
-function inside({ text }: Answer): Members {
-  const value = parsed(text);
-  return isMembers(value) ? value : {};
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** What becomes of it: what is said, or a refusal. */
 const does = (answer: Answer, otherwise: string): string =>
   succeeded(answer) ? otherwise : `refuses with ${answer.status}`;
@@ -120,7 +106,7 @@ async function creates(api: Client, { body, answer }: Taken): Promise<Says> {
   return {
     create: `answers a create with ${answer.status}`,
     required: `needs ${needed.length === 0 ? "none of the four fields" : needed.join(", ")} to create an app`,
-    unknown_members: `${does(extra, "colour" in inside(extra) ? "keeps" : "ignores")} a member that it does not know`,
+    unknown_members: `${does(extra, "colour" in objectIn(extra.text) ? "keeps" : "ignores")} a member that it does not know`,
   };
 }
 
@@ -129,20 +115,19 @@ const RATE = /^(x-)?rate-?limit/;
 
 async function lists(api: Client): Promise<Says> {
   const answer = await api.get("/apps?limit=1");
-  const value = parsed(answer.text);
-  const members = Object.entries(inside(answer));
+  const members = Object.entries(objectIn(answer.text));
   const wrapper = members.find(([, member]) => Array.isArray(member))?.[0];
   const total = members.find(([name, member]) => TOTAL.test(name) && typeof member === "number")?.[0];
   const headers = Object.keys(answer.headers);
   const inHeader = headers.find((name) => TOTAL.test(name));
   const beyond = await api.get(`/apps?limit=${BEYOND}`);
-  const { limit } = inside(beyond);
+  const { limit } = objectIn(beyond.text);
   const cut = typeof limit === "number" && limit < BEYOND;
   const unknown = await api.get("/apps?colour=red");
   const rates = headers.filter((name) => RATE.test(name)).join(", ");
   const where = total ?? (inHeader && `the header ${inHeader}`) ?? "nothing";
   return {
-    list: Array.isArray(value)
+    list: answer.text.startsWith("[")
       ? "answers a list as a bare array"
       : `wraps a list in ${wrapper ?? "nothing known here"}`,
     total: `tells the total in ${where}`,
@@ -156,7 +141,7 @@ async function errors(api: Client): Promise<Says> {
   const [denied, invalid] = [await api.as(null).get("/apps"), await api.post("/apps", {})];
   const missing = await api.delete("/apps/app_unknown0000000000000000");
   const type = String(denied.headers["content-type"]).split(";")[0];
-  const names = Object.entries(inside(denied)).map(([name, value]) =>
+  const names = Object.entries(objectIn(denied.text)).map(([name, value]) =>
     isMembers(value) ? `${name}.{${Object.keys(value).join(", ")}}` : name,
   );
   return {
@@ -174,21 +159,17 @@ async function deletes(api: Client, id: string): Promise<Says> {
 /** Whether a webhook can lead to where the kit listens. */
 async function webhooks(api: Client, hub: Hub) {
   const inbox = hub.open();
-  const webhook = { url: inbox.url, events: ["app.deployed"], secret: randomUUID(), active: true };
-  const { status } = await api.post("/webhooks", webhook);
-  const [taken, scheme] = [status >= 200 && status < 300, new URL(inbox.url).protocol.slice(0, -1)];
-  const far = !hub.isPublic && !isLoopbackHost(new URL(api.baseUrl).hostname);
-  const hookless =
-    (!taken && `it answers ${status} to webhooks that lead to ${new URL(inbox.url).origin}`) ||
-    (far && "its deliveries would have to find the way to 127.0.0.1") ||
-    undefined;
-  return {
-    inbox,
-    hookless: hookless && `${hookless}: give --receiver-url and --receiver-port`,
-    says: {
-      webhooks: `${taken ? `takes ${scheme} webhooks, answering` : `refuses ${scheme} webhooks with`} ${status}`,
-    },
-  };
+  const register = (url: string) =>
+    api.post("/webhooks", { url, events: ["app.deployed"], secret: randomUUID(), active: url === inbox.url });
+  const answer = await register(inbox.url);
+  const { protocol, origin } = new URL(inbox.url);
+  // What refuses any webhook is no reading of a gap, and for the clauses to tell.
+  const isChoosy = !succeeded(answer) && succeeded(await register("https://hooks.example.com/in"));
+  const isFar = !hub.isPublic && !isLoopbackHost(new URL(api.baseUrl).hostname);
+  const why = isChoosy ? `it answers ${answer.status} to webhooks that lead to ${origin}` : "it is not on this machine";
+  const hookless = isChoosy || isFar ? `${why}: give --receiver-url and --receiver-port` : undefined;
+  const kind = `webhooks that lead to ${protocol}//, with ${answer.status}`;
+  return { inbox, hookless, says: { webhooks: `${succeeded(answer) ? "takes" : "refuses"} ${kind}` } };
 }
 
 /** How long the first event takes; where none comes, nobody waits as long again. */

@@ -4,7 +4,7 @@ import type { Answer, Client } from "../../test/support/client.ts";
 /** There is nothing to judge; the message is one line that says why. */
 export class Unreachable extends Error {}
 
-const PATIENCE_MS = 2_000;
+const PATIENCE_MS = 1_500;
 
 /** Rejects with an Unreachable. */
 export async function reached(api: Client): Promise<void> {
@@ -27,6 +27,7 @@ function silence({ message }: Error): string {
 
 function misfit({ status, headers, text }: Answer): string | undefined {
   if (status === 401 || status === 403) return `answers ${status}: --api-key is no key that opens it`;
+  if (status === 404) return "answers 404: --base-url is not the root of the REST API, which ends in /v1";
   const isJson = /json/.test(headers["content-type"] ?? "") || text === "";
   return isJson ? undefined : `answers ${status} with ${headers["content-type"] ?? "no content type"}, and not JSON`;
 }

@@ -15,23 +15,25 @@ import type { Seeded, Unit, Work } from "./work.ts";
 
 const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
 
-/** Those that are not among the required ones have a default. */
-const draftWith = (required: readonly string[]) => {
+/** Whatever is not among the required ones has a default; nothing is shown to strangers by omission. */
+export const appDraft = (required: readonly string[]) => {
   const optionally = <T>(name: string, schema: Schema<T>, otherwise: T): Schema<T> =>
     required.includes(name) ? schema : withDefault(schema, otherwise);
   return object({
     title: text({ min: 1, max: NAME_MAX, notBlank: true }),
     description: optionally("description", text({ max: TEXT_MAX }), ""),
     theme: optionally("theme", text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }), "light"),
-    public: optionally("public", flag, false), // nothing is shown to strangers by omission
+    public: optionally("public", flag, false),
   });
 };
-export const draftUnder = (decide: Decide) => draftWith(decide("2.app-fields"));
-/** As it stands in a seed. */
-export const appDraft = draftWith(["title"]);
-export const appChanges = changesOf(appDraft);
+export const appChanges = changesOf(appDraft([]));
 
-type AppDraft = Seeded<Infer<typeof appDraft>>;
+const FIRST = { title: "My first app", description: "", theme: "light", public: false };
+/** The shortest draft that is taken, for whoever has just arrived. */
+export const firstApp = (decide: Decide) =>
+  Object.fromEntries(decide("2.app-fields").map((name) => [name, FIRST[name]]));
+
+type AppDraft = Seeded<Infer<ReturnType<typeof appDraft>>>;
 
 export async function addApp({ tx, ids, at }: Work, account_id: string, draft: AppDraft) {
   const { id = ids.next("app_"), title, description, theme, public: shared } = draft;

@@ -3,15 +3,8 @@
 import { decide } from "../decisions.ts";
 import { type FieldError, invalidField, Refusal, refuse } from "../domain/refusal.ts";
 import { inSteps } from "../kit/background.ts";
-import {
-  type Fault,
-  type Faults,
-  type ObjectSchema,
-  pointer,
-  type Schema,
-  UNKNOWN_MEMBER,
-  UNTOLD,
-} from "../kit/schema.ts";
+import type { Fault, Faults, ObjectSchema, Schema } from "../kit/schema.ts";
+import { pointer, UNKNOWN_MEMBER, UNTOLD } from "../kit/schema.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
 
 const MIB = 1_048_576;
@@ -48,7 +41,7 @@ export function badInput(errors: readonly FieldError[]): Refusal {
 /** The value that the schema accepts, or all that is wrong with it. */
 export async function readFields(schema: Schema<unknown>, sent: unknown): Promise<unknown> {
   const faults: Faults = [];
-  faults.passes = schema.passes;
+  if (schema.passes) faults.passes = true;
   const steps = schema.checkInSteps?.(sent, [], faults);
   const value = steps ? await inSteps(steps) : schema.check(sent, [], faults);
   if (faults.length === 0) return value;

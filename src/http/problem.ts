@@ -145,11 +145,7 @@ export function problem(refusal: Refusal, requestId: string, links: ServiceLinks
   return errorReply(told, headersOf(reason, links.resourceMetadata), decide);
 }
 
-interface Told {
-  readonly status: number;
-  readonly detail: string;
-  readonly [CODE_MEMBER]: string;
-}
+type Told = ReturnType<typeof explain> & Record<typeof CODE_MEMBER, string>;
 
 /** Problem details have a media type of their own; in plain JSON an error is its code and a message. */
 export function errorReply(told: Told, headers: Reply["headers"], decide: Decide): Reply {

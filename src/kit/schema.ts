@@ -13,7 +13,7 @@ export interface Fault {
 
 /** What was found; where it is set so, members that nobody knows are none. */
 export interface Faults extends Array<Fault> {
-  passes?: boolean | undefined;
+  passes?: true;
 }
 
 export interface Schema<T> {

@@ -84,7 +84,8 @@ clause(
   "6.success.30-seconds",
   "within 30 seconds, and not later",
   async (kit) => async () => {
-    const { inTime, late } = await outcomeOf(kit);
+    const [inTime, late] = (await outcomeOf(kit)).held;
+    assert.ok(inTime?.first?.heard, `the sender was gone when it was answered ${inTime?.says}`);
     assert.ok(!inTime.again, `sent again after it was answered ${inTime.says}`);
     if (late) assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);
   },

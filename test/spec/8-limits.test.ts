@@ -30,8 +30,8 @@ clause(
   "8.answer-time",
   "an endpoint has 30 seconds to answer a delivery",
   async (kit) => async () => {
-    const { says, first } = (await (await kit.trial()).outcome).inTime;
-    assert.ok(first?.heard, `the sender was gone when it was answered ${says}`);
+    const [inTime] = (await (await kit.trial()).outcome).held;
+    assert.ok(inTime?.first?.heard, `the sender was gone when it was answered ${inTime?.says}`);
   },
   (kit) => kit.trial(),
 );

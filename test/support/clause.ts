@@ -2,7 +2,9 @@
 // server, one a file, where nothing may be left untried; the conformance kit collects the definitions and judges anybody's.
 import { after, test } from "node:test";
 import { type Own, ownTarget } from "../../scripts/conformance/own.ts";
+import { members } from "./client.ts";
 import { Kit } from "./kit.ts";
+import { ApiDocument } from "./openapi.ts";
 
 /**
  * What the specification shows: one id for each statement that an implementation can hold or break. test/house fails where
@@ -67,8 +69,12 @@ export const finish = async (rest: unknown): Promise<void> => void (typeof rest 
 
 let shared: Promise<Own & { readonly kit: Kit }> | undefined;
 
+/** All that our own server answers is held against its description, as well. */
 async function ownKit(): Promise<Kit> {
-  shared ??= ownTarget().then(async (own) => ({ ...own, kit: await Kit.open(own.target) }));
+  shared ??= ownTarget().then(async (own) => {
+    const document = new ApiDocument(members(await (await fetch(`${own.target.authUrl}/openapi.json`)).json()));
+    return { ...own, kit: await Kit.open(own.target, document.check.bind(document)) };
+  });
   return (await shared).kit;
 }
 

@@ -4,7 +4,8 @@ import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
-import { isMembers, type Members } from "./client.ts";
+import type { Members } from "./client.ts";
+import { objectIn } from "./shown.ts";
 
 export interface Arrival {
   readonly method: string;
@@ -57,7 +58,7 @@ export async function openHub(receiver?: { readonly url: string; readonly port: 
     const body = await buffer(request);
     const box = boxes.get(url.split("/").at(-1) ?? "");
     if (box === undefined) return void response.writeHead(404).end();
-    const arrival: Arrival = { method, headers, body, at, event: eventIn(body) };
+    const arrival: Arrival = { method, headers, body, at, event: objectIn(body.toString()) };
     box.inbox.got.push(arrival);
     arrivals.emit("request");
     const { status, location, after_ms = 0 } = box.answers(arrival);
@@ -104,13 +105,4 @@ export async function openHub(receiver?: { readonly url: string; readonly port: 
     patience_ms = HURRY_MS;
   };
   return { open, hurry, close, isPublic: receiver !== undefined };
-}
-
-function eventIn(body: Buffer): Members {
-  try {
-    const value: unknown = JSON.parse(body.toString());
-    return isMembers(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

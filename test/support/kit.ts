@@ -6,9 +6,9 @@ import { randomUUID } from "node:crypto";
 import { type Profile, profiled } from "../../scripts/conformance/profile.ts";
 import { reached } from "../../scripts/conformance/reached.ts";
 import { type OAuthClient, scopesKey, type Target } from "../../scripts/conformance/target.ts";
-import { type Answer, Client, isMembers, type Members, members, str } from "./client.ts";
+import { type Answer, Client, type ClientParts, isMembers, type Members, members, str } from "./client.ts";
 import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
-import { done, freshHost, listIn } from "./shown.ts";
+import { done, freshHost, listIn, objectIn } from "./shown.ts";
 import { startTrial, type Trial } from "./trial.ts";
 
 /** A clause needs what was not given, or what this implementation does not have: that is no failure. */
@@ -18,6 +18,7 @@ export interface Hook extends Inbox {
   readonly secret: string;
 }
 
+type Observe = NonNullable<ClientParts["observe"]>;
 export type App = Members & { readonly id: string };
 
 export interface Deployed {
@@ -40,13 +41,15 @@ export class Kit {
   readonly api: Client;
   readonly hub: Hub;
   readonly profile: Profile;
+  /** The addresses of what it made. */
+  readonly #left: string[] = [];
   #deployed: Promise<Deployed> | undefined;
   #trial: Promise<Trial> | undefined;
 
   /** Rejects with one line where nothing can be tried at all. */
-  static async open(target: Target): Promise<Kit> {
+  static async open(target: Target, observe: Observe = () => {}): Promise<Kit> {
     const baseUrl = target.baseUrl.replace(/\/+$/, "");
-    const api = new Client({ baseUrl, key: target.apiKey, patience_ms: 5_000 });
+    const api = new Client({ baseUrl, key: target.apiKey, patience_ms: 5_000, observe });
     await reached(api);
     const hub = await openHub(target.receiver);
     return new Kit({ ...target, baseUrl }, api, hub, await profiled(api, hub));
@@ -59,7 +62,10 @@ export class Kit {
     this.profile = profile;
   }
 
+  /** Leaves as little behind as it can: to delete an app is shown, to delete a webhook is mostly there. */
   async close(): Promise<void> {
+    const left = [...this.#left].reverse();
+    for (const path of left) await this.api.delete(path).catch(() => undefined);
     this.api.close();
     await this.hub.close();
   }
@@ -77,6 +83,7 @@ export class Kit {
 
   async newApp(fields: object = {}): Promise<App> {
     const { json, id } = done(await this.createApp(fields));
+    this.#left.push(`/apps/${id}`);
     return { ...json, id };
   }
 
@@ -121,7 +128,9 @@ export class Kit {
     if (this.profile.hookless !== undefined) notTried(this.profile.hookless);
     const inbox = this.hub.open(answers);
     const webhook = { url: inbox.url, events, secret: `between-us-${randomUUID()}`, active: true, ...fields };
-    done(await this.api.post("/webhooks", webhook));
+    const { text } = done(await this.api.post("/webhooks", webhook));
+    const { id } = objectIn(text);
+    if (typeof id === "string") this.#left.push(`/webhooks/${id}`);
     return { ...inbox, secret: webhook.secret };
   }
 
@@ -148,10 +157,19 @@ export class Kit {
     return this.#trial;
   }
 
+  /** What the trial says of how failed deliveries are sent again, where it was begun. */
+  async retries(): Promise<Profile["says"]> {
+    const outcome = await this.#trial?.then((trial) => trial.outcome).catch(() => undefined);
+    if (outcome === undefined) return {};
+    const { retry_ms } = outcome;
+    const when = retry_ms === undefined ? "nothing" : `after ${(retry_ms / 1_000).toFixed(1)} s`;
+    return { retry: `sends ${when} again that was answered 500` };
+  }
+
   // OAuth
 
   get client(): OAuthClient {
-    return this.given("client", "--client-id, --client-secret and --redirect-uri");
+    return this.given("client", "--client-id with --client-secret and --redirect-uri, and --sign-in");
   }
 
   get authUrl(): string {
@@ -191,7 +209,7 @@ export class Kit {
     const given = this.target.tokens?.[scopesKey(scope)];
     if (given !== undefined) return this.api.as(given);
     if (this.target.client === undefined || this.target.signIn === undefined)
-      notTried(`give --token ${scope}=TOKEN, or --client-id, --client-secret, --redirect-uri and --sign-in`);
+      notTried(`give --token ${scope}=TOKEN, or --client-id and --sign-in`);
     return this.api.as((await this.tokens(scope)).access);
   }
 }

@@ -34,3 +34,13 @@ export function listIn({ value, text }: Answer): readonly Members[] {
   assert.ok(Array.isArray(list) && list.every(isMembers), `no list of apps in ${shortened(text)}`);
   return list;
 }
+
+/** A body that is a JSON object; of any other, nothing. */
+export function objectIn(text: string): Members {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isMembers(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

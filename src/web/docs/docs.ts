@@ -1,5 +1,6 @@
 // /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on.
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
+import { firstApp } from "../../domain/apps.ts";
 import type { Switched } from "../../domain/readings.ts";
 import { type Code, invalidField } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
@@ -75,7 +76,7 @@ function start({ services: { links, decide } }: WebParts): DocsPage {
         id: "authentication",
         title: "Authentication",
         body: html`<p>${prose(CREDENTIALS)}</p>
-${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } })}`)}`,
+${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: firstApp(decide) })}`)}`,
       },
       {
         id: "oauth",
@@ -141,7 +142,7 @@ function errors({ services: { links, decide } }: WebParts): DocsPage {
   });
   return {
     lead: prose(
-      `Every error of the API reads like this one, \`${example.headers["content-type"]}\`. Programs look at \`code\`, people at the sentence that comes with it; every answer carries the request id in \`X-Request-Id\`.`,
+      `Every error reads like this one, \`${decide("7.error-body")}\` (problem details are RFC 9457). Programs look at \`code\`, people at the sentence beside it; every answer carries the request id in \`X-Request-Id\`.`,
     ),
     sections: [{ id: "example", title: "An example", body: json(JSON.parse(example.body)) }, ...sections],
   };
