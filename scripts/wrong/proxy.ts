@@ -36,6 +36,8 @@ interface Hook {
 const HOOKS = "/_hook/";
 const SHOWN = new RegExp(`(?<=")http[^"]*${HOOKS}(\\d+)(?=")`, "g");
 const TO_LOOPBACK = /^http:\/\/(localhost|127\.|\[::1\])/;
+/** Longer than anybody pauses. */
+const KEPT_MS = 60_000;
 /** What belongs to one connection or is told anew; what is compressed could not be changed. */
 const OWN = new Set("connection keep-alive transfer-encoding content-length accept-encoding".split(" "));
 
@@ -87,6 +89,7 @@ export async function startProxy(port: number, wrong: Wrong = {}) {
   }
 
   const server = createServer((incoming, response) => void pass(incoming, response, answerTo));
+  server.keepAliveTimeout = KEPT_MS;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   proxy.url = `http://127.0.0.1:${Object(server.address()).port}`;
@@ -115,7 +118,8 @@ const passed = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
 async function exchange({ method, url, headers, body }: Message, signal: AbortSignal): Promise<Answer> {
   const sent = { ...passed(headers), ...(body !== "" && { "content-length": Buffer.byteLength(body) }) };
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, { method, headers: sent, signal }).on("response", resolve).on("error", reject).end(body);
+    // A connection that was kept may be closed by the other side just when it is used again.
+    request(url, { method, headers: sent, signal, agent: false }).on("response", resolve).on("error", reject).end(body);
   });
   const { statusCode: status = 0, headers: got } = answer;
   return { status, headers: got, body: await text(answer) };
