@@ -1,6 +1,7 @@
 // Servers that keep the specification and are not like this one: each reads a gap in another way, and none may be told
 // that it is wrong. Those that a start can be asked for come from the register, the others are made on the way.
 import { READINGS } from "../../src/domain/readings.ts";
+import type { Answer } from "./proxy.ts";
 import { newestFirst } from "./remembering.ts";
 import * as way from "./ways.ts";
 import { answers, answersJson, type Faults, refuses, type Wrong } from "./ways.ts";
@@ -14,6 +15,11 @@ const SWITCHED = Object.entries(READINGS).map(([id, name]) => [
 
 const BESIDE =
   "(GET|PUT|PATCH|DELETE) /(apps|users|data-sources|webhooks)/*|GET /(data-sources|webhooks|users)|POST /(oauth/revoke|apps/*/interactions)";
+
+const inTypeOfItsOwn = (answer: Answer) =>
+  /json/.test(answer.headers["content-type"] ?? "")
+    ? way.header(answer, "content-type", "application/vnd.apps+json")
+    : answer;
 
 export const RIGHT: Faults = {
   "itself 1: this server": {},
@@ -38,6 +44,11 @@ export const RIGHT: Faults = {
     api: async (asked, send) => ((answer) => ({ ...answer, body: asOffset(answer.body) }))(await send(asked)),
     hook: (delivery, send) => send(way.signed(delivery, asOffset(delivery.body))),
   },
+  "create-more 4.create-app: a create answers more than a list": answersJson("POST /apps", (app) => ({
+    ...app,
+    url: "",
+  })),
+  "json-of-its-own 4.media-type: it speaks application/vnd.apps+json": answers("", inTypeOfItsOwn),
   "more-members 2.members: apps and events have more members": {
     ...way.apps((app) => ({ ...app, owner: null })),
     ...way.tells("", (event) => ({ ...event, api_version: "1" })),

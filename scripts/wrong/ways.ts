@@ -176,10 +176,11 @@ export const delivers = (change: (delivery: Delivery) => Delivery): Wrong => ({
   hook: (delivery, send) => send(change(delivery)),
 });
 
-export const header = (delivery: Delivery, name: string, value?: string | string[]): Delivery => ({
-  ...delivery,
-  headers: { ...delivery.headers, [name]: value },
-});
+export const header = <M extends { readonly headers: Message["headers"] }>(
+  message: M,
+  name: string,
+  value?: string | string[],
+): M => ({ ...message, headers: { ...message.headers, [name]: value } });
 
 export const signed = (delivery: Delivery, body: string): Delivery =>
   header({ ...delivery, body }, "x-service-signature", serviceSignature(body, delivery.secret));
