@@ -82,8 +82,8 @@ const moment = kind("be a time such as 2026-01-01T00:00:00.000Z, with its zone",
 const KNOWN = Object.entries(READINGS).map((known) => known.join("="));
 /** Each in the form of the flag; there may be several, with commas between them. */
 const readings = kind(`be one or more of ${KNOWN.join(", ")}`, (text, given): Readings => {
-  const isText = typeof given === "string" || Array.isArray(given);
-  const pairs = isText ? text.split(",") : Object.entries(Object(given)).map((pair) => pair.join("="));
+  const isRecord = typeof given === "object" && !Array.isArray(given);
+  const pairs = isRecord ? Object.entries(Object(given)).map((pair) => pair.join("=")) : text.split(",");
   const unknown = pairs.find((pair) => !KNOWN.includes(pair));
   if (unknown !== undefined) throw new Error(`there is no ${unknown}${meant(unknown, KNOWN)}`);
   return trusted(Object.fromEntries(pairs.map((pair) => pair.split("="))));

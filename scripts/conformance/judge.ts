@@ -55,7 +55,7 @@ export async function judge(target: Target, { only = "" }: JudgeOptions = {}): P
     const ends: Promise<Result>[] = [];
     for (const each of asked) ends.push((await begun(each, kit)).ended);
     const results = await Promise.all(ends);
-    const profile = { ...kit.profile.says, ...(await kit.retries()) };
+    const profile = { ...kit.profile.says, ...(await kit.learnt()) };
     return { baseUrl, profile, results, sums: sumsOf(results) };
   } finally {
     await kit.close();

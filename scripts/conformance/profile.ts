@@ -37,6 +37,7 @@ const DATA_SOURCES: readonly Members[] = [
   { name: "Orders" },
 ];
 const BEYOND = 1_000_000;
+const DELETED_MS = 1_000;
 
 interface Taken {
   readonly body: Members;
@@ -44,40 +45,28 @@ interface Taken {
 }
 
 export async function profiled(api: Client, hub: Hub): Promise<Profile> {
-  const app = await firstTaken(
-    api,
-    "/apps",
-    THEMES.map((theme) => ({ ...APP, theme })),
-  );
+  const themes = THEMES.map((theme) => ({ ...APP, theme }));
+  const releases = ENVIRONMENTS.map((environment) => ({ name: "R1", custom_domain: freshHost(), environment }));
+  const app = await firstTaken(api, "/apps", themes);
   const id = String(objectIn(app.answer.text).id);
-  const hook = await webhooks(api, hub);
-  const deployment = await firstTaken(
-    api,
-    `/apps/${id}/deploy`,
-    ENVIRONMENTS.map((environment) => ({ name: "Release 1", custom_domain: freshHost(), environment })),
-  );
+  const { inbox, hookless, webhooks } = await hooks(api, hub);
+  const began = performance.now();
+  const deployment = await firstTaken(api, `/apps/${id}/deploy`, releases);
   const source = await firstTaken(api, "/data-sources", DATA_SOURCES);
-  const [found, known] = [succeeded(source.answer), Object.keys(source.body).join(", ")];
+  const [isKnown, members] = [succeeded(source.answer), Object.keys(source.body).join(", ")];
   const says = {
     ...(await creates(api, app)),
     ...(await lists(api)),
     deploy: `answers a deployment with ${deployment.answer.status}, to ${deployment.body.environment}`,
-    data_source: found ? `takes a data source of ${known}` : `refuses the bodies of a data source that are known here`,
+    data_source: isKnown ? `takes a data source of ${members}` : "takes no body of a data source that is known here",
     ...(await errors(api)),
     ...(await deletes(api, id)),
-    ...hook.says,
-    ...(hook.hookless === undefined && (await deliveries(hub, hook.inbox))),
+    webhooks,
+    ...(hookless === undefined && (await deliveries(hub, inbox, began, succeeded(deployment.answer)))),
   };
-  const { hookless } = hook;
   const pageSize = succeeded(await api.get("/apps?limit=100")) ? 100 : 20;
-  return {
-    app: app.body,
-    deployment: deployment.body,
-    dataSource: found ? source.body : undefined,
-    hookless,
-    pageSize,
-    says,
-  };
+  const dataSource = isKnown ? source.body : undefined;
+  return { app: app.body, deployment: deployment.body, dataSource, hookless, pageSize, says };
 }
 
 /** The first of the bodies that is taken, or the first of all, with its answer. */
@@ -157,26 +146,32 @@ async function deletes(api: Client, id: string): Promise<Says> {
 }
 
 /** Whether a webhook can lead to where the kit listens. */
-async function webhooks(api: Client, hub: Hub) {
+async function hooks(api: Client, hub: Hub) {
   const inbox = hub.open();
-  const register = (url: string) =>
-    api.post("/webhooks", { url, events: ["app.deployed"], secret: randomUUID(), active: url === inbox.url });
-  const answer = await register(inbox.url);
+  const webhook = { events: ["app.deployed", "app.deleted"], secret: randomUUID() };
+  const { status } = await api.post("/webhooks", { ...webhook, url: inbox.url, active: true });
   const { protocol, origin } = new URL(inbox.url);
+  const elsewhere = { ...webhook, url: "https://hooks.example.com/in", active: false };
   // What refuses any webhook is no reading of a gap, and for the clauses to tell.
-  const isChoosy = !succeeded(answer) && succeeded(await register("https://hooks.example.com/in"));
+  const isChoosy = status >= 300 && succeeded(await api.post("/webhooks", elsewhere));
   const isFar = !hub.isPublic && !isLoopbackHost(new URL(api.baseUrl).hostname);
-  const why = isChoosy ? `it answers ${answer.status} to webhooks that lead to ${origin}` : "it is not on this machine";
+  const why = isChoosy ? `it answers ${status} to webhooks that lead to ${origin}` : "it is not on this machine";
   const hookless = isChoosy || isFar ? `${why}: give --receiver-url and --receiver-port` : undefined;
-  const kind = `webhooks that lead to ${protocol}//, with ${answer.status}`;
-  return { inbox, hookless, says: { webhooks: `${succeeded(answer) ? "takes" : "refuses"} ${kind}` } };
+  const webhooks = `${status < 300 ? "takes" : "refuses"} webhooks that lead to ${protocol}//, with ${status}`;
+  return { inbox, hookless, webhooks };
 }
 
-/** How long the first event takes; where none comes, nobody waits as long again. */
-async function deliveries(hub: Hub, inbox: Inbox): Promise<Says> {
-  const began = performance.now();
-  const [first] = await inbox.arrived(() => true).catch(() => []);
-  if (first === undefined) hub.hurry();
-  const took_ms = Math.ceil((first?.at ?? 0) - began);
-  return { delivery: first ? `delivers an event within ${Math.max(took_ms, 1)} ms` : "delivers no event" };
+/** How long the first event takes, and what the other holds; where none comes, nobody waits as long again. */
+async function deliveries(hub: Hub, inbox: Inbox, began: number, isDeployed: boolean): Promise<Says> {
+  const [first] = isDeployed ? await inbox.arrived(() => true).catch(() => []) : [];
+  if (first === undefined) {
+    hub.hurry();
+    return { delivery: "delivers no event" };
+  }
+  const [deleted] = await inbox.arrived(({ event }) => event.type === "app.deleted", 1, DELETED_MS).catch(() => []);
+  const names = Object.keys(Object(Object(deleted?.event.data).object)).join(", ");
+  return {
+    delivery: `delivers an event within ${Math.ceil(first.at - began)} ms`,
+    event_objects: names === "" ? "tells nothing of a deleted app" : `tells of a deleted app its ${names}`,
+  };
 }

@@ -31,3 +31,9 @@ function misfit({ status, headers, text }: Answer): string | undefined {
   const isJson = /json/.test(headers["content-type"] ?? "") || text === "";
   return isJson ? undefined : `answers ${status} with ${headers["content-type"] ?? "no content type"}, and not JSON`;
 }
+
+/** A server that is gone in the middle is nothing to judge, either. */
+export function gone({ baseUrl }: Client, error: unknown): never {
+  if (!(error instanceof Error) || !/no answer|hang up|\bE[A-Z]{4,}/.test(error.message)) throw error;
+  throw new Unreachable(`${baseUrl} stopped answering (${error.message}).`);
+}

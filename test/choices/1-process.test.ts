@@ -196,6 +196,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--tls-cert", "package.json", "--tls-key", "package.json"], /--tls-cert.*--tls-key/],
   [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must be given together\. See/],
   [["--webhook-ca", "package.json"], /--webhook-ca/],
+  [["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"], /^--reading .*mean 4\.list-shape=bare\?/],
 ];
 
 choice("1.test-controls.exit-codes.wrong-flag", "is one line that names it, exit 2", "ours", async () => {

@@ -92,6 +92,9 @@ export interface ClientParts {
 /** Only a hang takes as long, even on a busy machine. */
 export const PATIENCE_MS = 15_000;
 
+/** Servers close what is idle after some seconds; a request must not meet that. */
+const IDLE_MS = 1_000;
+
 export class Client {
   readonly baseUrl: string;
   readonly key: string | null;
@@ -100,7 +103,8 @@ export class Client {
   constructor(parts: ClientParts) {
     this.baseUrl = parts.baseUrl;
     this.key = parts.key;
-    this.#parts = { ...parts, agent: parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true }) };
+    const agent = parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true, timeout: IDLE_MS });
+    this.#parts = { ...parts, agent };
   }
 
   /** The same server with another credential. */

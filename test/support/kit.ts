@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type Profile, profiled } from "../../scripts/conformance/profile.ts";
-import { reached } from "../../scripts/conformance/reached.ts";
+import { gone, reached } from "../../scripts/conformance/reached.ts";
 import { type OAuthClient, scopesKey, type Target } from "../../scripts/conformance/target.ts";
 import { type Answer, Client, type ClientParts, isMembers, type Members, members, str } from "./client.ts";
 import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
@@ -52,7 +52,12 @@ export class Kit {
     const api = new Client({ baseUrl, key: target.apiKey, patience_ms: 5_000, observe });
     await reached(api);
     const hub = await openHub(target.receiver);
-    return new Kit({ ...target, baseUrl }, api, hub, await profiled(api, hub));
+    try {
+      return new Kit({ ...target, baseUrl }, api, hub, await profiled(api, hub));
+    } catch (error) {
+      await hub.close();
+      return gone(api, error);
+    }
   }
 
   private constructor(target: Target, api: Client, hub: Hub, profile: Profile) {
@@ -157,13 +162,15 @@ export class Kit {
     return this.#trial;
   }
 
-  /** What the trial says of how failed deliveries are sent again, where it was begun. */
-  async retries(): Promise<Profile["says"]> {
+  /** What the trial adds to the profile, where it was begun. */
+  async learnt(): Promise<Profile["says"]> {
     const outcome = await this.#trial?.then((trial) => trial.outcome).catch(() => undefined);
     if (outcome === undefined) return {};
-    const { retry_ms } = outcome;
-    const when = retry_ms === undefined ? "nothing" : `after ${(retry_ms / 1_000).toFixed(1)} s`;
-    return { retry: `sends ${when} again that was answered 500` };
+    const { retry_ms, several } = outcome;
+    const when =
+      retry_ms === undefined ? "sends nothing again" : `sends again after ${(retry_ms / 1_000).toFixed(1)} s`;
+    const order = several ? "sends one webhook several events at once" : "sends one webhook one event at a time";
+    return { retry: `${when} what was answered 500`, ...(several !== undefined && { order }) };
   }
 
   // OAuth

@@ -31,6 +31,8 @@ export interface Outcome {
   readonly failed: readonly Tried[];
   /** What kept the sender waiting, within the time; with --slow also what answered too late. */
   readonly held: readonly Tried[];
+  /** Whether one webhook was sent others while it had not answered yet; undefined where there were no others. */
+  readonly several: boolean | undefined;
   /** How many requests came to where the redirects lead. */
   readonly followed: number;
 }
@@ -103,5 +105,12 @@ async function watched({ isOurs, good, bad, held, goal }: Scene): Promise<Outcom
   };
   const all = (hooks: readonly Answerer[]) => Promise.all(hooks.map(tried));
   const [succeeded, failed, late] = [await all(good), await all(bad), await all(held)];
-  return { retry_ms, succeeded, failed, held: late, followed: goal.got.length };
+  const several = isOvertaken(held[0], isOurs);
+  return { retry_ms, succeeded, failed, held: late, several, followed: goal.got.length };
+}
+
+function isOvertaken(slow: Answerer | undefined, isOurs: Scene["isOurs"]): boolean | undefined {
+  const began = slow?.got.find(isOurs)?.at ?? Infinity;
+  const later = slow?.got.filter((arrival) => !isOurs(arrival) && arrival.at > began) ?? [];
+  return later.length === 0 ? undefined : later.some(({ at }) => at < began + (slow?.after_ms ?? 0));
 }
