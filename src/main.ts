@@ -86,17 +86,21 @@ function usage(): string {
 }
 
 /** Everything that is needed for a first request, and a curl line that works. */
-function ready({ baseUrl, authUrl, apiKey, signInUrl, signsIn }: Service, { log, tlsCert, data }: Settings): string {
+function ready(service: Service, { log, tlsCert, publicUrl, data, store }: Settings): string {
+  const { baseUrl, authUrl, apiKey, signInUrl, signsIn } = service;
   const members = { base_url: baseUrl, auth_url: authUrl, api_key: apiKey, sign_in_url: signInUrl, pid: process.pid };
-  if (log === "json") return JSON.stringify({ event: "ready", ...members });
+  // Where clients see another address, whoever leads them here needs to know this one.
+  const port = publicUrl && { port: service.port };
+  if (log === "json") return JSON.stringify({ event: "ready", ...members, ...port });
   const row = (name: string, value: string) => `  ${styleText("dim", name.padEnd(10))}${value}`;
   return [
     styleText("bold", "App Hosting Service is ready."),
     row("Base URL", baseUrl),
     row("Auth URL", authUrl),
+    ...(port ? [row("Port", String(port.port))] : []),
     row("Sign in", `${signInUrl}  (${signsIn})`),
     row("API key", apiKey ?? "unchanged (only its hash is kept; pin one with --api-key)"),
-    row("Data", data ?? "in memory; --data FILE keeps them"),
+    row("Data", String(data ?? store ?? "in memory; --data FILE keeps them")),
     "",
     `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '{"title":"My first app"}'`,
     "",

@@ -2,7 +2,7 @@
 // keys and indexes, so that a database shared by several server processes fits it as well as memory does. It knows
 // nothing of apps. `store/contract` states every sentence here as a test.
 //
-// To write a store: implement `Store` and pass `storeContract(test, makeStore)`. A record is a JSON object, never changed
+// To write a store: begin with test/stores/skeleton.mjs and pass `storeContract(test, makeStore)`. A record is a JSON object, never changed
 // in place: it comes back with its members in their order and every string in it byte-equal, NUL and lone surrogates too.
 // Units of work are serializable; lock, or run `work` again, as suits the engine. `work` awaits its own `tx` and nothing
 // else, and has no effects of its own: running it twice must not show. One that asks the store itself from inside is

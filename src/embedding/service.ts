@@ -43,6 +43,8 @@ export class Service extends States implements AsyncDisposable {
   readonly baseUrl = this.parts.services.links.baseUrl;
   /** The authorization server. */
   readonly authUrl = this.parts.services.links.authUrl;
+  /** The one it listens on. */
+  readonly port = this.parts.port;
 
   static async open(parts: ServiceParts): Promise<Service> {
     const service = new Service(parts);

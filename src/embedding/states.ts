@@ -32,6 +32,7 @@ export interface ServiceParts {
   readonly settings: Readonly<Record<"apiKey" | "randomSeed", string | null> & { clock: string; seed: object | null }>;
   readonly unit: UnitParts & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
   readonly services: Services;
+  readonly port: number;
   readonly workers: Workers;
   readonly background: Background;
   readonly log: Log;
