@@ -279,7 +279,7 @@ test("what was due or under way at a stop is sent after the next start", async (
   await first.stop();
   assert.deepEqual(await inShort(first, webhook), ["pending 0", "pending 0"]);
   const second = await outboxWorld({ store });
-  await second.outbox.start();
+  await second.outbox.takeUp();
   await second.idle();
   assert.deepEqual(await inShort(second, webhook), ["succeeded 1", "succeeded 1"]);
   assert.equal(silent.got.length, 3);
@@ -450,7 +450,7 @@ test("3.delivery-cancelled: what a crash has left of them is cancelled after the
   await removed(first, webhook);
   assert.equal(await cancelledOf(first, webhook), 0);
   const second = await outboxWorld({ store });
-  await second.outbox.start();
+  await second.outbox.takeUp();
   await second.idle();
   assert.equal(await cancelledOf(second, webhook), 300);
 });
