@@ -10,8 +10,25 @@ import { processed } from "../support/wait.ts";
 
 test("of services that start together on an empty store one sows, and all have its account and the one key", async () => {
   const store = sharedStore();
-  const start = () => startService({ store: store(), apiKey: "one-key-for-all" });
+  const { real } = store;
+  /** All of them see it empty before the first goes on. */
+  const waiting: (() => void)[] = [];
+  const count: typeof real.count = async (from, index, values) => {
+    const found = await real.count(from, index, values);
+    if (waiting.length < 3)
+      await new Promise<void>((go) => {
+        if (waiting.push(go) === 3) for (const each of waiting) each();
+      });
+    return found;
+  };
+  let sown = 0;
+  const restore: typeof real.restore = (data) => {
+    sown += 1;
+    return real.restore(data);
+  };
+  const start = () => startService({ store: store({ count, restore }), apiKey: "one-key-for-all" });
   const services = await Promise.all([start(), start(), start()]);
+  assert.equal(sown, 1);
   const clients = services.map(clientOf);
   for (const api of clients) {
     assert.equal((await api.get("/account")).json.id, services[0]?.account.id);
