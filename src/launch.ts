@@ -130,7 +130,7 @@ async function stand(ground: Ground): Promise<Service> {
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
   const access = accessTo({ ...unit, background, checkToken: (token) => check(oauth, token) });
-  const limiter = rateLimiter(clock, settings.rateLimit);
+  const limiter = rateLimiter(clock, settings.rateLimit, store.now && store);
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
   const services = { links, webhookDraft: draft, webhookChanges: changesOf(draft) };
 

@@ -6,6 +6,7 @@ import type { Background } from "../kit/background.ts";
 import { type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { clearAway } from "./apps.ts";
 import { dropIfOver } from "./deliveries.ts";
+import { rates } from "./limits.ts";
 import type { EventType, Passing } from "./model.ts";
 import { EVENT_TYPES, events, goneApps, goneDeployments, idempotency, sessions, signIns } from "./model.ts";
 import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
@@ -35,6 +36,7 @@ const expiring = <R extends Passing<string>>(what: string, from: Collection<R, "
 
 const EXPIRING = [
   expiring("kept answers", idempotency),
+  expiring("rate windows", rates),
   expiring("sign-in links", signIns),
   expiring("sessions", sessions),
   expiring("grants", grants),

@@ -106,6 +106,11 @@ export interface Store extends Reader {
    * most one holder over all processes on the same data; a lease need not outlive its holder's process.
    */
   lease(name: string, for_ms: number): Promise<Lease | undefined>;
+  /**
+   * Only where several processes may be on the same data: the time that they all go by, in milliseconds since 1970. By this
+   * method the service knows that it may not be alone.
+   */
+  now?(): Promise<number>;
   /** Everything kept, as plain JSON. */
   snapshot(): Promise<StoreData>;
   /** Replaces everything by `data`, atomically and as durably as a transaction. */
