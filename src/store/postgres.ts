@@ -577,6 +577,11 @@ class PostgresStore extends Reading implements port.Store {
     return taken.length === 0 ? undefined : { release: async () => void (await this.ask(RELEASE, mine)) };
   }
 
+  async now(): Promise<number> {
+    const [row] = await this.ask("SELECT extract(epoch FROM clock_timestamp()) * 1000");
+    return Math.floor(Number(row?.[0]));
+  }
+
   async snapshot(): Promise<port.StoreData> {
     const { layouts } = this.#opened();
     return this.transact(async (run) => {
