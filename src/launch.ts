@@ -33,7 +33,7 @@ import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
 import { changesOf, OptionError } from "./kit/schema.ts";
-import { policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
+import { isDatabase, policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
 
@@ -99,6 +99,7 @@ async function groundOf(settings: Settings, watched: boolean) {
 
 async function storeOf({ store, data }: Settings, { warn }: Log): Promise<Store> {
   if (typeof store === "string") return storeIn(store);
+  if (data !== null && isDatabase(data)) return (await import("./store/postgres.ts")).postgresStore(data);
   return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
 }
 

@@ -8,7 +8,7 @@ import { escaped } from "./kit/log.ts";
 import { meant, OptionError } from "./kit/schema.ts";
 import { VERSION } from "./kit/version.ts";
 import { run, terminal } from "./launch.ts";
-import { OPTIONS, readSettings, type Settings } from "./options.ts";
+import { OPTIONS, readSettings, type Settings, shownPlace } from "./options.ts";
 
 /** A script tells a wrong flag from a port in use without reading. */
 const EXIT = { stopped: 0, failed: 1, wrong_use: 2 };
@@ -100,7 +100,7 @@ function ready(service: Service, { log, tlsCert, publicUrl, data, store }: Setti
     ...(port ? [row("Port", String(port.port))] : []),
     row("Sign in", `${signInUrl}  (${signsIn})`),
     row("API key", apiKey ?? "unchanged (only its hash is kept; pin one with --api-key)"),
-    row("Data", String(data ?? store ?? "in memory; --data FILE keeps them")),
+    row("Data", String((data && shownPlace(data)) ?? store ?? "in memory; --data FILE keeps them")),
     "",
     `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '{"title":"My first app"}'`,
     "",

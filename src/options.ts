@@ -43,6 +43,14 @@ function option<T>(at: string, kind: Kind<T>, help: string, fallback: T | null =
 const kind = <T>(must: string, read: Kind<T>["read"]): Kind<T> => ({ must, read });
 
 const anyText = kind("not be empty", (text) => text || undefined);
+/** Of a database, whose store is loaded only for it. */
+export const isDatabase = (data: string): boolean => /^postgres(ql)?:/.test(data);
+/** Of an address not who comes in there and how. */
+export const shownPlace = (data: string): string =>
+  isDatabase(data) ? data.replace(/\/\/[^/]*@/, "//").replace(/\?.*/, "") : data;
+const place = kind("be the name of a file, or an address such as postgres://user@host/database", (text) =>
+  isDatabase(text) && !URL.canParse(text) ? undefined : text || undefined,
+);
 const whole = (min: number, max: number) =>
   kind(`be a whole number from ${min} to ${max}`, (text) =>
     /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
@@ -86,7 +94,10 @@ export const OPTIONS = {
   port: option("port N", whole(0, 65_535), "port to listen on; 0 for any free one", 4600),
   host: option("host ADDRESS", anyText, "address to listen on", "127.0.0.1"),
   publicUrl: option("public-url URL", url, "how clients reach this server"),
-  data: option("data FILE", anyText, "keep everything in this JSON file (memory otherwise)"),
+  data: {
+    ...option("data FILE", place, "keep everything in this JSON file, or at postgres://… (memory otherwise)"),
+    secret: true, // an address may hold a password
+  },
   store: option("store MODULE", store, "keep everything in a store of your own: a file or a package"),
   seed: option("seed FILE", seed, "JSON file: what a fresh server starts with"),
   apiKey: { ...option("api-key KEY", key, "the first API key, instead of a random one"), secret: true },
