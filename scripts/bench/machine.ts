@@ -75,6 +75,7 @@ export async function startServer({ name, args, core }: Program, given?: number)
     },
     /** For what is not measured. */
     api: new Client({ baseUrl: `${url}/v1`, key: KEY }),
+    signal: (name: NodeJS.Signals) => child.kill(name),
     /** As a crash would. */
     stop: () => killed(child),
     [Symbol.asyncDispose]: () => killed(child),

@@ -195,8 +195,8 @@ export class Outbox {
       this.#at(clock.now() + PAUSE_MS, () => background.run(WHAT, () => this.#record(lane, made, lease)));
       return;
     }
-    this.#free(lane, made.deliveryId);
-    await lease.release();
+    // In this order: a look that began before may still find it, and then has to see that it is over.
+    await lease.release().finally(() => this.#free(lane, made.deliveryId));
   }
 
   #free(lane: Lane, id: string): void {
