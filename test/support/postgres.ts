@@ -21,6 +21,8 @@ const WHO = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 export const skip = FOUND === undefined && !REQUIRED && `no PostgreSQL was found (looked in ${PLACES})`;
 
 export interface Database {
+  /** Where its socket is. */
+  readonly folder: string;
   /** Of a schema of its own, which is empty. */
   address(): string;
   /** Runs statements as the database's owner. */
@@ -57,7 +59,7 @@ function make(): Database {
     sql(`CREATE SCHEMA s${made}`);
     return `postgres:///postgres?user=owner&host=${folder}&options=-csearch_path%3Ds${made}`;
   };
-  return { address, sql, stop, start };
+  return { folder, address, sql, stop, start };
 }
 
 let shared: Database | undefined;

@@ -12,7 +12,7 @@ const BATCH = 100;
 /** An index takes 2,700 bytes. */
 const KEY_MAX = 800;
 /** After the database's own start sessions come back; before that nobody counts as gone. */
-const BACK_S = 10;
+const BACK_S = 5;
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
