@@ -88,6 +88,17 @@ export interface Store extends Reader {
   /** Before anything else, once. Rejects with `StoreRefusal` where the data cannot be used. */
   open(collections: readonly AnyCollection[]): Promise<void>;
   /**
+   * Only where each question costs a journey: what `find` answers, and the record of `to` whose id stands in the one field
+   * of the index `by`. Without this method the service asks twice.
+   */
+  findWith?<R extends Stored, T extends Stored, I extends string, U extends string>(
+    from: Collection<R, I, U>,
+    unique: U,
+    values: Values,
+    by: I,
+    to: Collection<T>,
+  ): Promise<readonly [R, T | undefined] | undefined>;
+  /**
    * The unit of work. All writes of `work` take effect together, or none does (when `work` or the store rejects). `work`
    * sees its own writes and otherwise one state, as if units of work were done one after the other. Resolves when the
    * writes are as durable as the store promises; nobody outside sees them before. Rejects with `StorageUnavailable` when

@@ -37,35 +37,37 @@ const PAUSE_MAX_MS = 64;
 
 const WAITED = "A unit of work may only await its own transaction; this one waited for something else and was given up";
 
+type From = { readonly name: string };
+
 /** Puts the port's questions into SQL. A collection's type vouches for that of its records. */
 abstract class Reading implements port.Reader {
   abstract ask(text: string, values?: Values): Promise<Rows>;
-  abstract layout(of: { readonly name: string }): Layout;
+  abstract layout(from: From): Layout;
 
   async get<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<R | undefined> {
-    return (await this.#records<R>(from, "WHERE id = $1", [keyOf([id])]))[0];
+    return (await this.#records<R>(from, "id = $1", [keyOf([id])]))[0];
   }
 
   async find<R extends port.Stored>(from: port.Collection<R>, unique: string, values: port.Values) {
-    const { where } = named(this.layout(from).lists, `unique ${unique}`);
-    return (await this.#records<R>(from, `WHERE ${where}`, [keyOf(values)]))[0];
+    const { key } = this.layout(from).list(`unique ${unique}`);
+    return (await this.#records<R>(from, `${key} = $1`, [keyOf(values)]))[0];
   }
 
   async page<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values, span: port.Span) {
-    const { where, order } = named(this.layout(from).lists, `index ${index}`);
-    const part = `WHERE ${where} ORDER BY ${order} OFFSET $2 LIMIT $3`;
+    const { key, order } = this.layout(from).list(`index ${index}`);
+    const part = `${key} = $1 ORDER BY ${order} OFFSET $2 LIMIT $3`;
     return this.#records<R>(from, part, [keyOf(values), span.offset, span.limit]);
   }
 
   async count<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values): Promise<number> {
-    const { table, lists } = this.layout(from);
-    const { where } = named(lists, `index ${index}`);
-    const [row] = await this.ask(`SELECT count(*) FROM ${table} WHERE ${where}`, [keyOf(values)]);
+    const layout = this.layout(from);
+    const { key } = layout.list(`index ${index}`);
+    const [row] = await this.ask(`SELECT count(*) FROM ${layout.table} WHERE ${key} = $1`, [keyOf(values)]);
     return Number(row?.[0]);
   }
 
-  async #records<R>(from: { readonly name: string }, part: string, values: Values): Promise<R[]> {
-    const rows = await this.ask(`SELECT record FROM ${this.layout(from).table} ${part}`, values);
+  async #records<R>(from: From, where: string, values: Values): Promise<R[]> {
+    const rows = await this.ask(`SELECT record FROM ${this.layout(from).table} WHERE ${where}`, values);
     return rows.map(([record]) => JSON.parse(String(record)));
   }
 }
@@ -88,7 +90,7 @@ class Run extends Reading implements port.Tx {
     this.#layouts = layouts;
   }
 
-  layout({ name }: { readonly name: string }): Layout {
+  layout({ name }: From): Layout {
     this.#assertRuns();
     return named(this.#layouts, name);
   }
@@ -217,12 +219,30 @@ class PostgresStore extends Reading implements port.Store {
     }
   }
 
-  layout({ name }: { readonly name: string }): Layout {
+  layout({ name }: From): Layout {
     return named(this.#opened().layouts, name);
   }
 
   ask(text: string, values?: Values): Promise<Rows> {
     return this.#lent((client) => ask(client, text, values));
+  }
+
+  /** An index of one field has the same keys as the ids that it names. */
+  async findWith<R extends port.Stored, T extends port.Stored>(
+    from: port.Collection<R>,
+    unique: string,
+    values: port.Values,
+    by: string,
+    to: port.Collection<T>,
+  ): Promise<readonly [R, T | undefined] | undefined> {
+    const layout = this.layout(from);
+    const other = `SELECT record FROM ${this.layout(to).table} AS other WHERE id = mine.${layout.list(`index ${by}`).key}`;
+    const { key } = layout.list(`unique ${unique}`);
+    const [row] = await this.ask(`SELECT record, (${other}) FROM ${layout.table} AS mine WHERE ${key} = $1`, [
+      keyOf(values),
+    ]);
+    const [one, two] = (row ?? []).map((record) => (record === null ? undefined : JSON.parse(String(record))));
+    return row && [one, two];
   }
 
   transact<T>(work: (run: Run) => Promise<T>): Promise<T> {

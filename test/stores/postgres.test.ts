@@ -7,11 +7,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type AnyCollection, collection, isStoreError, type Store } from "../../src/domain/store.ts";
+import { trusted } from "../../src/kit/schema.ts";
+import { run } from "../../src/launch.ts";
+import { readSettings } from "../../src/options.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { postgresStore } from "../../src/store/postgres.ts";
+import { Client } from "../support/client.ts";
 import { database, onDatabase } from "../support/postgres.ts";
 import { eventually } from "../support/wait.ts";
 import { idsIn, type Note, note, notes, tell, write } from "./fixture.ts";
+
+const DRIVER = "pg";
+/** Without its types, which are not installed. */
+const pg = trusted<{ readonly Client: { readonly prototype: { query(...given: unknown[]): unknown } } }>(
+  (await import(DRIVER)).default,
+);
 
 storeContract(onDatabase, () => postgresStore(database().address()));
 
@@ -188,4 +198,43 @@ onDatabase("a database that cannot be used is refused with one line that shows n
       assert.doesNotMatch(String(error), /secret/);
       return isStoreError(error, "StoreRefusal");
     });
+});
+
+/** The statements that go to the database from now on, but for looks whether it lives, and whether something waits. */
+function countedOf(t: TestContext): string[] {
+  const asked: string[] = [];
+  const { query } = pg.Client.prototype;
+  t.mock.method(pg.Client.prototype, "query", function (this: unknown, what: unknown, ...rest: unknown[]) {
+    const text = typeof what === "string" ? what : String(Object(what).text);
+    if (!/^SELECT$|index_waiting/.test(text)) asked.push(...text.split("; "));
+    return Reflect.apply(query, this, [what, ...rest]);
+  });
+  return asked;
+}
+
+onDatabase("a create takes seven statements and counts no events, a read of one resource takes two", async (_, t) => {
+  const settings = readSettings({ port: 0, log: "off", data: database().address(), apiKey: "a-key-of-its-own" });
+  const service = await run(settings, false);
+  t.after(() => service.close());
+  const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
+  t.after(() => api.close());
+  const asked = countedOf(t);
+  /** What is asked now and then, by the clock, may come between: so the least of some. */
+  const least = async (call: () => Promise<unknown>) => {
+    const counts: string[][] = [];
+    for (let n = 0; n < 5; n += 1) {
+      asked.splice(0);
+      await call();
+      await service.settled(); // what goes on behind the answer counts, too
+      counts.push(asked.splice(0));
+    }
+    return counts.sort((a, b) => a.length - b.length)[0] ?? [];
+  };
+  const { json } = await api.post("/apps", { title: "first" });
+  await service.settled();
+  const create = await least(() => api.post("/apps", { title: "another" }));
+  assert.ok(create.length <= 7, create.join("\n"));
+  assert.doesNotMatch(create.join("\n"), /count\(/);
+  const read = await least(() => api.get(`/apps/${json.id}`));
+  assert.ok(read.length <= 2, read.join("\n"));
 });

@@ -4,6 +4,7 @@
 import { hash } from "node:crypto";
 import { type AnyCollection, StoreRefusal } from "../../domain/store.ts";
 import type { Fields } from "../indexes.ts";
+import { named } from "../memory.ts";
 import { ask, type Client, type Rows, type Values } from "./session.ts";
 
 /** What all this looks like; whoever changes that counts on. */
@@ -34,8 +35,8 @@ interface Column {
 export class Layout {
   readonly name: string;
   readonly table: string;
-  /** By kind and name, how a list is asked for. */
-  readonly lists = new Map<string, { readonly where: string; readonly order: string }>();
+  /** By kind and name, where the key of an index or unique key stands, and how its list is ordered. */
+  readonly #lists = new Map<string, { readonly key: string; readonly order: string }>();
   /** The statements that make it, by the declaration that asks for them. */
   readonly made = new Map<string, string>();
   readonly #columns: Column[] = [
@@ -65,7 +66,7 @@ export class Layout {
       columns.push(`${rank} bytea`);
     }
     const places = [...(order === "" ? [] : [rank]), "seq"].join(", ");
-    this.lists.set(`${kind} ${name}`, { where: `${key} = $1`, order: places });
+    this.#lists.set(`${kind} ${name}`, { key, order: places });
     const index =
       kind === "unique" ? `UNIQUE INDEX ON ${this.table} (${key})` : `INDEX ON ${this.table} (${key}, ${places})`;
     const added = columns.map((column) => `ADD COLUMN ${column}`).join(", ");
@@ -73,6 +74,10 @@ export class Layout {
       JSON.stringify([this.name, kind, name, by, order]),
       `ALTER TABLE ${this.table} ${added}; CREATE ${index} WHERE ${key} IS NOT NULL`,
     );
+  }
+
+  list(name: string): { readonly key: string; readonly order: string } {
+    return named(this.#lists, name);
   }
 
   /** The statement that creates or replaces records, and its values. */
