@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startReceiver, startService } from "../../src/index.ts";
+import { actsAsOne, startBalancer } from "../support/balancer.ts";
 import { str } from "../support/client.ts";
 import { clientOf, embedded } from "../support/embedded.ts";
 import { sharedStore } from "../support/shared-store.ts";
@@ -65,4 +66,31 @@ test("the time is the store's from the start on, however wrong a machine's own c
   assert.ok(Math.abs(off_ms) < 60_000, `${off_ms}`);
   await using manual = await embedded({ store: sharedStore()({ now }), startAt: "2030-01-01T00:00:00Z" });
   assert.equal(manual.service.clock.now(), Date.UTC(2030, 0, 1));
+});
+
+test("sign-in, consent, tokens, revocation, keys and repeated requests are whole, whoever is asked next", async () => {
+  const store = sharedStore();
+  using balancer = await startBalancer();
+  const start = () => startService({ store: store(), apiKey: "one-key-for-all", publicUrl: balancer.url });
+  const services = [await start(), await start(), await start()];
+  balancer.ports.push(...services.map(({ port }) => port));
+  await actsAsOne(balancer.client("one-key-for-all"), services.length);
+  for (const service of services) await service.close();
+});
+
+test("settled waits for what other processes send, and the journals of events and deliveries tell of it", async () => {
+  const store = sharedStore();
+  await using one = await embedded({ store: store() });
+  await using two = await embedded({ store: store() });
+  const receiver = await startReceiver({ secret: "s" });
+  await one.api.create("/webhooks", { url: receiver.url, secret: "s", events: ["app.created"] });
+  for (let n = 0; n < 20; n += 1) await one.api.create("/apps", { title: "Told" });
+  assert.deepEqual(await two.service.settled(), { settled: true, pending: [] });
+  assert.deepEqual([two.service.events.length, two.service.requests.length], [20, 0]);
+  assert.ok(two.service.deliveries.every(({ status }) => status === "succeeded"));
+  assert.deepEqual([two.service.deliveries.length, receiver.received.length], [20, 20]);
+  assert.ok(receiver.received.every(({ attempts }) => attempts.length === 1));
+  const order = receiver.received.map(({ id }) => id);
+  assert.deepEqual(order, order.toSorted(), "first attempts are in the order of what was acknowledged");
+  await receiver.close();
 });

@@ -1,74 +1,20 @@
-// A PostgreSQL for the tests that need one: a database server in a temporary folder, reached by a socket in there, one a
-// test file, started when it is first asked for and gone after the last test. It refuses to run as root, so then it runs as
-// somebody who owns nothing. Where PostgreSQL is not installed the tests say that they are skipped, and why;
-// TEST_REQUIRE_POSTGRES=1 makes that a failure.
-import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+// The PostgreSQL of a test file, started when it is first asked for and gone after the last test. Where none is installed
+// the tests say that they are skipped, and why; TEST_REQUIRE_POSTGRES=1 makes that a failure.
 import { type TestContext, test } from "node:test";
 import { closeLater } from "./closing.ts";
-
-const PLACES = "/usr/lib/postgresql";
-const VERSIONS = existsSync(PLACES) ? readdirSync(PLACES).sort((a, b) => Number(b) - Number(a)) : [];
-const FOUND = VERSIONS.map((version) => join(PLACES, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
-const REQUIRED = process.env.TEST_REQUIRE_POSTGRES === "1";
-/** Nobody: any id without rights does. */
-const WHO = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+import { type Database, missing, startDatabase } from "./database.ts";
 
 /** Why there are no such tests here; false where there are. */
-export const skip = FOUND === undefined && !REQUIRED && `no PostgreSQL was found (looked in ${PLACES})`;
-
-export interface Database {
-  /** Where its socket is. */
-  readonly folder: string;
-  /** Of a schema of its own, which is empty. */
-  address(): string;
-  /** Runs statements as the database's owner. */
-  sql(...statements: readonly string[]): string;
-  stop(): void;
-  start(): void;
-}
-
-function run(program: string, args: readonly string[], input = ""): string {
-  assert.ok(FOUND !== undefined, "TEST_REQUIRE_POSTGRES=1, but no PostgreSQL was found: apt-get install postgresql");
-  const stdio = ["pipe", "pipe", "pipe"] as const;
-  return execFileSync(join(FOUND, program), args, { ...WHO, cwd: "/", input, stdio: [...stdio], encoding: "utf8" });
-}
-
-function make(): Database {
-  const folder = mkdtempSync(join(tmpdir(), "apphost-pg-"));
-  chmodSync(folder, 0o700);
-  if (WHO.uid !== undefined) chownSync(folder, WHO.uid, WHO.gid);
-  const data = join(folder, "data");
-  run("initdb", ["-D", data, "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]);
-  const settings = `-c listen_addresses= -k ${folder} -c fsync=off -c max_connections=200`;
-  const start = () => void run("pg_ctl", ["-D", data, "-o", settings, "-l", join(folder, "log"), "-w", "start"]);
-  const stop = () => void run("pg_ctl", ["-D", data, "-m", "fast", "-w", "stop"]);
-  const sql = (...statements: readonly string[]) =>
-    run("psql", ["-h", folder, "-U", "owner", "-d", "postgres", "-qAt"], statements.join(";\n"));
-  start();
-  closeLater(() => {
-    if (existsSync(join(data, "postmaster.pid"))) stop();
-    rmSync(folder, { recursive: true });
-  });
-  let made = 0;
-  const address = () => {
-    made += 1;
-    sql(`CREATE SCHEMA s${made}`);
-    return `postgres:///postgres?user=owner&host=${folder}&options=-csearch_path%3Ds${made}`;
-  };
-  return { folder, address, sql, stop, start };
-}
+export const skip = process.env.TEST_REQUIRE_POSTGRES !== "1" && missing;
 
 let shared: Database | undefined;
 
 /** The database of this test file. */
 export function database(): Database {
-  shared ??= make();
+  shared ??= startDatabase();
   return shared;
 }
+closeLater(() => shared?.end());
 
 /** A test that needs it. */
 export function onDatabase(name: string, use: (database: Database, t: TestContext) => Promise<void>): void {
