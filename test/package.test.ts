@@ -109,6 +109,17 @@ test("package: the command starts, answers, and ends with the npm that started i
   await assert.rejects(fetch(`${auth_url}/healthz`));
 });
 
+test("package: PostgreSQL needs its driver, and one line says so", async () => {
+  await installed;
+  const started = run("npx", ["--no-install", "app-hosting-service", "--data", "postgres://localhost/apps"], {
+    cwd: folder,
+  });
+  await assert.rejects(started, (error: Error & { code?: unknown; stderr?: unknown }) => {
+    assert.match(String(error.stderr), /^.*driver that is not installed here: npm install pg\. See --help\.\n$/);
+    return error.code === 2;
+  });
+});
+
 const RECIPES = "test/embedding/recipes";
 
 /** A recipe, written into the folder of a user: the README has the one for node:test, and links to the others. */
