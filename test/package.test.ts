@@ -111,9 +111,8 @@ test("package: the command starts, answers, and ends with the npm that started i
 
 test("package: PostgreSQL needs its driver, and one line says so", async () => {
   await installed;
-  const started = run("npx", ["--no-install", "app-hosting-service", "--data", "postgres://localhost/apps"], {
-    cwd: folder,
-  });
+  const bin = join(folder, "node_modules/app-hosting-service/dist/bin.js");
+  const started = run(process.execPath, [bin, "--data", "postgres://localhost/apps"]);
   await assert.rejects(started, (error: Error & { code?: unknown; stderr?: unknown }) => {
     assert.match(String(error.stderr), /^.*driver that is not installed here: npm install pg\. See --help\.\n$/);
     return error.code === 2;

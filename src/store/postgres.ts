@@ -1,12 +1,13 @@
 // The store behind `--data postgres://…`, for several processes at once. Units of work are PostgreSQL's serializable
 // transactions, and run again where it asks for that; what they tell goes by NOTIFY, in the order of commits; a lease is a
-// row that counts as long as its holder has a session. How long something is durable is what the database is set to.
+// row that counts as long as its holder has a session. How durable a commit is, the database is set to; those that tell
+// something wait for each other until it is, as NOTIFY is in their order.
 import type * as port from "../domain/store.ts";
 import { StoreRefusal } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { realClock } from "../kit/clock.ts";
 import { systemRandom } from "../kit/ids.ts";
-import { OptionError, trusted } from "../kit/schema.ts";
+import { trusted } from "../kit/schema.ts";
 import type { Fields } from "./indexes.ts";
 import { Hearers, named } from "./memory.ts";
 import {
@@ -21,56 +22,15 @@ import {
   Presence,
   type Rows,
   saidBy,
+  settingsOf,
   type Values,
 } from "./postgres/session.ts";
-import { keyOf, Layout, prepare, RELEASE, TAKE } from "./postgres/tables.ts";
+import { type From, keyOf, Layout, prepare, RELEASE, Reading, TAKE } from "./postgres/tables.ts";
 import { load, recordsIn, tablesOf } from "./tables.ts";
 
-const CONNECTIONS = 10;
-const CONNECT_MS = 10_000;
-/** Longer than any statement takes: the database is out of reach. */
-const STATEMENT_MS = 30_000;
-/** A unit of work never pauses: whoever does is frozen, and others want what it has locked. */
-const FROZEN_MS = 5_000;
 const RUNS_MAX = 20;
 const PAUSE_MAX_MS = 64;
-
 const WAITED = "A unit of work may only await its own transaction; this one waited for something else and was given up";
-
-type From = { readonly name: string };
-
-/** Puts the port's questions into SQL. A collection's type vouches for that of its records. */
-abstract class Reading implements port.Reader {
-  abstract ask(text: string, values?: Values): Promise<Rows>;
-  abstract layout(from: From): Layout;
-
-  async get<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<R | undefined> {
-    return (await this.#records<R>(from, "id = $1", [keyOf([id])]))[0];
-  }
-
-  async find<R extends port.Stored>(from: port.Collection<R>, unique: string, values: port.Values) {
-    const { key } = this.layout(from).list(`unique ${unique}`);
-    return (await this.#records<R>(from, `${key} = $1`, [keyOf(values)]))[0];
-  }
-
-  async page<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values, span: port.Span) {
-    const { key, order } = this.layout(from).list(`index ${index}`);
-    const part = `${key} = $1 ORDER BY ${order} OFFSET $2 LIMIT $3`;
-    return this.#records<R>(from, part, [keyOf(values), span.offset, span.limit]);
-  }
-
-  async count<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values): Promise<number> {
-    const layout = this.layout(from);
-    const { key } = layout.list(`index ${index}`);
-    const [row] = await this.ask(`SELECT count(*) FROM ${layout.table} WHERE ${key} = $1`, [keyOf(values)]);
-    return Number(row?.[0]);
-  }
-
-  async #records<R>(from: From, where: string, values: Values): Promise<R[]> {
-    const rows = await this.ask(`SELECT record FROM ${this.layout(from).table} WHERE ${where}`, values);
-    return rows.map(([record]) => JSON.parse(String(record)));
-  }
-}
 
 /** One run of a unit of work. */
 class Run extends Reading implements port.Tx {
@@ -151,26 +111,11 @@ class Run extends Reading implements port.Tx {
 }
 
 type Layouts = ReadonlyMap<string, Layout>;
-
 interface Opened {
   readonly collections: readonly port.AnyCollection[];
   readonly layouts: Layouts;
   readonly pool: Pool;
   readonly presence: Presence;
-}
-
-/** What an address does not say. Lists are looked at by their index only: a look at a whole table is in everybody's way. */
-function settingsOf(address: string) {
-  if (!URL.canParse(address)) throw new OptionError("An address is one such as postgres://user@host/database");
-  const url = new URL(address);
-  url.searchParams.set("options", `-c enable_seqscan=off ${url.searchParams.get("options") ?? ""}`);
-  return {
-    connectionString: url.href,
-    fallback_application_name: "app-hosting-service",
-    connectionTimeoutMillis: CONNECT_MS,
-    idle_in_transaction_session_timeout: FROZEN_MS,
-    keepAlive: true,
-  };
 }
 
 export const postgresStore = (address: string): port.Store => new PostgresStore(address);
@@ -196,18 +141,14 @@ class PostgresStore extends Reading implements port.Store {
     const settings = settingsOf(this.#address);
     const { Client, Pool } = await driver();
     const layouts = new Map(collections.map((collection) => [collection.name, new Layout(collection)]));
-    const first = new Client(settings);
+    const first = new Client({ ...settings, query_timeout: 0 }); // a long list may want a new index
     first.on("error", () => undefined); // whoever asks is told
     try {
       await first.connect();
       const channel = await prepare(first, [...layouts.values()]);
-      const presence = new Presence(
-        () => new Client({ ...settings, query_timeout: FROZEN_MS }),
-        channel,
-        this.#hearers,
-      );
+      const presence = new Presence(() => new Client(settings), channel, this.#hearers);
       await presence.begin();
-      const pool = new Pool({ ...settings, query_timeout: STATEMENT_MS, max: CONNECTIONS });
+      const pool = new Pool(settings);
       pool.on("error", () => undefined); // nobody asked; the next one gets another session
       pool.on("connect", (client) => client.on("error", () => undefined)); // whoever asks is told
       this.#life = { collections, layouts, pool, presence };
@@ -238,9 +179,8 @@ class PostgresStore extends Reading implements port.Store {
     const layout = this.layout(from);
     const other = `SELECT record FROM ${this.layout(to).table} AS other WHERE id = mine.${layout.list(`index ${by}`).key}`;
     const { key } = layout.list(`unique ${unique}`);
-    const [row] = await this.ask(`SELECT record, (${other}) FROM ${layout.table} AS mine WHERE ${key} = $1`, [
-      keyOf(values),
-    ]);
+    const both = `SELECT record, (${other}) FROM ${layout.table} AS mine WHERE ${key} = $1`;
+    const [row] = await this.ask(both, [keyOf(values)]);
     const [one, two] = (row ?? []).map((record) => (record === null ? undefined : JSON.parse(String(record))));
     return row && [one, two];
   }
@@ -338,17 +278,12 @@ class PostgresStore extends Reading implements port.Store {
   #lent<T>(use: (client: Client, opened: Opened) => Promise<T>): Promise<T> {
     return this.#during(async (opened) => {
       const client = await answered(opened.pool.connect());
-      let isGone = true;
-      try {
-        const value = await use(client, opened);
-        isGone = false;
-        return value;
-      } catch (error) {
-        isGone = isLost(error);
-        throw error;
-      } finally {
-        client.release(isGone);
-      }
+      const answer = use(client, opened);
+      await answer.then(
+        () => client.release(false),
+        (error: unknown) => client.release(isLost(error)),
+      );
+      return answer;
     });
   }
 

@@ -39,6 +39,29 @@ export async function driver(): Promise<Driver> {
   }
 }
 
+const CONNECTIONS = 10;
+const CONNECT_MS = 10_000;
+/** Longer than any statement takes: the database is out of reach. */
+const STATEMENT_MS = 10_000;
+/** A unit of work never pauses: whoever does is frozen, and others want what it has locked. */
+const FROZEN_MS = 5_000;
+
+/** What an address does not say. Lists are looked at by their index only: a look at a whole table is in everybody's way. */
+export function settingsOf(address: string) {
+  if (!URL.canParse(address)) throw new OptionError("An address is one such as postgres://user@host/database");
+  const url = new URL(address);
+  url.searchParams.set("options", `-c enable_seqscan=off ${url.searchParams.get("options") ?? ""}`);
+  return {
+    connectionString: url.href,
+    fallback_application_name: "app-hosting-service",
+    connectionTimeoutMillis: CONNECT_MS,
+    idle_in_transaction_session_timeout: FROZEN_MS,
+    query_timeout: STATEMENT_MS,
+    keepAlive: true,
+    max: CONNECTIONS,
+  };
+}
+
 /** Units of work were in each other's way: this one has to be done again. */
 export class Again extends StorageUnavailable {}
 

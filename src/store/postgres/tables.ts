@@ -2,14 +2,16 @@
 // each index and unique key a column with its values. Those are made here, since SQL cannot read every string that a record
 // may hold: NUL and lone surrogates are no text to it. A start makes what is missing; it takes nothing away.
 import { hash } from "node:crypto";
-import { type AnyCollection, StoreRefusal } from "../../domain/store.ts";
+import type { AnyCollection, Collection, Reader, Values as Scalars, Span, Stored } from "../../domain/store.ts";
+import { StoreRefusal } from "../../domain/store.ts";
 import type { Fields } from "../indexes.ts";
 import { named } from "../memory.ts";
 import { ask, type Client, type Rows, type Values } from "./session.ts";
 
 /** What all this looks like; whoever changes that counts on. */
 const FORMAT = "format 1";
-const BATCH = 100;
+/** A record may be as large as what is uploaded. */
+const BATCH = 20;
 /** An index takes 2,700 bytes. */
 const KEY_MAX = 800;
 /** After the database's own start sessions come back; before that nobody counts as gone. */
@@ -104,6 +106,41 @@ export class Layout {
   /** What `restore` does with the records, after those before have gone. */
   async fill(ask: (text: string, values: Values, isKept: boolean) => Promise<unknown>, records: readonly Fields[]) {
     for (let at = 0; at < records.length; at += BATCH) await ask(...this.put(...records.slice(at, at + BATCH)), false);
+  }
+}
+
+export type From = { readonly name: string };
+
+/** Puts the port's questions into SQL. A collection's type vouches for that of its records. */
+export abstract class Reading implements Reader {
+  abstract ask(text: string, values?: Values): Promise<Rows>;
+  abstract layout(from: From): Layout;
+
+  async get<R extends Stored>(from: Collection<R>, id: string): Promise<R | undefined> {
+    return (await this.#records<R>(from, "id = $1", [keyOf([id])]))[0];
+  }
+
+  async find<R extends Stored>(from: Collection<R>, unique: string, values: Scalars) {
+    const { key } = this.layout(from).list(`unique ${unique}`);
+    return (await this.#records<R>(from, `${key} = $1`, [keyOf(values)]))[0];
+  }
+
+  async page<R extends Stored>(from: Collection<R>, index: string, values: Scalars, span: Span) {
+    const { key, order } = this.layout(from).list(`index ${index}`);
+    const part = `${key} = $1 ORDER BY ${order} OFFSET $2 LIMIT $3`;
+    return this.#records<R>(from, part, [keyOf(values), span.offset, span.limit]);
+  }
+
+  async count<R extends Stored>(from: Collection<R>, index: string, values: Scalars): Promise<number> {
+    const layout = this.layout(from);
+    const { key } = layout.list(`index ${index}`);
+    const [row] = await this.ask(`SELECT count(*) FROM ${layout.table} WHERE ${key} = $1`, [keyOf(values)]);
+    return Number(row?.[0]);
+  }
+
+  async #records<R>(from: From, where: string, values: Values): Promise<R[]> {
+    const rows = await this.ask(`SELECT record FROM ${this.layout(from).table} WHERE ${where}`, values);
+    return rows.map(([record]) => JSON.parse(String(record)));
   }
 }
 
