@@ -155,7 +155,9 @@ export const TAKE = `INSERT INTO apphost_leases AS held (name, holder, mark, unt
   WHERE held.until <= clock_timestamp() OR (pg_try_advisory_xact_lock(held.holder)
     AND pg_postmaster_start_time() < clock_timestamp() - interval '${BACK_S} s')
   RETURNING mark`;
-export const RELEASE = "DELETE FROM apphost_leases WHERE name = $1 AND holder = $2 AND mark = $3";
+/** Waits for no disk: where a crash of the database forgets it, it has run out soon. */
+export const RELEASE = `DELETE FROM apphost_leases WHERE name = $1 AND holder = $2 AND mark = $3
+  AND set_config('synchronous_commit', 'off', true) = 'off'`;
 
 /** Makes what is not there yet. Answers the channel on which those who share the tables hear each other. */
 export async function prepare(session: Client, layouts: readonly Layout[]): Promise<string> {
