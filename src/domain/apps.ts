@@ -7,7 +7,7 @@ import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields, spanParameters } from "./lists.ts";
 import type { AppRecord, GoneApp } from "./model.ts";
-import { apps, dataSources, deployments, domains, goneApps, goneDeployments, object } from "./model.ts";
+import { apps, dataSources, deployments, domains, goneApps, goneDeployments, object, TOPIC } from "./model.ts";
 import { Refusal } from "./refusal.ts";
 import type { Reader, Tx } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
@@ -83,7 +83,10 @@ export async function clearAway(tx: Tx, { id, account_id, deleted_at }: GoneApp)
 
 async function removing(w: Work, app: AppRecord, { account }: Caller): Promise<void> {
   const gone = { id: app.id, account_id: app.account_id, deleted_at: w.at, all: "gone_apps" } as const;
-  if (await clearAway(w.tx, gone)) await w.tx.put(goneApps, gone);
+  if (await clearAway(w.tx, gone)) {
+    await w.tx.put(goneApps, gone);
+    w.tx.tell(TOPIC.events, "");
+  }
   const left = Object.fromEntries(LEFT_OF_IT.map((field) => [field, app[field]]));
   await recordEvent(w, account, "app.deleted", left);
 }

@@ -152,11 +152,12 @@ export class Listener {
       return;
     }
     const linger = wouldHang(request);
-    response.writeHead(reply.status, headersOf(id, reply, links, this.#stopping || linger));
+    const bytes = Buffer.byteLength(reply.body);
+    response.writeHead(reply.status, headersOf(id, reply, bytes, links, this.#stopping || linger));
     const body = request.method === "HEAD" ? "" : reply.body;
     if (linger) lingeringEnd(request, response, body);
     // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 in less time: a tenth.
-    else response.end(body, Buffer.byteLength(body) === body.length ? "latin1" : "utf8");
+    else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
   }
 
   /**
@@ -175,17 +176,17 @@ export class Listener {
       const bytesRead = "bytesRead" in socket ? Number(socket.bytesRead) : 0;
       const reply = problem(socketRefusal(error, bytesRead), id, parts.links);
       const statusLine = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}`;
-      lastWords(socket, statusLine, headersOf(id, reply, parts.links, true), reply.body);
+      lastWords(socket, statusLine, headersOf(id, reply, Buffer.byteLength(reply.body), parts.links, true), reply.body);
     }
   }
 }
 
 /** Names and values by turns, as Node takes them. */
-function headersOf(id: string, { status, headers, body }: Reply, { always }: ServiceLinks, closes: boolean): string[] {
+function headersOf(id: string, { status, headers }: Reply, bytes: number, { always }: ServiceLinks, closes: boolean) {
   const lines = [REQUEST_ID.header, id, ...always];
   for (const name in headers) lines.push(name, headers[name] ?? "");
   if (closes) lines.push("connection", "close");
-  if (status !== 204 && status !== 304) lines.push("content-length", String(Buffer.byteLength(body)));
+  if (status !== 204 && status !== 304) lines.push("content-length", String(bytes));
   return lines;
 }
 

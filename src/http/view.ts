@@ -54,7 +54,7 @@ export const plain = (json: JsonSchema): View<object> => ({
 /** A text of the register in which "<limit>" stands for the value called limit. Cut up once: some are in every answer. */
 export function template(text: string): (values: Readonly<Record<string, string | number>>) => string {
   const pieces = text.split(/<(\w+)>/);
-  return (values) => pieces.reduce((text, piece, at) => text + (at % 2 === 0 ? piece : values[piece]), "");
+  return (values) => pieces.map((piece, at) => (at % 2 === 0 ? piece : values[piece])).join("");
 }
 
 const listed = template(decide("4.list-shape"));

@@ -13,6 +13,8 @@ const FOUND = VERSIONS.map((version) => join(PLACES, version, "bin")).find((bin)
 const WHO = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 export interface Database {
+  /** Where its socket is, and in `data` what it keeps. */
+  readonly folder: string;
   /** Of a schema of its own, which is empty. */
   address(): string;
   /** Runs statements as the database's owner. */
@@ -32,13 +34,14 @@ function run(program: string, args: readonly string[], input = ""): string {
   return execFileSync(join(FOUND, program), args, { ...WHO, cwd: "/", input, stdio: [...stdio], encoding: "utf8" });
 }
 
-export function startDatabase(): Database {
+/** `durable`: a commit waits for the disk, which no test needs. */
+export function startDatabase(durable = false): Database {
   const folder = mkdtempSync(join(tmpdir(), "apphost-pg-"));
   chmodSync(folder, 0o700);
   if (WHO.uid !== undefined) chownSync(folder, WHO.uid, WHO.gid);
   const data = join(folder, "data");
   run("initdb", ["-D", data, "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]);
-  const settings = `-c listen_addresses= -k ${folder} -c fsync=off -c max_connections=200`;
+  const settings = `-c listen_addresses= -k ${folder} -c fsync=${durable} -c max_connections=200`;
   const start = () => void run("pg_ctl", ["-D", data, "-o", settings, "-l", join(folder, "log"), "-w", "start"]);
   const stop = () => void run("pg_ctl", ["-D", data, "-m", "fast", "-w", "stop"]);
   const sql = (...statements: readonly string[]) =>
@@ -54,5 +57,5 @@ export function startDatabase(): Database {
     sql(`CREATE SCHEMA s${made}`);
     return `postgres:///postgres?user=owner&host=${folder}&options=-csearch_path%3Ds${made}`;
   };
-  return { address, sql, stop, start, end };
+  return { folder, address, sql, stop, start, end };
 }
