@@ -1,11 +1,11 @@
 // The register: what the specification leaves open and what this server chose. The choice of a row is what the code
 // runs on. An id opens with its part of the specification, and the tests that bear it hold the row. `or` is what the code
-// would run on under the `other` reading; `field` is what others do. Plain bounds, names and page details are no rows:
-// they are constants where they stand. This file imports nothing; /docs shows it.
+// would run on under the `other` reading, which a start can ask for where it is `named`; `field` is what others do. Plain
+// bounds, names and page details are no rows: they are constants where they stand. This file imports nothing; /docs shows it.
 
 export interface Decision {
   readonly open: string;
-  readonly choice: { readonly is: unknown; readonly or: unknown; readonly other: string };
+  readonly choice: { readonly is: unknown; readonly or: unknown; readonly other: string; readonly named?: string };
   readonly field: string;
   readonly why: string;
 }
@@ -51,25 +51,30 @@ export const GAPS = {
   },
   "2.app-fields": {
     open: "which fields of a new app are required",
-    choice: { is: ["title"], or: ["title", "description", "theme", "public"], other: "all four that the table shows" },
+    choice: { is: ["title"], or: ["title", "description", "theme", "public"], other: "all four", named: "all" },
     field: "most services require a name and give defaults to the rest",
     why: "the title is what people know an app by; nothing is shown to strangers by omission: public is false",
   },
   "4.list-shape": {
     open: "the form of a list of apps, and its total",
-    choice: { is: '{"data":<items>,"total":<total>,"limit":<limit>,"offset":<offset>}', or: "<items>", other: "bare" },
+    choice: {
+      is: '{"data":<items>,"total":<total>,"limit":<limit>,"offset":<offset>}',
+      or: "<items>",
+      other: "bare, the total in X-Total-Count",
+      named: "bare",
+    },
     field: "Stripe wraps (data, has_more); GitHub answers an array with Link (RFC 8288)",
     why: "a wrapper can grow and carries the total; Link names the next page; creation order, so that no page shifts",
   },
   "4.delete-response": {
     open: "what deleting an app answers",
-    choice: { is: 204, or: 200, other: "200 and what was deleted" },
+    choice: { is: 204, or: 200, other: "200 and what was deleted", named: "body" },
     field: "GitHub: 204; Stripe: 200 with the id and deleted: true",
     why: "nothing is left to describe, and a second delete is a 404",
   },
   "4.create-status": {
     open: "what a deploy, or any other create, requires and answers",
-    choice: { is: 201, or: 200, other: "200, as for a read" },
+    choice: { is: 201, or: 200, other: "200, as for a read", named: "200" },
     field: "GitHub: 201; Stripe: 200",
     why: "RFC 9110 15.3.2: something new can be found at Location; a deploy requires a name and answers the deployment",
   },
@@ -137,6 +142,7 @@ export const GAPS = {
       is: ["id", "title", "description", "theme", "public", "created_at", "updated_at"],
       or: ["id"],
       other: "app.deleted has the id alone",
+      named: "id",
     },
     field: "Stripe sends the whole object, deleted or not; Shopify the id of what is gone",
     why: "the resource as it stands in an answer: a receiver needs no further request, and not even for what is gone",
@@ -149,13 +155,13 @@ export const GAPS = {
   },
   "6.webhook-concurrency": {
     open: "in which order events arrive",
-    choice: { is: 1, or: 4, other: "several at once to one webhook" },
+    choice: { is: 1, or: 4, other: "several at once to one webhook", named: "several" },
     field: "Stripe, GitHub and Svix promise no order",
     why: "first attempts go in the order of what was acknowledged, in a fleet as its clocks agree, until one fails",
   },
   "7.error-body": {
     open: "the form of an error's body",
-    choice: { is: "application/problem+json", or: "application/json", other: "JSON of the service's own" },
+    choice: { is: "application/problem+json", or: "application/json", other: "error: {code, message}", named: "flat" },
     field: "RFC 9457 spreads; Stripe and GitHub have forms of their own",
     why: "a standard that libraries read; detail is for people, and every fault of a request comes in one answer",
   },
@@ -167,7 +173,7 @@ export const GAPS = {
   },
   "7.validation-status": {
     open: "the statuses beside 401 and 403, for wrong input and for what is not there",
-    choice: { is: 422, or: 400, other: "400 for every wrong input" },
+    choice: { is: 422, or: 400, other: "400 for every wrong input", named: "400" },
     field: "GitHub: 422; Stripe: 400; 404 for what is not there or another's in both",
     why: "400 is for what cannot be read, 422 (RFC 9110 15.5.21) for what breaks a rule; of several the first is told",
   },
@@ -183,14 +189,15 @@ export const GAPS = {
       is: { "ratelimit-policy": '"default";q=<limit>;w=<window>', ratelimit: '"default";r=<remaining>;t=<reset>' },
       or: { "x-ratelimit-limit": "<limit>", "x-ratelimit-remaining": "<remaining>", "x-ratelimit-reset": "<reset>" },
       other: "three headers",
+      named: "x-ratelimit",
     },
     field: "GitHub and many: X-RateLimit-Limit, -Remaining and -Reset, in seconds or as a time",
     why: "draft-ietf-httpapi-ratelimit-headers is what the field agrees on at last, and it names its unit",
   },
   "8.max-limit": {
-    open: "the largest limit of a list",
-    choice: { is: 100, or: 250, other: "more; or what is beyond it is cut without a word" },
-    field: "GitHub, Stripe: 100; Shopify: 250",
+    open: "the largest limit of a list, and what becomes of one over it",
+    choice: { is: { most: 100, over: "refused" }, or: { most: 100, over: "cut" }, other: "it is cut", named: "cut" },
+    field: "GitHub, Stripe: 100; Shopify: 250; GitHub cuts what is over it, Stripe refuses it",
     why: "a page stays small enough to be built in one go; a limit beyond it is refused, so that nobody misses rows",
   },
   "8.body-size": {
@@ -244,8 +251,8 @@ export const ADDED = {
     why: "at least once and in no certain order is what is promised; these make each of it happen when asked for",
   },
   "2.unknown-members": {
-    open: "whether a body may have members that the operation does not know",
-    choice: { is: false, or: true, other: "they are ignored" },
+    open: "whether a body or a query may have members that the operation does not know",
+    choice: { is: false, or: true, other: "they are ignored", named: "ignored" },
     field: "Stripe refuses them; GitHub ignores them",
     why: "they are refused by name, so that a misspelt member never passes in silence",
   },

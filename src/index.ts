@@ -1,6 +1,7 @@
 // What an embedding test imports. Nothing else of this package is public.
 export type { AccountRecord as Account, AccountState, EventEnvelope, EventType, Scope } from "./domain/model.ts";
 export type { TokenAnswer } from "./domain/oauth/tokens.ts";
+export { READINGS, type Readings } from "./domain/readings.ts";
 export type * from "./domain/store.ts";
 export { collection, isStoreError, StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/store.ts";
 export type { JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";

@@ -12,6 +12,7 @@ import { siteAt } from "./domain/deployments.ts";
 import { rateLimiter } from "./domain/limits.ts";
 import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
+import { deciding } from "./domain/readings.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookDraft } from "./domain/webhooks.ts";
 import { Chaos } from "./embedding/chaos.ts";
@@ -80,7 +81,7 @@ async function groundOf(settings: Settings, watched: boolean) {
   const log: Log = settings.log === "off" && !watched ? { ...asked, announce: terminal.out } : asked;
   const store = await storeOf(settings, log);
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
-  const unit = { store, clock, ids };
+  const unit = { store, clock, ids, decide: deciding(settings.readings) };
   const journals = new Journals(clock);
   const background = new Background(log.error);
   const parts = { ...unit, journals, background };
@@ -122,7 +123,7 @@ async function storeIn(name: string): Promise<Store> {
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
   const { settings, watched, log, unit, background, journals, faults, listener } = ground;
-  const { store, clock, ids } = unit;
+  const { store, clock, ids, decide } = unit;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
   const links = linksOf(settings.publicUrl ?? localUrl(settings, port));
@@ -133,10 +134,10 @@ async function stand(ground: Ground): Promise<Service> {
   const access = accessTo({ ...unit, background, checkToken: (token) => check(oauth, token) });
   const limiter = rateLimiter(clock, settings.rateLimit, store.now && store);
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
-  const services = { links, webhookDraft: draft, webhookChanges: changesOf(draft) };
+  const services = { links, decide, webhookDraft: draft, webhookChanges: changesOf(draft) };
 
   const service = await Service.open({ ...ground, services, port, oauth, limiter });
-  const parts = { unit, services, presenter: new Presenter(links), access, limiter, faults };
+  const parts = { unit, services, presenter: new Presenter(links, decide), access, limiter, faults };
   const handle = handlerOf(ground, parts, oauth, service);
   listener.serve({
     ...{ ids, links, onError: log.error },
@@ -154,7 +155,7 @@ function outboxOf({ settings, unit, background, log, chaos }: Ground): Outbox {
     ...{ ...unit, background },
     sender: chaos.around(sender),
     retryWaits_ms: settings.retrySchedule,
-    concurrency: settings.webhookConcurrency,
+    concurrency: settings.webhookConcurrency ?? unit.decide("6.webhook-concurrency"),
     lease_ms: timeout_ms + LEASE_SPARE_MS,
     onAttempt({ deliveryId: id, type, url, attempt: { number: attempt, duration_ms, response_status, error } }) {
       log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
@@ -166,6 +167,7 @@ function outboxOf({ settings, unit, background, log, chaos }: Ground): Outbox {
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
 function handlerOf({ settings, unit, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Handler {
   const { links } = parts.services;
+  const api = apiWay(parts);
   const control = controlWay(parts, settings.control ? service : undefined, log.warn);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
   const router = new Router({
@@ -174,11 +176,12 @@ function handlerOf({ settings, unit, log }: Ground, parts: ApiParts, oauth: Cont
       const page = refusal.reason.code === "not_found" ? nowhere(call) : undefined;
       return page ?? problem(refusal, call.id, links);
     }),
-    ways: [apiWay(parts), oauthWay(oauth, links), control],
+    ways: [api, oauthWay(oauth, links), control],
     async later() {
       const { nowherePage, pageWays } = await import("./web/pages.ts");
       nowhere = nowherePage;
-      const launched = { ...parts, oauth, retryWaits_ms: settings.retrySchedule, announce: log.announce };
+      const operations = api.tree.rows;
+      const launched = { ...parts, operations, oauth, retryWaits_ms: settings.retrySchedule, announce: log.announce };
       return pageWays(launched, control.tree.rows);
     },
     async siteOf(host) {

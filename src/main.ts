@@ -2,6 +2,8 @@
 // printed once it listens, a signal stops it.
 import { once } from "node:events";
 import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
+import { firstApp } from "./domain/apps.ts";
+import { deciding } from "./domain/readings.ts";
 import type { Service } from "./embedding/service.ts";
 import { realClock } from "./kit/clock.ts";
 import { escaped } from "./kit/log.ts";
@@ -40,6 +42,7 @@ type Flags = Readonly<Record<string, unknown>>;
 function flagsIn(args: readonly string[]): Flags {
   const options: ParseArgsConfig["options"] = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } };
   for (const [, { flag, takes }] of FLAGS) options[flag] = { type: takes === "" ? "boolean" : "string" };
+  options[OPTIONS.readings.flag] = { type: "string", multiple: true };
   try {
     return parseArgs({ args: [...args], options, allowPositionals: false }).values;
   } catch (error) {
@@ -86,12 +89,14 @@ function usage(): string {
 }
 
 /** Everything that is needed for a first request, and a curl line that works. */
-function ready(service: Service, { log, tlsCert, publicUrl, data, store }: Settings): string {
+function ready(service: Service, settings: Settings): string {
   const { baseUrl, authUrl, apiKey, signInUrl, signsIn } = service;
+  const { log, tlsCert, publicUrl, data, store, readings } = settings;
   const members = { base_url: baseUrl, auth_url: authUrl, api_key: apiKey, sign_in_url: signInUrl, pid: process.pid };
   // Where clients see another address, whoever leads them here needs to know this one.
   const port = publicUrl && { port: service.port };
   if (log === "json") return JSON.stringify({ event: "ready", ...members, ...port });
+  const body = JSON.stringify(firstApp(deciding(readings)));
   const row = (name: string, value: string) => `  ${styleText("dim", name.padEnd(10))}${value}`;
   return [
     styleText("bold", "App Hosting Service is ready."),
@@ -102,7 +107,7 @@ function ready(service: Service, { log, tlsCert, publicUrl, data, store }: Setti
     row("API key", apiKey ?? "unchanged (only its hash is kept; pin one with --api-key)"),
     row("Data", String((data && shownPlace(data)) ?? store ?? "in memory; --data FILE keeps them")),
     "",
-    `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '{"title":"My first app"}'`,
+    `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '${body}'`,
     "",
   ].join("\n");
 }

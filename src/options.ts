@@ -5,16 +5,17 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { decide } from "./decisions.ts";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
-import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule, WEBHOOK_CONCURRENCY } from "./delivery/schedule.ts";
+import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule } from "./delivery/schedule.ts";
 import { pinnedKey } from "./domain/credentials.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
+import { READINGS, type Readings } from "./domain/readings.ts";
 import type { Store } from "./domain/store.ts";
 import { duration, isDateTime } from "./kit/clock.ts";
 import { ALGORITHMS } from "./kit/jwt.ts";
 import { LOG_FORMS } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
-import { OptionError, parse, trusted } from "./kit/schema.ts";
+import { meant, OptionError, parse, trusted } from "./kit/schema.ts";
 
 /** How a text becomes a value, and what is no text does; where it does not, `must` says what it has to be. */
 interface Kind<T> {
@@ -88,6 +89,15 @@ const store = kind("be a store, or the name of a module", (text, given) =>
 const moment = kind("be a time such as 2026-01-01T00:00:00.000Z, with its zone", (text) =>
   text.includes("T") && isDateTime(text) ? text : undefined,
 );
+const KNOWN = Object.entries(READINGS).map((known) => known.join("="));
+/** Each in the form of the flag; there may be several, with commas between them. */
+const readings = kind(`be one or more of ${KNOWN.join(", ")}`, (text, given): Readings => {
+  const isRecord = typeof given === "object" && !Array.isArray(given);
+  const pairs = isRecord ? Object.entries(Object(given)).map((pair) => pair.join("=")) : text.split(",");
+  const unknown = pairs.find((pair) => !KNOWN.includes(pair));
+  if (unknown !== undefined) throw new Error(`there is no ${unknown}${meant(unknown, KNOWN)}`);
+  return trusted(Object.fromEntries(pairs.map((pair) => pair.split("="))));
+});
 
 /** It starts without any setting; each has one name as a flag, as a variable and as an option of startService. */
 export const OPTIONS = {
@@ -107,15 +117,11 @@ export const OPTIONS = {
   retrySchedule: option("retry-schedule LIST", waits, "waits before each retry, like 5s,5m,2h", RETRY_WAITS_MS),
   webhookPolicy: option("webhook-policy POLICY", oneOf(WEBHOOK_POLICIES), "where deliveries go: local or strict"),
   webhookCa: option("webhook-ca FILE", certificates, "certificates (PEM) to trust for deliveries"),
-  webhookConcurrency: option(
-    "webhook-concurrency N",
-    whole(1, 256),
-    "attempts at once, each webhook",
-    WEBHOOK_CONCURRENCY,
-  ),
+  webhookConcurrency: option("webhook-concurrency N", whole(1, 256), "attempts at once, each webhook (1)"),
   webhookTimeout: option("webhook-timeout TIME", answerTime, "what a receiver has to answer, 30s at most", ANSWER_MS),
   tokenAlg: option("token-alg ALG", oneOf(ALGORITHMS), `signs tokens: ${ALGORITHMS.join(", ")}`, TOKEN_ALGORITHM),
   randomSeed: option("random-seed TEXT", anyText, "ids and keys repeat from run to run (loopback only)"),
+  readings: option("reading ID=NAME", readings, "another reading of a gap; repeatable, all are at /docs/register", {}),
   control: option("control", yesOrNo, "answer /_control: time, faults, reset, for tests in any language", false),
   log: option("log FORM", oneOf(LOG_FORMS), LOG_FORMS.join(", "), "pretty"),
   clock: option("", oneOf(["system", "manual"]), "manual: it stands still until it is advanced", "system"),

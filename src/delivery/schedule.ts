@@ -15,9 +15,6 @@ const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 /** Spec part 8: the time that an endpoint has to answer a delivery. */
 export const ANSWER_MS = 30_000;
 
-/** Attempts at once for one webhook. */
-export const WEBHOOK_CONCURRENCY = decide("6.webhook-concurrency");
-
 export interface Failure {
   /** How many attempts of the schedule were made, this one included. */
   readonly attempt: number;

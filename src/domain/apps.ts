@@ -2,30 +2,38 @@
 // transaction.
 import { decide } from "../decisions.ts";
 import type { Infer, Schema } from "../kit/schema.ts";
-import { changesOf, flag, fromText, nullable, optional, orNumber, text, withDefault } from "../kit/schema.ts";
+import { changesOf, flag, fromText, nullable, object, optional, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields, spanParameters } from "./lists.ts";
 import type { AppRecord, GoneApp } from "./model.ts";
-import { apps, dataSources, deployments, domains, goneApps, goneDeployments, object, TOPIC } from "./model.ts";
+import { apps, dataSources, deployments, domains, goneApps, goneDeployments, TOPIC } from "./model.ts";
+import type { Decide } from "./readings.ts";
 import { Refusal } from "./refusal.ts";
 import type { Reader, Tx } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
 
 const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
-const REQUIRED: readonly string[] = decide("2.app-fields");
-const optionally = <T>(name: string, schema: Schema<T>, otherwise: T): Schema<T> =>
-  REQUIRED.includes(name) ? schema : withDefault(schema, otherwise);
 
-export const appDraft = object({
-  title: text({ min: 1, max: NAME_MAX, notBlank: true }),
-  description: optionally("description", text({ max: TEXT_MAX }), ""),
-  theme: optionally("theme", text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }), "light"),
-  public: optionally("public", flag, false), // nothing is shown to strangers by omission
-});
-export const appChanges = changesOf(appDraft);
+/** Whatever is not among the required ones has a default; nothing is shown to strangers by omission. */
+export const appDraft = (required: readonly string[]) => {
+  const optionally = <T>(name: string, schema: Schema<T>, otherwise: T): Schema<T> =>
+    required.includes(name) ? schema : withDefault(schema, otherwise);
+  return object({
+    title: text({ min: 1, max: NAME_MAX, notBlank: true }),
+    description: optionally("description", text({ max: TEXT_MAX }), ""),
+    theme: optionally("theme", text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }), "light"),
+    public: optionally("public", flag, false),
+  });
+};
+export const appChanges = changesOf(appDraft([]));
 
-type AppDraft = Seeded<Infer<typeof appDraft>>;
+const FIRST = { title: "My first app", description: "", theme: "light", public: false };
+/** The shortest draft that is taken, for whoever has just arrived. */
+export const firstApp = (decide: Decide) =>
+  Object.fromEntries(decide("2.app-fields").map((name) => [name, FIRST[name]]));
+
+type AppDraft = Seeded<Infer<ReturnType<typeof appDraft>>>;
 
 export async function addApp({ tx, ids, at }: Work, account_id: string, draft: AppDraft) {
   const { id = ids.next("app_"), title, description, theme, public: shared } = draft;
@@ -56,8 +64,6 @@ async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: C
   return app;
 }
 
-const LEFT_OF_IT = decide("6.event-objects");
-
 /** So few of each that nobody waits long for the transaction to end. */
 const STEP = 50;
 
@@ -87,8 +93,7 @@ async function removing(w: Work, app: AppRecord, { account }: Caller): Promise<v
     await w.tx.put(goneApps, gone);
     w.tx.tell(TOPIC.events, "");
   }
-  const left = Object.fromEntries(LEFT_OF_IT.map((field) => [field, app[field]]));
-  await recordEvent(w, account, "app.deleted", left);
+  await recordEvent(w, account, "app.deleted", app);
 }
 
 const coordinate = withDefault(nullable(orNumber(text({ max: 1_000 }))), null);

@@ -3,10 +3,10 @@
 // SHA-256 is kept.
 import { decide } from "../decisions.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";
-import { flag, type Infer, list, text, withDefault } from "../kit/schema.ts";
+import { flag, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import { sha256 } from "./access.ts";
 import { owned } from "./lists.ts";
-import { apiKeys, oauthClients, object, SCOPES, scope } from "./model.ts";
+import { apiKeys, oauthClients, SCOPES, scope } from "./model.ts";
 import type { Seeded, Work } from "./work.ts";
 
 const name = text({ min: 1, max: decide("8.field-lengths").name, notBlank: true });

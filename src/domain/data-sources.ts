@@ -5,13 +5,13 @@
 import { decide } from "../decisions.ts";
 import { inSteps, type Steps } from "../kit/background.ts";
 import type { Fault, Infer, JsonSchema, ObjectSchema, Schema } from "../kit/schema.ts";
-import { fail, nullable, oneOf, text, trusted, unfitText, withDefault } from "../kit/schema.ts";
+import { fail, nullable, object, oneOf, text, trusted, unfitText, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { COLUMNS_MAX, type Row, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields } from "./lists.ts";
 import type { Cell, Column, DataSourceRecord } from "./model.ts";
-import { accounts, apps, dataContents, dataSources, object, TOPIC } from "./model.ts";
+import { accounts, apps, dataContents, dataSources, TOPIC } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { ALL, type Reader, type Span } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";

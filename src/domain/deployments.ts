@@ -2,12 +2,12 @@
 // belongs to one app at a time; which of them an address leads to, and who may see it. How it looks is not known here.
 import { domainToASCII } from "node:url";
 import { decide } from "../decisions.ts";
-import { type Infer, nullable, type Schema, text, withDefault } from "../kit/schema.ts";
+import { type Infer, nullable, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import { allows, type Caller } from "./access.ts";
 import { getApp } from "./apps.ts";
 import { recordEvent } from "./events.ts";
 import { pageOf } from "./lists.ts";
-import { accounts, apps, type DeploymentRecord, deployments, domains, goneDeployments, object } from "./model.ts";
+import { accounts, apps, type DeploymentRecord, deployments, domains, goneDeployments } from "./model.ts";
 import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { SignedIn } from "./users.ts";

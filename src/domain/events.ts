@@ -8,6 +8,7 @@ import { newDelivery, putDelivery } from "./deliveries.ts";
 import { pageOf, spanParameters } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
 import { deliveries, events, eventType, TOPIC, webhooks } from "./model.ts";
+import type { Decide } from "./readings.ts";
 import { notFound } from "./refusal.ts";
 import { ALL, type Reader, type Span } from "./store.ts";
 import type { Work } from "./work.ts";
@@ -28,11 +29,18 @@ export async function recordEvent(w: Work, account: Owner, type: EventType, obje
 export const recordSample = (w: Work, account: Owner, type: EventType, object = sampleObject(w, type)) =>
   putEvent(w, account, type, object, true);
 
+/** What an event of the type tells of its object. */
+export const objectOf = (type: EventType, object: object, decide: Decide): object =>
+  type === "app.deleted"
+    ? Object.fromEntries(decide("6.event-objects").map((field) => [field, Reflect.get(object, field)]))
+    : object;
+
 async function putEvent(w: Work, owner: Owner, type: EventType, object: object, isSample: boolean) {
   const id = w.ids.next("evt_");
   const account_id = owner.id;
   const account = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name: owner.name };
-  const body = JSON.stringify({ id, type, created: w.at, data: { object }, account });
+  const told = objectOf(type, object, w.decide);
+  const body = JSON.stringify({ id, type, created: w.at, data: { object: told }, account });
   const [listed_in, sample_of] = isSample ? [null, account_id] : [account_id, null];
   const event: EventRecord = { id, type, created: w.at, body, account_id, listed_in, sample_of, request_id: w.cause };
   await w.tx.put(events, event);

@@ -3,19 +3,24 @@
 // caller's precondition (If-Match) is asked last, inside the transaction that it is about.
 import { isDeepStrictEqual } from "node:util";
 import { decide } from "../decisions.ts";
-import { fromText, object, whole, withDefault } from "../kit/schema.ts";
+import { fromText, object, type Schema, whole, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Collection, Reader, Scalar, Span, Stored } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
 
-export const LIMIT_MAX = decide("8.max-limit");
+/** In all readings. */
+export const LIMIT_MAX = decide("8.max-limit").most;
+const limitOf = (schema: Schema<number>) => withDefault(fromText(schema), 20);
 
 /** The parameters of every list: limit 1-100 (20), offset 0 or more (0). */
 export const spanParameters = {
-  limit: withDefault(fromText(whole({ min: 1, max: LIMIT_MAX })), 20),
+  limit: limitOf(whole({ min: 1, max: LIMIT_MAX })),
   offset: withDefault(fromText(whole({ min: 0 })), 0),
 };
+const positive = whole({ min: 1 });
+/** A limit over the largest is taken as the largest. */
+export const cutLimit = limitOf({ ...positive, check: (...asked) => Math.min(positive.check(...asked), LIMIT_MAX) });
 export const listQuery = object(spanParameters);
 
 export interface Page<R> {
@@ -91,7 +96,7 @@ export function owned<R extends Stored & { readonly account_id: string }, D, A>(
       const consequence = await removing?.(w, record, caller);
       if (consequence instanceof Refusal) return consequence;
       await w.tx.remove(from, id);
-      return null;
+      return record;
     });
 
   return { create, get, list, change, remove };

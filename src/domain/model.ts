@@ -1,11 +1,7 @@
 // The records that the service keeps (spec part 2; contract part 2) and the lists they are read by. A record holds the
 // resource's own fields and, behind them, what only the server needs; `views` in http/ names what goes out.
-import { decide } from "../decisions.ts";
-import { object as closed, oneOf } from "../kit/schema.ts";
+import { oneOf } from "../kit/schema.ts";
 import { collection, type Stored } from "./store.ts";
-
-/** What a request brings: one decision says for all of them whether members that nobody knows pass. */
-export const object: typeof closed = (members, further) => closed(members, further, decide("2.unknown-members"));
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];

@@ -33,7 +33,7 @@ const accountSeed = (webhook: ReturnType<typeof webhookDraft>) =>
     oauth_clients: many(
       object({ id: idWith("cli_"), client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
     ),
-    apps: many(object({ id: idWith("app_"), ...appDraft.members })),
+    apps: many(object({ id: idWith("app_"), ...appDraft(["title"]).members })),
     data_sources: many(dataSourceSeed(idWith("ds_"))),
     webhooks: many(object({ id: idWith("wh_"), ...webhook.members })),
   });

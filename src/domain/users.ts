@@ -4,10 +4,10 @@
 // kept as SHA-256 only.
 import { decide } from "../decisions.ts";
 import { instant, iso } from "../kit/clock.ts";
-import { changesOf, type Infer, list, text, withDefault } from "../kit/schema.ts";
+import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
 import { sha256 } from "./access.ts";
 import { owned } from "./lists.ts";
-import { accounts, object, SCOPES, scope, sessions, signIns, type UserRecord, users } from "./model.ts";
+import { accounts, SCOPES, scope, sessions, signIns, type UserRecord, users } from "./model.ts";
 import { Refusal, refuse } from "./refusal.ts";
 import type { Reader, Store, Tx } from "./store.ts";
 import { type Seeded, Unit, type UnitParts, type Work } from "./work.ts";

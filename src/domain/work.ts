@@ -4,6 +4,7 @@
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
 import { trusted } from "../kit/schema.ts";
+import type { Decide } from "./readings.ts";
 import { Refusal } from "./refusal.ts";
 import type { Store, Tx } from "./store.ts";
 
@@ -13,6 +14,7 @@ export interface Work {
   /** `now` as it stands in records. */
   readonly at: string;
   readonly ids: Ids;
+  readonly decide: Decide;
   /** The id of the request that caused the work; null when none did. */
   readonly cause: string | null;
 }
@@ -24,6 +26,7 @@ export interface UnitParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly decide: Decide;
 }
 
 /** Called last in each transaction that is about to commit, with what the work answered. */
@@ -33,24 +36,26 @@ export class Unit implements UnitParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly decide: Decide;
   readonly cause: string | null;
   readonly #finish: Finish | undefined;
 
-  constructor({ store, clock, ids }: UnitParts, cause: string | null = null, finish?: Finish) {
+  constructor({ store, clock, ids, decide }: UnitParts, cause: string | null = null, finish?: Finish) {
     this.store = store;
     this.clock = clock;
     this.ids = ids;
+    this.decide = decide;
     this.cause = cause;
     this.#finish = finish;
   }
 
   /** Runs `work` in one transaction; where it answers a refusal nothing is kept. */
   async transact<T>(work: (w: Work) => Promise<T>): Promise<T> {
-    const { store, clock, ids, cause } = this;
+    const { store, clock, ids, decide, cause } = this;
     try {
       return await store.transact(async (tx) => {
         const now = clock.now();
-        const w: Work = { tx, now, at: iso(now), ids, cause };
+        const w: Work = { tx, now, at: iso(now), ids, decide, cause };
         const value = await work(w);
         if (value instanceof Refusal) throw value; // on its way through the store, which undoes everything
         if (this.#finish !== undefined) await this.#finish(w, value);

@@ -2,9 +2,10 @@
 // has been authenticated, counted and found allowed, so that a test of failures is not answered about something else; its
 // headers, query and body have not been looked at. Nothing is changed or remembered, so a client that tries again, with
 // the same Idempotency-Key too, succeeds. Nothing here strikes unasked.
+import type { Decide } from "../domain/readings.ts";
 import { type Reason, refuse } from "../domain/refusal.ts";
-import { type Call, empty, jsonReply, VERSION_PREFIX } from "../http/call.ts";
-import { PROBLEM_TYPE } from "../http/problem.ts";
+import { type Call, empty, VERSION_PREFIX } from "../http/call.ts";
+import { CODE_MEMBER, errorReply } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Answer } from "../http/way.ts";
 import type { Clock } from "../kit/clock.ts";
@@ -14,6 +15,7 @@ import { type FaultRule, faultRule, type GivenFault, Rules } from "./rules.ts";
 interface Parts {
   readonly clock: Clock;
   readonly journals: Journals;
+  readonly decide: Decide;
 }
 
 export class Faults extends Rules<GivenFault, FaultRule, Parts> {
@@ -39,7 +41,7 @@ export class Faults extends Rules<GivenFault, FaultRule, Parts> {
     this.parts.journals.note(call.id, { fault: rule });
     if (delayMs > 0) await this.#delay(delayMs);
     if (connection !== undefined) return { ...empty(0), cut: connection };
-    return status === undefined ? undefined : answerOf(status, call.id);
+    return status === undefined ? undefined : answerOf(status, call.id, this.parts.decide);
   }
 
   #delay(by_ms: number): Promise<void> {
@@ -59,12 +61,12 @@ export class Faults extends Rules<GivenFault, FaultRule, Parts> {
 const ASKED = "A test asked for this answer.";
 
 /** The problem that the server itself would have with this status. */
-function answerOf(status: number, instance: string): Answer {
+function answerOf(status: number, instance: string, decide: Decide): Answer {
   const own = OWN[status];
   if (own !== undefined) return refuse(own);
   const title = "A failure on command";
-  const body = { type: "about:blank", title, status, detail: ASKED, instance, code: "failure_on_command" };
-  return jsonReply(status, body, { "content-type": PROBLEM_TYPE });
+  const told = { type: "about:blank", title, status, detail: ASKED, instance, [CODE_MEMBER]: "failure_on_command" };
+  return errorReply(told, {}, decide);
 }
 
 const OWN: { readonly [status: number]: Reason } = {

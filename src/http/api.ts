@@ -1,13 +1,14 @@
 // The way into the REST API (spec part 5; contract, part 5): the credential, the account's standing, the rate, and for every
 // answer what is left of it.
-import { decide } from "../decisions.ts";
 import { type Access, type Caller, standing } from "../domain/access.ts";
 import { RATE_WINDOW_S, type Rate, type RateLimiter } from "../domain/limits.ts";
+import { cutLimit } from "../domain/lists.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
-import { VERSION_PREFIX } from "./call.ts";
+import { object, passing, type Schema } from "../kit/schema.ts";
+import { JSON_TYPE, VERSION_PREFIX } from "./call.ts";
 import { type OperateParts, operate } from "./operate.ts";
 import { problem } from "./problem.ts";
-import type { Operation } from "./route.ts";
+import type { Operation, Services } from "./route.ts";
 import { accountRoutes } from "./routes-account.ts";
 import { appRoutes } from "./routes-apps.ts";
 import { webhookRoutes } from "./routes-webhooks.ts";
@@ -29,27 +30,47 @@ interface Guest {
   readonly unfit: Refusal | undefined;
 }
 
-const RATE_HEADERS = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, template(text)] as const);
+/** The rows as they read in one service: what a request may bring, and what a success says. */
+function rowsOf(services: Services): readonly Operation[] {
+  const { decide } = services;
+  const taken = <S extends Schema<unknown>>(schema: S): S => (decide("2.unknown-members") ? passing(schema) : schema);
+  const isCut = decide("8.max-limit").over === "cut";
+  const gone = decide("4.delete-response");
+  return API.rows.map((row): Operation => {
+    const { location, method, target, headers } = row;
+    const query = isCut && "limit" in row.query.members ? object({ ...row.query.members, limit: cutLimit }) : row.query;
+    const body = row.body && taken(row.body(services));
+    const read = { ...row, query: taken(query), ...(body && { body: () => body }) };
+    if (location) return { ...read, status: decide("4.create-status") };
+    if (method !== "DELETE" || !target?.view || gone === 204) return read;
+    const view = { ...target.view, kind: "plain" } as const;
+    return { ...read, status: gone, view, headers: { ...headers, "content-type": JSON_TYPE } };
+  });
+}
 
-export const apiWay = (parts: ApiParts): Way<Operation, Guest> => ({
-  under: VERSION_PREFIX,
-  tree: API,
-  async enter(call) {
-    const { access, limiter } = parts;
-    const caller = await access.authenticate(call.values("authorization"));
-    if (caller instanceof Refusal) return caller;
-    const unfit = standing(caller.account, call.method);
-    const rate = await limiter.count(caller.account.id, unfit ? 0 : 1);
-    const exceeded = rate?.exceeded && refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-    return { caller, rate, unfit: unfit ?? (exceeded || undefined) };
-  },
-  admit: ({ unfit }) => unfit,
-  perform: (row, { call, who, params }) => operate(parts, row, { call, who: who.caller, params }),
-  refused: (refusal, call) => problem(refusal, call.id, parts.services.links),
-  leave({ headers }, { rate }) {
-    if (rate === undefined) return;
-    const { remaining, reset_s: reset } = rate;
-    const values = { limit: String(parts.limiter.limit), window: RATE_WINDOW_S, remaining, reset };
-    for (const [name, text] of RATE_HEADERS) headers[name] = text(values);
-  },
-});
+export function apiWay(parts: ApiParts): Way<Operation, Guest> {
+  const { decide, links } = parts.services;
+  const rateHeaders = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, template(text)] as const);
+  return {
+    under: VERSION_PREFIX,
+    tree: new RouteTree(rowsOf(parts.services)),
+    async enter(call) {
+      const { access, limiter } = parts;
+      const caller = await access.authenticate(call.values("authorization"));
+      if (caller instanceof Refusal) return caller;
+      const unfit = standing(caller.account, call.method);
+      const rate = await limiter.count(caller.account.id, unfit ? 0 : 1);
+      const exceeded = rate?.exceeded && refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
+      return { caller, rate, unfit: unfit ?? (exceeded || undefined) };
+    },
+    admit: ({ unfit }) => unfit,
+    perform: (row, { call, who, params }) => operate(parts, row, { call, who: who.caller, params }),
+    refused: (refusal, call) => problem(refusal, call.id, links, decide),
+    leave({ headers }, { rate }) {
+      if (rate === undefined) return;
+      const { remaining, reset_s: reset } = rate;
+      const values = { limit: String(parts.limiter.limit), window: RATE_WINDOW_S, remaining, reset };
+      for (const [name, text] of rateHeaders) headers[name] = text(values);
+    },
+  };
+}

@@ -3,7 +3,8 @@
 import { decide } from "../decisions.ts";
 import { type FieldError, invalidField, Refusal, refuse } from "../domain/refusal.ts";
 import { inSteps } from "../kit/background.ts";
-import { type Fault, type ObjectSchema, pointer, type Schema, UNKNOWN_MEMBER, UNTOLD } from "../kit/schema.ts";
+import type { Fault, Faults, ObjectSchema, Schema } from "../kit/schema.ts";
+import { pointer, UNKNOWN_MEMBER, UNTOLD } from "../kit/schema.ts";
 import { type Call, header, JSON_TYPE } from "./call.ts";
 
 const MIB = 1_048_576;
@@ -18,6 +19,7 @@ export function readQuery(schema: ObjectSchema<unknown>, raw: string, errors: Fi
   const given: Record<string, string> = Object.create(null);
   // The usual query is empty, and to read it would cost more than all else here.
   for (const [name, value] of raw === "" ? [] : new URLSearchParams(raw)) {
+    if (schema.passes && !Object.hasOwn(schema.members, name)) continue;
     if (name in given) errors.push({ parameter: name, detail: "is given more than once" });
     given[name] = value;
   }
@@ -38,7 +40,8 @@ export function badInput(errors: readonly FieldError[]): Refusal {
 
 /** The value that the schema accepts, or all that is wrong with it. */
 export async function readFields(schema: Schema<unknown>, sent: unknown): Promise<unknown> {
-  const faults: Fault[] = [];
+  const faults: Faults = [];
+  if (schema.passes) faults.passes = true;
   const steps = schema.checkInSteps?.(sent, [], faults);
   const value = steps ? await inSteps(steps) : schema.check(sent, [], faults);
   if (faults.length === 0) return value;

@@ -3,14 +3,15 @@
 // shows an operation, `x-decision` the choice that added it.
 import { LIMIT_MAX } from "../domain/lists.ts";
 import { EVENT_TYPES, type EventType, SCOPES } from "../domain/model.ts";
+import { type Decide, deciding } from "../domain/readings.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { VERSION } from "../kit/version.ts";
 import { JSON_TYPE } from "./call.ts";
 import { KEY_MAX } from "./idempotency.ts";
 import { ADDRESSES, CONTROL_PREFIX, type ServiceLinks } from "./links.ts";
-import { CODE_MEMBER, PROBLEM_TYPE, PROBLEMS } from "./problem.ts";
+import { CODE_MEMBER, CODES, PROBLEMS, statusOf } from "./problem.ts";
 import type { Operation, Services } from "./route.ts";
-import { shape } from "./view.ts";
+import { isTotalApart, listing, shape } from "./view.ts";
 
 const TEXT: JsonSchema = { type: "string" };
 
@@ -18,18 +19,18 @@ const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/$
 
 /** `controls`: the test controls, where they are switched on. What is undefined is not in the document. */
 export function openApi(rows: readonly Operation[], services: Services, controls: readonly Operation[]): JsonSchema {
-  const { links } = services;
+  const { links, decide } = services;
   const paths: Record<string, object> = {};
-  const put = (path: string, row: Operation, more: object) => {
-    paths[path] = { ...paths[path], [row.method.toLowerCase()]: { ...operation(row, services), ...more } };
+  const put = (path: string, row: Operation, more: object, asked = services, problems = PROBLEM) => {
+    paths[path] = { ...paths[path], [row.method.toLowerCase()]: { ...operation(row, asked, problems), ...more } };
   };
   // What an API key may do, a token may with the scope.
   for (const row of rows)
     put(row.path, row, { security: row.scope ? [{ apiKey: [] }, { oauth: [row.scope] }] : undefined });
   // They lie beside the REST API, so each names the server's root.
   const beside = { servers: [{ url: links.authUrl }], tags: ["control"], security: [{ apiKey: [] }] };
-  for (const row of controls) put(CONTROL_PREFIX + row.path, row, beside);
-  const statuses = new Set([...rows, ...controls].flatMap(failures));
+  const asDecided = { ...services, decide: deciding({}) };
+  for (const row of controls) put(CONTROL_PREFIX + row.path, row, beside, asDecided, CONTROL_PROBLEM);
   return {
     openapi: "3.1.1",
     info: {
@@ -42,11 +43,11 @@ export function openApi(rows: readonly Operation[], services: Services, controls
     servers: [{ url: new URL(links.baseUrl).pathname, description: "The server that this document came from" }],
     security: [{ apiKey: [] }, { oauth: [] }],
     paths,
-    webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, webhook(type)])),
+    webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, webhook(type, decide)])),
     components: {
-      schemas: schemasOf([...rows, ...controls]),
-      headers: HEADERS,
-      responses: Object.fromEntries([...statuses].map((status) => [`Problem${status}`, problemResponse(status)])),
+      schemas: schemasOf([...rows, ...controls], decide),
+      headers: { ...HEADERS, ...(isTotalApart(decide) && { "X-Total-Count": header("How many there are in all.") }) },
+      responses: { ...problems(PROBLEM, rows, decide), ...problems(CONTROL_PROBLEM, controls, asDecided.decide) },
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key of the account: full access." },
         oauth: { type: "oauth2", description: "An access token of a user.", flows: { authorizationCode: flow(links) } },
@@ -67,7 +68,7 @@ const readsOne = ({ method, view }: Operation): boolean => method === "GET" && v
 /** If-Match and If-None-Match are judged. */
 const isConditional = (row: Operation): boolean => ["PATCH", "DELETE"].includes(row.method) || readsOne(row);
 
-function operation(row: Operation, services: Services): JsonSchema {
+function operation(row: Operation, services: Services, problems: string): JsonSchema {
   const { operation, path, summary, spec, gap, example, status } = row;
   const schema = row.body?.(services).json;
   const examples = example === undefined ? undefined : { example: { value: example } };
@@ -81,9 +82,9 @@ function operation(row: Operation, services: Services): JsonSchema {
     parameters: parameters(row),
     requestBody: schema && { required: true, content: { [JSON_TYPE]: { schema, examples } } },
     responses: {
-      [status]: success(row),
+      [status]: success(row, services),
       ...(readsOne(row) && { "304": { description: "It has not changed since If-None-Match." } }),
-      ...Object.fromEntries(failures(row).map((each) => [each, ref("responses", `Problem${each}`)])),
+      ...Object.fromEntries(failures(row, services.decide).map((each) => [each, ref("responses", problems + each)])),
     },
   };
 }
@@ -109,8 +110,9 @@ function parameters(row: Operation): JsonSchema[] {
   ];
 }
 
-function success({ view, once, location, summary: description }: Operation): JsonSchema {
-  const own = { one: ["ETag"], page: ["Link"], plain: [] }[view?.kind ?? "plain"];
+function success({ view, once, location, summary: description }: Operation, { decide }: Services): JsonSchema {
+  const page = ["Link", ...(isTotalApart(decide) ? ["X-Total-Count"] : [])];
+  const own = { one: ["ETag"], page, plain: [] }[view?.kind ?? "plain"];
   const names = ["X-Request-Id", ...own, ...(location ? ["Location"] : [])];
   const headers = Object.fromEntries(names.map((name) => [name, ref("headers", name)]));
   if (view === undefined) return { description, headers };
@@ -131,25 +133,36 @@ const HEADERS = {
 };
 
 /** What an operation of this kind can fail with; 405 is nobody's, since it means that there is no operation. */
-function failures(row: Operation): number[] {
+function failures(row: Operation, decide: Decide): number[] {
   const { path, method, body, refusals = [] } = row;
   return [
     ...[400, 401, 403, 408, 414, 431, 500],
     ...(path.includes("{") ? [404] : []),
-    ...(body ? [413, 415, 422] : []),
+    ...(body ? [413, 415, decide("7.validation-status")] : []),
     ...(method === "POST" ? [409, 422] : []),
     ...(isConditional(row) ? [412] : []),
     ...(method === "GET" ? [] : [503]),
-    ...refusals.map((code) => PROBLEMS[code][0]),
+    ...refusals.map((code) => statusOf(code, decide)),
   ];
 }
 
-function problemResponse(status: number): JsonSchema {
-  const codes = Object.entries(PROBLEMS).filter(([, [own]]) => own === status);
-  const own = { status: { const: status }, [CODE_MEMBER]: { enum: codes.map(([code]) => code) } };
+/** The failures of the REST API and those of the test controls, which no reading changes, by what they are called. */
+const [PROBLEM, CONTROL_PROBLEM] = ["Problem", "ControlProblem"];
+
+const problems = (name: string, rows: readonly Operation[], decide: Decide): Record<string, JsonSchema> =>
+  Object.fromEntries(
+    rows.flatMap((row) => failures(row, decide)).map((status) => [name + status, problemResponse(status, decide)]),
+  );
+
+function problemResponse(status: number, decide: Decide): JsonSchema {
+  const codes = CODES.filter((code) => statusOf(code, decide) === status);
+  const own = { [CODE_MEMBER]: { enum: codes } };
+  const type = decide("7.error-body");
+  const flat = shape({ error: shape({ ...own, message: TEXT }) });
+  const details = { allOf: [ref("schemas", "Problem"), { properties: { status: { const: status }, ...own } }] };
   return {
-    description: codes.map(([code, [, title]]) => `\`${code}\`: ${title}.`).join(" "),
-    content: { [PROBLEM_TYPE]: { schema: { allOf: [ref("schemas", "Problem"), { properties: own }] } } },
+    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
+    content: { [type]: { schema: type === JSON_TYPE ? flat : details } },
   };
 }
 
@@ -160,27 +173,32 @@ const problem = shape(
     status: { type: "integer" },
     detail: TEXT,
     instance: { type: "string", description: "The request id." },
-    [CODE_MEMBER]: { type: "string", enum: Object.keys(PROBLEMS) },
+    [CODE_MEMBER]: { type: "string", enum: CODES },
     errors: { type: "array", items: shape({ pointer: TEXT, parameter: TEXT, header: TEXT, detail: TEXT }, ["detail"]) },
   },
   ["type", "title", "status", "detail", "instance", CODE_MEMBER],
 );
 
-const listed = (name: string): JsonSchema =>
-  shape({
-    data: { type: "array", items: ref("schemas", name) },
+/** Made as the list itself is made. */
+function listed(name: string, decide: Decide): JsonSchema {
+  const values = {
+    items: { type: "array", items: ref("schemas", name) },
     total: { type: "integer", minimum: 0 },
     limit: { type: "integer", minimum: 1, maximum: LIMIT_MAX },
     offset: { type: "integer", minimum: 0 },
-  });
+  };
+  const texts = Object.entries(values).map(([each, schema]) => [each, JSON.stringify(schema)]);
+  const made = JSON.parse(listing(decide)(Object.fromEntries(texts)));
+  return made.type === "array" ? made : shape(made);
+}
 
-function schemasOf(rows: readonly Operation[]): Record<string, JsonSchema> {
+function schemasOf(rows: readonly Operation[], decide: Decide): Record<string, JsonSchema> {
   const schemas: Record<string, JsonSchema> = { Problem: problem };
   for (const { view, once } of rows) {
     if (view === undefined || view.kind === "plain") continue;
     const { name, json } = view;
     schemas[name] = json;
-    if (view.kind === "page") schemas[`${name}List`] = listed(name);
+    if (view.kind === "page") schemas[`${name}List`] = listed(name, decide);
     // A replayed answer has null where the first had what is shown once.
     const secrets = Object.fromEntries(Object.keys(once ?? {}).map((each) => [each, { type: ["string", "null"] }]));
     if (once) schemas[`New${name}`] = shape(Object.assign({}, json.properties, secrets));
@@ -197,9 +215,11 @@ const OBJECTS: { readonly [type in EventType]?: string } = {
 };
 
 /** What a receiver gets for one event type (spec part 6). */
-function webhook(type: EventType): JsonSchema {
+function webhook(type: EventType, decide: Decide): JsonSchema {
   const name = OBJECTS[type];
-  const data = name === undefined ? {} : { data: { properties: { object: ref("schemas", name) } } };
+  const isWhole = type !== "app.deleted" || decide("6.event-objects").length > 1;
+  const object = isWhole && name ? ref("schemas", name) : shape({ id: TEXT });
+  const data = name === undefined ? {} : { data: { properties: { object } } };
   const schema = { allOf: [ref("schemas", "Event"), { properties: { type: { const: type }, ...data } }] };
   const sent = ["X-Service-Signature", "X-Service-Event", "X-Service-Delivery", "X-Service-Attempt"];
   return {

@@ -83,6 +83,7 @@ export function answered(
   if (view.kind === "page") {
     const link = neighbours(trusted(result), links.authUrl + path, query);
     if (link !== "") headers.link = link;
+    if (presenter.isTotalApart) headers["x-total-count"] = String(trusted<Page<unknown>>(result).total);
   }
   if (view.kind !== "one") return { status, headers, body: view.text(result, presenter) };
   const record = trusted<object>(result);

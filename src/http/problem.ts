@@ -2,16 +2,18 @@
 // which is RFC 9457 problem details. A code that is missing here does not compile.
 
 import { decide } from "../decisions.ts";
+import { type Decide, deciding } from "../domain/readings.ts";
 import type { Code, FieldError, Reason, Refusal } from "../domain/refusal.ts";
-import { FAULTS_MAX } from "../kit/schema.ts";
-import type { Reply } from "./call.ts";
+import { FAULTS_MAX, trusted } from "../kit/schema.ts";
+import { JSON_TYPE, jsonReply, type Reply } from "./call.ts";
 import type { ServiceLinks } from "./links.ts";
 
-export const PROBLEM_TYPE = decide("7.error-body");
+/** Where no reading was asked for: beside the REST API. */
+const decided = deciding({});
 /** The member that names the exact cause for programs; `detail` is for people. */
 export const CODE_MEMBER = decide("7.error-codes");
 
-const [TAKEN, INVALID] = [decide("3.custom-domain"), decide("7.validation-status")];
+const [TAKEN, INVALID] = [decide("3.custom-domain"), decided("7.validation-status")];
 
 /** What each means and what to do about it. */
 export const PROBLEMS: { readonly [C in Code]: readonly [status: number, title: string, advice: string] } = {
@@ -26,7 +28,7 @@ export const PROBLEMS: { readonly [C in Code]: readonly [status: number, title: 
   insufficient_scope: [403, "The credential's scopes do not suffice", "Ask for the scope; the user needs it as well."],
   account_suspended: [403, "The account is suspended", "Nothing can be read or changed until it is active again."],
   account_limited: [403, "The account is limited to reading", "Changes are refused until it is active again."],
-  rate_limit_exceeded: [403, "The rate limit is exceeded", "Wait for Retry-After. RateLimit tells beforehand."],
+  rate_limit_exceeded: [403, "The rate limit is exceeded", "Wait for Retry-After. Headers tell beforehand."],
   not_found: [404, "Nothing is here", "Check the id. What belongs to another account answers the same."],
   method_not_allowed: [405, "The method is not allowed here", "Allow lists the methods of this path."],
   request_timeout: [408, "The request took too long", "Send all of it within 30 seconds, its headers within 10."],
@@ -45,6 +47,13 @@ export const PROBLEMS: { readonly [C in Code]: readonly [status: number, title: 
   not_implemented: [501, "The transfer coding is not known", "Send the body as it is or chunked, in no other coding."],
   storage_unavailable: [503, "The change could not be stored", "Nothing was changed. Reading goes on; try again soon."],
 };
+
+/** The keys of a table that has every code and nothing else. */
+export const CODES = trusted<readonly Code[]>(Object.keys(PROBLEMS));
+
+/** Of a code, as it reads in one service. */
+export const statusOf = (code: Code, decide: Decide): number =>
+  code === "validation_failed" ? decide("7.validation-status") : PROBLEMS[code][0];
 
 /** The refusal for people: what pages show instead of the problem's JSON. */
 export function explain({ reason }: Refusal) {
@@ -126,12 +135,21 @@ export function headersOf(reason: Reason, metadataUrl: string): Record<string, s
   }
 }
 
-export function problem(refusal: Refusal, requestId: string, links: ServiceLinks): Reply {
+export function problem(refusal: Refusal, requestId: string, links: ServiceLinks, decide = decided): Reply {
   const { reason } = refusal;
-  const { status, title, detail } = explain(refusal);
+  const { title, detail } = explain(refusal);
+  const status = statusOf(reason.code, decide);
   const type = links.problemType(reason.code);
   const errors = "errors" in reason ? reason.errors?.slice(0, FAULTS_MAX).map(short) : undefined;
-  const body = { type, title, status, detail, instance: requestId, [CODE_MEMBER]: reason.code, errors };
-  const headers = { "content-type": PROBLEM_TYPE, ...headersOf(reason, links.resourceMetadata) };
-  return { status, headers, body: JSON.stringify(body) };
+  const told = { type, title, status, detail, instance: requestId, [CODE_MEMBER]: reason.code, errors };
+  return errorReply(told, headersOf(reason, links.resourceMetadata), decide);
+}
+
+type Told = ReturnType<typeof explain> & Record<typeof CODE_MEMBER, string>;
+
+/** Problem details have a media type of their own; in plain JSON an error is its code and a message. */
+export function errorReply(told: Told, headers: Reply["headers"], decide: Decide): Reply {
+  const type = decide("7.error-body");
+  const body = type === JSON_TYPE ? { error: { [CODE_MEMBER]: told[CODE_MEMBER], message: told.detail } } : told;
+  return jsonReply(told.status, body, { "content-type": type, ...headers });
 }

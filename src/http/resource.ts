@@ -13,7 +13,6 @@ import { page, type View } from "./view.ts";
 /** The scope of all that no line of the specification's table of scopes names (part 5). */
 export const MANAGE = decide("5.scope-per-endpoint");
 export const MANAGED = [MANAGE, MANAGE, MANAGE] as const;
-export const CREATED = decide("4.create-status");
 const CHANGE = decide("4.app-endpoints");
 
 /** What the domain does with those that an account owns; `N` is a new one, with what is shown of it once. */
@@ -22,7 +21,7 @@ interface Owned<R, N, D, Q> {
   get(reader: Reader, caller: Caller, id: string): Promise<R | Refusal>;
   list(reader: Reader, caller: Caller, query: Q): Promise<Page<R> | Refusal>;
   change(unit: Unit, caller: Caller, id: string, sent: object, expect: Expect<R>): Promise<R | Refusal>;
-  remove(unit: Unit, caller: Caller, id: string, expect: Expect<R>): Promise<null | Refusal>;
+  remove(unit: Unit, caller: Caller, id: string, expect: Expect<R>): Promise<R | Refusal>;
 }
 
 interface Resource<R, N, D, C, Q> {
@@ -40,7 +39,7 @@ interface Resource<R, N, D, C, Q> {
   readonly list?: Partial<Spec<string, Q, undefined, Page<R>>>;
   /** Without it none can be changed. */
   readonly update?: Partial<Spec<string, unknown, C, R>>;
-  readonly remove?: Partial<Spec<string, unknown, undefined, null>>;
+  readonly remove?: Partial<Spec<string, unknown, undefined, R>>;
 }
 
 /** The row that reads one, for whatever else is done to it; and all of them. */
@@ -58,7 +57,7 @@ export function resource<R extends Stored, N extends R, D, C extends object, Q =
     run: (asked) => owned.get(asked.unit.store, asked.caller, idOf(asked)),
   });
   const create = route(`POST ${all}`, write, `create${noun}`, `Create ${one}`, {
-    ...{ status: CREATED, view, location: ({ id }: N) => `${all}/${id}` },
+    ...{ view, location: ({ id }: N) => `${all}/${id}` },
     run: ({ unit, caller, body }) => owned.create(unit, caller, body),
     ...of.create,
   });

@@ -3,6 +3,7 @@
 import { type DecisionId, decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import type { Scope } from "../domain/model.ts";
+import type { Decide } from "../domain/readings.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { webhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
@@ -17,6 +18,7 @@ import type { Method, Row } from "./way.ts";
 /** What operations may use beside the unit of work. */
 export interface Services {
   readonly links: ServiceLinks;
+  readonly decide: Decide;
   /** The body of POST /webhooks under the URL policy in force, and that of PATCH. */
   readonly webhookDraft: ReturnType<typeof webhookDraft>;
   readonly webhookChanges: ObjectSchema<Changes<Infer<ReturnType<typeof webhookDraft>>>>;
@@ -54,7 +56,7 @@ export interface Spec<P extends string, Q, B, R> {
   /** A function where its rules depend on the settings in force. */
   readonly body?: Schema<B> | ((services: Services) => Schema<B>);
   readonly bodyLimit?: number;
-  /** 200 where none is named, or without a view 204. */
+  /** 200 where none is named, or without a view 204; of what makes or removes, the register says it. */
   readonly status?: number;
   /** How what `run` answers is shown; without it nothing is. */
   readonly view?: View<R>;
@@ -84,7 +86,6 @@ export interface Operation extends Row, Spec<string, unknown, unknown, unknown> 
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const NOTHING = decide("4.delete-response");
 const [SINCE, UNTIL] = decide("9.deprecation");
 
 /** `at`: method and path, as `POST /apps/{app_id}/deploy`. */
@@ -104,7 +105,7 @@ export function route<P extends string, R, Q = unknown, B = undefined>(
     ...(ends && { [UNTIL]: new Date(instant(ends.gone_at)).toUTCString() }),
   };
   const row = {
-    ...{ query: object({}), bodyLimit: BODY_BYTES, status: view ? 200 : NOTHING, gap: null },
+    ...{ query: object({}), bodyLimit: BODY_BYTES, status: view ? 200 : 204, gap: null },
     ...spec,
     ...{ method, path, scope, operation, summary, headers },
     body: body && (typeof body === "function" ? body : () => body),

@@ -38,7 +38,7 @@ export class Router {
   async handle(call: Call): Promise<Reply> {
     let way = this.#parts.rest;
     try {
-      if (call.unfit) return way.refused(call.unfit, call);
+      if (call.unfit) return this.#find(call.path).way.refused(call.unfit, call);
       const place = await this.#placeOf(call);
       way = place.way;
       const who = await way.enter(call);

@@ -5,7 +5,7 @@ import * as deployments from "../domain/deployments.ts";
 import { listQuery } from "../domain/lists.ts";
 import { hostOf } from "./call.ts";
 import { DATA_BODY_BYTES } from "./input.ts";
-import { CREATED, MANAGE, resource } from "./resource.ts";
+import { MANAGE, resource } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
 import { page } from "./view.ts";
 import { appView, dataSourceView, deploymentView, eventView, rowView } from "./views.ts";
@@ -22,7 +22,7 @@ const app = resource({
   owned: apps.own,
   create: {
     spec: "4.create-app",
-    body: apps.appDraft,
+    body: ({ decide }) => apps.appDraft(decide("2.app-fields")),
     example: { title: "Sales overview", description: "Revenue by region", theme: "light", public: false },
   },
   list: { spec: "4.list-apps", query: apps.appQuery },
@@ -37,7 +37,6 @@ const ofApps = chosen("4.app-endpoints", [
     target: app.get,
     body: deployments.deployRequest,
     example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
-    status: CREATED,
     view: deploymentView,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
     run: ({ unit, caller, params, body, services, call }) =>

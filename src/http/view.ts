@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { decide } from "../decisions.ts";
 import type { Page } from "../domain/lists.ts";
+import type { Decide } from "../domain/readings.ts";
 import { type JsonSchema, trusted } from "../kit/schema.ts";
 import type { ServiceLinks } from "./links.ts";
 
@@ -57,14 +58,12 @@ export function template(text: string): (values: Readonly<Record<string, string 
   return (values) => pieces.map((piece, at) => (at % 2 === 0 ? piece : values[piece])).join("");
 }
 
-const listed = template(decide("4.list-shape"));
-
 export const page = <R extends object>(of: View<R>): View<Page<R>> => ({
   ...of,
   kind: "page",
   text({ items, total, span }, presenter) {
     const texts = items.map((item) => presenter.shown(of, item).text);
-    return listed({ items: `[${texts.join(",")}]`, total, limit: span.limit, offset: span.offset });
+    return presenter.listed({ items: `[${texts.join(",")}]`, total, limit: span.limit, offset: span.offset });
   },
 });
 
@@ -87,12 +86,20 @@ class Shown {
   }
 }
 
+/** The body of a list, by the values that it is made of; what it has no room for stands in a header. */
+export const listing = (decide: Decide) => template(decide("4.list-shape"));
+export const isTotalApart = (decide: Decide) => !decide("4.list-shape").includes("<total>");
+
 export class Presenter {
   readonly links: ServiceLinks;
+  readonly listed: ReturnType<typeof listing>;
+  readonly isTotalApart: boolean;
   readonly #kept = new WeakMap<object, Shown>();
 
-  constructor(links: ServiceLinks) {
+  constructor(links: ServiceLinks, decide: Decide) {
     this.links = links;
+    this.listed = listing(decide);
+    this.isTotalApart = isTotalApart(decide);
   }
 
   shown<R extends object>(view: View<R>, record: R): Shown {

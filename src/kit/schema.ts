@@ -11,12 +11,19 @@ export interface Fault {
   readonly detail: string;
 }
 
+/** What was found; where it is set so, members that nobody knows are none. */
+export interface Faults extends Array<Fault> {
+  passes?: true;
+}
+
 export interface Schema<T> {
   /** Answers the accepted value, defaults filled in; faults are added to `faults`, and then the answer is unusable. */
-  check(value: unknown, path: Path, faults: Fault[]): T;
+  check(value: unknown, path: Path, faults: Faults): T;
   /** The same, where it may take longer than others should wait. */
-  checkInSteps?(value: unknown, path: Path, faults: Fault[]): Steps<T>;
+  checkInSteps?(value: unknown, path: Path, faults: Faults): Steps<T>;
   readonly json: JsonSchema;
+  /** Whoever checks by it passes over members that nobody knows, at every depth. */
+  readonly passes?: true;
   /** What an absent member becomes; without it the member is required. */
   readonly absent?: { readonly value: T };
 }
@@ -204,14 +211,10 @@ function isNear(one: string, other: string, letters: number): boolean {
 /** The fault of a member that the schema does not have: by name, so that a misspelt one never passes in silence. */
 export const UNKNOWN_MEMBER = "is not a known member";
 
-/**
- * An object with these members and, unless others are passed over, no others; `further` says more of one that fits so
- * far, with paths from it on.
- */
+/** An object with these members and no others; `further` says more of one that fits so far, with paths from it on. */
 export function object<M extends Members>(
   members: M,
   further: (value: Shape<M>) => Iterable<Fault> = () => [],
-  othersPass = false,
 ): ObjectSchema<Shape<M>, M> {
   const named = Object.entries(members);
   const known = Object.keys(members);
@@ -222,7 +225,7 @@ export function object<M extends Members>(
       type: "object",
       properties: Object.fromEntries(named.map(([name, { json }]) => [name, json])),
       ...(required.length > 0 && { required }),
-      additionalProperties: othersPass,
+      additionalProperties: false,
     },
     check(value, path, faults) {
       if (typeof value !== "object" || value === null || Array.isArray(value))
@@ -230,7 +233,7 @@ export function object<M extends Members>(
       const given = trusted<Record<string, unknown>>(value);
       const before = faults.length;
       for (const name of Object.keys(given))
-        if (!othersPass && !Object.hasOwn(members, name))
+        if (!faults.passes && !Object.hasOwn(members, name))
           fail(faults, [...path, name], UNKNOWN_MEMBER + (faults.length < FAULTS_MAX ? meant(name, known) : ""));
       const accepted: Record<string, unknown> = {};
       for (const [name, { check, absent }] of named)
@@ -253,5 +256,11 @@ export function changesOf<T>(schema: ObjectSchema<T>): ObjectSchema<Changes<T>> 
     const { default: _, ...ownJson } = json;
     return [name, optional({ ...member, json: ownJson })] as const;
   });
-  return trusted(object(Object.fromEntries(members), undefined, schema.json.additionalProperties === true));
+  return trusted(object(Object.fromEntries(members)));
+}
+
+/** The same, but members that it does not know are passed over. */
+export function passing<S extends Schema<unknown>>(schema: S): S {
+  const open = (name: string, value: unknown) => (name === "additionalProperties" && value === false ? true : value);
+  return { ...schema, json: JSON.parse(JSON.stringify(schema.json), open), passes: true };
 }

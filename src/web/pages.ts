@@ -1,6 +1,5 @@
 // The door of this layer: the ways to what people look at (contract, part 1): the dashboard, deployed apps, consent and
 // sign-in, the documentation, the description. launch.ts loads it when somebody comes: a start need not wait for it.
-import { API } from "../http/api.ts";
 import { jsonReply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { openApi } from "../http/openapi.ts";
@@ -21,7 +20,7 @@ export { nowherePage } from "./page.ts";
 /** `controls`: the test controls, where they are switched on. */
 export function pageWays(parts: WebParts, controls: readonly Operation[]): readonly Way[] {
   const { links } = parts.services;
-  const description = jsonReply(200, openApi(API.rows, parts.services, controls));
+  const description = jsonReply(200, openApi(parts.operations, parts.services, controls));
   return [
     openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
     pageWay(parts),

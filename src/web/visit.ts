@@ -8,7 +8,7 @@ import { Refusal } from "../domain/refusal.ts";
 import { sessionOf } from "../domain/users.ts";
 import type { UnitParts } from "../domain/work.ts";
 import type { Call, Reply } from "../http/call.ts";
-import type { Services } from "../http/route.ts";
+import type { Operation, Services } from "../http/route.ts";
 import type { Presenter } from "../http/view.ts";
 import type { Row } from "../http/way.ts";
 import { type Fields, gathered } from "../kit/form.ts";
@@ -20,6 +20,8 @@ export interface WebParts {
   readonly unit: UnitParts;
   readonly oauth: Context;
   readonly services: Services;
+  /** The REST API's, as this service reads them. */
+  readonly operations: readonly Operation[];
   readonly presenter: Presenter;
   readonly limiter: RateLimiter;
   /** The waits between the attempts of a delivery. */

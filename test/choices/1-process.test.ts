@@ -221,6 +221,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--store", "no-such-package"], /The store no-such-package must be /],
   [["--store", "src/kit/loopback.ts"], /it exports neither/],
   [["--store", "x", "--data", "y"], /^--store and --data cannot be given together/],
+  [["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"], /^--reading .*mean 4\.list-shape=bare\?/],
 ];
 
 choice("1.test-controls.exit-codes.wrong-flag", "is one line that names it, exit 2", "ours", async () => {

@@ -1,7 +1,7 @@
 // An outbox with its store, clock and rows, and no HTTP in front: events go in by function, receivers are real sockets. It
 // does not load the test runner, which watches every promise: what is timed in it would take twice as long.
 import { Outbox, type OutboxParts } from "../../src/delivery/outbox.ts";
-import { RETRY_WAITS_MS, WEBHOOK_CONCURRENCY } from "../../src/delivery/schedule.ts";
+import { RETRY_WAITS_MS } from "../../src/delivery/schedule.ts";
 import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
 import type { Caller } from "../../src/domain/access.ts";
 import { dueDeliveries } from "../../src/domain/deliveries.ts";
@@ -16,6 +16,7 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../src/domain/model.ts";
+import { deciding } from "../../src/domain/readings.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { createWebhook } from "../../src/domain/webhooks.ts";
@@ -54,6 +55,7 @@ export async function newOutboxWorld(options: WorldOptions = {}) {
   const { timeout_ms = 2_000, store = memoryStore() } = options;
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
+  const decide = deciding({});
   const errors: unknown[] = [];
   /** Accounts told to be swept. */
   const sweeps = new Set<string>();
@@ -65,7 +67,7 @@ export async function newOutboxWorld(options: WorldOptions = {}) {
     background,
     sender: new HttpSender({ policy: "local", timeout_ms }),
     retryWaits_ms: RETRY_WAITS_MS,
-    concurrency: WEBHOOK_CONCURRENCY,
+    concurrency: decide("6.webhook-concurrency"),
     lease_ms: 60_000,
     onAttempt: () => undefined,
     onError,
@@ -74,7 +76,7 @@ export async function newOutboxWorld(options: WorldOptions = {}) {
   });
   store.hear(TOPIC.queue, (id) => outbox.notify(id));
   store.hear(TOPIC.events, (id) => sweeps.add(id));
-  const unit = new Unit({ store, clock, ids });
+  const unit = new Unit({ store, clock, ids, decide });
   const caller = account("acc_1");
   const stop = () => {
     outbox.stop();

@@ -31,7 +31,7 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   await clock.advance(1_000);
   const told: string[] = [];
   const end = store.hear(TOPIC.events, (subject) => told.push(subject));
-  assert.equal(await apps.remove(unit, caller, app.id, () => undefined), null);
+  assert.equal(await apps.remove(unit, caller, app.id, () => undefined), app);
   end();
   assert.ok(told.includes(""), "that there is something left");
   const forgetting = forgettingIn({ store, clock, background, onError: (error) => errors.push(error) });

@@ -2,6 +2,7 @@
 // same steps as for the REST API in the order that suits a browser: signed in, the account's standing, the permission, the
 // form. What a form made is remembered in memory, for the browser that sent it.
 import { sha256, standing } from "../../domain/access.ts";
+import { firstApp } from "../../domain/apps.ts";
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
@@ -29,7 +30,7 @@ async function homePage(view: View): Promise<Reply> {
     title: account.name,
     body: html`${head(account.name, badge(account.state))}
 ${user.permissions.length === 0 && nothingYet("Nothing here is yours to see yet", `${user.email} has no permissions. Somebody with the permission admin can give you some, under Users.`)}
-${isNew && html`<h2>Your first app</h2><p><a href="${PATHS.Apps}/new">Create app</a> makes it here, and so does this:</p>${code(curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } }))}`}
+${isNew && html`<h2>Your first app</h2><p><a href="${PATHS.Apps}/new">Create app</a> makes it here, and so does this:</p>${code(curl("POST", `${links.baseUrl}/apps`, { body: firstApp(view.decide) }))}`}
 <h2>Your API</h2>${code(links.baseUrl)}
 ${recent && html`<h2>Latest events</h2>${recent}`}`,
   });

@@ -50,7 +50,8 @@ export function viewOf(
   const unfit = ({ scope }: Operation): Refusal | undefined =>
     scope === null || allows(caller.scopes, scope) ? undefined : refuse({ code: "insufficient_scope", scope });
   return {
-    ...{ visit, user, account, params, fields, unfit, store: unit.store, links: services.links },
+    ...{ visit, user, account, params, fields, unfit, store: unit.store },
+    ...{ links: services.links, decide: services.decide },
     query: fieldsOf(visit.call.query).values,
     may: (row: Operation): boolean => unfit(row) === undefined,
     /** The body that the operation takes. */

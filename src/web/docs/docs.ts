@@ -1,9 +1,11 @@
 // /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on.
 import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
-import type { Code } from "../../domain/refusal.ts";
+import { firstApp } from "../../domain/apps.ts";
+import type { Switched } from "../../domain/readings.ts";
+import { type Code, invalidField } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
-import { PROBLEMS } from "../../http/problem.ts";
+import { CODES, PROBLEMS, problem, statusOf } from "../../http/problem.ts";
 import { trusted } from "../../kit/schema.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { DASHBOARD, page } from "../page.ts";
@@ -66,7 +68,7 @@ ${entries && terms(entries.map((each) => [each.term ?? html`<code>${each.name}</
 const CREDENTIALS =
   "Every request carries `Authorization: Bearer` and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.";
 
-function start({ services: { links } }: WebParts): DocsPage {
+function start({ services: { links, decide } }: WebParts): DocsPage {
   return {
     lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
     sections: [
@@ -74,7 +76,7 @@ function start({ services: { links } }: WebParts): DocsPage {
         id: "authentication",
         title: "Authentication",
         body: html`<p>${prose(CREDENTIALS)}</p>
-${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { title: "My first app" } })}`)}`,
+${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: firstApp(decide) })}`)}`,
       },
       {
         id: "oauth",
@@ -91,7 +93,7 @@ ${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: { ti
         id: "everywhere",
         title: "The same everywhere",
         body: prose(
-          'Lists take `limit` and `offset` and answer `{"data", "total", "limit", "offset"}`, with `Link` to the next and the previous page. A single resource carries an `ETag` for `If-Match` and `If-None-Match`. Any POST may carry an `Idempotency-Key`: repeated within a day, it is answered as the first time.',
+          `Lists take \`limit\` and \`offset\` and answer \`${decide("4.list-shape")}\`, with \`Link\` to the next and the previous page. A single resource carries an \`ETag\` for \`If-Match\` and \`If-None-Match\`. Any POST may carry an \`Idempotency-Key\`: repeated within a day, it is answered as the first time.`,
         ),
       },
     ],
@@ -131,34 +133,29 @@ function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readon
 }
 
 /** The `type` of a problem leads to its entry here, so each code is an anchor. */
-function errors({ services: { links } }: WebParts): DocsPage {
-  const [status, title] = PROBLEMS.validation_failed;
-  const example = {
-    type: links.problemType("validation_failed"),
-    ...{ title, status, detail: "#/title is required.", instance: "req_0Ub4aF…", code: "validation_failed" },
-    errors: [{ pointer: "#/title", detail: "is required" }],
-  };
-  // The keys of a table that has every code and nothing else.
-  const codes = trusted<readonly Code[]>(Object.keys(PROBLEMS));
+function errors({ services: { links, decide } }: WebParts): DocsPage {
+  const example = problem(invalidField("#/title", "is required"), "req_0Ub4aF…", links, decide);
   const entry = (each: Code) => ({ id: each, name: each, meaning: PROBLEMS[each].slice(1).join(". ") });
-  const sections = [...new Set(codes.map((each) => PROBLEMS[each][0]))].map((each): Section => {
-    const own = codes.filter((one) => PROBLEMS[one][0] === each);
+  const sections = [...new Set(CODES.map((each) => statusOf(each, decide)))].map((each): Section => {
+    const own = CODES.filter((one) => statusOf(one, decide) === each);
     return { id: `status-${each}`, title: String(each), entries: own.map(entry) };
   });
   return {
     lead: prose(
-      "Every error is RFC 9457 problem details, `application/problem+json`. Programs look at `code`, people at `detail`; `instance` is the request id, which every answer carries in `X-Request-Id`.",
+      `Every error reads like this one, \`${decide("7.error-body")}\` (problem details are RFC 9457). Programs look at \`code\`, people at the sentence beside it; every answer carries the request id in \`X-Request-Id\`.`,
     ),
-    sections: [{ id: "example", title: "An example", body: json(example) }, ...sections],
+    sections: [{ id: "example", title: "An example", body: json(JSON.parse(example.body)) }, ...sections],
   };
 }
 
 /** What the specification leaves open, what this server does, and what others do. */
-function register(): DocsPage {
+function register({ services: { decide } }: WebParts): DocsPage {
   const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
   const entry = ([id, { open, choice, field, why }]: [string, Decision]) => {
     const elsewhere = html`Elsewhere: ${field}. The other reading, ${choice.other}: <code>${shown(choice.or)}</code>`;
-    const meaning = html`<p><code>${shown(choice.is)}</code></p><p>${why}</p><p class="soft">${elsewhere}</p>`;
+    const asked = choice.named && html`, with <code>--reading ${id}=${choice.named}</code>`;
+    const inForce = choice.named === undefined ? choice.is : decide(trusted<Switched>(id));
+    const meaning = html`<p><code>${shown(inForce)}</code></p><p>${why}</p><p class="soft">${elsewhere}${asked}</p>`;
     return { id: `decision-${id}`, name: id, term: html`<code>${id}</code>${open}`, meaning };
   };
   return {

@@ -4,6 +4,7 @@
 import { API } from "../../http/api.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import type { Operation as Row, Services } from "../../http/route.ts";
+import { listing } from "../../http/view.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { html, type Shown } from "../html.ts";
@@ -11,13 +12,13 @@ import { badge, code, json } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
 import { sampleEvent, sampleOf } from "./events.ts";
 
-export function endpoints({ services }: WebParts) {
+export function endpoints({ services, operations }: WebParts) {
   const { baseUrl } = services.links;
   const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
   return {
     lead: html`All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.`,
-    sections: [...new Set(API.rows.map(groupOf))].map((id) => {
-      const own = API.rows.filter((row) => groupOf(row) === id);
+    sections: [...new Set(operations.map(groupOf))].map((id) => {
+      const own = operations.filter((row) => groupOf(row) === id);
       return { id, title: id, entries: own.map((row) => endpoint(row, services)) };
     }),
   };
@@ -31,7 +32,7 @@ function endpoint(row: Row, services: Services) {
       ? badge("specification")
       : html`<a class="badge" href="${ADDRESSES.docs}/register#decision-${gap}">our choice</a>`;
   const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
-  const sample = sampleAnswer(row);
+  const sample = sampleAnswer(row, services);
   const term = html`<span class="method ${method}">${method}</span> <code>${path}</code>`;
   const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
 ${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(method, url, { body: example }))}
@@ -40,16 +41,17 @@ ${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(meth
 }
 
 /** Made from its schema, and of what the requests for the same resource say. */
-function sampleAnswer({ view, once = {}, example }: Row): unknown {
+function sampleAnswer({ view, once = {}, example }: Row, { decide }: Services): unknown {
   if (view === undefined) return undefined;
   const { kind, name, json } = view;
   const alike = API.rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
   const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
   const secrets = kind === "one" ? Object.keys(once).map((each) => [each, "…"] as const) : [];
   const told = [...known.filter(([each]) => each in membersOf(json)), ...secrets];
-  const made = name === "Event" ? sampleEvent("app.created") : Object(sampleOf(json));
+  const made = name === "Event" ? sampleEvent("app.created", decide) : Object(sampleOf(json));
   const one = { ...made, ...Object.fromEntries(told) };
-  return kind === "page" ? { data: [one], total: 1, limit: 20, offset: 0 } : one;
+  const page = { items: JSON.stringify([one]), total: 1, limit: 20, offset: 0 };
+  return kind === "page" ? JSON.parse(listing(decide)(page)) : one;
 }
 
 /** Each member with its JSON Schema, which says its rules more exactly than words would. */

@@ -1,8 +1,9 @@
 // Events and how to receive them, in /docs (spec part 6). The samples are made by what makes the test deliveries; those of
 // other answers from their schemas.
 
-import { sampleObject } from "../../domain/events.ts";
+import { objectOf, sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
+import type { Decide } from "../../domain/readings.ts";
 import { AdjustableClock, iso, UNITS } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
@@ -11,13 +12,13 @@ import { type Html, html } from "../html.ts";
 import { code, json, prose } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
 
-export const events = ({ retryWaits_ms }: WebParts) => ({
+export const events = ({ retryWaits_ms, services: { decide } }: WebParts) => ({
   lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
   sections: [
     {
       id: "types",
       title: "Types of events",
-      entries: EVENT_TYPES.map((type) => ({ id: type, name: type, meaning: json(sampleEvent(type)) })),
+      entries: EVENT_TYPES.map((type) => ({ id: type, name: type, meaning: json(sampleEvent(type, decide)) })),
     },
     { id: "receiver", title: "Receiving deliveries", body: receiving(retryWaits_ms.map(inWords).join(", ")) },
   ],
@@ -28,8 +29,9 @@ const at = iso(SAMPLE_TIME);
 /** Of its own: those of the running server are not used up for a page. */
 const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));
 
-export function sampleEvent(type: EventType): object {
-  const envelope = { id: ids.next("evt_"), type, created: at, data: { object: sampleObject({ ids, at }, type) } };
+export function sampleEvent(type: EventType, decide: Decide): object {
+  const object = objectOf(type, sampleObject({ ids, at }, type), decide);
+  const envelope = { id: ids.next("evt_"), type, created: at, data: { object } };
   const account = { id: ids.next("acc_"), name: "Example account" };
   return type === "user.interaction" ? envelope : { ...envelope, account };
 }

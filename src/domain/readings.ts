@@ -1,0 +1,24 @@
+// Readings on a switch (`--reading ID=NAME`): for the gaps that hurt clients most, a start may ask for the other reading of
+// the register, to test a client against what other servers do. What one service was asked for holds for it alone; what
+// the specification does say cannot be switched.
+import { DECISIONS, type Decision, type DecisionId } from "../decisions.ts";
+import { trusted } from "../kit/schema.ts";
+
+type Choice<I extends DecisionId> = (typeof DECISIONS)[I]["choice"];
+export type Switched = { [I in DecisionId]: Choice<I> extends { readonly named: string } ? I : never }[DecisionId];
+type Names = { readonly [I in Switched]: Choice<I>["named"] };
+
+/** Rows of the register whose other reading is in force, each with its name. */
+export type Readings = Partial<Names>;
+
+const named = ([id, { choice }]: [string, Decision]) => (choice.named === undefined ? [] : [[id, choice.named]]);
+/** All that can be asked for. A client that has met them all survives any server that keeps to the specification. */
+export const READINGS: Names = trusted(Object.fromEntries(Object.entries<Decision>(DECISIONS).flatMap(named)));
+
+/** The choice that one service runs on. */
+export type Decide = <I extends Switched>(id: I) => Choice<I>["is"] | Choice<I>["or"];
+
+export const deciding =
+  (asked: Readings): Decide =>
+  (id) =>
+    asked[id] === undefined ? DECISIONS[id].choice.is : DECISIONS[id].choice.or;
