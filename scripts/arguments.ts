@@ -21,6 +21,9 @@ export function given<O extends NonNullable<ParseArgsConfig["options"]>>(options
   }
 }
 
+/** Without its scheme `localhost:4600/v1` would be a URL, too. */
+export const isHttpUrl = (value: string): boolean => /^https?:\/\//.test(value) && URL.canParse(value);
+
 /** The parts of those names; all but the `special` ones where none is named. */
 export function chosen<T>(
   what: string,

@@ -4,7 +4,7 @@
 // Exit code 0 where nothing failed, 1 where something did, 2 for wrong use and where nothing could be tried.
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
-import { given, wrongUse } from "./arguments.ts";
+import { given, isHttpUrl, wrongUse } from "./arguments.ts";
 import { chosen } from "./conformance/choices.ts";
 import { judge, sumsOf } from "./conformance/judge.ts";
 import { ownTarget } from "./conformance/own.ts";
@@ -45,7 +45,8 @@ if (!/^(\d[\w.-]*)?$/.test(only)) wrongUse("--only must be the beginning of a cl
 /** A URL, where one is given. */
 function url(name: "base-url" | "auth-url" | "redirect-uri" | "receiver-url"): string | undefined {
   const value = asked[name];
-  return value === undefined || URL.canParse(value) ? value : wrongUse(`--${name} must be a URL.`, USE);
+  const isRight = value === undefined || (name === "redirect-uri" ? URL.canParse(value) : isHttpUrl(value));
+  return isRight ? value : wrongUse(`--${name} must be a URL, which begins with http:// or https://.`, USE);
 }
 
 /** Runs the command in a shell, as it was typed. */

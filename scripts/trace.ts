@@ -5,7 +5,7 @@ import type { Trace } from "../src/embedding/journals.ts";
 import { escaped } from "../src/kit/log.ts";
 import { trusted } from "../src/kit/schema.ts";
 import { chain, inWords } from "../src/web/sequence.ts";
-import { given, wrongUse } from "./arguments.ts";
+import { given, isHttpUrl, wrongUse } from "./arguments.ts";
 
 const USE = "Usage: npm run trace REQUEST_ID -- --base-url URL --api-key KEY";
 
@@ -13,7 +13,7 @@ const string = { type: "string" } as const;
 const options = { id: string, "base-url": string, "api-key": string } as const;
 const { id = "", "base-url": url = "http://localhost:4600/v1", "api-key": key } = given(options, USE);
 if (!/^[\w-]+$/.test(id)) wrongUse("The id of a request is missing: every answer has it in X-Request-Id.", USE);
-if (!URL.canParse(url)) wrongUse("--base-url must be a URL.", USE);
+if (!isHttpUrl(url)) wrongUse("--base-url must be a URL, which begins with http:// or https://.", USE);
 
 const headers = { authorization: `Bearer ${key ?? process.env.APPHOST_API_KEY}` };
 const signal = AbortSignal.timeout(3_000);

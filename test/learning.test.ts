@@ -125,6 +125,7 @@ test("trace: a server without controls, an unknown id and a silent address are t
     [asked("req_1", service.baseUrl), /no such request in the journal/],
     [asked("req_1", closed.baseUrl), /start the server with --control/],
     [asked("req_1", "http://127.0.0.1:9/v1"), /Nothing answers/],
+    [asked("req_1", "localhost:4600/v1"), /--base-url must be a URL, which begins with http/],
     [asked("", service.baseUrl), /id of a request is missing/],
   ] as const) {
     const { code, out, err } = await answer;

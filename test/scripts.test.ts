@@ -11,6 +11,7 @@ import { fuzz } from "../scripts/attack/fuzz.ts";
 import { slow, spoiled } from "../scripts/attack/wire.ts";
 import { FORMS } from "../scripts/conformance/report.ts";
 import { startService } from "../src/index.ts";
+import { Client } from "./support/client.ts";
 import { ran } from "./support/process.ts";
 import { closedPort, listen } from "./support/receivers.ts";
 
@@ -24,14 +25,26 @@ const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", KEY];
 
 test("conformance: who follows the specification gets a line for each clause, and for what was not given what to give", async () => {
   await using service = await startService({ apiKey: KEY, retrySchedule: "500ms" });
-  const { code, out, err } = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "8");
+  const { code, out, err } = await ran("conformance.ts", ...AT(`${service.baseUrl}/`), "--only", "8");
   assert.deepEqual([code, err], [0, ""]);
   assert.match(out, /^ {2}answers a create with 201$/m);
   assert.match(out, /^shown +8\.default-limit /m);
   assert.match(out, /^not tried 8\.rate-limit-403 .*\(give --rate-limited-key\)$/m);
-  assert.match(out, /\n3 shown, 0 chosen, 0 failed, 1 not tried\n$/);
+  assert.match(out, /^not tried 8\.answer-time .*\(give --slow, /m, "3.5 s are not 30");
+  assert.match(out, /\n2 shown, 0 chosen, 0 failed, 2 not tried\n$/);
+  const api = new Client({ baseUrl: service.baseUrl, key: KEY });
+  assert.equal((await api.get("/apps")).json.total, 0, "it leaves no app behind");
+  api.close();
   const none = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "8.rate");
   assert.equal(none.code, 2, "nothing that was shown is no success");
+});
+
+test("conformance: whose rate limit is used up by the kit is not told that it is wrong", async () => {
+  await using service = await startService({ apiKey: KEY, rateLimit: 60, retrySchedule: "500ms" });
+  const { code, out } = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "4");
+  assert.match(out, /^not tried 4\.create-webhook .*\(403 to all by now: /m);
+  assert.match(out, / 0 failed, /);
+  assert.notEqual(code, 1);
 });
 
 test("conformance: what a client cannot make can be given", async () => {
@@ -49,8 +62,9 @@ test("conformance: what a client cannot make can be given", async () => {
 });
 
 /** An HTTP server that answers everything so. */
-async function answering(status: number, type: string, body: string) {
-  const server = createServer((_request, response) => response.writeHead(status, { "content-type": type }).end(body));
+async function answering(status: number, type: string, body: string, location = "") {
+  const headers = { "content-type": type, location };
+  const server = createServer((_request, response) => response.writeHead(status, headers).end(body));
   const port = await listen(server);
   const end = async () => void server.close().closeAllConnections();
   return { baseUrl: `http://127.0.0.1:${port}/v1`, [Symbol.asyncDispose]: end };
@@ -68,13 +82,16 @@ test("conformance: one that does not is told which clause it breaks, on every li
 test("conformance: where there is nothing to judge, one line says why, with exit code 2", async () => {
   await using service = await startService({ apiKey: "another-key" });
   await using page = await answering(200, "text/html", "<html>");
+  await using elsewhere = await answering(301, "text/plain", "", "https://example.com/v1/apps");
   const silent = createTcpServer();
   for (const [baseUrl, says] of [
     [`http://127.0.0.1:${await closedPort()}/v1`, /refuses the connection/],
     [`http://127.0.0.1:${await listen(silent)}/v1`, /does not answer within/],
     [service.baseUrl, /answers 401: --api-key/],
     [service.authUrl, /answers 404: --base-url/],
-    [page.baseUrl, /answers 200 with text\/html, and not JSON/],
+    [page.baseUrl, /answers 200 with text\/html, and not as JSON/],
+    [elsewhere.baseUrl, /answers 301 and leads to https:\/\/example\.com\/v1\/apps/],
+    [service.baseUrl.replace("http:", "https:"), /cannot be reached/],
   ] as const) {
     const { code, out, err } = await ran("conformance.ts", ...AT(baseUrl));
     assert.deepEqual([code, out], [2, ""], baseUrl);
@@ -113,9 +130,13 @@ test("clause: this server is held to the one clause, or the choice, that is name
 
 /** What is wrong about each use, and what is said of it. */
 const WRONG: readonly (readonly [command: string, says: RegExp])[] = [
-  ...["", "--base-url nowhere --api-key k", "--base-url http://x/v1 --api-key k --only *", "--all"].map(
-    (args) => [`conformance.ts ${args}`, /Usage: npm run conformance/] as const,
-  ),
+  ...[
+    "",
+    "--base-url nowhere --api-key k",
+    "--base-url localhost:4600/v1 --api-key k",
+    "--base-url http://x/v1 --api-key k --only *",
+    "--all",
+  ].map((args) => [`conformance.ts ${args}`, /Usage: npm run conformance/] as const),
   ["conformance.ts --own --only 9.nothing", /^No clause begins with 9\.nothing\.$/m],
   ["conformance.ts --base-url http://x/v1 --api-key k --token x", /^--token must be SCOPES=TOKEN/],
   ["conformance.ts --base-url http://x/v1 --api-key k --client-id c", /^--client-id, .* must be given together/],

@@ -86,12 +86,17 @@ const does = (answer: Answer, otherwise: string): string =>
   succeeded(answer) ? otherwise : `refuses with ${answer.status}`;
 
 async function creates(api: Client, { body, answer }: Taken): Promise<Says> {
+  const tried = async (app: Members) => {
+    const made = await api.post("/apps", app);
+    if (succeeded(made)) await api.delete(`/apps/${objectIn(made.text).id}`);
+    return made;
+  };
   const needed: string[] = [];
   for (const name of Object.keys(body)) {
     const { [name]: _, ...rest } = body;
-    if (!succeeded(await api.post("/apps", rest))) needed.push(name);
+    if (!succeeded(await tried(rest))) needed.push(name);
   }
-  const extra = await api.post("/apps", { ...body, colour: "red" });
+  const extra = await tried({ ...body, colour: "red" });
   return {
     create: `answers a create with ${answer.status}`,
     required: `needs ${needed.length === 0 ? "none of the four fields" : needed.join(", ")} to create an app`,
@@ -120,7 +125,7 @@ async function lists(api: Client): Promise<Says> {
       ? "answers a list as a bare array"
       : `wraps a list in ${wrapper ?? "nothing known here"}`,
     total: `tells the total in ${where}`,
-    limit: `${does(beyond, cut ? `cuts to ${limit}` : "takes")} a limit of ${BEYOND}`,
+    limit: `${does(beyond, cut ? `cuts to ${limit}` : "does not refuse")} a limit of ${BEYOND}`,
     unknown_parameters: `${does(unknown, "ignores")} a parameter that it does not know`,
     rate_headers: `reports the rate limit in ${rates === "" ? "no headers" : rates}`,
   };

@@ -22,14 +22,15 @@ function silence({ message }: Error): string {
   if (code === "ECONNREFUSED") return "refuses the connection: is the server running, and is this its address";
   return message.includes("no answer")
     ? `does not answer within ${PATIENCE_MS / 1_000} s`
-    : `cannot be reached (${message})`;
+    : `cannot be reached (${message.split("\n")[0]})`;
 }
 
 function misfit({ status, headers, text }: Answer): string | undefined {
   if (status === 401 || status === 403) return `answers ${status}: --api-key is no key that opens it`;
   if (status === 404) return "answers 404: --base-url is not the root of the REST API, which ends in /v1";
+  if (status >= 300 && status < 400) return `answers ${status} and leads to ${headers.location ?? "nowhere"}`;
   const isJson = /json/.test(headers["content-type"] ?? "") || text === "";
-  return isJson ? undefined : `answers ${status} with ${headers["content-type"] ?? "no content type"}, and not JSON`;
+  return isJson ? undefined : `answers ${status} with ${headers["content-type"] ?? "no content type"}, and not as JSON`;
 }
 
 /** A server that is gone in the middle is nothing to judge, either. */

@@ -82,13 +82,15 @@ export class Kit {
 
   // Apps
 
-  createApp(fields: object = {}, api = this.api): Promise<Answer> {
-    return api.post("/apps", { ...this.profile.app, ...fields });
+  async createApp(fields: object = {}, api = this.api): Promise<Answer> {
+    const answer = await api.post("/apps", { ...this.profile.app, ...fields });
+    const { id } = objectIn(answer.text);
+    if (typeof id === "string") this.#left.push(`/apps/${id}`);
+    return answer;
   }
 
   async newApp(fields: object = {}): Promise<App> {
     const { json, id } = done(await this.createApp(fields));
-    this.#left.push(`/apps/${id}`);
     return { ...json, id };
   }
 
