@@ -1,67 +1,99 @@
-// Holds any implementation of the specification to the black-box tests of this repository:
-//   npm run conformance -- --base-url https://host/v1 --api-key KEY [--choices] [--only 6.signature]
-// and this server to one of them: npm run clause 6.signature
-// The report has a line for each clause - shown, chosen, skipped with its reason, or failed with what was wrong - and the
-// sums; exit code 0 where nothing failed, 1 where something did, 2 for wrong use.
-import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
-import { run } from "node:test";
-import { styleText } from "node:util";
+// Holds any implementation of the specification to the clauses of test/spec, and tells how it reads what is left open:
+//   npm run conformance -- --base-url https://host/v1 --api-key KEY [--only 6.signature]
+// and this server to one of them, or to one of its choices: npm run clause 6.signature
+// Exit code 0 where nothing failed, 1 where something did, 2 for wrong use and where nothing could be tried.
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
 import { given, wrongUse } from "./arguments.ts";
+import { chosen } from "./conformance/choices.ts";
+import { judge, sumsOf } from "./conformance/judge.ts";
+import { ownTarget } from "./conformance/own.ts";
+import { Unreachable } from "./conformance/reached.ts";
+import { FORMS } from "./conformance/report.ts";
+import { scopesKey, type Target } from "./conformance/target.ts";
 
 const USE = `Usage: npm run conformance -- --base-url URL --api-key KEY
-  --base-url URL   the REST API of the implementation, which ends in /v1
-  --api-key KEY    a key of an account that tests may use
-  --choices        hold it to the choices of this server, too, where the specification is silent
-  --only ID        only clauses whose id starts so, such as 6.signature
-  --own            in place of URL and key: this server, with its choices`;
+  --base-url URL     the REST API of the implementation, which ends in /v1
+  --api-key KEY      a key of an account that tests may use
+  --only ID          only clauses whose id begins so, such as 6.signature or 8
+  --report FORM      ${Object.keys(FORMS).join(", ")}
+  --slow             waits for the real 30 seconds of part 6
+  --own              in place of URL and key: this server, with all that follows; --choices holds it to its choices, too
+What a client cannot make by itself is tried where it is given:
+  --auth-url URL     the authorization server, where it is not the root of --base-url
+  --client-id ID --client-secret SECRET --redirect-uri URI
+  --sign-in "COMMAND {authorize_url}"   signs in, consents and prints the URL that the browser was sent back to
+  --token SCOPES=TOKEN                  an access token, such as read:apps=eyJ… (repeatable; commas between scopes)
+  --expired-token, --expired-refresh-token, --revoked-refresh-token TOKEN
+  --limited-key, --suspended-key, --rate-limited-key KEY
+  --receiver-url URL --receiver-port N  the public address of deliveries, and where it leads to on this machine`;
 
-const [string, flag] = [{ type: "string" }, { type: "boolean" }] as const;
-const options = { "base-url": string, "api-key": string, only: string, choices: flag, own: flag } as const;
-const { "base-url": baseUrl = "", "api-key": apiKey, choices, own, only = "" } = given(options, USE);
-if (!own && !URL.canParse(baseUrl)) wrongUse("--base-url must be a URL.", USE);
-if (!own && apiKey === undefined) wrongUse("--api-key is missing.", USE);
+const [string, flag, many] = [{ type: "string" }, { type: "boolean" }, { type: "string", multiple: true }] as const;
+const options = {
+  ...{ "base-url": string, "api-key": string, only: string, report: string, slow: flag, own: flag, choices: flag },
+  ...{ "auth-url": string, "client-id": string, "client-secret": string, "redirect-uri": string, "sign-in": string },
+  ...{ token: many, "expired-token": string },
+  ...{ "expired-refresh-token": string, "revoked-refresh-token": string },
+  ...{ "limited-key": string, "suspended-key": string, "rate-limited-key": string },
+  ...{ "receiver-url": string, "receiver-port": string },
+} as const;
+const asked = given(options, USE);
+const { only = "", report: form = "text", own, choices, slow } = asked;
+const told = FORMS[form] ?? wrongUse(`--report must be one of ${Object.keys(FORMS).join(", ")}.`, USE);
 if (!/^(\d[\w.-]*)?$/.test(only)) wrongUse("--only must be the beginning of a clause's id.", USE);
 
-const NAME = /^(?<id>\d[\w.-]*)(?<ours> \(our choice\))?: (?<requirement>.*)$/s;
-const VERDICTS = { shown: "green", chosen: "green", skipped: "dim", failed: "red" } as const;
-const LINES_MAX = 6;
-const sums = { shown: 0, chosen: 0, skipped: 0, failed: 0 };
-
-interface Outcome {
-  readonly name: string;
-  readonly skip?: string | boolean | undefined;
+/** A URL, where one is given. */
+function url(name: "base-url" | "auth-url" | "redirect-uri" | "receiver-url"): string | undefined {
+  const value = asked[name];
+  return value === undefined || URL.canParse(value) ? value : wrongUse(`--${name} must be a URL.`, USE);
 }
 
-/** What became of a clause, or of a file that could not even be read; nothing is said of what was not asked for. */
-function tell({ name, skip = false }: Outcome, error?: Error): void {
-  const passed = error === undefined;
-  const { id = name, ours, requirement } = NAME.exec(name)?.groups ?? {};
-  if (String(skip).includes("pattern") || (passed && requirement === undefined)) return;
-  const verdict = !passed ? "failed" : skip !== false ? "skipped" : ours ? "chosen" : "shown";
-  sums[verdict] += 1;
-  const why = skip === false ? "" : ` (${String(skip)})`;
-  console.log(`${styleText(VERDICTS[verdict], verdict.padEnd(7))} ${id.padEnd(34)} ${requirement ?? ""}${why}`);
-  if (passed) return;
-  const { message } = error.cause instanceof Error ? error.cause : error;
-  const lines = message.split("\n").filter((line) => line.trim() !== "");
-  // Every line carries the id, so that one of them alone can be understood.
-  for (const line of lines.slice(0, LINES_MAX)) console.log(`        ${id}: ${line}`);
+/** Runs the command in a shell, as it was typed. */
+async function signedIn(command: string, authorizeUrl: string): Promise<string> {
+  const line = command.replaceAll("{authorize_url}", `'${authorizeUrl.replaceAll("'", "%27")}'`);
+  const { stdout } = spawn(line, { shell: true, stdio: ["ignore", "pipe", "inherit"] });
+  return (await text(stdout)).trim().split("\n").at(-1) ?? "";
 }
 
-if (!own) Object.assign(process.env, { CONFORMANCE_BASE_URL: baseUrl, CONFORMANCE_API_KEY: apiKey });
-const beginning = only === "" ? "\\d" : only.replaceAll(".", "\\.");
-const events = run({
-  files: (choices || own ? ["test/spec", "test/choices"] : ["test/spec"])
-    .flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`))
-    .filter((path) => readFileSync(path, "utf8").includes(`"${only}`)),
-  // One file after the other: the tests of one account would get in each other's way.
-  concurrency: 1,
-  testNamePatterns: [new RegExp(`^${beginning}[\\w.-]*( \\(our choice\\))?: `)],
+function givenTarget(): Target {
+  const { "client-id": id, "client-secret": secret, "sign-in": command, "receiver-port": port = "" } = asked;
+  const [redirect_uri, receiverUrl] = [url("redirect-uri"), url("receiver-url")];
+  const some = [id, secret, redirect_uri].filter((value) => value !== undefined).length;
+  if (some % 3 !== 0) wrongUse("--client-id, --client-secret and --redirect-uri must be given together.", USE);
+  if ((receiverUrl !== undefined || port !== "") && !(receiverUrl && /^\d{1,5}$/.test(port)))
+    wrongUse("--receiver-url and --receiver-port (a number) must be given together.", USE);
+  const pairs = (asked.token ?? []).map(
+    (pair) => /^([^=]+)=(.+)$/.exec(pair) ?? wrongUse("--token must be SCOPES=TOKEN.", USE),
+  );
+  return {
+    baseUrl: url("base-url") ?? wrongUse("--base-url is missing.", USE),
+    apiKey: asked["api-key"] ?? wrongUse("--api-key is missing.", USE),
+    authUrl: url("auth-url"),
+    receiver: receiverUrl === undefined ? undefined : { url: receiverUrl, port: Number(port) },
+    client: id && secret && redirect_uri ? { id, secret, redirect_uri } : undefined,
+    signIn: command === undefined ? undefined : (authorizeUrl) => signedIn(command, authorizeUrl),
+    tokens: Object.fromEntries(pairs.map(([, scopes = "", token = ""]) => [scopesKey(scopes), token])),
+    limitedKey: asked["limited-key"],
+    suspendedKey: asked["suspended-key"],
+    rateLimitedKey: asked["rate-limited-key"],
+    expiredToken: asked["expired-token"],
+    expiredRefreshToken: asked["expired-refresh-token"],
+    revokedRefreshToken: asked["revoked-refresh-token"],
+    slow,
+  };
+}
+
+const mine = own ? await ownTarget() : undefined;
+const target = mine ? { ...mine.target, slow } : givenTarget();
+const judged = await judge(target, { only }).catch((error: unknown) => {
+  if (error instanceof Unreachable) return wrongUse(error.message, "Nothing was judged.");
+  throw error;
 });
-events.on("test:pass", (outcome) => tell(outcome)).on("test:fail", (outcome) => tell(outcome, outcome.details.error));
-await once(events.resume(), "end");
-const said = Object.entries(sums).map(([verdict, sum]) => `${sum} ${verdict}`);
-console.log(`\n${said.join(", ")}`);
-if (Object.values(sums).every((sum) => sum === 0)) wrongUse(`No clause begins with ${only}.`, USE);
+await mine?.close();
+const ours = own && (choices || only !== "") ? await chosen(only) : [];
+const results = [...judged.results, ...ours];
+if (results.length === 0) wrongUse(`No clause begins with ${only}.`, USE);
+const sums = sumsOf(results);
+console.log(told({ ...judged, results, sums }));
+if (sums.shown + sums.chosen + sums.failed === 0) wrongUse("Nothing could be tried:", "what is missing stands above.");
 process.exitCode = sums.failed > 0 ? 1 : 0;

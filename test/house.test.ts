@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DECISIONS } from "../src/decisions.ts";
-import { CLAUSES } from "./support/clauses.ts";
+import { CLAUSES } from "../src/web/docs/specification.ts";
 import { type SourceFile, sourcesIn } from "./support/sources.ts";
 
 const src = sourcesIn("src");

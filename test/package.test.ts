@@ -64,7 +64,7 @@ test("package: it exports what the contract names, and the errors that a store o
   const script = 'console.log(Object.keys(await import("app-hosting-service")).sort().join(", "));';
   const stores =
     "collection, isStoreError, jsonFileStore, memoryStore, startReceiver, startService, storeContract, verifySignature";
-  const errors = "OptionError, StorageUnavailable, StoreRefusal, UniqueViolation";
+  const errors = "OptionError, READINGS, StorageUnavailable, StoreRefusal, UniqueViolation";
   assert.equal((await inFolder("names.mjs", script)).stdout, `${errors}, ${stores}\n`);
 });
 

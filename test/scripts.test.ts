@@ -1,72 +1,114 @@
 // What people run beside the server: the walk through the specification, the conformance report and the receiver; and how
 // they and the others are used.
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { createServer as createTcpServer } from "node:net";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fuzz } from "../scripts/attack/fuzz.ts";
 import { slow, spoiled } from "../scripts/attack/wire.ts";
+import { FORMS } from "../scripts/conformance/report.ts";
 import { startService } from "../src/index.ts";
-
-/** Runs a script to its end; answers its exit code and what it printed. */
-const ran = (script: string, ...args: readonly string[]) =>
-  new Promise<{ readonly code: number; readonly out: string; readonly err: string }>((resolve) => {
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const command = ["--import", "tsx", `scripts/${script}`, ...args];
-    const child = execFile(process.execPath, command, { env, timeout: 60_000 }, (_error, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    );
-  });
-
-test("demo: it walks through all nine parts, each step as it must be, in under 10 s", async () => {
-  const { code, out, err } = await ran("demo.ts");
-  assert.deepEqual([code, err], [0, ""]);
-  for (let part = 1; part <= 9; part += 1)
-    assert.match(out, new RegExp(`^ {2}${part} |^${part}\\b|^\\d and ${part}\\b`, "m"));
-  assert.match(out, /the receiver answered 500, 503, 204/);
-  const [, took] = /all as they must be, in (\d+) ms\.\n$/.exec(out) ?? [];
-  assert.ok(Number(took) < 10_000, out.slice(-200));
-});
+import { ran } from "./support/process.ts";
+import { closedPort, listen } from "./support/receivers.ts";
 
 test("attack: drawn requests, spoiled ones and slow connections find nothing", async () => {
   for (const attack of [fuzz(300, "short"), spoiled(100, "short"), slow(20, 5, 0)])
     assert.deepEqual((await attack).wrong, []);
 });
 
-const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", "a-key-for-tests"];
+const KEY = "a-key-for-tests";
+const AT = (baseUrl: string) => ["--base-url", baseUrl, "--api-key", KEY];
 
-test("conformance: who follows the specification gets a line for each clause, with --choices for each choice, and exit code 0", async () => {
-  await using service = await startService({ apiKey: "a-key-for-tests" });
-  const shown = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "8");
-  assert.equal(shown.code, 0, shown.out);
-  assert.match(shown.out, /^shown +8\.default-limit /m);
-  assert.match(shown.out, /^skipped +8\.answer-time .*\(needs a server of our own\)$/m);
-  assert.match(shown.out, /\n2 shown, 0 chosen, 2 skipped, 0 failed\n$/);
-  const chosen = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "9", "--choices");
-  assert.equal(chosen.code, 0, chosen.out);
-  assert.match(chosen.out, /^chosen +9\.deprecation /m);
+test("conformance: who follows the specification gets a line for each clause, and for what was not given what to give", async () => {
+  await using service = await startService({ apiKey: KEY, retrySchedule: "500ms" });
+  const { code, out, err } = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "8");
+  assert.deepEqual([code, err], [0, ""]);
+  assert.match(out, /^ {2}answers a create with 201$/m);
+  assert.match(out, /^shown +8\.default-limit /m);
+  assert.match(out, /^not tried 8\.rate-limit-403 .*\(give --rate-limited-key\)$/m);
+  assert.match(out, /\n3 shown, 0 chosen, 0 failed, 1 not tried\n$/);
+  const none = await ran("conformance.ts", ...AT(service.baseUrl), "--only", "8.rate");
+  assert.equal(none.code, 2, "nothing that was shown is no success");
 });
 
+test("conformance: what a client cannot make can be given", async () => {
+  await using service = await startService({ apiKey: KEY });
+  const { access_token } = await service.signIn({ scopes: ["read:apps"] });
+  const at = [...AT(service.baseUrl), "--token", `read:apps=${access_token}`];
+  assert.equal((await ran("conformance.ts", ...at, "--only", "5.403.scope")).code, 0);
+  const browser = `const { searchParams: asked } = new URL(process.argv[1]);
+    const back = new URLSearchParams({ code: Math.random(), state: asked.get("state") });
+    console.log(asked.get("redirect_uri") + "?" + back)`;
+  const client = ["--client-id", "c", "--client-secret", "s", "--redirect-uri", "https://client.example.com/cb"];
+  const signIn = ["--sign-in", `node -e '${browser}' {authorize_url}`, "--only", "5.oauth.authorize"];
+  const { code, out } = await ran("conformance.ts", ...at, ...client, ...signIn);
+  assert.equal(code, 0, out);
+});
+
+/** An HTTP server that answers everything so. */
+async function answering(status: number, type: string, body: string) {
+  const server = createServer((_request, response) => response.writeHead(status, { "content-type": type }).end(body));
+  const port = await listen(server);
+  const end = async () => void server.close().closeAllConnections();
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, [Symbol.asyncDispose]: end };
+}
+
 test("conformance: one that does not is told which clause it breaks, on every line, with exit code 1", async () => {
-  const other = createServer((_request, response) => response.writeHead(418).end("{}"));
-  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-  const address = other.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  const { code, out } = await ran("conformance.ts", ...AT(`http://127.0.0.1:${port}/v1`), "--only", "9");
-  other.closeAllConnections();
-  other.close();
+  await using other = await answering(418, "application/json", "{}");
+  const { code, out } = await ran("conformance.ts", ...AT(other.baseUrl), "--only", "9");
   assert.equal(code, 1);
   const failing = out.split("\n").filter((line) => /^(failed|\s{8})/.test(line));
   assert.ok(failing.length > 1, out);
   for (const line of failing) assert.match(line, /9\.path-segment/);
 });
 
-test("clause: this server is held to the one clause that is named", async () => {
-  const { code, out } = await ran("conformance.ts", "--own", "--only", "9.path-segment");
-  assert.equal(code, 0, out);
-  assert.match(out, /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 skipped, 0 failed\n$/);
+test("conformance: where there is nothing to judge, one line says why, with exit code 2", async () => {
+  await using service = await startService({ apiKey: "another-key" });
+  await using page = await answering(200, "text/html", "<html>");
+  const silent = createTcpServer();
+  for (const [baseUrl, says] of [
+    [`http://127.0.0.1:${await closedPort()}/v1`, /refuses the connection/],
+    [`http://127.0.0.1:${await listen(silent)}/v1`, /does not answer within/],
+    [service.baseUrl, /answers 401: --api-key/],
+    [service.authUrl, /answers 404: --base-url/],
+    [page.baseUrl, /answers 200 with text\/html, and not JSON/],
+  ] as const) {
+    const { code, out, err } = await ran("conformance.ts", ...AT(baseUrl));
+    assert.deepEqual([code, out], [2, ""], baseUrl);
+    assert.match(err, says);
+    assert.match(err, /^.*\n$/);
+  }
+  silent.close();
+});
+
+test("conformance: the report is JSON, and JUnit that is well formed whatever a server answers", () => {
+  const why = "expected \"a\" & got <b>\n\u0000\ud800 of 'c'";
+  const result = { id: "4.deploy", requirement: "a < b", verdict: "failed", why } as const;
+  const report = { baseUrl: "http://x/v1?a=1&b=2", profile: { create: "answers 201" }, results: [result] };
+  const sums = { shown: 0, chosen: 0, failed: 1, "not tried": 0 };
+  const [json, junit] = [FORMS.json?.({ ...report, sums }), String(FORMS.junit?.({ ...report, sums }))];
+  assert.deepEqual(JSON.parse(String(json)), { ...report, sums });
+  const open: string[] = [];
+  for (const [tag, slash, name = "", rest = ""] of junit
+    .replace(/^<\?xml.*\?>\n/, "")
+    .matchAll(/<(\/?)(\w+)([^<]*?)>/g)) {
+    assert.match(rest, /^( \w+="[^"<&]*(&#\d+;[^"<&]*)*")*\/?$/, tag);
+    if (slash === "/") assert.equal(open.pop(), name);
+    else if (!rest.endsWith("/")) open.push(name);
+  }
+  assert.deepEqual(open, []);
+  assert.match(junit, /<failure message="expected &#34;a&#34; &#38; got &#60;b&#62;&#10;\ufffd\ufffd of 'c'"\/>/);
+});
+
+test("clause: this server is held to the one clause, or the choice, that is named", async () => {
+  const clause = await ran("conformance.ts", "--own", "--only", "9.path-segment");
+  assert.equal(clause.code, 0, clause.out);
+  assert.match(clause.out, /^shown +9\.path-segment .*\n\n1 shown, 0 chosen, 0 failed, 0 not tried\n$/m);
+  const choice = await ran("conformance.ts", "--own", "--only", "9.deprecation");
+  assert.match(choice.out, /^chosen +9\.deprecation(.*\n)+\n0 shown, \d chosen, 0 failed, 0 not tried\n$/);
 });
 
 /** What is wrong about each use, and what is said of it. */
@@ -75,6 +117,8 @@ const WRONG: readonly (readonly [command: string, says: RegExp])[] = [
     (args) => [`conformance.ts ${args}`, /Usage: npm run conformance/] as const,
   ),
   ["conformance.ts --own --only 9.nothing", /^No clause begins with 9\.nothing\.$/m],
+  ["conformance.ts --base-url http://x/v1 --api-key k --token x", /^--token must be SCOPES=TOKEN/],
+  ["conformance.ts --base-url http://x/v1 --api-key k --client-id c", /^--client-id, .* must be given together/],
   ["bench/main.ts bench:delivery calm", /^There is no part calm\. Choose from: throughput, silence, /],
   ...["--rooms attic", "--sample some", "--everything"].map(
     (args) => [`mutate.ts ${args}`, /Usage: npm run mutate/] as const,

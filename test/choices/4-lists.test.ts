@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
 import { badParameter } from "../support/problem.ts";
-import { fillUp } from "../support/shown.ts";
 
 const idsOf = async (api: Client, query: string) => (await api.get(`/apps${query}`)).items.map(({ id }) => id);
 
@@ -72,6 +71,10 @@ async function walk(api: Client, path: string, rel: "next" | "prev") {
     at = new RegExp(`<${api.baseUrl}(/[^>]+)>; rel="${rel}"`).exec(String(page.headers.link))?.[1];
   }
   return pages;
+}
+
+async function fillUp(api: Client, count: number): Promise<void> {
+  for (let made = 0; made < count; made += 1) await api.create("/apps", { title: "Sales", public: made % 3 === 0 });
 }
 
 choice("4.list-shape.link", "next and prev lead to the end and back, and keep filter and limit", async ({ api }) => {

@@ -6,8 +6,8 @@ import type { ReceiverAnswer } from "../../src/receiver.ts";
 import { choice, MANUAL, type OwnContext } from "../support/clauses.ts";
 import { type Client, members, str } from "../support/client.ts";
 import { ISO_TIME, idOf } from "../support/fields.ts";
+import { hooked, SECRET } from "../support/hooked.ts";
 import { badParameter, invalid, problem } from "../support/problem.ts";
-import { hooked, SECRET } from "../support/shown.ts";
 import { attempted, attemptsOf, delivery, logOf, settled } from "../support/wait.ts";
 
 const DAY_MS = 86_400_000;

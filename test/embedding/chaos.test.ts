@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type ChaosRule, OptionError, type ReceiverAnswer, type ServiceOptions } from "../../src/index.ts";
 import { str } from "../support/client.ts";
 import { embedded, titles } from "../support/embedded.ts";
-import { hooked } from "../support/shown.ts";
+import { hooked } from "../support/hooked.ts";
 
 /** A service with one webhook, whose deliveries are disturbed by this rule. */
 async function disturbed(rule?: ChaosRule, answers?: readonly ReceiverAnswer[], options?: ServiceOptions) {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, members, str } from "../support/client.ts";
 import { embedded, titles } from "../support/embedded.ts";
+import { hooked } from "../support/hooked.ts";
 import { ApiDocument } from "../support/openapi.ts";
-import { hooked } from "../support/shown.ts";
 import { eventually } from "../support/wait.ts";
 
 async function controlled() {

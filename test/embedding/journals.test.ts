@@ -5,9 +5,9 @@ import { type ServiceOptions, startService } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
 import { type Answer, members } from "../support/client.ts";
 import { clientOf, embedded } from "../support/embedded.ts";
+import { hooked } from "../support/hooked.ts";
 import { breaches } from "../support/json-schema.ts";
 import { rawAnswer } from "../support/raw.ts";
-import { hooked } from "../support/shown.ts";
 
 test("requests: what came in, in order, with its answer", async () => {
   await using it = await embedded();

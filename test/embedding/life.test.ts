@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { memoryStore, type ServiceOptions, type Store, startService } from "../../src/index.ts";
 import { embedded, startRefused } from "../support/embedded.ts";
 import { overridden } from "../support/gated-store.ts";
-import { hooked } from "../support/shown.ts";
+import { hooked } from "../support/hooked.ts";
 import { eventually } from "../support/wait.ts";
 
 test("options: each wrong one is refused by name", async () => {

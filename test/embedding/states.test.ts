@@ -8,8 +8,8 @@ import { Browser } from "../support/browser.ts";
 import { str } from "../support/client.ts";
 import { clientOf, type Embedded, embedded, titles } from "../support/embedded.ts";
 import { freshFolder } from "../support/fresh.ts";
+import { hooked } from "../support/hooked.ts";
 import { printedOn } from "../support/process.ts";
-import { hooked } from "../support/shown.ts";
 
 const SEED = {
   accounts: [

@@ -1,10 +1,11 @@
 // Spec part 6, events: the six types, the envelope and data.object, as they arrive at a receiver. What modifies an app, takes
-// an interaction or says what a data source is made of is not shown, so these need a server of ours.
+// an interaction or has data processed is not shown: what is known of such operations is tried, and no more.
 import assert from "node:assert/strict";
-import type { EventEnvelope } from "../../src/domain/model.ts";
-import { clause } from "../support/clauses.ts";
-import { type Client, str } from "../support/client.ts";
-import { deploy, deployed, hooked, ISO_UTC, newApp } from "../support/shown.ts";
+import { clause } from "../support/clause.ts";
+import { type Answer, members, str } from "../support/client.ts";
+import type { Arrival } from "../support/hub.ts";
+import { type Kit, notTried } from "../support/kit.ts";
+import { done, isNow, succeeded } from "../support/shown.ts";
 
 const CLICK = {
   user_id: "u1",
@@ -13,71 +14,91 @@ const CLICK = {
   data_point: { x: "Jan", y: 5, category: "A" },
 };
 
+type Cause = (kit: Kit, app: string) => Promise<Answer>;
+
+/** The first of the operations that the implementation has. */
+const knownOf =
+  (what: string, ...ways: readonly Cause[]): Cause =>
+  async (kit, app) => {
+    for (const way of ways) {
+      const answer = await way(kit, app);
+      if (succeeded(answer)) return answer;
+    }
+    return notTried(`no operation is known that ${what}; the specification shows none`);
+  };
+
 /** What causes an event of each type. */
-const CAUSES: { readonly [T in EventEnvelope["type"]]: (api: Client, app: string) => Promise<unknown> } = {
-  "app.created": (api) => newApp(api),
-  "app.deployed": (api, app) => deploy(api, app),
-  "app.deleted": (api, app) => api.delete(`/apps/${app}`),
-  "app.updated": (api, app) => api.patch(`/apps/${app}`, { title: "New" }),
-  "data.processed": (api) => api.create("/data-sources", { name: "N", type: "json", data: [{ a: 1 }] }),
-  "user.interaction": (api, app) => api.post(`/apps/${app}/interactions`, CLICK),
+const CAUSES: Readonly<Record<string, Cause>> = {
+  "app.created": (kit) => kit.createApp(),
+  "app.deployed": (kit, app) => kit.deploy(app),
+  "app.deleted": ({ api }, app) => api.delete(`/apps/${app}`),
+  "app.updated": knownOf(
+    "modifies an app",
+    ({ api }, app) => api.patch(`/apps/${app}`, { title: "New" }),
+    ({ api, profile }, app) => api.put(`/apps/${app}`, { ...profile.app, title: "New" }),
+  ),
+  "data.processed": knownOf("has data processed", ({ api, profile }) =>
+    api.post("/data-sources", profile.dataSource ?? {}),
+  ),
+  "user.interaction": knownOf("takes an interaction", ({ api }, app) => api.post(`/apps/${app}/interactions`, CLICK)),
 };
 
 /** A new app, and what arrives of the type: one event, caused by nothing before. */
-async function caused(api: Client, type: EventEnvelope["type"]) {
-  const { next, received } = await hooked(api, [type]);
-  const app = type === "app.created" ? "" : (await newApp(api)).id;
-  assert.deepEqual(received, []);
-  await CAUSES[type](api, app);
-  const { event } = await next(type);
-  assert.equal(event.type, type);
-  return { app, event };
+async function caused(kit: Kit, type: string) {
+  const cause = CAUSES[type] ?? notTried(type);
+  const hook = await kit.hook([type]);
+  const app = type === "app.created" ? "" : (await kit.newApp()).id;
+  const isIt = ({ event }: Arrival) => event.type === type;
+  const before = hook.got.length;
+  done(await cause(kit, app));
+  const [arrival] = await hook.arrived(isIt);
+  assert.equal(before, 0, `${type} came before its cause`);
+  return { app, event: arrival?.event ?? {}, hook };
 }
 
 for (const [id, says, type] of [
   ["6.types.app-created", "a new app", "app.created"],
+  ["6.types.app-updated", "a modified app", "app.updated"],
   ["6.types.app-deployed", "a deployed app", "app.deployed"],
   ["6.types.app-deleted", "a deleted app", "app.deleted"],
-] as const)
-  clause(id, says, ({ api }) => caused(api, type));
-
-for (const [id, says, type] of [
-  ["6.types.app-updated", "a modified app", "app.updated"],
-  ["6.types.data-processed", "processed data", "data.processed"],
   ["6.types.user-interaction", "an interaction with an app", "user.interaction"],
 ] as const)
-  clause(id, says, "ours", ({ api }) => caused(api, type));
+  clause(id, says, (kit) => caused(kit, type));
 
-clause("6.envelope", "id evt_…, type, created, data.object", async ({ api }) => {
-  const { event } = await caused(api, "app.created");
-  assert.match(event.id, /^evt_[0-9A-Za-z]+$/);
-  assert.match(event.created, ISO_UTC);
-  assert.deepEqual(
-    Object.keys(event)
-      .filter((name) => name !== "account")
-      .sort(),
-    ["created", "data", "id", "type"],
-  );
-  assert.deepEqual(Object.keys(event.data), ["object"]);
+/** What processes data, and when, is not shown. */
+clause("6.types.data-processed", "processed data", async (kit) => {
+  await caused(kit, "data.processed").catch(({ message }: Error) => notTried(message));
 });
 
-clause("6.envelope.account", "in app.deployed", async ({ api }) => {
-  const { account } = (await deployed(api)).event;
-  assert.deepEqual(Object.keys(account ?? {}).sort(), ["id", "name"]);
+clause("6.envelope", "id evt_…, type, created, data.object", async (kit) => {
+  const events = [(await caused(kit, "app.created")).event, (await kit.deployed()).event];
+  for (const { id, type, created, data } of events) {
+    assert.match(str(id), /^evt_./);
+    assert.ok(["app.created", "app.deployed"].includes(str(type)));
+    isNow(created);
+    assert.deepEqual(Object.keys(members(data)), ["object"]);
+    members(members(data).object);
+  }
+  assert.notEqual(events[0]?.id, events[1]?.id);
 });
 
-clause("6.envelope.account-absent", "not in user.interaction", "ours", async ({ api }) => {
-  assert.equal("account" in (await caused(api, "user.interaction")).event, false);
+clause("6.envelope.account", "in app.deployed", async (kit) => {
+  const { id, name } = members((await kit.deployed()).event.account);
+  for (const value of [id, name]) assert.equal(typeof value, "string");
 });
 
-clause("6.data.app-deployed", "app id, title, deployment", async ({ api }) => {
-  const { app, event, deployment } = await deployed(api);
-  assert.deepEqual(event.data.object, { id: app.id, title: app.title, deployment });
-  assert.deepEqual(Object.keys(deployment).sort(), ["deployed_at", "id", "status", "url"]);
-  for (const value of Object.values(deployment)) assert.notEqual(str(value), "");
+clause("6.envelope.account-absent", "not in user.interaction", async (kit) => {
+  assert.ok(!("account" in (await caused(kit, "user.interaction")).event));
 });
 
-clause("6.data.user-interaction", "app, user, type, chart, data point", "ours", async ({ api }) => {
-  const { app, event } = await caused(api, "user.interaction");
-  assert.deepEqual(event.data.object, { app_id: app, ...CLICK });
+clause("6.data.app-deployed", "app id, title, deployment", async (kit) => {
+  const { app, object, deployment } = await kit.deployed();
+  assert.deepEqual([object.id, object.title], [app.id, app.title]);
+  for (const name of ["id", "url", "status", "deployed_at"]) assert.notEqual(str(deployment[name]), "", name);
+});
+
+clause("6.data.user-interaction", "app, user, type, chart, data point", async (kit) => {
+  const { app, event } = await caused(kit, "user.interaction");
+  const { app_id, user_id, interaction_type, chart_id, data_point } = members(members(event.data).object);
+  assert.deepEqual({ app_id, user_id, interaction_type, chart_id, data_point }, { app_id: app, ...CLICK });
 });

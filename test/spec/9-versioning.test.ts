@@ -1,8 +1,9 @@
 // Spec part 9: the version is a segment of the path.
 import assert from "node:assert/strict";
-import { clause } from "../support/clauses.ts";
+import { clause } from "../support/clause.ts";
+import { done } from "../support/shown.ts";
 
-clause("9.path-segment", "the base URL ends in /v1", async ({ api, baseUrl }) => {
-  assert.match(baseUrl, /\/v1$/);
-  assert.equal((await api.get("/apps")).status, 200);
+clause("9.path-segment", "the base URL ends in /v1", async ({ api, target }) => {
+  assert.match(target.baseUrl, /\/v1$/);
+  done(await api.get("/apps"));
 });

@@ -1,42 +1,11 @@
-// Names each black-box test after the clause of the specification that it holds (`clause`, in test/spec) or after the
-// decision that this project took where the specification is silent (`choice`, in test/choices), so that
-// `--test-name-pattern=6.signature` runs one.
-// The tests run against a server of their own, one a file, or, where CONFORMANCE_BASE_URL and CONFORMANCE_API_KEY name
-// one, against somebody else's: then what only our server can do is skipped, and says so.
+// Names each black-box test after the decision that this project took where the specification is silent, so that
+// `--test-name-pattern=4.etag` runs one. The tests run against a server of their own, one a file.
 import { test } from "node:test";
 import type { DecisionId } from "../../src/decisions.ts";
 import { type Service, type ServiceOptions, startService } from "../../src/index.ts";
 import { Client, members } from "./client.ts";
 import { closeLater } from "./closing.ts";
 import { ApiDocument } from "./openapi.ts";
-
-/**
- * What the specification shows: one id for each statement that an implementation can hold or break. test/house fails where
- * one has no test. What it leaves open stands in src/decisions.ts.
- */
-export const CLAUSES: ReadonlySet<string> = new Set(
-  [
-    "1.apps 1.deploy 1.data-sources 1.manage-users 1.webhooks 1.json",
-    "2.app.id 2.app.title 2.app.description 2.app.theme 2.app.public 2.app.created_at 2.app.updated_at",
-    "2.deployment-request.name 2.deployment-request.custom_domain 2.deployment-request.environment 2.deployment.id",
-    "2.deployment.url 2.deployment.status 2.deployment.deployed_at 2.webhook.url 2.webhook.events 2.webhook.secret",
-    "2.webhook.active 2.account",
-    "3.deployment.live 3.app-no-state",
-    "4.paths 4.create-app 4.list-apps 4.list-apps.limit 4.list-apps.offset 4.list-apps.public 4.delete-app",
-    "4.app-id-segment 4.deploy 4.create-data-source 4.create-webhook",
-    "5.bearer-header 5.api-key.full-access 5.401.invalid 5.401.missing 5.401.format 5.403.scope 5.403.suspended",
-    "5.403.limited 5.oauth.authorize 5.oauth.exchange 5.oauth.refresh 5.oauth.jwt 5.oauth.bearer",
-    "5.oauth.client-credentials 5.refresh-failure.expired 5.refresh-failure.credentials 5.refresh-failure.revoked",
-    "5.scope.read-apps 5.scope.write-apps 5.scope.delete-apps 5.scope.read-data 5.scope.admin",
-    "6.types.app-created 6.types.app-updated 6.types.app-deployed 6.types.app-deleted 6.types.data-processed",
-    "6.types.user-interaction 6.envelope 6.envelope.account 6.envelope.account-absent 6.data.app-deployed",
-    "6.data.user-interaction 6.delivery.post 6.delivery.subscribed 6.success.2xx 6.success.2xx-only",
-    "6.success.30-seconds 6.signature",
-    "7.401 7.403",
-    "8.default-limit 8.default-offset 8.answer-time 8.rate-limit-403",
-    "9.path-segment",
-  ].flatMap((some) => some.split(" ")),
-);
 
 export interface Context {
   /** Speaks to the base URL with an API key. */
@@ -62,13 +31,6 @@ type OwnRun = (context: OwnContext) => Promise<unknown>;
 /** A row of the register, or a facet of one. */
 type ChoiceId = DecisionId | `${DecisionId}.${string}`;
 
-/** A test of what the specification shows, in our own words. Each clause has one test. */
-export function clause(id: string, requirement: string, run: Run): void;
-export function clause(id: string, requirement: string, server: Server, run: OwnRun): void;
-export function clause(id: string, requirement: string, first: Run | Server, second?: OwnRun): void {
-  define(`${id}: ${requirement}`, first, second);
-}
-
 /** A test of what this project chose; `id` is the decision's. Several tests may hold one decision. */
 export function choice(id: ChoiceId, requirement: string, run: Run): void;
 export function choice(id: ChoiceId, requirement: string, server: Server, run: OwnRun): void;
@@ -76,22 +38,12 @@ export function choice(id: ChoiceId, requirement: string, first: Run | Server, s
   define(`${id} (our choice): ${requirement}`, first, second);
 }
 
-const { CONFORMANCE_BASE_URL, CONFORMANCE_API_KEY } = process.env;
-const foreign = CONFORMANCE_BASE_URL !== undefined;
-
 function define(name: string, first: Run | Server, second: OwnRun = async () => {}): void {
-  if (typeof first === "function")
-    return void test(name, async () => void (await first(foreign ? foreignContext() : await common())));
-  test(name, { skip: foreign && "needs a server of our own" }, async () => {
-    await (first === "ours" ? second(await common()) : withService(first, second));
+  test(name, async () => {
+    if (typeof first === "function") await first(await common());
+    else if (first === "ours") await second(await common());
+    else await withService(first, second);
   });
-}
-
-function foreignContext(): Context {
-  const baseUrl = String(CONFORMANCE_BASE_URL).replace(/\/+$/, "");
-  const api = new Client({ baseUrl, key: CONFORMANCE_API_KEY ?? null });
-  closeLater(() => api.close());
-  return { api, baseUrl, authUrl: new URL(baseUrl).origin };
 }
 
 let shared: Promise<OwnContext> | undefined;

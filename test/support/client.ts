@@ -47,7 +47,7 @@ export class Answer {
   }
 
   get value(): unknown {
-    assert.match(this.headers["content-type"] ?? "", /^application\/(problem\+)?json/, this.text);
+    assert.match(this.headers["content-type"] ?? "", /^application\/([\w.-]+\+)?json/, this.text);
     return trusted<unknown>(JSON.parse(this.text));
   }
 
@@ -85,10 +85,15 @@ export interface ClientParts {
   /** Told of every answer that a test receives. */
   readonly observe?: (method: string, path: string, answer: Answer) => void;
   readonly agent?: Agent;
+  /** How long an answer may take. */
+  readonly patience_ms?: number;
 }
 
 /** Only a hang takes as long, even on a busy machine. */
 export const PATIENCE_MS = 15_000;
+
+/** Servers close what is idle after some seconds; a request must not meet that. */
+const IDLE_MS = 1_000;
 
 export class Client {
   readonly baseUrl: string;
@@ -98,16 +103,22 @@ export class Client {
   constructor(parts: ClientParts) {
     this.baseUrl = parts.baseUrl;
     this.key = parts.key;
-    this.#parts = { ...parts, agent: parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true }) };
+    const agent = parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true, timeout: IDLE_MS });
+    this.#parts = { ...parts, agent };
   }
 
   /** The same server with another credential. */
   as = (key: string | null) => new Client({ ...this.#parts, key });
 
+  /** The same, for those who cannot wait as long. */
+  patient = (patience_ms: number) => new Client({ ...this.#parts, patience_ms });
+
   /** The same server and credential, addressed from its root: for what lies beside /v1. */
   get root(): Client {
-    return new Client({ ...this.#parts, baseUrl: new URL(this.baseUrl).origin });
+    return this.at(new URL(this.baseUrl).origin);
   }
+
+  at = (baseUrl: string) => new Client({ ...this.#parts, baseUrl });
 
   get = (path: string, headers: SentHeaders = {}) => this.send("GET", path, { headers });
   head = (path: string, headers: SentHeaders = {}) => this.send("HEAD", path, { headers });
@@ -136,9 +147,9 @@ export class Client {
       ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
       ...headers,
     };
-    const { agent, observe } = this.#parts;
+    const { agent, observe, patience_ms = PATIENCE_MS } = this.#parts;
     const request = speaks(this.baseUrl).request({ agent, method, hostname, port, path: target, headers: sent });
-    request.setTimeout(PATIENCE_MS, () => request.destroy(new Error(`${method} ${target}: no answer`)));
+    request.setTimeout(patience_ms, () => request.destroy(new Error(`${method} ${target}: no answer`)));
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.on("response", resolve).on("error", reject).end(body);
     });

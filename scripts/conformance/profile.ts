@@ -1,0 +1,177 @@
+// How an implementation reads what the specification leaves open, found out by trying, before anything is judged. Telling
+// the choices apart is a result and never a failure; the clauses send and read what is found here.
+import { randomUUID } from "node:crypto";
+import { isLoopbackHost } from "../../src/kit/loopback.ts";
+import { type Answer, type Client, isMembers, type Members } from "../../test/support/client.ts";
+import type { Hub, Inbox } from "../../test/support/hub.ts";
+import { freshHost, objectIn, succeeded } from "../../test/support/shown.ts";
+
+/** What is said of a gap, such as `create`: "answers a create with 201". */
+type Says = Readonly<Record<string, string>>;
+
+export interface Profile {
+  /** A body of POST /apps that is taken: all four fields. */
+  readonly app: Members;
+  readonly deployment: Members;
+  /** A body of POST /data-sources that is taken, where one was found. */
+  readonly dataSource: Members | undefined;
+  /** Why no webhook can lead to the kit. */
+  readonly hookless: string | undefined;
+  /** How many apps a request for a list may ask for. */
+  readonly pageSize: number;
+  readonly says: Says;
+}
+
+const APP = { title: "Sales", description: "By region", public: true } as const;
+const THEMES = ["light", "dark", "default", "blue"] as const;
+const ENVIRONMENTS = ["production", "staging", "prod", "live"] as const;
+const ROWS = "region,revenue\nNorth,5\n";
+/** What services of this kind take; the specification shows nothing. */
+const DATA_SOURCES: readonly Members[] = [
+  { name: "Orders", type: "csv", data: ROWS },
+  { name: "Orders", type: "json", data: [{ region: "North", revenue: 5 }] },
+  { name: "Orders", type: "csv", content: ROWS },
+  { name: "Orders", type: "postgres", url: "postgres://db.example.com/orders" },
+  { name: "Orders", type: "http", url: "https://data.example.com/orders.csv" },
+  { name: "Orders", type: "csv" },
+  { name: "Orders" },
+];
+const BEYOND = 1_000_000;
+const DELETED_MS = 1_000;
+
+interface Taken {
+  readonly body: Members;
+  readonly answer: Answer;
+}
+
+export async function profiled(api: Client, hub: Hub): Promise<Profile> {
+  const themes = THEMES.map((theme) => ({ ...APP, theme }));
+  const releases = ENVIRONMENTS.map((environment) => ({ name: "R1", custom_domain: freshHost(), environment }));
+  const app = await firstTaken(api, "/apps", themes);
+  const id = String(objectIn(app.answer.text).id);
+  const { inbox, hookless, webhooks } = await hooks(api, hub);
+  const began = performance.now();
+  const deployment = await firstTaken(api, `/apps/${id}/deploy`, releases);
+  const source = await firstTaken(api, "/data-sources", DATA_SOURCES);
+  const [isKnown, members] = [succeeded(source.answer), Object.keys(source.body).join(", ")];
+  const says = {
+    ...(await creates(api, app)),
+    ...(await lists(api)),
+    deploy: `answers a deployment with ${deployment.answer.status}, to ${deployment.body.environment}`,
+    data_source: isKnown ? `takes a data source of ${members}` : "takes no body of a data source that is known here",
+    ...(await errors(api)),
+    ...(await deletes(api, id)),
+    webhooks,
+    ...(hookless === undefined && (await deliveries(hub, inbox, began, succeeded(deployment.answer)))),
+  };
+  const pageSize = succeeded(await api.get("/apps?limit=100")) ? 100 : 20;
+  const dataSource = isKnown ? source.body : undefined;
+  return { app: app.body, deployment: deployment.body, dataSource, hookless, pageSize, says };
+}
+
+/** The first of the bodies that is taken, or the first of all, with its answer. */
+async function firstTaken(api: Client, path: string, bodies: readonly Members[]): Promise<Taken> {
+  const tried: Taken[] = [];
+  for (const body of bodies) {
+    const one = { body, answer: await api.post(path, body) };
+    if (succeeded(one.answer)) return one;
+    tried.push(one);
+  }
+  const [first = { body: {}, answer: await api.post(path, {}) }] = tried;
+  return first;
+}
+
+/** What becomes of it: what is said, or a refusal. */
+const does = (answer: Answer, otherwise: string): string =>
+  succeeded(answer) ? otherwise : `refuses with ${answer.status}`;
+
+async function creates(api: Client, { body, answer }: Taken): Promise<Says> {
+  const needed: string[] = [];
+  for (const name of Object.keys(body)) {
+    const { [name]: _, ...rest } = body;
+    if (!succeeded(await api.post("/apps", rest))) needed.push(name);
+  }
+  const extra = await api.post("/apps", { ...body, colour: "red" });
+  return {
+    create: `answers a create with ${answer.status}`,
+    required: `needs ${needed.length === 0 ? "none of the four fields" : needed.join(", ")} to create an app`,
+    unknown_members: `${does(extra, "colour" in objectIn(extra.text) ? "keeps" : "ignores")} a member that it does not know`,
+  };
+}
+
+const TOTAL = /total|count/i;
+const RATE = /^(x-)?rate-?limit/;
+
+async function lists(api: Client): Promise<Says> {
+  const answer = await api.get("/apps?limit=1");
+  const members = Object.entries(objectIn(answer.text));
+  const wrapper = members.find(([, member]) => Array.isArray(member))?.[0];
+  const total = members.find(([name, member]) => TOTAL.test(name) && typeof member === "number")?.[0];
+  const headers = Object.keys(answer.headers);
+  const inHeader = headers.find((name) => TOTAL.test(name));
+  const beyond = await api.get(`/apps?limit=${BEYOND}`);
+  const { limit } = objectIn(beyond.text);
+  const cut = typeof limit === "number" && limit < BEYOND;
+  const unknown = await api.get("/apps?colour=red");
+  const rates = headers.filter((name) => RATE.test(name)).join(", ");
+  const where = total ?? (inHeader && `the header ${inHeader}`) ?? "nothing";
+  return {
+    list: answer.text.startsWith("[")
+      ? "answers a list as a bare array"
+      : `wraps a list in ${wrapper ?? "nothing known here"}`,
+    total: `tells the total in ${where}`,
+    limit: `${does(beyond, cut ? `cuts to ${limit}` : "takes")} a limit of ${BEYOND}`,
+    unknown_parameters: `${does(unknown, "ignores")} a parameter that it does not know`,
+    rate_headers: `reports the rate limit in ${rates === "" ? "no headers" : rates}`,
+  };
+}
+
+async function errors(api: Client): Promise<Says> {
+  const [denied, invalid] = [await api.as(null).get("/apps"), await api.post("/apps", {})];
+  const missing = await api.delete("/apps/app_unknown0000000000000000");
+  const type = String(denied.headers["content-type"]).split(";")[0];
+  const names = Object.entries(objectIn(denied.text)).map(([name, value]) =>
+    isMembers(value) ? `${name}.{${Object.keys(value).join(", ")}}` : name,
+  );
+  return {
+    error: `tells an error as ${type} with ${names.join(", ") || "no members"}`,
+    validation: `answers ${invalid.status} to an app without any field`,
+    missing: `answers ${missing.status} for an app that does not exist`,
+  };
+}
+
+async function deletes(api: Client, id: string): Promise<Says> {
+  const { status, text } = await api.delete(`/apps/${id}`);
+  return { delete: `answers a delete with ${status} and ${text === "" ? "no body" : "a body"}` };
+}
+
+/** Whether a webhook can lead to where the kit listens. */
+async function hooks(api: Client, hub: Hub) {
+  const inbox = hub.open();
+  const webhook = { events: ["app.deployed", "app.deleted"], secret: randomUUID() };
+  const { status } = await api.post("/webhooks", { ...webhook, url: inbox.url, active: true });
+  const { protocol, origin } = new URL(inbox.url);
+  const elsewhere = { ...webhook, url: "https://hooks.example.com/in", active: false };
+  // What refuses any webhook is no reading of a gap, and for the clauses to tell.
+  const isChoosy = status >= 300 && succeeded(await api.post("/webhooks", elsewhere));
+  const isFar = !hub.isPublic && !isLoopbackHost(new URL(api.baseUrl).hostname);
+  const why = isChoosy ? `it answers ${status} to webhooks that lead to ${origin}` : "it is not on this machine";
+  const hookless = isChoosy || isFar ? `${why}: give --receiver-url and --receiver-port` : undefined;
+  const webhooks = `${status < 300 ? "takes" : "refuses"} webhooks that lead to ${protocol}//, with ${status}`;
+  return { inbox, hookless, webhooks };
+}
+
+/** How long the first event takes, and what the other holds; where none comes, nobody waits as long again. */
+async function deliveries(hub: Hub, inbox: Inbox, began: number, isDeployed: boolean): Promise<Says> {
+  const [first] = isDeployed ? await inbox.arrived(() => true).catch(() => []) : [];
+  if (first === undefined) {
+    hub.hurry();
+    return { delivery: "delivers no event" };
+  }
+  const [deleted] = await inbox.arrived(({ event }) => event.type === "app.deleted", 1, DELETED_MS).catch(() => []);
+  const names = Object.keys(Object(Object(deleted?.event.data).object)).join(", ");
+  return {
+    delivery: `delivers an event within ${Math.ceil(first.at - began)} ms`,
+    event_objects: names === "" ? "tells nothing of a deleted app" : `tells of a deleted app its ${names}`,
+  };
+}

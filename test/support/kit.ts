@@ -1,0 +1,246 @@
+// What the clauses of test/spec work with: any implementation's server, spoken to by the operations that the specification
+// shows and heard at a receiver. All fields that it shows are sent, and of an answer no more is read than it shows: where
+// it leaves a form open, the profile says how this implementation reads it, and any reading will do.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { type Profile, profiled } from "../../scripts/conformance/profile.ts";
+import { gone, reached } from "../../scripts/conformance/reached.ts";
+import { type OAuthClient, scopesKey, type Target } from "../../scripts/conformance/target.ts";
+import { type Answer, Client, type ClientParts, isMembers, type Members, members, str } from "./client.ts";
+import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
+import { done, freshHost, listIn, objectIn } from "./shown.ts";
+import { startTrial, type Trial } from "./trial.ts";
+
+/** A clause needs what was not given, or what this implementation does not have: that is no failure. */
+export class NotTried extends Error {}
+
+export interface Hook extends Inbox {
+  readonly secret: string;
+}
+
+type Observe = NonNullable<ClientParts["observe"]>;
+export type App = Members & { readonly id: string };
+
+export interface Deployed {
+  readonly app: App;
+  readonly arrival: Arrival;
+  readonly event: Members;
+  /** What the event holds as data.object, and the deployment in it. */
+  readonly object: Members;
+  readonly deployment: Members;
+}
+
+export interface Tokens {
+  readonly access: string;
+  readonly refresh: string;
+}
+
+export class Kit {
+  readonly target: Target;
+  /** Speaks with the API key. */
+  readonly api: Client;
+  readonly hub: Hub;
+  readonly profile: Profile;
+  /** The addresses of what it made. */
+  readonly #left: string[] = [];
+  #deployed: Promise<Deployed> | undefined;
+  #trial: Promise<Trial> | undefined;
+
+  /** Rejects with one line where nothing can be tried at all. */
+  static async open(target: Target, observe: Observe = () => {}): Promise<Kit> {
+    const baseUrl = target.baseUrl.replace(/\/+$/, "");
+    const api = new Client({ baseUrl, key: target.apiKey, patience_ms: 5_000, observe });
+    await reached(api);
+    const hub = await openHub(target.receiver);
+    try {
+      return new Kit({ ...target, baseUrl }, api, hub, await profiled(api, hub));
+    } catch (error) {
+      await hub.close();
+      return gone(api, error);
+    }
+  }
+
+  private constructor(target: Target, api: Client, hub: Hub, profile: Profile) {
+    this.target = target;
+    this.api = api;
+    this.hub = hub;
+    this.profile = profile;
+  }
+
+  /** Leaves as little behind as it can: to delete an app is shown, to delete a webhook is mostly there. */
+  async close(): Promise<void> {
+    const left = [...this.#left].reverse();
+    for (const path of left) await this.api.delete(path).catch(() => undefined);
+    this.api.close();
+    await this.hub.close();
+  }
+
+  /** A member of the target that cannot be made, or else the clause is not tried. */
+  given<N extends keyof Target>(name: N, flag: string): NonNullable<Target[N]> {
+    return this.target[name] ?? notTried(`give ${flag}`);
+  }
+
+  // Apps
+
+  createApp(fields: object = {}, api = this.api): Promise<Answer> {
+    return api.post("/apps", { ...this.profile.app, ...fields });
+  }
+
+  async newApp(fields: object = {}): Promise<App> {
+    const { json, id } = done(await this.createApp(fields));
+    this.#left.push(`/apps/${id}`);
+    return { ...json, id };
+  }
+
+  /** The apps of one page. */
+  async appsIn(query = "", api = this.api): Promise<readonly Members[]> {
+    return listIn(done(await api.get(`/apps${query}`)));
+  }
+
+  /** All apps that match, page by page. */
+  async allApps(filter = ""): Promise<readonly Members[]> {
+    const found: Members[] = [];
+    for (;;) {
+      const page = await this.appsIn(`?limit=${this.profile.pageSize}&offset=${found.length}${filter}`);
+      if (page.length === 0) return found;
+      found.push(...page);
+    }
+  }
+
+  async has(id: string, filter = ""): Promise<boolean> {
+    return (await this.allApps(filter)).some((app) => app.id === id);
+  }
+
+  /** The account has so many apps, or more. */
+  async fillUp(count: number): Promise<readonly Members[]> {
+    for (let there = (await this.allApps()).length; there < count; there += 1)
+      await this.newApp({ public: there % 3 === 0 });
+    return this.allApps();
+  }
+
+  tryDeploy(app: string, fields: object = {}, api = this.api): Promise<Answer> {
+    const { deployment } = this.profile;
+    const domain = "custom_domain" in deployment && { custom_domain: freshHost() };
+    return api.post(`/apps/${app}/deploy`, { ...deployment, ...domain, ...fields });
+  }
+
+  deploy = async (app: string, fields: object = {}): Promise<Answer> => done(await this.tryDeploy(app, fields));
+
+  // Webhooks
+
+  /** A webhook that leads to an inbox of its own. */
+  async hook(events: readonly string[], fields: object = {}, answers?: Answers): Promise<Hook> {
+    if (this.profile.hookless !== undefined) notTried(this.profile.hookless);
+    const inbox = this.hub.open(answers);
+    const webhook = { url: inbox.url, events, secret: `between-us-${randomUUID()}`, active: true, ...fields };
+    const { text } = done(await this.api.post("/webhooks", webhook));
+    const { id } = objectIn(text);
+    if (typeof id === "string") this.#left.push(`/webhooks/${id}`);
+    return { ...inbox, secret: webhook.secret };
+  }
+
+  /** Deploys an app, which arrives as app.deployed: the one event of which it is shown what it holds. */
+  async deployNew(hook: Hook, fields: object = {}): Promise<Deployed> {
+    const app = await this.newApp(fields);
+    await this.deploy(app.id);
+    const [arrival] = await hook.arrived(ofApp(app.id));
+    assert.ok(arrival);
+    const { event } = arrival;
+    const object = members(members(event.data).object);
+    return { app, arrival, event, object, deployment: members(object.deployment) };
+  }
+
+  /** One for all clauses that only look. */
+  deployed(): Promise<Deployed> {
+    this.#deployed ??= this.hook(["app.deployed"]).then((hook) => this.deployNew(hook));
+    return this.#deployed;
+  }
+
+  /** What becomes of deliveries that are answered in several ways: begun once, looked at by the clauses on success. */
+  trial(): Promise<Trial> {
+    this.#trial ??= startTrial(this);
+    return this.#trial;
+  }
+
+  /** What the trial adds to the profile, where it was begun. */
+  async learnt(): Promise<Profile["says"]> {
+    const outcome = await this.#trial?.then((trial) => trial.outcome).catch(() => undefined);
+    if (outcome === undefined) return {};
+    const { retry_ms, several } = outcome;
+    const when =
+      retry_ms === undefined ? "sends nothing again" : `sends again after ${(retry_ms / 1_000).toFixed(1)} s`;
+    const order = several ? "sends one webhook several events at once" : "sends one webhook one event at a time";
+    return { retry: `${when} what was answered 500`, ...(several !== undefined && { order }) };
+  }
+
+  // OAuth
+
+  get client(): OAuthClient {
+    return this.given("client", "--client-id with --client-secret and --redirect-uri, and --sign-in");
+  }
+
+  get authUrl(): string {
+    return this.target.authUrl ?? new URL(this.target.baseUrl).origin;
+  }
+
+  /** What the browser brings back to the client: the parameters of the redirect. */
+  async authorized(scope: string, state = "opaque"): Promise<Members> {
+    const { id, redirect_uri } = this.client;
+    const asked = { client_id: id, redirect_uri, response_type: "code", scope, state };
+    const signIn = this.given("signIn", "--sign-in");
+    const back = await signIn(`${this.authUrl}/oauth/authorize?${new URLSearchParams(asked)}`);
+    assert.ok(back.startsWith(redirect_uri), `sent back to ${back} in place of ${redirect_uri}`);
+    return Object.fromEntries(new URL(back).searchParams);
+  }
+
+  /** POST to the authorization server. */
+  ask(path: string, body: Members): Promise<Answer> {
+    return this.api.at(this.authUrl).as(null).post(path, body);
+  }
+
+  askToken = (body: Members): Promise<Answer> => this.ask("/oauth/token", body);
+
+  /** The body that exchanges a new code for tokens. */
+  async exchangeBody(scope: string): Promise<Members> {
+    const { id: client_id, secret: client_secret, redirect_uri } = this.client;
+    const code = str((await this.authorized(scope)).code);
+    return { grant_type: "authorization_code", client_id, client_secret, code, redirect_uri };
+  }
+
+  async tokens(scope: string): Promise<Tokens> {
+    return tokensIn(done(await this.askToken(await this.exchangeBody(scope))));
+  }
+
+  /** Speaks with an access token of these scopes. */
+  async holder(scope: string): Promise<Client> {
+    const given = this.target.tokens?.[scopesKey(scope)];
+    if (given !== undefined) return this.api.as(given);
+    if (this.target.client === undefined || this.target.signIn === undefined)
+      notTried(`give --token ${scope}=TOKEN, or --client-id and --sign-in`);
+    return this.api.as((await this.tokens(scope)).access);
+  }
+}
+
+export function notTried(why: string): never {
+  throw new NotTried(why);
+}
+
+/** app.deployed of this app. */
+export const ofApp =
+  (id: string) =>
+  ({ event }: Arrival): boolean => {
+    const { type, data } = event;
+    return type === "app.deployed" && isMembers(data) && isMembers(data.object) && data.object.id === id;
+  };
+
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+/** The tokens of an answer whose form is not shown, by RFC 6749's names or by what they look like. */
+export function tokensIn({ json, text }: Answer): Tokens {
+  const texts = Object.entries(json).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  const named = (name: RegExp) => texts.find(([key]) => name.test(key))?.[1];
+  const access =
+    named(/^access_?token$/i) ?? texts.find(([key, value]) => !/refresh/i.test(key) && JWT.test(value))?.[1];
+  assert.ok(access !== undefined, `no access token in ${text.slice(0, 200)}`);
+  return { access, refresh: named(/refresh/i) ?? "" };
+}
