@@ -36,6 +36,8 @@ export function listIn({ value, text }: Answer): readonly Members[] {
   return list;
 }
 
+export const ids = (apps: readonly Members[]): readonly unknown[] => apps.map(({ id }) => id);
+
 /** A body that is a JSON object; of any other, nothing. */
 export function objectIn(text: string): Members {
   try {
