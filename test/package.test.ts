@@ -109,6 +109,16 @@ test("package: the command starts, answers, and ends with the npm that started i
   await assert.rejects(fetch(`${auth_url}/healthz`));
 });
 
+test("package: PostgreSQL needs its driver, and one line says so", async () => {
+  await installed;
+  const bin = join(folder, "node_modules/app-hosting-service/dist/bin.js");
+  const started = run(process.execPath, [bin, "--data", "postgres://localhost/apps"]);
+  await assert.rejects(started, (error: Error & { code?: unknown; stderr?: unknown }) => {
+    assert.match(String(error.stderr), /^.*driver that is not installed here: npm install pg\. See --help\.\n$/);
+    return error.code === 2;
+  });
+});
+
 const RECIPES = "test/embedding/recipes";
 
 /** A recipe, written into the folder of a user: the README has the one for node:test, and links to the others. */

@@ -39,22 +39,16 @@ clause("4.create-app", "title, description, theme and public; answers the seven 
   }
 });
 
+const FIELDS = ["id", "title", "description", "theme", "public", "created_at", "updated_at"] as const;
 /** What is shown of an app; whatever else an implementation adds may change by itself. */
-const shown = (app: Members = {}) => [
-  app.title,
-  app.description,
-  app.theme,
-  app.public,
-  app.created_at,
-  app.updated_at,
-];
+const shown = (app: Members = {}) => FIELDS.map((name) => app[name]);
 
 clause("4.list-apps", "answers the apps that match, as they were created", async (kit) => {
   const made = await kit.newApp(APP);
   const [listed, ...more] = (await kit.allApps()).filter(({ id }) => id === made.id);
-  assert.deepEqual([shown(listed), more], [shown(made), []]);
+  assert.deepEqual([shown(listed), more.length], [shown(made), 0]);
   const [first, again] = [await kit.appsIn("?limit=3"), await kit.appsIn("?limit=3")];
-  assert.deepEqual([ids(again), again.map(shown)], [ids(first), first.map(shown)], "asking changes nothing");
+  assert.deepEqual(again.map(shown), first.map(shown), "asking changes nothing");
 });
 
 clause("4.list-apps.limit", "how many to return", async (kit) => {

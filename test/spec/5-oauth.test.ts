@@ -17,6 +17,8 @@ clause("5.oauth.authorize", "the user is sent to authorize and comes back with a
   assert.equal(first.state, "a b&c=ü/+%20");
   const next = await kit.authorized("read:apps", "other");
   assert.notEqual(str(next.code), str(first.code));
+  const both = await kit.holder("read:apps write:apps");
+  for (const answer of [await both.get("/apps"), await kit.createApp({}, both)]) done(answer);
 });
 
 clause("5.oauth.exchange", "the code is exchanged for tokens, once and by its client", async (kit) => {
@@ -115,14 +117,16 @@ const ACTS: Readonly<Record<string, (kit: Kit, holder: Client) => Promise<number
   create: async (kit, holder) => (await kit.createApp({}, holder)).status,
   deploy: async (kit, holder) => (await kit.tryDeploy((await kit.newApp()).id, {}, holder)).status,
   delete: async (kit, holder) => (await holder.delete(`/apps/${(await kit.newApp()).id}`)).status,
+  register: async (_, holder) => (await holder.post("/webhooks", HOOK)).status,
 };
+const HOOK = { url: "https://hooks.example.com/in", events: ["app.deployed"], secret: "s", active: false };
 
 for (const [id, says, scope, opens, shuts] of [
   ["5.scope.read-apps", "reading apps", "read:apps", "read", "create deploy delete"],
   ["5.scope.write-apps", "creating and changing apps", "write:apps", "create", "delete"],
   ["5.scope.delete-apps", "deleting apps", "delete:apps", "delete", "create"],
   ["5.scope.read-data", "reading data sources", "read:data", "", "read create deploy delete"],
-  ["5.scope.admin", "admin is full access", "admin", "read create deploy delete", ""],
+  ["5.scope.admin", "admin is full access", "admin", "read create deploy delete register", ""],
 ] as const)
   clause(id, says, async (kit) => {
     const holder = await kit.holder(scope);

@@ -47,7 +47,7 @@ export class Answer {
   }
 
   get value(): unknown {
-    assert.match(this.headers["content-type"] ?? "", /^application\/(problem\+)?json/, this.text);
+    assert.match(this.headers["content-type"] ?? "", /^application\/([\w.-]+\+)?json/, this.text);
     return trusted<unknown>(JSON.parse(this.text));
   }
 

@@ -1,0 +1,126 @@
+// Stands before a server and lets a fault change what goes by: requests with their answers, and deliveries, because a
+// webhook that leads to this machine is registered with an address here instead. Without a fault nobody sees that it is
+// there. It counts how often the fault changed anything. What goes past it: webhooks that lead to https, or are changed later.
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { isDeepStrictEqual } from "node:util";
+import { isMembers, type Members } from "../../test/support/client.ts";
+import { jsonOf, type Way, type World, type Wrong } from "./ways.ts";
+
+export interface Message {
+  readonly method: string;
+  /** Path and query at the server; the whole address of a delivery. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface Delivery extends Message {
+  readonly secret: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export type Send<M> = (message: M) => Promise<Answer>;
+
+interface Hook {
+  readonly url: string;
+  secret: string;
+}
+
+const HOOKS = "/_hook/";
+const SHOWN = new RegExp(`(?<=")http[^"]*${HOOKS}(\\d+)(?=")`, "g");
+const TO_LOOPBACK = /^http:\/\/(localhost|127\.|\[::1\])/;
+/** Longer than anybody pauses. */
+const KEPT_MS = 60_000;
+/** What belongs to one connection or is told anew; what is compressed could not be changed. */
+const OWN = new Set("connection keep-alive transfer-encoding content-length accept-encoding".split(" "));
+
+export type Proxy = Awaited<ReturnType<typeof startProxy>>;
+
+/** `port`: where the server is, or will be. */
+export async function startProxy(port: number, wrong: Wrong = {}) {
+  const hooks: Hook[] = [];
+  const world: World = { key: "", secret: "", kept: new Map() };
+  const proxy = { url: "", world, fired: 0, close: () => {} };
+
+  async function through<M extends Message>(way: Way<M> | undefined, asked: M, send: Send<M>): Promise<Answer> {
+    if (way === undefined) return send(asked);
+    const gone: [M, Answer][] = [];
+    const noted: Send<M> = async (message) => {
+      const answer = await send(message);
+      gone.push([message, answer]);
+      return answer;
+    };
+    const answer = await way(asked, noted, world);
+    if (!isDeepStrictEqual(gone, [[asked, answer]])) proxy.fired += 1;
+    return answer;
+  }
+
+  async function toServer(asked: Message, signal: AbortSignal): Promise<Answer> {
+    const webhook = asked.method === "POST" && asked.url === "/v1/webhooks" ? jsonOf(asked) : undefined;
+    const url = `http://127.0.0.1:${port}${asked.url}`;
+    const answer = await (isMembers(webhook) && TO_LOOPBACK.test(String(webhook.url))
+      ? hooked(webhook, (body) => exchange({ ...asked, url, body }, signal))
+      : exchange({ ...asked, url }, signal));
+    return { ...answer, body: answer.body.replaceAll(SHOWN, (at, n) => hooks[n]?.url ?? at) };
+  }
+
+  /** Where no secret was given, the server made one. */
+  async function hooked(webhook: Members, send: (body: string) => Promise<Answer>): Promise<Answer> {
+    const hook = { url: String(webhook.url), secret: String(webhook.secret) };
+    const url = `${proxy.url}${HOOKS}${hooks.push(hook) - 1}`;
+    const answer = await send(JSON.stringify({ ...webhook, url }));
+    const made = jsonOf(answer);
+    if (isMembers(made) && typeof made.secret === "string") hook.secret = made.secret;
+    return answer;
+  }
+
+  function answerTo(asked: Message, signal: AbortSignal): Promise<Answer> {
+    const hook = asked.url.startsWith(HOOKS) ? hooks[Number(asked.url.slice(HOOKS.length))] : undefined;
+    return hook
+      ? through(wrong.hook, { ...asked, ...hook }, (message) => exchange(message, signal))
+      : through(wrong.api, asked, (message) => toServer(message, signal));
+  }
+
+  const server = createServer((incoming, response) => void pass(incoming, response, answerTo));
+  server.keepAliveTimeout = KEPT_MS;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  proxy.url = `http://127.0.0.1:${Object(server.address()).port}`;
+  proxy.close = () => server.close().closeAllConnections();
+  return proxy;
+}
+
+type AnswerTo = (asked: Message, signal: AbortSignal) => Promise<Answer>;
+
+/** Whoever gives up waiting is given up; where no answer comes, none is made. */
+async function pass(incoming: IncomingMessage, response: ServerResponse, answerTo: AnswerTo): Promise<void> {
+  const { method = "", url = "", headers } = incoming;
+  const given = new AbortController();
+  response.on("close", () => response.writableEnded || given.abort());
+  try {
+    const answer = await answerTo({ method, url, headers, body: await text(incoming) }, given.signal);
+    response.writeHead(answer.status, passed(answer.headers)).end(answer.body);
+  } catch {
+    response.destroy();
+  }
+}
+
+const passed = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name, value]) => value !== undefined && !OWN.has(name)));
+
+async function exchange({ method, url, headers, body }: Message, signal: AbortSignal): Promise<Answer> {
+  const sent = { ...passed(headers), ...(body !== "" && { "content-length": Buffer.byteLength(body) }) };
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    // A connection that was kept may be closed by the other side just when it is used again.
+    request(url, { method, headers: sent, signal, agent: false }).on("response", resolve).on("error", reject).end(body);
+  });
+  const { statusCode: status = 0, headers: got } = answer;
+  return { status, headers: got, body: await text(answer) };
+}

@@ -1,0 +1,75 @@
+// `npm run conformance:self`: who judges the judge. The kit is held against servers that keep the specification, this one
+// and others that read its gaps in other ways: nothing may fail there. And against as many wrong servers as there are
+// faults: 95 % of them at least must be caught by a clause of the part that the fault breaks. What survives is named.
+import { given, wrongUse } from "../arguments.ts";
+import { judge } from "../conformance/judge.ts";
+import { pool } from "../pool.ts";
+import { RIGHT } from "./right.ts";
+import { FAULTS, started } from "./server.ts";
+import { type Fault, faultsOf } from "./ways.ts";
+
+const USE = `Usage: npm run conformance:self -- [options]
+  --only NAME     this fault or reading alone
+  --part N        only the faults of that part of the specification
+  --at-once N     so many servers at a time (8)`;
+const CAUGHT_LEAST = 0.95;
+
+interface Verdict {
+  readonly fault: Fault;
+  /** The clauses that failed, each with its reason. */
+  readonly failed: readonly string[];
+  /** Where nothing failed: how the fault went by. */
+  readonly unseen: string;
+}
+
+/** By the clauses whose ids begin so. */
+async function judged(fault: Fault, clauses: string): Promise<Verdict> {
+  const { target, proxy, close } = await started(fault);
+  try {
+    const { results } = await judge(target, { only: clauses });
+    const failed = results.filter(({ verdict }) => verdict === "failed");
+    const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
+    const provoked = proxy.fired > 0 || fault.options !== undefined;
+    return { fault, failed: said, unseen: provoked ? "survived" : "never provoked" };
+  } catch (error) {
+    return { fault, failed: [], unseen: `the kit gave up (${error})` };
+  } finally {
+    await close();
+  }
+}
+
+const string = { type: "string" } as const;
+const { only, part, "at-once": atOnce = "8" } = given({ only: string, part: string, "at-once": string }, USE);
+if (!(Number(atOnce) >= 1)) wrongUse("--at-once must be a number from 1.", USE);
+const isAsked = ({ id, clause }: Fault) => (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));
+const [right, wrong] = [faultsOf(RIGHT).filter((each) => !part && isAsked(each)), FAULTS.filter(isAsked)];
+if (right.length + wrong.length === 0) wrongUse("There is no such fault.", USE);
+
+/** A line as soon as it is known; below it what should not be. */
+function tell({ fault, failed, unseen }: Verdict): void {
+  const isRight = right.includes(fault);
+  const verdict = isRight ? `${failed.length} failed` : failed.length > 0 ? "caught" : unseen;
+  console.log(`${verdict.padEnd(14)} ${fault.clause.padEnd(34)} ${fault.id}: ${fault.says}`);
+  if (isRight) for (const line of failed) console.log(`    ${line}`);
+}
+
+const began = performance.now();
+const verdicts = await pool(Number(atOnce), [...right, ...wrong], async (fault) => {
+  const verdict = await judged(fault, right.includes(fault) ? "" : `${fault.clause.split(".")[0]}.`);
+  tell(verdict);
+  return verdict;
+});
+const [kept, broken] = [verdicts.slice(0, right.length), verdicts.slice(right.length)];
+console.log("\nClause                             faults  caught");
+for (const clause of new Set(broken.map(({ fault }) => fault.clause))) {
+  const of = broken.filter(({ fault }) => fault.clause === clause);
+  const caught = of.filter(({ failed }) => failed.length > 0);
+  console.log(`${clause.padEnd(34)} ${String(of.length).padStart(6)} ${String(caught.length).padStart(7)}`);
+}
+const caught = broken.filter(({ failed }) => failed.length > 0).length;
+const wronged = kept.filter(({ failed }) => failed.length > 0).length;
+const took_s = Math.round((performance.now() - began) / 1_000);
+console.log(
+  `\n${wronged} of ${kept.length} right servers called wrong; ${caught} of ${broken.length} faults caught; ${took_s} s`,
+);
+process.exitCode = wronged > 0 || caught < broken.length * CAUGHT_LEAST ? 1 : 0;

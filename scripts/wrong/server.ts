@@ -1,0 +1,31 @@
+// This server with one fault, as the kit's target: started in this process behind a proxy, whose address is its public one.
+import { closedPort } from "../../test/support/receivers.ts";
+import { ownTarget } from "../conformance/own.ts";
+import { access } from "./access.ts";
+import { events } from "./events.ts";
+import { startProxy } from "./proxy.ts";
+import { resources } from "./resources.ts";
+import { type Fault, faultsOf, type Wrong } from "./ways.ts";
+
+/** In the order of the specification's parts. */
+export const FAULTS: readonly Fault[] = faultsOf({ ...resources, ...access, ...events }).sort((a, b) =>
+  a.clause.localeCompare(b.clause),
+);
+
+/** Twice what the kit asks of an account, and soon reached. */
+const RATE_LIMIT = 1_000;
+
+/** Without a fault it is right. */
+export async function started(fault?: Wrong) {
+  const port = await closedPort();
+  const proxy = await startProxy(port, fault);
+  const own = await ownTarget({ port, publicUrl: proxy.url, rateLimit: RATE_LIMIT, ...fault?.options });
+  const { apiKey, client } = own.target;
+  Object.assign(proxy.world, { key: apiKey, secret: client?.secret });
+  const target = { ...own.target, slow: fault?.slow, ...(fault?.base && { baseUrl: proxy.url + fault.base }) };
+  const close = async () => {
+    proxy.close();
+    await own.close();
+  };
+  return { target, proxy, service: own.service, close };
+}

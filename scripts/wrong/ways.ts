@@ -1,0 +1,213 @@
+// What a fault is, and the few ways in which one changes what goes by: what is asked, what is answered, what is delivered,
+// and what the server hears of it. Which sentence each breaks stands in the lists beside this file.
+
+import type { ServiceOptions } from "../../src/index.ts";
+import { trusted } from "../../src/kit/schema.ts";
+import { serviceSignature } from "../../src/kit/signature.ts";
+import { isMembers, type Members, members } from "../../test/support/client.ts";
+import type { Answer, Delivery, Message, Send } from "./proxy.ts";
+
+/** What a fault knows of the server that it is in. */
+export interface World {
+  /** A key that opens everything. */
+  key: string;
+  /** The OAuth client's. */
+  secret: string;
+  /** What it remembers. */
+  readonly kept: Map<string, string>;
+}
+
+/** In place of `send`, which would let the message pass unchanged. */
+export type Way<M = Message> = (asked: M, send: Send<M>, world: World) => Promise<Answer>;
+
+export interface Wrong {
+  readonly api?: Way;
+  readonly hook?: Way<Delivery>;
+  /** What the server is started with. */
+  readonly options?: ServiceOptions;
+  /** What the base URL ends in. */
+  readonly base?: string;
+  /** Only somebody who waits for 30 seconds sees it. */
+  readonly slow?: boolean;
+}
+
+export interface Fault extends Wrong {
+  readonly id: string;
+  /** The clause that it breaks. */
+  readonly clause: string;
+  readonly says: string;
+}
+
+/** Faults by "id clause: what is wrong". */
+export type Faults = Readonly<Record<string, Wrong>>;
+
+export const faultsOf = (faults: Faults): Fault[] =>
+  Object.entries(faults).map(([name, wrong]) => {
+    const { id = "", clause = "", says = "" } = /^(?<id>\S+) (?<clause>[^:]+): (?<says>.+)$/.exec(name)?.groups ?? {};
+    return { id, clause, says, ...wrong };
+  });
+
+/** Undefined where it is not JSON. */
+export function jsonOf({ body }: { readonly body: string }): unknown {
+  try {
+    return trusted<unknown>(JSON.parse(body));
+  } catch {
+    return undefined; // a page, a form or nothing
+  }
+}
+
+export type Change = (value: Members) => unknown;
+
+/** With the JSON object in its body changed. */
+export function changed<M extends { readonly body: string }>(message: M, change: Change): M {
+  const value = jsonOf(message);
+  return isMembers(value) ? { ...message, body: JSON.stringify(change(value)) } : message;
+}
+
+/** `at`: method and path below /v1, `*` for any segment, as in "DELETE /apps/*"; everything where it is "". */
+export function isAt(at: string, { method, url }: Message): boolean {
+  const path = url.replace(/\?.*/, "").replace(/^\/v1(?=\/)/, "");
+  return at === "" || new RegExp(`^(${at.replaceAll("*", "[^/ ]+")})$`).test(`${method} ${path}`);
+}
+
+/** What is asked is changed first. */
+export const asks = (at: string, change: (asked: Message) => Message): Wrong => ({
+  api: (asked, send) => send(isAt(at, asked) ? change(asked) : asked),
+});
+
+export const asksJson = (at: string, change: Change): Wrong => asks(at, (asked) => changed(asked, change));
+
+/** With another query. */
+export const asksQuery = (at: string, change: (query: URLSearchParams) => unknown): Wrong =>
+  asks(at, (asked) => {
+    const query = queryOf(asked.url);
+    change(query);
+    return { ...asked, url: asked.url.replace(/(\?.*)?$/, `?${query}`) };
+  });
+
+export const answers = (at: string, change: (answer: Answer) => Answer): Wrong => ({
+  async api(asked, send) {
+    const answer = await send(asked);
+    return isAt(at, asked) ? change(answer) : answer;
+  },
+});
+
+/** What succeeded says something else. */
+export const answersJson = (at: string, change: Change): Wrong =>
+  answers(at, (answer) => (answer.status < 300 ? changed(answer, change) : answer));
+
+export type Items = readonly Members[];
+
+/** The page of a list holds other items. */
+export const page = (change: (items: Items) => Items): Wrong =>
+  answersJson("GET /apps", (list) => ({ ...list, data: change(itemsOf(list)) }));
+
+export const itemsOf = ({ data }: Members): Items => (Array.isArray(data) ? data.map(members) : []);
+export const queryOf = (url: string) => new URLSearchParams(url.split("?")[1]);
+
+/** Every app in every answer. */
+export const apps = (change: Change): Wrong =>
+  answersJson("(POST|GET) /apps|(GET|PATCH) /apps/*", (value) =>
+    "data" in value ? { ...value, data: itemsOf(value).map(change) } : change(value),
+  );
+
+export const field =
+  (name: string, change: (value: unknown) => unknown) =>
+  (value: Members): Members => ({ ...value, [name]: change(value[name]) });
+
+export const without =
+  (...names: readonly string[]) =>
+  (value: Members): Members =>
+    Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+
+/** It answers that and does nothing. */
+export const refuses = (at: string, status: number, when: Judged = () => true): Wrong => ({
+  api: async (asked, send) => (isAt(at, asked) && when(asked) ? bare(status) : send(asked)),
+});
+
+export const bare = (status: number, body = "{}"): Answer => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body,
+});
+
+/** Success has no body. */
+export const empty = (answer: Answer): Answer => (answer.status < 300 ? { ...answer, status: 204, body: "" } : answer);
+
+export type Judged = (asked: Message) => boolean;
+
+const isRefused = (code: string, answer: Answer): boolean =>
+  answer.status >= 400 && Object(jsonOf(answer)).code === code;
+
+/** What is refused for that reason is done after all. */
+export const lets = (code: string, at = "", when: Judged = () => true): Wrong => ({
+  async api(asked, send, { key }) {
+    const answer = await send(asked);
+    return isRefused(code, answer) && isAt(at, asked) && when(asked) ? send(as(asked, `Bearer ${key}`)) : answer;
+  },
+});
+
+/** What is refused for that reason is refused in another way. */
+export const instead = (code: string, status: number, headers?: Answer["headers"]): Wrong =>
+  answers("", (answer) =>
+    isRefused(code, answer) ? { ...answer, status, headers: headers ?? answer.headers } : answer,
+  );
+
+/** With another Authorization header. */
+export const as = (asked: Message, authorization: string): Message => ({
+  ...asked,
+  headers: { ...asked.headers, authorization },
+});
+
+export const bearer = ({ headers }: Message): string => String(headers.authorization).replace(/^Bearer /, "");
+
+/** One text stands for another in all that comes from the server, and goes back in what is sent to it. */
+export const renamed = (from: string, to: string): Wrong => ({
+  async api(asked, send) {
+    const [url, body] = [asked.url, asked.body].map((text) => text.replaceAll(to, from));
+    const answer = await send({ ...asked, url: url ?? "", body: body ?? "" });
+    return { ...answer, body: answer.body.replaceAll(from, to) };
+  },
+  hook: (asked, send) => send(signed(asked, asked.body.replaceAll(from, to))),
+});
+
+/** Every delivery, as it goes out. */
+export const delivers = (change: (delivery: Delivery) => Delivery): Wrong => ({
+  hook: (delivery, send) => send(change(delivery)),
+});
+
+export const header = <M extends { readonly headers: Message["headers"] }>(
+  message: M,
+  name: string,
+  value?: string | string[],
+): M => ({ ...message, headers: { ...message.headers, [name]: value } });
+
+export const signed = (delivery: Delivery, body: string): Delivery =>
+  header({ ...delivery, body }, "x-service-signature", serviceSignature(body, delivery.secret));
+
+/** Events of that type, or of all where it is ""; well signed. */
+export const tells = (type: string, change: Change): Wrong =>
+  delivers((delivery) => {
+    const event = members(jsonOf(delivery));
+    const isMeant = type === "" || type === event.type;
+    return isMeant ? signed(delivery, JSON.stringify(change(event))) : delivery;
+  });
+
+export const tellsObject = (type: string, change: Change): Wrong =>
+  tells(type, (event) => ({ ...event, data: { object: change(members(members(event.data).object)) } }));
+
+export const tellsDeployment = (change: Change): Wrong =>
+  tellsObject("app.deployed", (object) => ({ ...object, deployment: change(members(object.deployment)) }));
+
+/** Nobody hears of these events, and the server does not know. */
+export const drops = (when: (event: Members) => boolean): Wrong => ({
+  hook: async (delivery, send) => (when(members(jsonOf(delivery))) ? bare(200) : send(delivery)),
+});
+
+/** What the server makes of what the receiver answered. */
+export const takes = (heard: (status: number) => number): Wrong => ({
+  async hook(delivery, send) {
+    const answer = await send(delivery);
+    return { ...answer, status: heard(answer.status) };
+  },
+});
