@@ -17,6 +17,9 @@ export const FAULTS: readonly Fault[] = faultsOf({ ...resources, ...access, ...e
 /** Twice what the kit asks of an account, and soon reached. */
 const RATE_LIMIT = 1_000;
 
+/** Where it matters that it is reached, which takes as many requests. */
+const LIMITS = /^(1$|8)/;
+
 /** Without a fault it is right. */
 export async function started(fault?: Wrong) {
   const port = await closedPort();
@@ -44,7 +47,8 @@ export interface Verdict {
 export async function judged(fault: Fault, clauses: string): Promise<Verdict> {
   const { target, proxy, close } = await started(fault);
   try {
-    const { results } = await judge(target, { only: clauses });
+    const { rateLimitedKey: _, ...spared } = target;
+    const { results } = await judge(LIMITS.test(fault.clause) ? target : spared, { only: clauses });
     const failed = results.filter(({ verdict }) => verdict === "failed");
     const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
     const provoked = proxy.fired > 0 || fault.options !== undefined;
