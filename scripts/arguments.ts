@@ -16,7 +16,8 @@ export function given<O extends NonNullable<ParseArgsConfig["options"]>>(options
   try {
     return parseArgs({ options }).values;
   } catch (error) {
-    return wrongUse(`${error instanceof Error ? error.message : String(error)}.`, use);
+    // What is advised behind the first sentence is about dashes.
+    return wrongUse(`${String(Object(error).message).replace(/\.?(\n.*)?$/s, "")}.`, use);
   }
 }
 

@@ -157,7 +157,7 @@ export const GAPS = {
     open: "in which order events arrive",
     choice: { is: 1, or: 4, other: "several at once to one webhook", named: "several" },
     field: "Stripe, GitHub and Svix promise no order",
-    why: "one at a time keeps a webhook's first attempts in order until one fails; created and the id order all",
+    why: "first attempts go in the order of what was acknowledged, in a fleet as its clocks agree, until one fails",
   },
   "7.error-body": {
     open: "the form of an error's body",

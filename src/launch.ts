@@ -1,5 +1,7 @@
 // Puts the service together: a start, from settings to a service that stands, is read here from top to bottom. What fails
 // on the way leaves nothing behind - no port, no lock of a file.
+import { isAbsolute, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { judgeUrl } from "./delivery/address-policy.ts";
 import { Outbox } from "./delivery/outbox.ts";
 import { HttpSender } from "./delivery/sender.ts";
@@ -11,6 +13,7 @@ import { rateLimiter } from "./domain/limits.ts";
 import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { deciding } from "./domain/readings.ts";
+import type { Store } from "./domain/store.ts";
 import { webhookDraft } from "./domain/webhooks.ts";
 import { Chaos } from "./embedding/chaos.ts";
 import { controlWay } from "./embedding/control.ts";
@@ -31,7 +34,7 @@ import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
 import { changesOf, OptionError } from "./kit/schema.ts";
-import { policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
+import { isDatabase, policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
 
@@ -53,7 +56,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 
 /** The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb. */
 export async function run(settings: Settings, watched: boolean): Promise<Service> {
-  const ground = groundOf(settings, watched);
+  const ground = await groundOf(settings, watched);
   const { log, unit, stop } = ground;
   const open = [settings.control && "--control", settings.webhookPolicy === "local" && "--webhook-policy local"];
   for (const flag of staysHere(settings) ? [] : open)
@@ -67,16 +70,16 @@ export async function run(settings: Settings, watched: boolean): Promise<Service
   }
 }
 
-type Ground = ReturnType<typeof groundOf>;
+type Ground = Awaited<ReturnType<typeof groundOf>>;
 
 /** What there is before anything is opened. */
-function groundOf(settings: Settings, watched: boolean) {
-  const { data, randomSeed, startAt } = settings;
+async function groundOf(settings: Settings, watched: boolean) {
+  const { randomSeed, startAt } = settings;
   const clock = new AdjustableClock(settings.clock === "manual" ? instant(startAt ?? MANUAL_START) : undefined);
   const asked = logTo(settings.log, clock, terminal);
   // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
   const log: Log = settings.log === "off" && !watched ? { ...asked, announce: terminal.out } : asked;
-  const store = settings.store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn: log.warn }));
+  const store = await storeOf(settings, log);
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
   const unit = { store, clock, ids, decide: deciding(settings.readings) };
   const journals = new Journals(clock);
@@ -95,6 +98,28 @@ function groundOf(settings: Settings, watched: boolean) {
   return ground;
 }
 
+async function storeOf({ store, data }: Settings, { warn }: Log): Promise<Store> {
+  if (typeof store === "string") return storeIn(store);
+  if (data !== null && isDatabase(data)) return (await import("./store/postgres.ts")).postgresStore(data);
+  return store ?? (data === null ? memoryStore() : jsonFileStore(data, { warn }));
+}
+
+/** The store of a module that somebody else wrote: a file, or a package that is installed where this one is. */
+async function storeIn(name: string): Promise<Store> {
+  const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
+  let why: unknown = "it exports neither";
+  try {
+    const { default: main, store = main } = await import(isFile ? pathToFileURL(resolve(name)).href : name);
+    const made = typeof store === "function" ? await store() : store;
+    if (typeof made?.transact === "function") return made;
+  } catch (error) {
+    why = error;
+  }
+  const must =
+    "must be a file or an installed package whose export `store`, or else its default, is a Store or makes one";
+  throw new OptionError(`The store ${name} ${must} (${why})`);
+}
+
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
   const { settings, watched, log, unit, background, journals, faults, listener } = ground;
@@ -107,11 +132,11 @@ async function stand(ground: Ground): Promise<Service> {
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
   const access = accessTo({ ...unit, background, checkToken: (token) => check(oauth, token) });
-  const limiter = rateLimiter(clock, settings.rateLimit);
+  const limiter = rateLimiter(clock, settings.rateLimit, store.now && store);
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
   const services = { links, decide, webhookDraft: draft, webhookChanges: changesOf(draft) };
 
-  const service = await Service.open({ ...ground, services, oauth, limiter });
+  const service = await Service.open({ ...ground, services, port, oauth, limiter });
   const parts = { unit, services, presenter: new Presenter(links, decide), access, limiter, faults };
   const handle = handlerOf(ground, parts, oauth, service);
   listener.serve({

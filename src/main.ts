@@ -10,7 +10,7 @@ import { escaped } from "./kit/log.ts";
 import { meant, OptionError } from "./kit/schema.ts";
 import { VERSION } from "./kit/version.ts";
 import { run, terminal } from "./launch.ts";
-import { OPTIONS, readSettings, type Settings } from "./options.ts";
+import { OPTIONS, readSettings, type Settings, shownPlace } from "./options.ts";
 
 /** A script tells a wrong flag from a port in use without reading. */
 const EXIT = { stopped: 0, failed: 1, wrong_use: 2 };
@@ -89,19 +89,23 @@ function usage(): string {
 }
 
 /** Everything that is needed for a first request, and a curl line that works. */
-function ready({ baseUrl, authUrl, apiKey, signInUrl, signsIn }: Service, settings: Settings): string {
-  const { log, tlsCert, data, readings } = settings;
+function ready(service: Service, settings: Settings): string {
+  const { baseUrl, authUrl, apiKey, signInUrl, signsIn } = service;
+  const { log, tlsCert, publicUrl, data, store, readings } = settings;
   const members = { base_url: baseUrl, auth_url: authUrl, api_key: apiKey, sign_in_url: signInUrl, pid: process.pid };
-  if (log === "json") return JSON.stringify({ event: "ready", ...members });
+  // Where clients see another address, whoever leads them here needs to know this one.
+  const port = publicUrl && { port: service.port };
+  if (log === "json") return JSON.stringify({ event: "ready", ...members, ...port });
   const body = JSON.stringify(firstApp(deciding(readings)));
   const row = (name: string, value: string) => `  ${styleText("dim", name.padEnd(10))}${value}`;
   return [
     styleText("bold", "App Hosting Service is ready."),
     row("Base URL", baseUrl),
     row("Auth URL", authUrl),
+    ...(port ? [row("Port", String(port.port))] : []),
     row("Sign in", `${signInUrl}  (${signsIn})`),
     row("API key", apiKey ?? "unchanged (only its hash is kept; pin one with --api-key)"),
-    row("Data", data ?? "in memory; --data FILE keeps them"),
+    row("Data", String((data && shownPlace(data)) ?? store ?? "in memory; --data FILE keeps them")),
     "",
     `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '${body}'`,
     "",

@@ -1,6 +1,6 @@
 // Every setting of the service once (contract, parts 1 and 10): its flag, its environment variable, what --help says, and
-// how a text becomes a value. The same table serves the command line and `startService`; the last three, without a flag,
-// are for the latter only. A wrong value is an OptionError that names the setting and says what to do.
+// how a text becomes a value. The same table serves the command line and `startService`; the last two, without a flag, are
+// for the latter only. A wrong value is an OptionError that names the setting and says what to do.
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { decide } from "./decisions.ts";
@@ -44,6 +44,14 @@ function option<T>(at: string, kind: Kind<T>, help: string, fallback: T | null =
 const kind = <T>(must: string, read: Kind<T>["read"]): Kind<T> => ({ must, read });
 
 const anyText = kind("not be empty", (text) => text || undefined);
+/** Of a database, whose store is loaded only for it. */
+export const isDatabase = (data: string): boolean => /^postgres(ql)?:/.test(data);
+/** Of an address not who comes in there and how. */
+export const shownPlace = (data: string): string =>
+  isDatabase(data) ? data.replace(/\/\/[^/]*@/, "//").replace(/\?.*/, "") : data;
+const place = kind("be the name of a file, or an address such as postgres://user@host/database", (text) =>
+  isDatabase(text) && !URL.canParse(text) ? undefined : text || undefined,
+);
 const whole = (min: number, max: number) =>
   kind(`be a whole number from ${min} to ${max}`, (text) =>
     /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
@@ -75,7 +83,9 @@ const certificates = kind("be the name of a file with certificates (PEM)", (name
 const seed = kind<object>("be the name of a JSON file", (name, given) =>
   typeof given === "object" ? (given ?? undefined) : JSON.parse(readFileSync(name, "utf8")),
 );
-const store = kind("be a store", (_, given) => (typeof given === "object" ? trusted<Store>(given) : undefined));
+const store = kind("be a store, or the name of a module", (text, given) =>
+  typeof given === "object" ? trusted<Store>(given) : text || undefined,
+);
 const moment = kind("be a time such as 2026-01-01T00:00:00.000Z, with its zone", (text) =>
   text.includes("T") && isDateTime(text) ? text : undefined,
 );
@@ -94,7 +104,11 @@ export const OPTIONS = {
   port: option("port N", whole(0, 65_535), "port to listen on; 0 for any free one", 4600),
   host: option("host ADDRESS", anyText, "address to listen on", "127.0.0.1"),
   publicUrl: option("public-url URL", url, "how clients reach this server"),
-  data: option("data FILE", anyText, "keep everything in this JSON file (memory otherwise)"),
+  data: {
+    ...option("data FILE", place, "keep everything in this JSON file, or at postgres://… (memory otherwise)"),
+    secret: true, // an address may hold a password
+  },
+  store: option("store MODULE", store, "keep everything in a store of your own: a file or a package"),
   seed: option("seed FILE", seed, "JSON file: what a fresh server starts with"),
   apiKey: { ...option("api-key KEY", key, "the first API key, instead of a random one"), secret: true },
   tlsCert: option("tls-cert FILE", pem, "certificate (PEM): serve https"),
@@ -110,7 +124,6 @@ export const OPTIONS = {
   readings: option("reading ID=NAME", readings, "another reading of a gap; repeatable, all are at /docs/register", {}),
   control: option("control", yesOrNo, "answer /_control: time, faults, reset, for tests in any language", false),
   log: option("log FORM", oneOf(LOG_FORMS), LOG_FORMS.join(", "), "pretty"),
-  store: option("", store, "where to keep everything; memory by default"),
   clock: option("", oneOf(["system", "manual"]), "manual: it stands still until it is advanced", "system"),
   startAt: option("", moment, "where a manual clock starts"),
 };
@@ -162,7 +175,9 @@ function assertTogether(settings: Settings, called: Called): void {
       `${called("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
     );
   if (store !== null && data !== null)
-    throw new OptionError("store and data cannot be given together: each says where everything is kept");
+    throw new OptionError(
+      `${called("store")} and ${called("data")} cannot be given together: each says where everything is kept`,
+    );
   if (clock === "system" && startAt !== null)
     throw new OptionError('startAt is where a manual clock starts; give it together with clock: "manual"');
 }

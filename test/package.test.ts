@@ -64,7 +64,7 @@ test("package: it exports what the contract names, and the errors that a store o
   const script = 'console.log(Object.keys(await import("app-hosting-service")).sort().join(", "));';
   const stores =
     "collection, isStoreError, jsonFileStore, memoryStore, startReceiver, startService, storeContract, verifySignature";
-  const errors = "OptionError, StorageUnavailable, StoreRefusal, UniqueViolation";
+  const errors = "OptionError, READINGS, StorageUnavailable, StoreRefusal, UniqueViolation";
   assert.equal((await inFolder("names.mjs", script)).stdout, `${errors}, ${stores}\n`);
 });
 
@@ -107,6 +107,16 @@ test("package: the command starts, answers, and ends with the npm that started i
   npm.kill("SIGTERM");
   await once(npm, "close"); // of the output, which the server has as well
   await assert.rejects(fetch(`${auth_url}/healthz`));
+});
+
+test("package: PostgreSQL needs its driver, and one line says so", async () => {
+  await installed;
+  const bin = join(folder, "node_modules/app-hosting-service/dist/bin.js");
+  const started = run(process.execPath, [bin, "--data", "postgres://localhost/apps"]);
+  await assert.rejects(started, (error: Error & { code?: unknown; stderr?: unknown }) => {
+    assert.match(String(error.stderr), /^.*driver that is not installed here: npm install pg\. See --help\.\n$/);
+    return error.code === 2;
+  });
 });
 
 const RECIPES = "test/embedding/recipes";

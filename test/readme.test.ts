@@ -11,19 +11,12 @@ import { startReceiver } from "../src/receiver.ts";
 import { Client, str } from "./support/client.ts";
 import { closeLater } from "./support/closing.ts";
 import { person, returned } from "./support/oauth.ts";
+import { shows } from "./support/shows.ts";
 import { eventually } from "./support/wait.ts";
 
 const README = readFileSync("README.md", "utf8");
 const blocksIn = (text: string) => [...text.matchAll(/^```(sh|text)( receiver)?\n(.*?)^```$/gms)];
 const partOf = (title: string) => README.split(/^## /m).find((part) => part.startsWith(title)) ?? "";
-
-/** Each line that is shown stands in the output; "…" is anything, at the end of a line as well. */
-function shows(output: string, shown: string): void {
-  for (const line of shown.trimEnd().split("\n")) {
-    const pattern = line.split("…").map((piece) => piece.replace(/[^\w\s]/g, "\\$&"));
-    assert.match(output, new RegExp(`^${pattern.join(".*")}$`, "m"));
-  }
-}
 
 class Shell {
   readonly #bash: ChildProcessByStdio<Writable, Readable, null> = spawn("bash", [], {

@@ -1,7 +1,7 @@
 // What people run beside the server: the walk through the specification, the conformance report and the receiver; and how
 // they and the others are used.
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
@@ -17,27 +17,8 @@ import { verifySignature } from "../src/kit/signature.ts";
 import { CLAUSES } from "./support/clause.ts";
 import { Client } from "./support/client.ts";
 import { openHub } from "./support/hub.ts";
+import { ran } from "./support/process.ts";
 import { closedPort, listen } from "./support/receivers.ts";
-
-/** Runs a script to its end; answers its exit code and what it printed. */
-const ran = (script: string, ...args: readonly string[]) =>
-  new Promise<{ readonly code: number; readonly out: string; readonly err: string }>((resolve) => {
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const command = ["--import", "tsx", `scripts/${script}`, ...args];
-    const child = execFile(process.execPath, command, { env, timeout: 60_000 }, (_error, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    );
-  });
-
-test("demo: it walks through all nine parts, each step as it must be, in under 10 s", async () => {
-  const { code, out, err } = await ran("demo.ts");
-  assert.deepEqual([code, err], [0, ""]);
-  for (let part = 1; part <= 9; part += 1)
-    assert.match(out, new RegExp(`^ {2}${part} |^${part}\\b|^\\d and ${part}\\b`, "m"));
-  assert.match(out, /the receiver answered 500, 503, 204/);
-  const [, took] = /all as they must be, in (\d+) ms\.\n$/.exec(out) ?? [];
-  assert.ok(Number(took) < 10_000, out.slice(-200));
-});
 
 test("attack: drawn requests, spoiled ones and slow connections find nothing", async () => {
   for (const attack of [fuzz(300, "short"), spoiled(100, "short"), slow(20, 5, 0)])

@@ -13,7 +13,9 @@ import { Client } from "../../test/support/client.ts";
 import { closedPort } from "../../test/support/receivers.ts";
 import type { Figures, Side } from "./figures.ts";
 
-type Core = "0" | "1";
+type Core = "0" | "1" | typeof ANYWHERE;
+/** For many processes that are measured together. */
+export const ANYWHERE = "0,1";
 const MEASURED = "0";
 const LOAD = "1";
 const START_MS = 30_000;
@@ -25,15 +27,18 @@ const RATE_LIMIT = "999999999";
 
 const canPin = cpus().length > 1 && spawnSync("taskset", ["--version"]).status === 0;
 
+let isPinned = false;
+
 /** Leaves the core of what is measured to it. */
-export function pinLoad(): void {
-  if (canPin) spawnSync("taskset", ["-a", "-c", "-p", LOAD, String(process.pid)]);
+export function pin(core: Core = LOAD): void {
+  isPinned = canPin && core !== ANYWHERE;
+  if (canPin) spawnSync("taskset", ["-a", "-c", "-p", core, String(process.pid)]);
 }
 
 export function describeMachine(): string {
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);
-  const pinned = canPin ? "server and load on a core each" : "not pinned";
+  const pinned = isPinned ? "server and load on a core each" : "not pinned";
   return `${cpus().length} cores (${cpu?.model ?? "unknown"}), ${memory} GB, Node ${process.versions.node}, ${pinned}`;
 }
 
@@ -75,6 +80,7 @@ export async function startServer({ name, args, core }: Program, given?: number)
     },
     /** For what is not measured. */
     api: new Client({ baseUrl: `${url}/v1`, key: KEY }),
+    signal: (name: NodeJS.Signals) => child.kill(name),
     /** As a crash would. */
     stop: () => killed(child),
     [Symbol.asyncDispose]: () => killed(child),
@@ -96,10 +102,15 @@ export function newFolder() {
 export const bare: Program = { name: "bare node:http", args: [here("servers/bare.mjs")] };
 
 /** This service, with everything on. */
-export async function startService(name = "this server", flags: readonly string[] = [], program = ours("bin")) {
+export async function startService(
+  name = "this server",
+  flags: readonly string[] = [],
+  program = ours("bin"),
+  core: Core = MEASURED,
+) {
   const port = await closedPort();
   const common = ["--port", String(port), "--api-key", KEY, "--log", "off", "--rate-limit", RATE_LIMIT];
-  return startServer({ name, args: [...program, ...common, ...flags] }, port);
+  return startServer({ name, core, args: [...program, ...common, ...flags] }, port);
 }
 
 /** A receiver of deliveries. */

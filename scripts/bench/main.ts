@@ -1,14 +1,15 @@
-// npm run bench, bench:store and bench:delivery [-- part …]: measures this server against one that does the least, against
+// npm run bench, bench:store, bench:delivery and bench:fleet [-- part …]: measures this server against one that does the least, against
 // SQLite and against itself, and prints one table. Ends with status 1 where a goal was missed. Not a test: figures depend on
 // the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything out; then the figures mean nothing.
 import { chosen } from "../arguments.ts";
 import { silence, throughput } from "./deliveries.ts";
 import { isMissed, type Line, markdown } from "./figures.ts";
+import { fleet } from "./fleet.ts";
 import { folding } from "./folding.ts";
 import { growth } from "./growth.ts";
 import { holds } from "./holds.ts";
 import { before, file, http } from "./http.ts";
-import { describeMachine, pinLoad } from "./machine.ts";
+import { describeMachine, pin } from "./machine.ts";
 import { start } from "./start.ts";
 import { loads, writes } from "./store.ts";
 
@@ -18,13 +19,14 @@ const GROUPS: Readonly<Record<string, Parts>> = {
   bench: { http, growth, start, file, before },
   "bench:store": { writes, loads, folding },
   "bench:delivery": { throughput, silence, holds },
+  "bench:fleet": { fleet },
 };
 /** Only when asked for. */
 const SPECIAL = ["before"];
 
 const [group = "", ...asked] = process.argv.slice(2);
 const parts = chosen("part", GROUPS[group] ?? {}, asked, SPECIAL);
-pinLoad();
+pin();
 const lines: Line[] = [];
 for (const [name, part] of parts) {
   process.stderr.write(`${name} …\n`);

@@ -1,49 +1,61 @@
-// Walks and tells: each step sends a request, prints it with its answer and the part of the specification that it shows,
-// and holds the answer against what it must be.
+// Walks and tells: each step names the clause or the choice that it shows (`npm run clause ID` runs its test), sends a
+// request, prints of the answer what is under discussion, and holds it against what it must be.
 import assert from "node:assert/strict";
+import { createInterface } from "node:readline";
 import { styleText } from "node:util";
 import { Client, type Members } from "../../test/support/client.ts";
 
-const WIDTH = 400;
+const LONGEST = 60;
 
-export class Guide {
-  readonly #api: Client;
+export class Guide implements AsyncDisposable {
   steps = 0;
+  readonly #api: Client;
+  readonly #enter: AsyncIterator<string> | undefined;
 
-  constructor(baseUrl: string, key: string | null) {
+  /** `stops`: each step waits for Enter. */
+  constructor(baseUrl: string, key: string | null, stops: boolean) {
     this.#api = new Client({ baseUrl, key });
-  }
-
-  chapter(title: string): void {
-    print(`\n${styleText("bold", title)}`);
+    this.#enter = stops ? createInterface(process.stdin)[Symbol.asyncIterator]() : undefined;
   }
 
   /** Something that is seen elsewhere than in an answer. */
-  seen(shows: string, what: string, holds: boolean): void {
+  async seen(id: string, says: string, what: readonly string[], holds: boolean): Promise<void> {
     this.steps += 1;
-    print(`  ${styleText("cyan", shows)}\n    ${what}`);
-    assert.ok(holds, `${shows}: ${what}`);
+    print([`  ${styleText("cyan", id)} ${says}`, ...what].join("\n    "));
+    assert.ok(holds, `${id}: ${what.join(" ")}`);
+    await this.#enter?.next();
   }
 
-  /** Answers the answer's body, which must have these members; `key` is the credential, where it is another. */
-  async step(shows: string, request: string, status: number, must: Members = {}, body?: object, key = this.#api.key) {
-    const [method = "GET", path = "/"] = request.split(" ");
-    const api = /^\/(oauth|v2)/.test(path) ? this.#api.root : this.#api;
-    const sent = body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-    const { status: got, headers, text } = await api.as(key).send(method, path, sent);
-    const asked = `${styleText("bold", request)} ${shortened(sent?.body ?? "")}`;
-    const answered = `${styleText(status < 300 ? "green" : "yellow", String(got))} ${shortened(text)}`;
-    this.seen(shows, `${asked}\n    ${answered}`, got === status);
-    const found: Members = text === "" ? {} : JSON.parse(text);
-    for (const [name, value] of Object.entries(must)) assert.deepEqual(found[name], value, `${shows}: ${name}`);
-    return { body: found, headers };
+  /** Shown of the answer are these members, and they must be so; `key` is the credential, where it is another. */
+  async step(
+    id: string,
+    says: string,
+    at: string,
+    status: number,
+    shows: Members = {},
+    body?: object,
+    key = this.#api.key,
+  ) {
+    const [method = "", path = ""] = at.split(" ");
+    const answer = await this.#api.root.as(key).call(method, path, body);
+    const found: Members = status === 204 ? {} : answer.json;
+    const shown = Object.keys(shows).map((name) => `${name}: ${shortened(JSON.stringify(found[name]))}`);
+    const sent = JSON.stringify(body, (_, value) => (typeof value === "string" ? shortened(value) : value));
+    const said = styleText(answer.status < 300 ? "green" : "yellow", String(answer.status));
+    const lines = [`${styleText("bold", at)} ${sent ?? ""}`, `${said} ${shown.join(", ")}`];
+    await this.seen(id, says, lines, answer.status === status);
+    for (const [name, value] of Object.entries(shows))
+      if (value instanceof RegExp) assert.match(String(found[name]), value, `${id}: ${name}`);
+      else assert.deepEqual(found[name], value, `${id}: ${name}`);
+    return answer;
   }
 
-  close(): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#api.close();
+    await this.#enter?.return?.();
   }
 }
 
 export const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const shortened = (text: string): string => (text.length > WIDTH ? `${text.slice(0, WIDTH)} …` : text);
+const shortened = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);

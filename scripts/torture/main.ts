@@ -3,6 +3,7 @@ import { chosen } from "../arguments.ts";
 import { type Finding, tell } from "../findings.ts";
 import { damage } from "./damage.ts";
 import { faults } from "./faults.ts";
+import { fleet } from "./fleet.ts";
 import { fullDisk } from "./full-disk.ts";
 import { kill } from "./kill.ts";
 import { Lab } from "./lab.ts";
@@ -16,6 +17,7 @@ const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   "full-disk": (lab) => fullDisk(lab, 50),
   "two-processes": (lab) => twoProcesses(lab, 100, 20),
   restarts: (lab) => restarts(lab, 10_000, 20),
+  fleet: () => fleet(1_000, 20),
 };
 
 await tell(

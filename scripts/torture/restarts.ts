@@ -17,7 +17,7 @@ const LOOK_AGAIN_MS = 50;
 const RETRIES = Array(20).fill("50ms").join(",");
 
 /** Whether the n-th answer fails: scattered, and the same from run to run. */
-const fails = (n: number): boolean => Math.imul(n, 2_654_435_761) >>> 0 < 0.3 * 2 ** 32;
+export const fails = (n: number): boolean => Math.imul(n, 2_654_435_761) >>> 0 < 0.3 * 2 ** 32;
 
 export async function restarts(lab: Lab, events: number, kills: number): Promise<Finding> {
   const file = lab.file();
@@ -55,7 +55,7 @@ export async function restarts(lab: Lab, events: number, kills: number): Promise
   return judge(receivers, acknowledged, kills);
 }
 
-function judge(receivers: readonly Receiver[], acknowledged: readonly string[], kills: number): Finding {
+export function judge(receivers: readonly Receiver[], acknowledged: readonly string[], kills: number): Finding {
   const wrong: string[] = [];
   let twice = 0;
   for (const [at, { received }] of receivers.entries()) {

@@ -3,7 +3,7 @@
 // start, so a crash loses nothing and what was under way is sent again. It has one life: start, stop.
 import { cancelUnwanted, dueAt, isRetry, isWanted, type Made, recordAttempt, succeeded } from "../domain/deliveries.ts";
 import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
-import { ALL, isStoreError } from "../domain/store.ts";
+import { ALL, isStoreError, type Lease, type Span } from "../domain/store.ts";
 import type { Background } from "../kit/background.ts";
 import type { Instant, Scheduled } from "../kit/clock.ts";
 import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
@@ -54,11 +54,17 @@ export class Outbox {
     this.#parts = parts;
   }
 
-  /** Takes up every delivery that is still to be sent, or to be cancelled. */
-  async start(): Promise<void> {
-    const { store } = this.#parts;
-    for (const { queue_of } of await store.page(deliveries, "waiting", ["pending"], ALL))
-      if (queue_of !== null) this.notify(queue_of);
+  /**
+   * Takes up deliveries that are still to be sent, or to be cancelled, and that nothing here waits for; answers how many
+   * there are in this span of all that wait.
+   */
+  async takeUp(span: Span = ALL): Promise<number> {
+    const { store, clock } = this.#parts;
+    const rows = await store.page(deliveries, "waiting", ["pending"], span);
+    for (const row of rows)
+      if (row.queue_of !== null && (!this.#lanes.has(row.queue_of) || dueAt(row) <= clock.now()))
+        this.notify(row.queue_of);
+    return rows.length;
   }
 
   /** This queue has changed. */
@@ -135,15 +141,12 @@ export class Outbox {
 
   /** Has a place, and one of the lane's, until it ends. */
   async #deliver(lane: Lane, id: string, doubtful: 0 | 1): Promise<void> {
-    const { store, lease_ms } = this.#parts;
     lane.taken.add(id);
     lane.sending += 1;
     this.#sending += 1;
     this.#doubtful += doubtful;
     try {
-      const lease = await store.lease(`delivery ${id}`, lease_ms);
-      if (lease === undefined) this.#pause(lane, id);
-      else await this.#attempt(lane, id).finally(() => lease.release());
+      await this.#claim(lane, id);
     } catch (error) {
       this.#pause(lane, id, error);
     }
@@ -153,31 +156,47 @@ export class Outbox {
     this.#turn();
   }
 
-  async #attempt(lane: Lane, id: string): Promise<void> {
-    const sent = await makeAttempt(this.#parts, id);
-    if (sent === undefined) return this.#free(lane, id);
-    if ("again" in sent) {
-      void sent.again.then(() => this.#free(lane, id));
-      return this.notify(lane.queue);
-    }
-    // What was broken off by the stop has no outcome; what arrived just before it has.
-    if (this.#stopped && !succeeded(sent.attempt)) return;
-    lane.failing = !succeeded(sent.attempt);
-    this.#parts.onAttempt(sent);
-    await this.#record(lane, sent);
+  async #claim(lane: Lane, id: string): Promise<void> {
+    const { store, lease_ms } = this.#parts;
+    const lease = await store.lease(`delivery ${id}`, lease_ms);
+    if (lease === undefined) return this.#pause(lane, id);
+    const made = await this.#attempt(lane, id).catch((error) => this.#pause(lane, id, error));
+    if (made) await this.#record(lane, made, lease);
+    else await lease.release();
   }
 
-  /** Until it is written down, the delivery stays taken: nothing is sent twice because the store is out of reach. */
-  async #record(lane: Lane, made: Made): Promise<void> {
-    const { store, clock } = this.#parts;
+  /** Answers what is to be written down. */
+  async #attempt(lane: Lane, id: string): Promise<Sent | undefined> {
+    const sent = await makeAttempt(this.#parts, id);
+    if (sent === undefined) this.#free(lane, id);
+    else if ("again" in sent) {
+      void sent.again.then(() => this.#free(lane, id));
+      this.notify(lane.queue);
+      // What was broken off by the stop has no outcome; what arrived just before it has.
+    } else if (!this.#stopped || succeeded(sent.attempt)) {
+      lane.failing = !succeeded(sent.attempt);
+      this.#parts.onAttempt(sent);
+      return sent;
+    }
+    return undefined;
+  }
+
+  /**
+   * Until it is written down, the delivery stays taken, here and for other processes: nothing is sent twice because the
+   * store is out of reach.
+   */
+  async #record(lane: Lane, made: Made, lease: Lease): Promise<void> {
+    const { store, clock, background } = this.#parts;
     try {
       await store.transact((tx) => recordAttempt(tx, made, clock.now()));
       this.#unavailable = false;
-      this.#free(lane, made.deliveryId);
     } catch (error) {
       this.#report(error);
-      this.#at(clock.now() + PAUSE_MS, () => this.#parts.background.run(WHAT, () => this.#record(lane, made)));
+      this.#at(clock.now() + PAUSE_MS, () => background.run(WHAT, () => this.#record(lane, made, lease)));
+      return;
     }
+    // In this order: a look that began before may still find it, and then has to see that it is over.
+    await lease.release().finally(() => this.#free(lane, made.deliveryId));
   }
 
   #free(lane: Lane, id: string): void {

@@ -6,6 +6,7 @@ import { type Forgetting, forgetting } from "../domain/forgetting.ts";
 import { TOPIC } from "../domain/model.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import type { Background } from "../kit/background.ts";
+import { realClock, type Scheduled } from "../kit/clock.ts";
 import type { Outbox } from "./outbox.ts";
 
 export interface WorkersParts extends UnitParts {
@@ -15,6 +16,13 @@ export interface WorkersParts extends UnitParts {
   readonly makeOutbox: () => Outbox;
   readonly onError: (error: unknown, during: string) => void;
 }
+
+/** Where other processes are on the same data, one that has ended leaves its work behind, and nothing is told of that. */
+const LOOK_AGAIN_MS = 3_000;
+/** Of the deliveries that wait, so many are looked at each time. */
+const LOOKED_AT = 1_000;
+/** Longer than processing takes but for the largest; two that do the same harm nothing. */
+const PROCESSING_MS = 5_000;
 
 export class Workers {
   readonly #parts: WorkersParts;
@@ -40,8 +48,9 @@ export class Workers {
       () => outbox.stop(),
     ];
     await sweeping.start();
-    await outbox.start();
-    for (const id of await unprocessed(store)) this.#process(id);
+    await outbox.takeUp();
+    await this.#processAll();
+    if (store.now) this.#ends.push(this.#lookAgain(outbox));
   }
 
   /** Ends what is under way; it may be started again. */
@@ -55,9 +64,38 @@ export class Workers {
     await this.#forgetting?.look();
   }
 
+  /** Looks every few seconds, in real time, as it is real processes that end; answers how to stop that. */
+  #lookAgain(outbox: Outbox): () => void {
+    let timer: Scheduled | undefined;
+    let offset = 0;
+    const look = async () => {
+      const rows = await outbox.takeUp({ offset, limit: LOOKED_AT });
+      offset = rows < LOOKED_AT ? 0 : offset + rows;
+      await this.#processAll();
+    };
+    const arm = () => {
+      timer = realClock.schedule(realClock.now() + LOOK_AGAIN_MS, null, async () => {
+        const looking = timer;
+        await this.#parts.background.run("looking for what others left behind", look);
+        if (looking === timer) arm();
+      });
+    };
+    arm();
+    return () => {
+      timer?.cancel();
+      timer = undefined;
+    };
+  }
+
+  async #processAll(): Promise<void> {
+    for (const id of await unprocessed(this.#parts.store)) this.#process(id);
+  }
+
   #process(id: string): void {
-    this.#parts.background.run("processing a data source", async () => {
-      await processDataSource(new Unit(this.#parts), id);
+    const { store, background } = this.#parts;
+    background.run("processing a data source", async () => {
+      const lease = await store.lease(`data ${id}`, PROCESSING_MS);
+      if (lease) await processDataSource(new Unit(this.#parts), id).finally(() => lease.release());
     });
   }
 }

@@ -8,7 +8,7 @@ import { iso } from "../kit/clock.ts";
 import type { AccountRecord, AccountState, ApiKeyRecord, Scope } from "./model.ts";
 import { accounts, apiKeys, SCOPES } from "./model.ts";
 import { notFound, Refusal, refuse } from "./refusal.ts";
-import type { Reader } from "./store.ts";
+import type { Reader, Store } from "./store.ts";
 import type { Unit, UnitParts } from "./work.ts";
 
 export interface Caller {
@@ -89,8 +89,7 @@ export function accessTo({ store, clock, checkToken, background }: AccessParts) 
   }
 
   async function holder(hash: string): Promise<Caller | Refusal> {
-    const key = await store.find(apiKeys, "hash", [hash]);
-    const account = key && (await store.get(accounts, key.account_id));
+    const [key, account] = (await withAccount(store, hash)) ?? [];
     if (!key || !account) return UNKNOWN_KEY;
     note(key);
     return { account, scopes: KEY_SCOPES, credential: key.id };
@@ -115,6 +114,15 @@ export function accessTo({ store, clock, checkToken, background }: AccessParts) 
       return byKey;
     },
   };
+}
+
+async function withAccount(
+  store: Store,
+  hash: string,
+): Promise<readonly [ApiKeyRecord, AccountRecord | undefined] | undefined> {
+  if (store.findWith) return store.findWith(apiKeys, "hash", [hash], "account", accounts);
+  const key = await store.find(apiKeys, "hash", [hash]);
+  return key && [key, await store.get(accounts, key.account_id)];
 }
 
 export const keyOf = (reader: Reader, key: string): Promise<ApiKeyRecord | undefined> =>

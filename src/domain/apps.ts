@@ -7,7 +7,7 @@ import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields, spanParameters } from "./lists.ts";
 import type { AppRecord, GoneApp } from "./model.ts";
-import { apps, dataSources, deployments, domains, goneApps, goneDeployments } from "./model.ts";
+import { apps, dataSources, deployments, domains, goneApps, goneDeployments, TOPIC } from "./model.ts";
 import type { Decide } from "./readings.ts";
 import { Refusal } from "./refusal.ts";
 import type { Reader, Tx } from "./store.ts";
@@ -89,7 +89,10 @@ export async function clearAway(tx: Tx, { id, account_id, deleted_at }: GoneApp)
 
 async function removing(w: Work, app: AppRecord, { account }: Caller): Promise<void> {
   const gone = { id: app.id, account_id: app.account_id, deleted_at: w.at, all: "gone_apps" } as const;
-  if (await clearAway(w.tx, gone)) await w.tx.put(goneApps, gone);
+  if (await clearAway(w.tx, gone)) {
+    await w.tx.put(goneApps, gone);
+    w.tx.tell(TOPIC.events, "");
+  }
   await recordEvent(w, account, "app.deleted", app);
 }
 

@@ -134,10 +134,14 @@ export interface Made {
   readonly retryAt: string | null;
 }
 
-/** Writes the attempt and all that follows from it; nothing where the delivery is no longer kept. */
+/**
+ * Writes the attempt and all that follows from it; nothing where the delivery is no longer kept, or where it was written
+ * before and the one who wrote it did not get to know.
+ */
 export async function recordAttempt(tx: Tx, made: Made, now: Instant): Promise<void> {
   const delivery = await tx.get(deliveries, made.deliveryId);
-  if (!delivery) return;
+  const { number, at } = made.attempt;
+  if (!delivery || delivery.attempts.some((each) => each.number === number && each.at === at)) return;
   await putDelivery(tx, afterAttempt(delivery, made.attempt, made.retryAt));
   const webhook = await tx.get(webhooks, delivery.webhook_id);
   if (webhook?.url !== made.url) return;

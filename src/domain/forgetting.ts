@@ -6,6 +6,7 @@ import type { Background } from "../kit/background.ts";
 import { type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { clearAway } from "./apps.ts";
 import { dropIfOver } from "./deliveries.ts";
+import { rates } from "./limits.ts";
 import type { EventType, Passing } from "./model.ts";
 import { EVENT_TYPES, events, goneApps, goneDeployments, idempotency, sessions, signIns } from "./model.ts";
 import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
@@ -35,6 +36,7 @@ const expiring = <R extends Passing<string>>(what: string, from: Collection<R, "
 
 const EXPIRING = [
   expiring("kept answers", idempotency),
+  expiring("rate windows", rates),
   expiring("sign-in links", signIns),
   expiring("sessions", sessions),
   expiring("grants", grants),
@@ -50,6 +52,8 @@ export type Forgetting = ReturnType<typeof forgetting>;
 
 export function forgetting({ store, clock, background, onError }: Parts) {
   const told = new Set<string>();
+  /** How many more events an account may have until there is something to sweep: to count them costs more than to write one. */
+  const rooms = new Map<string, number>();
   let timer: Scheduled | undefined;
   let stopped = false;
 
@@ -77,14 +81,20 @@ export function forgetting({ store, clock, background, onError }: Parts) {
     arm(...next);
   }
 
-  /** The account has new events. What is told within some turns of the event loop is one sweep. */
+  /**
+   * The account has a new event; "", which is none: a deleted app has left something. What is told within some turns of the
+   * event loop is one sweep.
+   */
   function notify(accountId: string): void {
-    if (told.has(accountId)) return;
+    const room = rooms.get(accountId) ?? 0;
+    rooms.set(accountId, room - 1);
+    if (room > 0 || told.has(accountId)) return;
     told.add(accountId);
     background.run("forgetting old events", async () => {
       for (let turn = 0; turn < GATHERED_TURNS; turn += 1) await new Promise(setImmediate);
       told.delete(accountId);
-      await sweep(store, accountId);
+      const swept = await sweep(store, accountId);
+      if (accountId !== "") rooms.set(accountId, swept);
     });
   }
 
@@ -103,11 +113,12 @@ export function forgetting({ store, clock, background, onError }: Parts) {
   };
 }
 
-/** Removes what deleted apps have left, and what the account has past the number kept. */
-export async function sweep(store: Store, accountId: string): Promise<void> {
-  let dropped: number;
-  do dropped = await step(store, (tx) => drop(tx, accountId));
-  while (dropped >= STEP);
+/** Removes what deleted apps have left, and what the account has past the number kept. Answers how many more it may have. */
+export async function sweep(store: Store, accountId: string): Promise<number> {
+  let past: number;
+  do past = await step(store, (tx) => drop(tx, accountId));
+  while (past > STEP);
+  return Math.max(-past, 0);
 }
 
 /** A unit of work among many, with a turn of the event loop for others before it. */
@@ -121,35 +132,37 @@ const OTHERS = EVENT_TYPES.filter((type) => !CLICKS.includes(type));
 
 /**
  * A step of the oldest of what may go: visitors' events never push out the account's others, nor test events either. An
- * event that still has something to send only leaves the list, and goes when that is settled.
+ * event that still has something to send only leaves the list, and goes when that is settled. Answers how many were past
+ * the number kept, of whatever had most; below 0 where there is room.
  */
 async function drop(tx: Tx, accountId: string): Promise<number> {
   const [app] = await tx.page(goneApps, "all", ["gone_apps"], { offset: 0, limit: 1 });
   if (app !== undefined) {
     if (!(await clearAway(tx, app))) await tx.remove(goneApps, app.id);
-    return STEP;
+    return Number.POSITIVE_INFINITY;
   }
-  // This is asked after every event, and nearly always all kinds together are fewer than one of them may be.
-  const few = (await tx.count(events, "account", [accountId])) <= KEPT;
-  const past = await oldestOf(tx, events, "sample", [[accountId]]);
-  for (const types of few ? [] : [CLICKS, OTHERS]) {
+  const found = [await oldestOf(tx, events, "sample", [[accountId]])];
+  // Nearly always all kinds together are fewer than one of them may be.
+  const all = await tx.count(events, "account", [accountId]);
+  if (all <= KEPT) found.push({ past: all - KEPT, oldest: [] });
+  for (const types of all <= KEPT ? [] : [CLICKS, OTHERS]) {
     const lists = types.map((type) => [accountId, type]);
-    past.push(...(await oldestOf(tx, events, "account_type", lists)));
+    found.push(await oldestOf(tx, events, "account_type", lists));
   }
-  for (const event of past)
+  for (const event of found.flatMap(({ oldest }) => oldest))
     if (!(await dropIfOver(tx, event))) await tx.put(events, { ...event, listed_in: null, sample_of: null });
   const gone = await oldestOf(tx, goneDeployments, "account", [[accountId]]);
-  for (const { id } of gone) await tx.remove(goneDeployments, id);
-  return past.length + gone.length;
+  for (const { id } of gone.oldest) await tx.remove(goneDeployments, id);
+  return Math.max(gone.past, ...found.map(({ past }) => past));
 }
 
 /** Of several lists taken as one, the oldest past the number kept; ids compare as text in creation order. */
 async function oldestOf<R extends Stored, I extends string>(tx: Tx, from: Collection<R, I>, index: I, lists: Values[]) {
   let past = -KEPT;
   for (const values of lists) past += await tx.count(from, index, values);
-  if (past <= 0) return [];
+  if (past <= 0) return { past, oldest: [] };
   const span = { offset: 0, limit: Math.min(past, STEP) };
   const oldest = await Promise.all(lists.map((values) => tx.page(from, index, values, span)));
   const inOrder = oldest.flat().sort((a, b) => (a.id < b.id ? -1 : 1));
-  return inOrder.slice(0, span.limit);
+  return { past, oldest: inOrder.slice(0, span.limit) };
 }

@@ -1,35 +1,94 @@
 // The rate limit (spec part 8: there is one, exceeding it is a 403; contract part 8: its values). Counted per account in
-// fixed windows that start with the account's first request, in memory: a restart begins a new window.
+// fixed windows that start with the account's first request, in memory: a restart begins a new window. Processes that share
+// a store share the windows: each takes its requests from a record in portions, so that all together never have more than
+// the limit, and few requests write. A portion is a twentieth of what is left: where that is little it is one request, and
+// the limit exact; before, so much may lie unused with another process.
 import { decide } from "../decisions.ts";
-import type { Clock } from "../kit/clock.ts";
+import { type Clock, instant, iso } from "../kit/clock.ts";
+import { byExpiry, type Passing } from "./model.ts";
+import { collection, type Store } from "./store.ts";
 
 export const { requests: RATE_LIMIT, window_s: RATE_WINDOW_S } = decide("8.rate-limit");
+const WINDOW_MS = RATE_WINDOW_S * 1_000;
+const PORTIONS = 20;
+
+/** How much of a window all processes have taken. */
+export const rates = collection<Passing<"rates"> & { readonly taken: number }>()("rates", byExpiry);
+
+export interface Rate {
+  readonly remaining: number;
+  readonly reset_s: number;
+  readonly exceeded: boolean;
+}
+
+interface Window {
+  readonly ends: number;
+  count: number;
+  /** Of the limit, what is this process's own, and what anybody may still take. */
+  own: number;
+  left: number;
+}
 
 export type RateLimiter = ReturnType<typeof rateLimiter>;
-export type Rate = NonNullable<ReturnType<RateLimiter["count"]>>;
 
-/** `limit` requests per window; null for no limit. */
-export function rateLimiter(clock: Clock, limit: number | null) {
-  const windows = new Map<string, { readonly ends: number; count: number }>();
+/** `limit` requests per window; null for no limit. `shared`: where other processes count, too. */
+export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) {
+  const windows = new Map<string, Window>();
+  /** Until a portion is there, all who need one wait for it. */
+  const taking = new Map<string, Promise<void>>();
+  const isOpen = (ends: number, now: number) => now < ends && ends <= now + WINDOW_MS;
+
+  function openWindow(id: string): Window | undefined {
+    const now = clock.now();
+    // They end in the order in which they began, unless the clock was set back: then one that lies ahead is none.
+    for (const [known, { ends }] of windows)
+      if (now >= ends) windows.delete(known);
+      else break;
+    const window = windows.get(id);
+    return window && isOpen(window.ends, now) ? window : undefined;
+  }
+
+  function begin(id: string, given: Omit<Window, "count">): Window {
+    const window = { ...given, count: 0 };
+    windows.set(id, window);
+    return window;
+  }
+
+  async function take(store: Store, id: string, limit: number): Promise<void> {
+    const portion = await store.transact(async (tx) => {
+      const now = clock.now();
+      const known = await tx.get(rates, id);
+      const open = known && isOpen(instant(known.expires_at), now) ? known : undefined;
+      const { expires_at, taken } = open ?? { expires_at: iso(now + WINDOW_MS), taken: 0 };
+      const left = limit - taken;
+      const own = Math.min(left, Math.max(Math.floor(left / PORTIONS), 1));
+      if (own > 0) await tx.put(rates, { id, expires_at, all: "rates", taken: taken + own });
+      return { ends: instant(expires_at), own, left: left - own };
+    });
+    const window = openWindow(id);
+    if (window?.ends === portion.ends) Object.assign(window, { ...portion, own: window.own + portion.own });
+    else begin(id, portion);
+  }
+
   return {
     limit,
 
     /** Counts a request, or only looks where it costs nothing. Undefined where there is no limit. */
-    count(accountId: string, cost: 0 | 1 = 1) {
+    count(id: string, cost: 0 | 1 = 1): Rate | undefined | Promise<Rate | undefined> {
       if (limit === null) return undefined;
       const now = clock.now();
-      // They end in the order in which they began, unless the clock was set back: then one that lies ahead is none.
-      for (const [id, { ends }] of windows)
-        if (now >= ends) windows.delete(id);
-        else break;
-      const latest = now + RATE_WINDOW_S * 1_000;
-      const known = windows.get(accountId);
-      const window = known && now < known.ends && known.ends <= latest ? known : { ends: latest, count: 0 };
-      windows.set(accountId, window);
+      const alone = shared === undefined;
+      const window =
+        openWindow(id) ?? begin(id, { ends: now + WINDOW_MS, own: alone ? limit : 0, left: alone ? 0 : limit });
+      const { ends, own, left } = window;
+      if (shared && window.count + cost > own && left > 0) {
+        const portion = taking.get(id) ?? take(shared, id, limit).finally(() => taking.delete(id));
+        taking.set(id, portion);
+        return portion.then(() => this.count(id, cost));
+      }
       window.count += cost;
-      const { ends, count } = window;
-      const remaining = Math.max(limit - count, 0);
-      return { remaining, reset_s: Math.ceil((ends - now) / 1_000), exceeded: count > limit };
+      const remaining = Math.max(own + left - window.count, 0);
+      return { remaining, reset_s: Math.ceil((ends - now) / 1_000), exceeded: window.count > own };
     },
 
     clear: () => windows.clear(),

@@ -286,7 +286,7 @@ export const TOPIC = {
   queue: "queue",
   /** The data source that waits to be processed. */
   data: "data",
-  /** The account that has a new event, and may have more than are kept. */
+  /** The account that has a new event, and may have more than are kept; "" where a deleted app has left something. */
   events: "events",
   event: "event",
   delivery: "delivery",

@@ -2,7 +2,7 @@
 // keys and indexes, so that a database shared by several server processes fits it as well as memory does. It knows
 // nothing of apps. `store/contract` states every sentence here as a test.
 //
-// To write a store: implement `Store` and pass `storeContract(test, makeStore)`. A record is a JSON object, never changed
+// To write a store: begin with test/stores/skeleton.mjs and pass `storeContract(test, makeStore)`. A record is a JSON object, never changed
 // in place: it comes back with its members in their order and every string in it byte-equal, NUL and lone surrogates too.
 // Units of work are serializable; lock, or run `work` again, as suits the engine. `work` awaits its own `tx` and nothing
 // else, and has no effects of its own: running it twice must not show. One that asks the store itself from inside is
@@ -88,17 +88,30 @@ export interface Store extends Reader {
   /** Before anything else, once. Rejects with `StoreRefusal` where the data cannot be used. */
   open(collections: readonly AnyCollection[]): Promise<void>;
   /**
+   * Only where each question costs a journey: what `find` answers, and the record of `to` whose id stands in the one field
+   * of the index `by`. Without this method the service asks twice.
+   */
+  findWith?<R extends Stored, T extends Stored, I extends string, U extends string>(
+    from: Collection<R, I, U>,
+    unique: U,
+    values: Values,
+    by: I,
+    to: Collection<T>,
+  ): Promise<readonly [R, T | undefined] | undefined>;
+  /**
    * The unit of work. All writes of `work` take effect together, or none does (when `work` or the store rejects). `work`
    * sees its own writes and otherwise one state, as if units of work were done one after the other. Resolves when the
    * writes are as durable as the store promises; nobody outside sees them before. Rejects with `StorageUnavailable` when
-   * they could not be kept, and with `UniqueViolation` when a unique key would be held twice, also where `work` swallowed
-   * that. A `tx` rejects every call after the end of its run.
+   * they could not be kept, with an error of no such name when nobody can know (the answer to a commit was lost), and with
+   * `UniqueViolation` when a unique key would be held twice, also where `work` swallowed that. A `tx` rejects every call
+   * after the end of its run.
    */
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
    * Calls `heard` for what is told after commits, those of other processes on the same data included, until the answer is
    * called. In order of the commits, before the unit of work resolves where it was this process's own. It only says that
-   * there is something to look at: whoever must miss nothing also looks at its start.
+   * there is something to look at, and what others tell while a line is lost may be missed: whoever must miss nothing also
+   * looks at its start, and now and then where others are.
    */
   hear(topic: string, heard: (subject: string) => void): () => void;
   /**
@@ -106,6 +119,11 @@ export interface Store extends Reader {
    * most one holder over all processes on the same data; a lease need not outlive its holder's process.
    */
   lease(name: string, for_ms: number): Promise<Lease | undefined>;
+  /**
+   * Only where several processes may be on the same data: the time that they all go by, in milliseconds since 1970. By this
+   * method the service knows that it may not be alone.
+   */
+  now?(): Promise<number>;
   /** Everything kept, as plain JSON. */
   snapshot(): Promise<StoreData>;
   /** Replaces everything by `data`, atomically and as durably as a transaction. */

@@ -43,6 +43,8 @@ export class Service extends States implements AsyncDisposable {
   readonly baseUrl = this.parts.services.links.baseUrl;
   /** The authorization server. */
   readonly authUrl = this.parts.services.links.authUrl;
+  /** The one it listens on. */
+  readonly port = this.parts.port;
 
   static async open(parts: ServiceParts): Promise<Service> {
     const service = new Service(parts);
@@ -50,17 +52,17 @@ export class Service extends States implements AsyncDisposable {
     return service;
   }
 
-  /** What came in. */
+  /** What came in, here; with other processes on the store, each has requests of its own. */
   get requests(): readonly JournalRequest[] {
     return this.parts.journals.requests;
   }
 
-  /** What was emitted. */
+  /** What was emitted since this start, by other processes on the store as well. */
   get events(): readonly EventEnvelope[] {
     return this.parts.journals.events;
   }
 
-  /** What was sent, and is to be. */
+  /** What was sent, and is to be, by whichever process. */
   get deliveries(): readonly JournalDelivery[] {
     return this.parts.journals.deliveries;
   }
@@ -72,7 +74,7 @@ export class Service extends States implements AsyncDisposable {
 
   /**
    * Waits until every delivery that is due now has been attempted, for 5 s where no other time is given: in real time,
-   * because sockets are. It is no guess and no sleep.
+   * because sockets are. It is no guess and no sleep. What other processes on the store have due is waited for as well.
    */
   async settled({ timeoutMs = 5_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
     const { unit, background, journals } = this.parts;

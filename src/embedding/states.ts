@@ -19,7 +19,7 @@ import { Unit, type UnitParts, type Work } from "../domain/work.ts";
 import { explain } from "../http/problem.ts";
 import type { Services } from "../http/route.ts";
 import { type Background, Turns } from "../kit/background.ts";
-import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts";
+import { type AdjustableClock, instant, isDateTime, iso, realClock } from "../kit/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
 import type { Log } from "../kit/log.ts";
 import { fitting, OptionError } from "../kit/schema.ts";
@@ -32,6 +32,7 @@ export interface ServiceParts {
   readonly settings: Readonly<Record<"apiKey" | "randomSeed", string | null> & { clock: string; seed: object | null }>;
   readonly unit: UnitParts & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
   readonly services: Services;
+  readonly port: number;
   readonly workers: Workers;
   readonly background: Background;
   readonly log: Log;
@@ -46,6 +47,9 @@ export interface ServiceParts {
 }
 
 const FIRST = { offset: 0, limit: 1 };
+/** Longer than the largest seed takes. */
+const SOWING_MS = 60_000;
+const SOWN_AFTER_MS = 50;
 
 export abstract class States {
   /** The start-up API key in clear; null where existing data holds only its hash. */
@@ -79,11 +83,16 @@ export abstract class States {
     return { format, collections: { ...collections, [clockRecords.name]: now } };
   }
 
-  /** To what the store holds; to the seed where it is fresh. */
+  /** To what the store holds; to the seed where it is fresh. Of processes that start together on one, one sows. */
   protected open(): Promise<void> {
     const { settings, log, unit } = this.parts;
+    const { store, clock } = unit;
     return this.#become(async () => {
-      if ((await unit.store.count(accounts, "all", ["accounts"])) === 0) return this.#sow(settings.apiKey);
+      if (settings.clock === "system" && store.now) clock.set(await store.now());
+      while ((await store.count(accounts, "all", ["accounts"])) === 0) {
+        const key = await this.#sowAlone();
+        if (key !== undefined) return key;
+      }
       if (settings.seed) log.warn("The seed was not used: the store already holds an account.");
       if (settings.clock === "system") await this.#goOn();
       return settings.apiKey;
@@ -158,6 +167,22 @@ export abstract class States {
     const { unit, limiter, journals, faults, chaos } = this.parts;
     await unit.store.restore(data);
     for (const each of [limiter, journals, faults, chaos]) each.clear();
+  }
+
+  /** Answers undefined where another process sows, or has sown: then there is something to look at soon. */
+  async #sowAlone(): Promise<string | undefined> {
+    const { store } = this.parts.unit;
+    const lease = await store.lease("sowing", SOWING_MS);
+    if (lease === undefined) {
+      await new Promise<void>((go) => realClock.schedule(realClock.now() + SOWN_AFTER_MS, null, go));
+      return undefined;
+    }
+    try {
+      const isFresh = (await store.count(accounts, "all", ["accounts"])) === 0;
+      return isFresh ? await this.#sow(this.parts.settings.apiKey) : undefined;
+    } finally {
+      await lease.release();
+    }
   }
 
   /** From here on a service of the same random seed makes the same ids, however often it is reset. */

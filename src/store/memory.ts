@@ -29,7 +29,7 @@ type Values = readonly port.Scalar[];
 /** Nothing is what came of a run whose ground was taken away: it has to be done again. */
 type Outcome<T> = { readonly value: T } | { readonly error: unknown } | undefined;
 
-function named<T>(all: ReadonlyMap<string, T>, name: string): T {
+export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   const one = all.get(name);
   if (one === undefined) throw new Error(`${name} was not declared when the store was opened`);
   return one;
@@ -56,12 +56,28 @@ abstract class Reading implements port.Reader {
   }
 }
 
+/** Who hears in this process what commits tell. */
+export class Hearers {
+  readonly #all = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
+
+  hear(topic: string, heard: (subject: string) => void): () => void {
+    const hearer = { topic, heard };
+    this.#all.add(hearer);
+    return () => void this.#all.delete(hearer);
+  }
+
+  /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
+  tell(topic: string, subject: string): void {
+    for (const hearer of this.#all) if (hearer.topic === topic) new Promise<void>(() => hearer.heard(subject));
+  }
+}
+
 export const memoryStore = (): port.Store => new MemoryStore(async () => undefined);
 
 export class MemoryStore extends Reading implements port.Store {
   readonly #load: Load;
   readonly #leases = new Map<string, { readonly until: number }>();
-  readonly #hearers = new Set<{ readonly topic: string; readonly heard: (subject: string) => void }>();
+  readonly #hearers = new Hearers();
   #life: Opened | "new" | "closed" = "new";
   #closing: Promise<void> | undefined;
   readonly #turns = new Turns();
@@ -112,20 +128,13 @@ export class MemoryStore extends Reading implements port.Store {
         continue;
       }
       if ("error" in outcome) throw outcome.error;
-      for (const [topic, subjects] of run.told) for (const subject of subjects) this.#tell(topic, subject);
+      for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
       return outcome.value;
     }
   }
 
-  /** A hearer that throws disturbs nobody; its error surfaces as a rejection that nobody handles. */
-  #tell(topic: string, subject: string): void {
-    for (const hearer of this.#hearers) if (hearer.topic === topic) new Promise<void>(() => hearer.heard(subject));
-  }
-
   hear(topic: string, heard: (subject: string) => void): () => void {
-    const hearer = { topic, heard };
-    this.#hearers.add(hearer);
-    return () => void this.#hearers.delete(hearer);
+    return this.#hearers.hear(topic, heard);
   }
 
   async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {

@@ -92,6 +92,15 @@ th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: var(--edg
   text { fill: var(--soft); font-size: 12px; }
   line { stroke: var(--line); }
 }
+figure { margin: 0; }
+.sequence {
+  line { stroke: var(--line); }
+  text, circle { fill: var(--ink); font-size: 12px; text-anchor: middle; }
+  .actor { font-weight: 600; }
+  .note { text-anchor: start; }
+  path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
+  .back { stroke-dasharray: 5 3; }
+}
 .wider, .wide { display: none; }
 @container (min-width: 40rem) { .wider { display: initial; } }
 @container (min-width: 54rem) { .wide { display: initial; } }

@@ -9,7 +9,9 @@ import { fill, makeWorld } from "../support/world.ts";
 
 const LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk".repeat(3);
 
-const DOCS = ["/docs", "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
+// The tour’s pages with pictures, and the first of the others.
+const TOUR = ["/docs/tour", "/docs/tour/1", "/docs/tour/5", "/docs/tour/6"];
+const DOCS = ["/docs", ...TOUR, "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
 
 async function everyPath({ api }: Stage): Promise<string[]> {
   const ids = await makeWorld(api);

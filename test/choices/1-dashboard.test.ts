@@ -8,7 +8,7 @@ import { type Answer, type Client, str } from "../support/client.ts";
 import { assertPage, csrfOf, idIn, multipart, owner, secretIn, textOf } from "../support/dashboard.ts";
 import { fresh } from "../support/fresh.ts";
 import { ALL_SCOPES, person } from "../support/oauth.ts";
-import { eventually } from "../support/wait.ts";
+import { attempted, eventually } from "../support/wait.ts";
 import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
 
 const ALONE = {} as const;
@@ -336,8 +336,20 @@ choice("1.dashboard", "an event leads to the request that caused it and to what 
   const hook = await api.create("/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"] });
   const caused = await api.post("/apps", { title: "Caused" });
   const id = str((await api.get("/events?type=app.created&limit=100")).items.at(-1)?.id);
+  await attempted(api, hook);
   const page = await browser.open(`/dashboard/events/${id}`);
   assertPage(page);
+  const chain = [
+    `Client → Service: ${caused.header("x-request-id")} `,
+    `Service: app.created – ${id}`,
+    "to http://127.0.0.1:9/",
+  ];
+  const sent = [
+    "Service → Receiver: attempt 1 – ",
+    "Receiver → Service: refused – ",
+    "Service: pending – to be tried again at",
+  ];
+  for (const said of [...chain, ...sent]) assert.ok(textOf(page).includes(said), said);
   assert.ok(page.text.includes(caused.header("x-request-id")), "the request");
   assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`), "the delivery");
   const list = await browser.open("/dashboard/events?type=app.created");

@@ -5,15 +5,19 @@ import { DECISIONS, GAPS } from "../../src/decisions.ts";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
 import { API } from "../../src/http/api.ts";
 import { PROBLEMS } from "../../src/http/problem.ts";
+import { CLAUSES } from "../../src/web/docs/specification.ts";
 import { decoded } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { Answer, type Client, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { assertPage, textOf } from "../support/dashboard.ts";
 import { person } from "../support/oauth.ts";
+import { shows } from "../support/shows.ts";
 import { attempted, attemptsOf } from "../support/wait.ts";
 
-const PAGES = ["/docs", "/docs/endpoints", "/docs/events", "/docs/errors", "/docs/register"];
+const PARTS_OF_TOUR = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+const TOUR = ["/tour", ...PARTS_OF_TOUR.map((part) => `/tour/${part}`)];
+const PAGES = ["", ...TOUR, "/endpoints", "/events", "/errors", "/register"].map((page) => `/docs${page}`);
 
 const docs = (api: Client, page = "") => api.root.as(null).get(`/docs${page}`);
 const inside = (text: string, pattern: string): string => new RegExp(pattern).exec(text)?.[1] ?? "";
@@ -155,4 +159,43 @@ choice("1.dashboard.docs", "the receiver that it shows takes what this server se
 
 choice("1.dashboard.docs", "tells the waits that are in force", { retrySchedule: "90s,2h,5ms" }, async ({ api }) => {
   assert.match(textOf(await docs(api, "/events")), /tried again, after 90 s, 2 h, 5 ms, each 20 %/);
+});
+
+choice(
+  "1.dashboard.tour",
+  "each request, pasted into a shell, is answered as it shows",
+  "ours",
+  async ({ api, service }) => {
+    const env: Record<string, string> = { API_KEY: str(service.apiKey) };
+    for (const part of PARTS_OF_TOUR) {
+      const [, request = "", answer = ""] = codeIn((await docs(api, `/tour/${part}`)).text);
+      const printed = (await pasted(request, env)).replaceAll("\r", "");
+      shows(printed, answer);
+      env.APP_ID = /app_\w+/.exec(printed)?.[0] ?? env.APP_ID ?? "";
+    }
+  },
+);
+
+choice("1.dashboard.tour", "each part names all its clauses and all that it leaves open", "ours", async ({ api }) => {
+  for (const part of PARTS_OF_TOUR) {
+    const page = await docs(api, `/tour/${part}`);
+    const own = (ids: Iterable<string>) => [...ids].filter((id) => id.startsWith(`${part}.`)).sort();
+    const named = [...inside(page.text, 'id="says">([\\s\\S]*?)</dl>').matchAll(/<code>([^<]*)<\/code>/g)];
+    assert.deepEqual(named.map(([, id]) => id).sort(), own(CLAUSES));
+    const open = own(Object.keys(DECISIONS));
+    assert.deepEqual([...page.text.matchAll(/ id="decision-([\w.-]+)"/g)].map(([, id]) => id).sort(), open);
+    for (const [id, { choice, field }] of Object.entries(DECISIONS).filter(([id]) => open.includes(id)))
+      for (const said of [choice.other, field]) assert.ok(textOf(page).includes(said), `${id}: ${said}`);
+  }
+});
+
+choice("1.dashboard.tour", "the pictures stand there in words as well", "ours", async ({ api }) => {
+  for (const [part, words] of [
+    [5, ["Client → Authorization server: POST /oauth/token", "the client compares the state first"]],
+    [6, ["Service → Receiver: the same bytes: attempt 2", "when and how often is our choice"]],
+  ] as const) {
+    const page = await docs(api, `/tour/${part}`);
+    assert.match(page.text, /<svg class="sequence" role="img" aria-label="[^"]+"/);
+    for (const said of words) assert.ok(textOf(page).includes(said), said);
+  }
 });

@@ -99,6 +99,27 @@ choice("1.test-controls.log", "has a line for each attempt of a delivery", "ours
   }),
 );
 
+choice("1.test-controls.ready-line.port", "is named where the public URL does not say it", "ours", () =>
+  started(["--public-url", "http://localhost:1"], async ({ ready }) => {
+    const { base_url, port } = ready;
+    assert.equal(base_url, "http://localhost:1/v1");
+    assert.equal((await fetch(`http://localhost:${port}/healthz`)).status, 200);
+  }),
+);
+
+choice("1.test-controls.flags.store", "may be of a module, which the ready line names", "ours", async () => {
+  const store = "./test/stores/skeleton.mjs";
+  await started(["--store", store], async ({ api }) => {
+    const { id } = await api.create("/apps", { title: "Kept" });
+    assert.equal((await api.get(`/apps/${id}`)).json.title, "Kept");
+  });
+  const server = serve(["--port", "0", "--store", store, "--public-url", "http://localhost:1"]);
+  await server.prints("curl ");
+  assert.match(server.said.stdout, /Data +\.\/test\/stores\/skeleton\.mjs\n/);
+  assert.match(server.said.stdout, /Port +\d+\n/);
+  assert.equal((await stopped(server)).code, 0);
+});
+
 choice("1.test-controls.ready-line.people", "shows addresses, key, link and a curl that works", "ours", async () => {
   const server = serve(["--port", "0"]);
   await server.prints("curl ");
@@ -196,6 +217,10 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--tls-cert", "package.json", "--tls-key", "package.json"], /--tls-cert.*--tls-key/],
   [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must be given together\. See/],
   [["--webhook-ca", "package.json"], /--webhook-ca/],
+  [["--store", "./none.mjs"], /The store \.\/none\.mjs must be .*none\.mjs/],
+  [["--store", "no-such-package"], /The store no-such-package must be /],
+  [["--store", "src/kit/loopback.ts"], /it exports neither/],
+  [["--store", "x", "--data", "y"], /^--store and --data cannot be given together/],
   [["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"], /^--reading .*mean 4\.list-shape=bare\?/],
 ];
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { DECISIONS } from "../../src/decisions.ts";
 import { route } from "../../src/http/route.ts";
-import { CLAUSES } from "../support/clause.ts";
+import { CLAUSES } from "../../src/web/docs/specification.ts";
 import { choice } from "../support/clauses.ts";
 import { isMembers, type Members, members } from "../support/client.ts";
 import { breaches, resolve } from "../support/json-schema.ts";

@@ -62,7 +62,7 @@ test("promise 1: what is acknowledged stands in the journal, commits that come t
 test("the names under which records are kept stay, so that data written before opens", () => {
   const names =
     "accounts api_keys apps clock data_contents data_sources deliveries deployments domains events gone_apps " +
-    "gone_deployments grants idempotency oauth_clients refresh_tokens sessions sign_ins signing_keys users webhooks";
+    "gone_deployments grants idempotency oauth_clients rates refresh_tokens sessions sign_ins signing_keys users webhooks";
   assert.deepEqual(collections.map(({ name }) => name).sort(), names.split(" "));
 });
 

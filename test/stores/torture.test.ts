@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import type { Finding } from "../../scripts/findings.ts";
 import { damage } from "../../scripts/torture/damage.ts";
 import { faults } from "../../scripts/torture/faults.ts";
+import { fleet } from "../../scripts/torture/fleet.ts";
 import { fullDisk } from "../../scripts/torture/full-disk.ts";
 import { kill } from "../../scripts/torture/kill.ts";
 import { Lab } from "../../scripts/torture/lab.ts";
@@ -28,6 +29,8 @@ const TORTURES: Readonly<Record<string, () => Promise<Finding>>> = {
     faults(lab, 0.3, ["EIO"], ["fdatasync"]),
   "promise 5: a write that comes back short is none": () => faults(lab, 0.2, ["short"]),
   "a service that is killed delivers after the restart what it had acknowledged": () => restarts(lab, 100, 1),
+  "processes on one database that are killed lose nothing, keep no half, and leave nothing behind": () =>
+    fleet(40, 2, 0),
 };
 
 for (const [title, torture] of Object.entries(TORTURES))

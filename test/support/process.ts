@@ -1,6 +1,6 @@
 // The server as a process of its own, started the way `npm start` starts it.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -49,3 +49,13 @@ export async function printedOn(stream: NodeJS.WriteStream, use: () => Promise<v
   });
   return lines;
 }
+
+/** Runs a script to its end; answers its exit code and what it printed. */
+export const ran = (script: string, ...args: readonly string[]) =>
+  new Promise<{ readonly code: number; readonly out: string; readonly err: string }>((resolve) => {
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const command = ["--import", "tsx", `scripts/${script}`, ...args];
+    const child = execFile(process.execPath, command, { env, timeout: 60_000 }, (_error, out, err) =>
+      resolve({ code: child.exitCode ?? -1, out, err }),
+    );
+  });

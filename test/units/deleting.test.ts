@@ -5,7 +5,7 @@ import { own as apps } from "../../src/domain/apps.ts";
 import { createDataSource, getDataSource, listDataSourcesOf } from "../../src/domain/data-sources.ts";
 import { deploy, getDeployment, siteAt, siteOf } from "../../src/domain/deployments.ts";
 import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
-import { deployments, domains, goneApps, goneDeployments } from "../../src/domain/model.ts";
+import { deployments, domains, goneApps, goneDeployments, TOPIC } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { kept, wholeWorld } from "../support/outbox-world.ts";
 import { withTurns } from "../support/steps.ts";
@@ -29,7 +29,11 @@ async function afterDeleting(t: { after(run: () => void): void }) {
     sources.push(kept(await createDataSource(unit, caller, given)).id);
   }
   await clock.advance(1_000);
+  const told: string[] = [];
+  const end = store.hear(TOPIC.events, (subject) => told.push(subject));
   assert.equal(await apps.remove(unit, caller, app.id, () => undefined), app);
+  end();
+  assert.ok(told.includes(""), "that there is something left");
   const forgetting = forgettingIn({ store, clock, background, onError: (error) => errors.push(error) });
   t.after(() => forgetting.stop());
   const swept = async () => {

@@ -2,8 +2,11 @@
 // memory. How it counts is held at the wire.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { collections } from "../../src/domain/collections.ts";
 import { RATE_WINDOW_S, rateLimiter } from "../../src/domain/limits.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { overridden } from "../support/gated-store.ts";
 import { heapInUse } from "../support/heap.ts";
 
 test("a window that is over is forgotten, whoever it was for", async () => {
@@ -15,7 +18,7 @@ test("a window that is over is forgotten, whoever it was for", async () => {
     limiter.count(`deployment dep_${n}`);
   }
   assert.ok(heapInUse() - before < 4e6);
-  assert.equal(limiter.count("deployment dep_99999")?.exceeded, true, "the last of them still stand");
+  assert.equal((await limiter.count("deployment dep_99999"))?.exceeded, true, "the last of them still stand");
 });
 
 test("a window that lies ahead, since the clock was set back, is none, and holds up no other", async () => {
@@ -24,9 +27,58 @@ test("a window that lies ahead, since the clock was set back, is none, and holds
   limiter.count("acc_1");
   clock.set(0);
   for (const account of ["acc_2", "acc_1"]) {
-    const { exceeded, reset_s } = limiter.count(account) ?? {};
+    const { exceeded, reset_s } = (await limiter.count(account)) ?? {};
     assert.deepEqual([exceeded, reset_s], [false, RATE_WINDOW_S]);
   }
   await clock.advance(RATE_WINDOW_S * 1_000);
-  assert.equal(limiter.count("acc_2")?.exceeded, false);
+  assert.equal((await limiter.count("acc_2"))?.exceeded, false);
+});
+
+/** So many processes on one store, each with a limiter of its own; `ask` goes round among them and answers who got in. */
+async function fleet(processes: number, limit: number) {
+  const store = memoryStore();
+  await store.open(collections);
+  const clock = new AdjustableClock(0);
+  let writes = 0;
+  const transact: typeof store.transact = (work) => {
+    writes += 1;
+    return store.transact(work);
+  };
+  const shared = overridden(store, { transact });
+  const limiters = Array.from({ length: processes }, () => rateLimiter(clock, limit, shared));
+  const ask = async (times: number) => {
+    const rates = await Promise.all(
+      Array.from({ length: times }, async (_, n) => limiters[n % processes]?.count("acc_1")),
+    );
+    return rates.filter((rate) => rate?.exceeded === false).length;
+  };
+  return { limiters, clock, ask, written: () => writes };
+}
+
+test("processes on one store share a window: 30 are 30, at once or one by one, and again in the next", async () => {
+  const { limiters, clock, ask } = await fleet(3, 30);
+  assert.equal(await ask(20), 20);
+  let more = 0;
+  for (let n = 0; n < 20; n += 1) more += await ask(1);
+  assert.equal(more, 10);
+  for (const limiter of limiters) {
+    const { remaining, exceeded } = (await limiter.count("acc_1")) ?? {};
+    assert.deepEqual([remaining, exceeded], [0, true]);
+  }
+  await clock.advance(RATE_WINDOW_S * 1_000);
+  assert.equal(await ask(90), 30);
+});
+
+test("of a large limit they never have more than all of it, and few requests write", async () => {
+  const { ask, written } = await fleet(4, 6_000);
+  assert.equal(await ask(8_000), 6_000);
+  assert.ok(written() < 200, `${written()}`);
+});
+
+test("a process that finds the window used up does not ask the store again", async () => {
+  const { ask, written } = await fleet(2, 10);
+  await ask(20);
+  const before = written();
+  await ask(100);
+  assert.equal(written(), before);
 });

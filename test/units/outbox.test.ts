@@ -279,7 +279,7 @@ test("what was due or under way at a stop is sent after the next start", async (
   await first.stop();
   assert.deepEqual(await inShort(first, webhook), ["pending 0", "pending 0"]);
   const second = await outboxWorld({ store });
-  await second.outbox.start();
+  await second.outbox.takeUp();
   await second.idle();
   assert.deepEqual(await inShort(second, webhook), ["succeeded 1", "succeeded 1"]);
   assert.equal(silent.got.length, 3);
@@ -302,7 +302,7 @@ async function refusedOutcome() {
   const room = () => {
     full = false;
   };
-  return { ...made, room };
+  return { ...made, store, room };
 }
 
 test("an outcome that the store refuses is written down later, each outage told once, and nothing is sent twice", async () => {
@@ -316,6 +316,37 @@ test("an outcome that the store refuses is written down later, each outage told 
   assert.equal(receiver.got.length, 1);
   await emitted(world);
   assert.equal(world.errors.length, 2);
+});
+
+test("what was sent but not written down yet is sent by no other process", async () => {
+  const { world, receiver, webhook, store, room } = await refusedOutcome();
+  const other = await outboxWorld({ store });
+  await other.outbox.takeUp();
+  await other.advance(5 * S);
+  room();
+  await world.advance(1 * S);
+  await other.advance(5 * S);
+  assert.deepEqual(await inShort(world, webhook), ["succeeded 1"]);
+  assert.equal(receiver.got.length, 1);
+});
+
+test("an attempt is noted once, also where the store could not say whether it was written", async () => {
+  const store = await opened(memoryStore());
+  let lost = false;
+  const transact: Store["transact"] = async (work) => {
+    const value = await store.transact(work);
+    if (!lost) return value;
+    lost = false;
+    throw new Error("the connection is lost");
+  };
+  const answer = () => {
+    lost = true;
+    return 500;
+  };
+  const { world, webhook } = await hooked(answer, { store: overridden(store, { transact }) });
+  await emitted(world);
+  await world.advance(1 * S);
+  assert.deepEqual([await inShort(world, webhook), world.errors.length], [["pending 1"], 1]);
 });
 
 test("what could not be written down before a stop is not written down after it", async () => {
@@ -450,7 +481,7 @@ test("3.delivery-cancelled: what a crash has left of them is cancelled after the
   await removed(first, webhook);
   assert.equal(await cancelledOf(first, webhook), 0);
   const second = await outboxWorld({ store });
-  await second.outbox.start();
+  await second.outbox.takeUp();
   await second.idle();
   assert.equal(await cancelledOf(second, webhook), 300);
 });

@@ -108,3 +108,23 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
   await background.idle();
   assert.equal(await total(world), KEPT, "again, when told again");
 });
+
+test("8.bounds.events: an account that has room for more is not counted at each event; what a deleted app left is looked at", async (t) => {
+  const world = await outboxWorld();
+  const { store, clock, background } = world;
+  const forgetting = forgettingIn({ store, clock, background, onError: assert.fail });
+  t.after(() => forgetting.stop());
+  const counts = t.mock.method(store, "transact");
+  const swept = async (id: string) => {
+    const before = counts.mock.callCount();
+    forgetting.notify(id);
+    await background.idle();
+    return counts.mock.callCount() - before;
+  };
+  await emitMany(world, KEPT - 2);
+  assert.deepEqual([await swept("acc_1"), await swept("acc_1"), await swept("acc_1")], [1, 0, 0]);
+  await emitMany(world, 3);
+  assert.equal(await swept("acc_1"), 1);
+  assert.equal(await total(world), KEPT);
+  assert.deepEqual([await swept(""), await swept("")], [1, 1]);
+});

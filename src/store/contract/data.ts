@@ -1,7 +1,7 @@
 // Store contract: long lists, snapshot and restore, and that every value comes back as it went in.
 import assert from "node:assert/strict";
 import type { Store, StoreData } from "../../domain/store.ts";
-import { ALL, type Item, item, items } from "./model.ts";
+import { ALL, counters, type Item, item, items, setCounter } from "./model.ts";
 import { type Cases, many, shown, write, written } from "./steps.ts";
 
 const TRICKY = '__proto__ constructor \u2028\u2029 \0 \ud800 \udc00x \u{1F600} "\\\n\r\t \ufeff '.split(" ");
@@ -28,6 +28,15 @@ export const data: Cases = {
     const gone = MANY.filter(isGone).map(({ id }) => `-${id}`);
     await written(store, gone.join(" "), "last");
     await pagesShow(store, [...MANY.filter((each, n) => !isGone(each, n)), item("last")]);
+  },
+  async "where a record is found with what its field names, both are what they are asked one by one"(store) {
+    await written(store, "a:slot=s b:slot=s,owner=bob");
+    await store.transact((tx) => setCounter(tx, "ann", 7));
+    if (store.findWith === undefined) return;
+    const look = async (owner: string) => store.findWith?.(items, "slot", [owner, "s"], "owner", counters);
+    assert.deepEqual(await look("ann"), [item("a", { slot: "s" }), { id: "ann", n: 7 }]);
+    assert.deepEqual(await look("bob"), [item("b", { slot: "s", owner: "bob" }), undefined]);
+    assert.equal(await look("eve"), undefined);
   },
   async "a snapshot holds every record by collection in creation order, and does not follow later writes"(store) {
     await written(store, "b c a", "b:text=new -c");

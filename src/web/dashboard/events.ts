@@ -7,6 +7,7 @@ import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { badge, time } from "../parts.ts";
+import { chain, drawn } from "../sequence.ts";
 import { PATHS } from "./frame.ts";
 import { listing, type Resource, rowsOf } from "./resource.ts";
 import type { View } from "./view.ts";
@@ -24,7 +25,7 @@ export const events: Resource<model.EventRecord> = {
     const { items } = await deliveriesOf(view.store, event, SHOWN);
     return items.length === 0 ? badge("sent to nobody") : [...new Set(items.map(({ status }) => status))].map(badge);
   },
-  more: chain,
+  more: ofOne,
 };
 
 /** What happened to what, by its name where it has one. */
@@ -34,15 +35,19 @@ async function nameOf(view: View, { type, body }: model.EventRecord): Promise<st
   return `${type} · ${title ?? name ?? (await view.store.get(model.apps, app_id))?.title ?? id ?? app_id}`;
 }
 
-async function chain(view: View, event: model.EventRecord): Promise<Html> {
+/** Drawn are so many deliveries, the first; all are listed. */
+const DRAWN = 5;
+
+async function ofOne(view: View, event: model.EventRecord): Promise<Html> {
   const { items } = await deliveriesOf(view.store, event, SHOWN);
   // The deliveries of one event differ in where they went.
-  const name = async ({ webhook_id }: model.DeliveryRecord) =>
-    (await view.store.get(model.webhooks, webhook_id))?.url ?? webhook_id;
+  const urls = new Map<string, string>();
+  for (const { webhook_id: id } of items) urls.set(id, (await view.store.get(model.webhooks, id))?.url ?? id);
+  const name = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
   const empty = "No active webhook named its type when it happened.";
-  const cause = event.request_id ?? "none: it came with the seed";
-  return html`<p>Caused by the request <code>${cause}</code></p><pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
-<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
+  const picture = chain([0, 1, event.request_id ?? "the seed"], [{ event, deliveries: items.slice(0, DRAWN) }], urls);
+  return html`<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
+<h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
 }
 
 /** What was answered so far, and what comes next. */

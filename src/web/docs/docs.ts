@@ -1,18 +1,17 @@
 // /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on.
-import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
+import { ADDED, DECISIONS, GAPS, SUMMED_UP } from "../../decisions.ts";
 import { firstApp } from "../../domain/apps.ts";
-import type { Switched } from "../../domain/readings.ts";
 import { type Code, invalidField } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { CODES, PROBLEMS, problem, statusOf } from "../../http/problem.ts";
-import { trusted } from "../../kit/schema.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { DASHBOARD, page } from "../page.ts";
 import { code, json, prose, SCOPES_IN_WORDS, tabs, terms } from "../parts.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
+import { decided, TOUR, tour, tourPages } from "./tour.ts";
 
 /** What the list at the side leads to, by its name. */
 interface Entry {
@@ -31,12 +30,16 @@ interface Section {
 }
 
 interface DocsPage {
+  /** Where it is not the name of its tab; `above` is a way to others of its kind. */
+  readonly title?: string;
+  readonly above?: Shown;
   readonly lead: Shown;
   readonly sections: readonly Section[];
 }
 
 const PAGES: readonly (readonly [name: string, path: string, make: (parts: WebParts) => DocsPage])[] = [
   ["Start", ADDRESSES.docs, start],
+  ["Tour", TOUR, tour],
   ["Endpoints", `${ADDRESSES.docs}/endpoints`, endpoints],
   ["Events", `${ADDRESSES.docs}/events`, events],
   ["Errors", `${ADDRESSES.docs}/errors`, errors],
@@ -45,17 +48,17 @@ const PAGES: readonly (readonly [name: string, path: string, make: (parts: WebPa
 
 /** They need no sign-in, and without the script nothing but the copy buttons is missing. */
 export const docsRows = (parts: WebParts): readonly PageRow[] =>
-  PAGES.map(([name, path, make]) => {
+  [...PAGES, ...tourPages.map(([path, make]) => ["Tour", path, make] as const)].map(([name, path, make]) => {
     const made = make(parts);
     return { method: "GET", path, answer: async () => docsPage(name, made) };
   });
 
-const docsPage = (name: string, { lead, sections }: DocsPage): Reply =>
+const docsPage = (name: string, { title = name, above, lead, sections }: DocsPage): Reply =>
   page({
-    title: name,
+    title,
     header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a>${tabs("Docs", PAGES, name)}`,
-    body: html`<div class="docs"><nav class="side" aria-label="On this page"><ul>${sections.map(listed)}</ul></nav>
-<div><h1>${name}</h1><p class="lead">${lead}</p>${sections.map(drawn)}</div></div>`,
+    body: html`${above}<div class="docs"><nav class="side" aria-label="On this page"><ul>${sections.map(listed)}</ul></nav>
+<div><h1>${title}</h1><p class="lead">${lead}</p>${sections.map(drawn)}</div></div>`,
   });
 
 const listed = ({ id, title, entries }: Section): Html =>
@@ -150,14 +153,7 @@ function errors({ services: { links, decide } }: WebParts): DocsPage {
 
 /** What the specification leaves open, what this server does, and what others do. */
 function register({ services: { decide } }: WebParts): DocsPage {
-  const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
-  const entry = ([id, { open, choice, field, why }]: [string, Decision]) => {
-    const elsewhere = html`Elsewhere: ${field}. The other reading, ${choice.other}: <code>${shown(choice.or)}</code>`;
-    const asked = choice.named && html`, with <code>--reading ${id}=${choice.named}</code>`;
-    const inForce = choice.named === undefined ? choice.is : decide(trusted<Switched>(id));
-    const meaning = html`<p><code>${shown(inForce)}</code></p><p>${why}</p><p class="soft">${elsewhere}${asked}</p>`;
-    return { id: `decision-${id}`, name: id, term: html`<code>${id}</code>${open}`, meaning };
-  };
+  const entry = decided(decide);
   return {
     lead: `${Object.keys(DECISIONS).length} points that this server had to decide. Each choice is the very value that it runs on, and the tests that bear the id hold it; the first digit is the part of the specification.`,
     sections: [

@@ -53,7 +53,7 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
     if (!call.path.startsWith(UNDER) && !site.app.public)
       return redirect(parts.services.links.site(site.deployment.id));
     // A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8).
-    const rate = parts.limiter.count(`deployment ${site.deployment.id}`);
+    const rate = await parts.limiter.count(`deployment ${site.deployment.id}`);
     if (rate?.exceeded) return refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
     return withheld(site, who) ?? run(who, site);
   },

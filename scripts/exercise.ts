@@ -1,0 +1,121 @@
+// `npm run exercise`: whether scripts/exercise/receiver.mjs, or the receiver in another file, does what the specification
+// asks of one (part 6). Each check starts it and this server anew, disturbs what is sent and says what was seen, never what
+// to do about it. Exit code 0 where nothing is wrong any more, 1 where something is.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { setTimeout as passed } from "node:timers/promises";
+import { styleText } from "node:util";
+import { startService } from "../src/index.ts";
+import { trusted } from "../src/kit/schema.ts";
+import { serviceSignature } from "../src/kit/signature.ts";
+import { Client } from "../test/support/client.ts";
+import { given, wrongUse } from "./arguments.ts";
+
+const FILE = "scripts/exercise/receiver.mjs";
+const USE = "Usage: npm run exercise [-- --receiver FILE]";
+const { receiver: file = FILE } = given({ receiver: { type: "string" } }, USE);
+if (!existsSync(file)) wrongUse(`--receiver: there is no ${file}.`, USE);
+
+const SECRET = "between-us";
+/** The half minute of the specification, and work that takes longer, both at a thirtieth. */
+const [WAITS, WORK_MS] = ["1s", "1500"];
+const PATIENCE_MS = 8_000;
+
+/** An event that nobody else has sent, laid out as a server may. */
+function event(id: string, indent = 0): string {
+  const [created, object] = [new Date().toISOString(), { id: `app_of_${id}`, title: "Café" }];
+  return JSON.stringify({ id, type: "app.created", created, data: { object } }, null, indent);
+}
+
+/** This server, with a webhook to the receiver at `url`, and ways to it past the server. */
+async function sceneOf(url: string) {
+  const service = await startService({ webhookTimeout: WAITS, retrySchedule: "1h" });
+  const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
+  await api.create("/webhooks", { url, events: ["app.created", "app.updated"], secret: SECRET });
+  const send = async (body: string, signature = "") =>
+    (await fetch(url, { method: "POST", body, headers: signature ? { "x-service-signature": signature } : {} })).status;
+  const signed = (body: string) => send(body, serviceSignature(body, SECRET));
+
+  let asked = 0;
+  /** What the receiver has come to: it is done with everything when it is done with one more. */
+  async function outcome() {
+    asked += 1;
+    const last = `evt_last_${asked}`;
+    await service.settled({ timeoutMs: PATIENCE_MS });
+    await signed(event(last));
+    for (const end = performance.now() + PATIENCE_MS; ; await passed(50)) {
+      const seen: { handled: string[]; apps: Record<string, string> } = trusted(await (await fetch(url)).json());
+      if (seen.handled.includes(last) || performance.now() > end) return seen;
+    }
+  }
+  /** Makes an app; what was answered to the event, and how often it was worked on. */
+  async function told() {
+    const { id } = await api.create("/apps", { title: "First" });
+    const { handled } = await outcome();
+    const attempt = service.deliveries[0]?.attempts[0];
+    const times = handled.filter((each) => each === service.events[0]?.id).length;
+    return { id, answer: String(attempt?.response_status ?? attempt?.error), times };
+  }
+  return { service, api, send, signed, outcome, told };
+}
+
+type Scene = Awaited<ReturnType<typeof sceneOf>>;
+
+/** What is wrong; nothing where all is right. */
+const CHECKS: { readonly [about: string]: (scene: Scene) => Promise<string | false> } = {
+  async "what is signed"({ signed, outcome }) {
+    const status = await signed(event("evt_laid_out", 2));
+    const { handled } = await outcome();
+    return !handled.includes("evt_laid_out") && `a signed event of several lines was answered ${status}`;
+  },
+  async "who sends"({ send, service, told, outcome }) {
+    const status = await send(event("evt_forged"));
+    service.chaos.add({ effect: "bad_signature" });
+    const { answer, times } = await told();
+    if (times > 0 || !answer.startsWith("4")) return `an event with a wrong signature was answered ${answer}`;
+    const { handled } = await outcome();
+    return handled.includes("evt_forged") && `an event without a signature was answered ${status}`;
+  },
+  async "the same again"({ service, told }) {
+    service.chaos.add({ effect: "duplicate" });
+    const { times } = await told();
+    return times !== 1 && `an event that came twice was worked on ${times} times`;
+  },
+  async "how long a sender waits"({ told }) {
+    const { answer, times } = await told();
+    return (
+      (times !== 1 || !answer.startsWith("2")) && `the sender saw ${answer}, the event was worked on ${times} times`
+    );
+  },
+  async "which comes first"({ service, api, told, outcome }) {
+    const { id } = await told();
+    service.chaos.add({ effect: "reorder" });
+    for (const title of ["Second", "Third"]) {
+      await api.patch(`/apps/${id}`, { title });
+      await passed(2); // so that their times differ
+    }
+    const title = (await outcome()).apps[id];
+    return title !== "Third" && `the app is called Third, and in the receiver ${title}`;
+  },
+};
+
+async function check([about, run]: [string, (scene: Scene) => Promise<string | false>]): Promise<boolean> {
+  const env = { ...process.env, PORT: "0", WEBHOOK_SECRET: SECRET, WORK_MS };
+  const child = spawn(process.execPath, [file], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
+  const [url] = /http:\S+/.exec(String(line)) ?? wrongUse(`${file} does not say where it listens.`, USE);
+  const scene = await sceneOf(url);
+  const wrong = await run(scene).catch(({ message }: Error) => message);
+  child.kill();
+  scene.api.close();
+  await scene.service.close();
+  const verdict = wrong === false ? styleText("green", "right") : styleText("red", "wrong");
+  console.log(`${verdict}  ${about}${wrong === false ? "" : `: ${wrong}`}`);
+  return wrong === false;
+}
+
+const right = await Promise.all(Object.entries(CHECKS).map(check));
+const left = right.filter((is) => !is).length;
+console.log(left === 0 ? `\nNothing is wrong with ${file}.` : `\n${left} of ${right.length} to mend in ${file}.`);
+process.exitCode = left === 0 ? 0 : 1;

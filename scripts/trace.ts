@@ -1,0 +1,32 @@
+// `npm run trace REQUEST_ID`: what one request of a running server has led to, its events and every attempt to deliver
+// them, in words. It asks the test controls, so the server must have been started with --control; without them, without an
+// answer, or with an id that the server does not remember it says so on one line and ends with 2.
+import type { Trace } from "../src/embedding/journals.ts";
+import { escaped } from "../src/kit/log.ts";
+import { trusted } from "../src/kit/schema.ts";
+import { chain, inWords } from "../src/web/sequence.ts";
+import { given, wrongUse } from "./arguments.ts";
+
+const USE = "Usage: npm run trace REQUEST_ID -- --base-url URL --api-key KEY";
+
+const string = { type: "string" } as const;
+const options = { id: string, "base-url": string, "api-key": string } as const;
+const { id = "", "base-url": url = "http://localhost:4600/v1", "api-key": key } = given(options, USE);
+if (!/^[\w-]+$/.test(id)) wrongUse("The id of a request is missing: every answer has it in X-Request-Id.", USE);
+if (!URL.canParse(url)) wrongUse("--base-url must be a URL.", USE);
+
+const headers = { authorization: `Bearer ${key ?? process.env.APPHOST_API_KEY}` };
+const signal = AbortSignal.timeout(3_000);
+const answer = await fetch(new URL(`/_control/trace/${id}`, url), { headers, signal }).catch(() =>
+  wrongUse(`Nothing answers at ${url}.`, USE),
+);
+const said = Object(await answer.json().catch(() => wrongUse(`${url} is no such server: it answered no JSON.`, USE)));
+if (answer.status !== 200 || !said.request)
+  wrongUse(escaped(String(said.detail ?? `${url} answered ${answer.status}.`)), USE);
+
+const { request, events } = trusted<Trace>(said);
+const { method, path, query, at, status } = request;
+const told = `${method} ${path}${query === "" ? "" : `?${query}`}`;
+const note = `${id}, ${at}, answered ${status ?? "nothing"}${events.length === 0 ? "; it led to no event" : ""}`;
+for (const [step, words] of inWords(chain([0, 1, told, note], events)).entries())
+  console.log(`${step + 1}. ${escaped(words)}`);

@@ -1,0 +1,96 @@
+// Several services on one store, as processes on one database are (the port's `now` says that they may be): who starts
+// first, who takes over, and whose time it is. Real processes that are killed: test/stores/fleet.test.ts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startReceiver, startService } from "../../src/index.ts";
+import { actsAsOne, startBalancer } from "../support/balancer.ts";
+import { str } from "../support/client.ts";
+import { clientOf, embedded } from "../support/embedded.ts";
+import { sharedStore } from "../support/shared-store.ts";
+import { processed } from "../support/wait.ts";
+
+test("of services that start together on an empty store one sows, and all have its account and the one key", async () => {
+  const store = sharedStore();
+  const { real } = store;
+  /** All of them see it empty before the first goes on. */
+  const waiting: (() => void)[] = [];
+  const count: typeof real.count = async (from, index, values) => {
+    const found = await real.count(from, index, values);
+    if (waiting.length < 3)
+      await new Promise<void>((go) => {
+        if (waiting.push(go) === 3) for (const each of waiting) each();
+      });
+    return found;
+  };
+  let sown = 0;
+  const restore: typeof real.restore = (data) => {
+    sown += 1;
+    return real.restore(data);
+  };
+  const start = () => startService({ store: store({ count, restore }), apiKey: "one-key-for-all" });
+  const services = await Promise.all([start(), start(), start()]);
+  assert.equal(sown, 1);
+  const clients = services.map(clientOf);
+  for (const api of clients) {
+    assert.equal((await api.get("/account")).json.id, services[0]?.account.id);
+    for (const list of ["/users", "/api-keys"]) assert.equal((await api.get(list)).json.total, 1, list);
+  }
+  const keys = await Promise.all(clients.map(async (api) => (await api.root.as(null).get("/oauth/jwks")).text));
+  assert.equal(new Set(keys).size, 1);
+  for (const api of clients) api.close();
+  for (const service of services) await service.close();
+});
+
+test("what one leaves behind another takes up within 10 s, though nothing is told of it", async () => {
+  const store = sharedStore();
+  const { real } = store;
+  const lease: typeof real.lease = async (name, for_ms) =>
+    /^(delivery|data) /.test(name) ? undefined : real.lease(name, for_ms);
+  await using first = await embedded({ store: store({ lease }), clock: "system" });
+  await using _ = await embedded({ store: store({ hear: () => () => {} }), clock: "system" });
+  const receiver = await startReceiver({ secret: "s" });
+  await first.api.create("/webhooks", { url: receiver.url, secret: "s", events: ["app.created", "data.processed"] });
+  await first.api.create("/apps", { title: "Left behind" });
+  const source = await first.api.create("/data-sources", { name: "S", type: "csv", data: "a\n1\n" });
+  await receiver.next("app.created", { timeoutMs: 10_000 });
+  assert.equal((await processed(first.api, str(source.id))).status, "ready");
+  await receiver.next("data.processed", { timeoutMs: 10_000 });
+  assert.ok(receiver.received.every(({ attempts }) => attempts.length === 1));
+  await receiver.close();
+});
+
+test("the time is the store's from the start on, however wrong a machine's own clock is", async () => {
+  const now = async () => Date.now() + 3_600_000;
+  await using ahead = await embedded({ store: sharedStore()({ now }), clock: "system" });
+  const off_ms = ahead.service.clock.now() - (await now());
+  assert.ok(Math.abs(off_ms) < 60_000, `${off_ms}`);
+  await using manual = await embedded({ store: sharedStore()({ now }), startAt: "2030-01-01T00:00:00Z" });
+  assert.equal(manual.service.clock.now(), Date.UTC(2030, 0, 1));
+});
+
+test("sign-in, consent, tokens, revocation, keys and repeated requests are whole, whoever is asked next", async () => {
+  const store = sharedStore();
+  using balancer = await startBalancer();
+  const start = () => startService({ store: store(), apiKey: "one-key-for-all", publicUrl: balancer.url });
+  const services = [await start(), await start(), await start()];
+  balancer.ports.push(...services.map(({ port }) => port));
+  await actsAsOne(balancer.client("one-key-for-all"), services.length);
+  for (const service of services) await service.close();
+});
+
+test("settled waits for what other processes send, and the journals of events and deliveries tell of it", async () => {
+  const store = sharedStore();
+  await using one = await embedded({ store: store() });
+  await using two = await embedded({ store: store() });
+  const receiver = await startReceiver({ secret: "s" });
+  await one.api.create("/webhooks", { url: receiver.url, secret: "s", events: ["app.created"] });
+  for (let n = 0; n < 20; n += 1) await one.api.create("/apps", { title: "Told" });
+  assert.deepEqual(await two.service.settled(), { settled: true, pending: [] });
+  assert.deepEqual([two.service.events.length, two.service.requests.length], [20, 0]);
+  assert.ok(two.service.deliveries.every(({ status }) => status === "succeeded"));
+  assert.deepEqual([two.service.deliveries.length, receiver.received.length], [20, 20]);
+  assert.ok(receiver.received.every(({ attempts }) => attempts.length === 1));
+  const order = receiver.received.map(({ id }) => id);
+  assert.deepEqual(order, order.toSorted(), "first attempts are in the order of what was acknowledged");
+  await receiver.close();
+});

@@ -1,0 +1,135 @@
+// What people learn by: the walk through the specification, the exercise and the trace of a request.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { DECISIONS } from "../src/decisions.ts";
+import { startReceiver, startService } from "../src/index.ts";
+import { CLAUSES } from "../src/web/docs/specification.ts";
+import { Client } from "./support/client.ts";
+import { freshFolder } from "./support/fresh.ts";
+import { ran } from "./support/process.ts";
+
+/** Of a terminal. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+const STYLE = /\u001b\[\d+m/g;
+
+const walked = ran("demo.ts");
+
+test("demo: it walks through all nine parts, each step as it must be, in under 10 s", async () => {
+  const { code, out, err } = await walked;
+  assert.deepEqual([code, err], [0, ""]);
+  for (let part = 1; part <= 9; part += 1)
+    assert.match(out, new RegExp(`^ {2}${part} |^${part}\\b|^\\d and ${part}\\b`, "m"));
+  assert.match(out, /the receiver answered 500, 503, 204/);
+  const ids = [...out.replace(STYLE, "").matchAll(/^ {2}(\d\.[\w.-]+) /gm)].map(([, id = ""]) => id);
+  assert.ok(ids.length > 30);
+  for (const id of ids) assert.ok(CLAUSES.has(id) || id in DECISIONS, id);
+  const [, took] = /all as they must be, in (\d+) ms\.\n$/.exec(out) ?? [];
+  assert.ok(Number(took) < 10_000, out.slice(-200));
+});
+
+test("demo: openssl makes the signature that was sent", async () => {
+  const { out } = await walked;
+  const [, sent, line = ""] = /X-Service-Signature: sha256=(\w{64})\n {4}(printf .*)\n/.exec(out) ?? [];
+  if (spawnSync("openssl", ["version"]).status !== 0) return;
+  assert.match(spawnSync("sh", ["-c", line], { encoding: "utf8" }).stdout, new RegExp(`= ${sent}\n$`));
+  assert.match(out, new RegExp(`\n    .*= ${sent}\n`), "and the walk has run it");
+});
+
+test("demo: with --step each step waits for Enter", async () => {
+  const child = spawn(process.execPath, ["--import", "tsx", "scripts/demo.ts", "--step"]);
+  const lines: string[] = [];
+  createInterface(child.stdout).on("line", (line) => lines.push(line.replace(STYLE, "")));
+  const steps = () => lines.filter((line) => /^ {2}\d\./.test(line)).length;
+  const shown = async (count: number) => {
+    while (steps() < count) await once(child.stdout, "data");
+  };
+  await shown(1);
+  await ran("demo.ts"); // longer than a walk that does not wait
+  assert.equal(steps(), 1);
+  child.stdin.write("\n");
+  await shown(2);
+  child.stdin.end();
+  assert.deepEqual(await once(child, "exit"), [0, null]);
+  assert.match(lines.join("\n"), /all as they must be/);
+});
+
+/** Each mends one of the five faults. */
+const MENDS: readonly (readonly [from: string, to: string])[] = [
+  ["const body = JSON.stringify(event);", "const body = Buffer.concat(chunks);"],
+  ["signature && signature !== expected", "signature !== expected"],
+  ["  await work(event);\n  response.writeHead(204).end();", "  response.writeHead(204).end();\n  await work(event);"],
+  ["await work(event);", "if (!seen.has(event.id)) { seen.add(event.id); await work(event); }"],
+  ["apps.set(id, title);", "if (!(newest.get(id) > event.id)) { apps.set(id, title); newest.set(id, event.id); }"],
+];
+
+/** What the exercise says of the receiver with these mends: its exit code, and the lines in a fixed order. */
+async function judged(mends: typeof MENDS) {
+  let text = readFileSync("scripts/exercise/receiver.mjs", "utf8");
+  for (const [from, to] of [
+    ...mends,
+    ["const handled", "const seen = new Set(), newest = new Map(), handled"] as const,
+  ]) {
+    assert.ok(text.includes(from), from);
+    text = text.replace(from, to);
+  }
+  const file = `${freshFolder()}/receiver.mjs`;
+  writeFileSync(file, text);
+  const { code, out, err } = await ran("exercise.ts", "--receiver", file);
+  assert.equal(err, "");
+  return { code, lines: out.replace(STYLE, "").trim().split("\n").sort() };
+}
+
+test("exercise: the receiver has five faults, each is told and none is solved; mended, nothing is wrong", async () => {
+  const [faulty, oneMended, mended] = await Promise.all([judged([]), judged(MENDS.slice(0, 1)), judged(MENDS)]);
+  const wrong = (lines: readonly string[]) => lines.filter((line) => line.startsWith("wrong  "));
+  assert.deepEqual([faulty.code, wrong(faulty.lines).length], [1, 5]);
+  assert.doesNotMatch(faulty.lines.join("\n"), /JSON\.|seen|await|created/);
+  assert.deepEqual([oneMended.code, wrong(oneMended.lines).length], [1, 4]);
+  assert.ok(oneMended.lines.includes("right  what is signed"));
+  assert.deepEqual([mended.code, wrong(mended.lines)], [0, []], mended.lines.join("\n"));
+});
+
+test("trace: tells what a request of a running server has led to", async () => {
+  await using service = await startService({ apiKey: "a-key-for-tests", control: true, clock: "manual" });
+  await using receiver = await startReceiver({ secret: "between-us", answers: [500, 200] });
+  const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
+  await api.create("/webhooks", { url: receiver.url, events: ["app.created"], secret: "between-us" });
+  const id = (await api.post("/apps", { title: "Sales" })).header("x-request-id");
+  api.close();
+  await service.settled();
+  const at = ["--base-url", service.baseUrl, "--api-key", "a-key-for-tests"];
+  const traced = async () => {
+    const { code, out, err } = await ran("trace.ts", "--id", id, ...at);
+    assert.deepEqual([code, err], [0, ""]);
+    return out;
+  };
+  assert.match(
+    await traced(),
+    /^1\. Client → Service: POST \/v1\/apps – req_\w+, .*, answered 201\n2\. Service: app\.created – evt_/,
+  );
+  assert.match(await traced(), /: attempt 1 – .*: 500 – 0 ms\n.*: pending – to be tried again .* our choice.*\n$/s);
+  await service.clock.advance("10s");
+  assert.match(await traced(), /: attempt 2 – .*: 200 – 0 ms\n.*: succeeded\n$/s);
+});
+
+test("trace: a server without controls, an unknown id and a silent address are told on one line, with exit code 2", async () => {
+  await using service = await startService({ apiKey: "a-key-for-tests", control: true });
+  await using closed = await startService({ apiKey: "a-key-for-tests" });
+  const asked = (id: string, baseUrl: string) =>
+    ran("trace.ts", "--id", id, "--base-url", baseUrl, "--api-key", "a-key-for-tests");
+  for (const [answer, says] of [
+    [asked("req_1", service.baseUrl), /no such request in the journal/],
+    [asked("req_1", closed.baseUrl), /start the server with --control/],
+    [asked("req_1", "http://127.0.0.1:9/v1"), /Nothing answers/],
+    [asked("", service.baseUrl), /id of a request is missing/],
+  ] as const) {
+    const { code, out, err } = await answer;
+    assert.deepEqual([code, out], [2, ""]);
+    assert.match(err, says);
+    assert.equal(err.trim().split("\n").length, 1, err);
+  }
+});

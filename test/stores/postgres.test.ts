@@ -1,0 +1,240 @@
+// The PostgreSQL store against the contract of the store port, and what only several processes, lost lines and changed
+// declarations can show. Each test has tables of its own.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type AnyCollection, collection, isStoreError, type Store } from "../../src/domain/store.ts";
+import { trusted } from "../../src/kit/schema.ts";
+import { run } from "../../src/launch.ts";
+import { readSettings } from "../../src/options.ts";
+import { storeContract } from "../../src/store/contract.ts";
+import { postgresStore } from "../../src/store/postgres.ts";
+import { Client } from "../support/client.ts";
+import { database, onDatabase } from "../support/postgres.ts";
+import { eventually } from "../support/wait.ts";
+import { idsIn, type Note, note, notes, tell, write } from "./fixture.ts";
+
+const DRIVER = "pg";
+/** Without its types, which are not installed. */
+const pg = trusted<{ readonly Client: { readonly prototype: { query(...given: unknown[]): unknown } } }>(
+  (await import(DRIVER)).default,
+);
+
+storeContract(onDatabase, () => postgresStore(database().address()));
+
+/** Open stores on the same tables. */
+async function stores(t: TestContext, address: string, count: number, collections: AnyCollection[] = [notes]) {
+  const all = Array.from({ length: count }, () => postgresStore(address));
+  t.after(() => Promise.all(all.map((store) => store.close())));
+  await Promise.all(all.map((store) => store.open(collections)));
+  return all;
+}
+
+async function one(t: TestContext, address = database().address(), collections: AnyCollection[] = [notes]) {
+  const [store] = await stores(t, address, 1, collections);
+  assert.ok(store);
+  return store;
+}
+
+const heardBy = (store: Store): string[] => {
+  const heard: string[] = [];
+  store.hear("t", (subject) => heard.push(subject));
+  return heard;
+};
+
+const isUnavailable = (error: unknown) => isStoreError(error, "StorageUnavailable");
+const orUnavailable = (error: unknown) => assert.ok(isUnavailable(error), String(error));
+
+onDatabase("stores that open an empty database at once share it, and each hears what the others tell", async (_, t) => {
+  const all = await stores(t, database().address(), 4);
+  const heard = all.map(heardBy);
+  // Longer than a notification may be, and with what no text of PostgreSQL can hold.
+  const subjects = ["a", "b\0\ud800'\\", `long ${"ü".repeat(20_000)}`];
+  for (const [n, subject] of subjects.entries()) await tell(all[n] ?? assert.fail(), subject);
+  for (const each of heard) await eventually(async () => (each.length === 3 ? each : undefined));
+  for (const each of heard) assert.deepEqual(each, subjects);
+  for (const store of all) assert.equal(await idsIn(store), subjects.join(" "));
+});
+
+onDatabase(
+  "a commit is heard before it resolves, and told again where the session that hears is gone",
+  async ({ sql }, t) => {
+    const store = await one(t);
+    const heard = heardBy(store);
+    for (let n = 0; n < 20; n += 1) {
+      const telling = tell(store, `${n}`);
+      if (n === 10)
+        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query = 'SELECT'");
+      await telling;
+      assert.equal(heard.at(-1), `${n}`);
+    }
+  },
+);
+
+onDatabase("sessions that are cut off are told as such, and all is as before at the next call", async ({ sql }, t) => {
+  const [store, other] = await stores(t, database().address(), 2);
+  assert.ok(store && other);
+  await write(store, note("before"));
+  const heard = heardBy(other);
+  const working = store.transact(async (tx) => {
+    for (let n = 0; ; n += 1) await tx.get(notes, `${n}`);
+  });
+  sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+  await assert.rejects(working, isUnavailable);
+  await eventually(() => idsIn(store).catch(orUnavailable));
+  await write(store, note("after"));
+  assert.equal(await idsIn(other), "before after");
+  await eventually(async () => {
+    await tell(store, "again");
+    return heard[0];
+  });
+});
+
+onDatabase(
+  "while the database is away every call is StorageUnavailable, and once it is back the store is, too",
+  async (db, t) => {
+    const store = await one(t);
+    await write(store, note("before"));
+    db.stop();
+    for (const call of [
+      () => idsIn(store),
+      () => write(store, note("lost")),
+      () => store.lease("l", 1),
+      () => store.snapshot(),
+    ])
+      await assert.rejects(call(), isUnavailable);
+    db.start();
+    await write(store, note("after"));
+    assert.equal(await idsIn(store), "before after");
+  },
+);
+
+/** A way to the database that is cut at the next commit: before it gets there, or before its answer comes back. */
+async function cutting(t: TestContext, when: "before" | "after") {
+  const folder = mkdtempSync(join(tmpdir(), "apphost-cut-"));
+  const [name, sockets] = [".s.PGSQL.5432", new Set<Socket>()];
+  const armed = { is: false };
+  const server = createServer((near) => {
+    const far = connect(join(database().folder, name));
+    let isOver = false;
+    for (const socket of [near, far]) sockets.add(socket.on("error", () => undefined));
+    near.on("data", (chunk) => {
+      isOver ||= armed.is && chunk.includes("COMMIT");
+      if (isOver && when === "before") near.destroy();
+      else far.write(chunk);
+    });
+    far.on("data", (chunk) => (isOver ? near.destroy() : near.write(chunk)));
+    near.on("close", () => far.end());
+    far.on("close", () => near.destroy());
+  }).listen(join(folder, name));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+  return { armed, address: database().address().replace(database().folder, folder) };
+}
+
+for (const [when, kept] of [
+  ["before", ""],
+  ["after", "a"],
+] as const)
+  onDatabase(`a commit that is cut off ${when} it is done is told as unknown, never as not kept`, async (_, t) => {
+    const { armed, address } = await cutting(t, when);
+    const store = await one(t, address);
+    armed.is = true;
+    await assert.rejects(write(store, note("a")), (error) => {
+      assert.match(String(error), /whether it was kept is not known/);
+      return !isUnavailable(error);
+    });
+    armed.is = false;
+    await eventually(async () => ((await idsIn(store)) === kept ? true : undefined));
+  });
+
+onDatabase("a lease ends with its holder's session, and not before", async (_, t) => {
+  const [store, other] = await stores(t, database().address(), 2);
+  assert.ok(await store?.lease("l", 3_600_000));
+  assert.equal(await other?.lease("l", 1), undefined);
+  await store?.close();
+  assert.ok(await eventually(async () => other?.lease("l", 1)));
+});
+
+onDatabase("indexes and unique keys that are declared later hold what was there before", async (_, t) => {
+  const address = database().address();
+  const store = await one(t, address, [collection<Note>()("notes")]);
+  await write(store, note("b"), note("a"));
+  await store.close();
+  const later = await one(t, address);
+  assert.equal(await idsIn(later), "b a");
+  assert.equal((await later.find(notes, "text", ["text of a"]))?.id, "a");
+  await later.close();
+  const old = postgresStore(address);
+  await assert.rejects(old.open([collection<Note>()("notes")]), (error) => {
+    assert.match(String(error), /made by a newer version of this service \(it has .*; start that one/);
+    return isStoreError(error, "StoreRefusal");
+  });
+});
+
+onDatabase(
+  "a unique key that is declared later and held twice refuses the start, and nothing is changed",
+  async (_, t) => {
+    const address = database().address();
+    const plain = [collection<Note>()("notes")];
+    const store = await one(t, address, plain);
+    await write(store, note("a", "same"), note("b", "same"));
+    await store.close();
+    await assert.rejects(postgresStore(address).open([notes]), (error) => isStoreError(error, "StoreRefusal"));
+    assert.ok(await one(t, address, plain));
+  },
+);
+
+onDatabase("a database that cannot be used is refused with one line that shows no secret", async () => {
+  for (const address of ["postgres://u:secret@127.0.0.1:1/x", `${database().address()}&user=nobody&password=secret`])
+    await assert.rejects(postgresStore(address).open([notes]), (error) => {
+      assert.match(String(error), /^StoreRefusal: The database cannot be used: .*(REFUSED|nobody).*$/);
+      assert.doesNotMatch(String(error), /secret/);
+      return isStoreError(error, "StoreRefusal");
+    });
+});
+
+/** The statements that go to the database from now on, but for looks whether it lives, and whether something waits. */
+function countedOf(t: TestContext): string[] {
+  const asked: string[] = [];
+  const { query } = pg.Client.prototype;
+  t.mock.method(pg.Client.prototype, "query", function (this: unknown, what: unknown, ...rest: unknown[]) {
+    const text = typeof what === "string" ? what : String(Object(what).text);
+    if (!/^SELECT$|index_waiting/.test(text)) asked.push(...text.split("; "));
+    return Reflect.apply(query, this, [what, ...rest]);
+  });
+  return asked;
+}
+
+onDatabase("a create takes seven statements and counts no events, a read of one resource takes two", async (_, t) => {
+  const settings = readSettings({ port: 0, log: "off", data: database().address(), apiKey: "a-key-of-its-own" });
+  const service = await run(settings, false);
+  t.after(() => service.close());
+  const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
+  t.after(() => api.close());
+  const asked = countedOf(t);
+  /** What is asked now and then, by the clock, may come between: so the least of some. */
+  const least = async (call: () => Promise<unknown>) => {
+    const counts: string[][] = [];
+    for (let n = 0; n < 5; n += 1) {
+      asked.splice(0);
+      await call();
+      await service.settled(); // what goes on behind the answer counts, too
+      counts.push(asked.splice(0));
+    }
+    return counts.sort((a, b) => a.length - b.length)[0] ?? [];
+  };
+  const { json } = await api.post("/apps", { title: "first" });
+  await service.settled();
+  const create = await least(() => api.post("/apps", { title: "another" }));
+  assert.ok(create.length <= 7, create.join("\n"));
+  assert.doesNotMatch(create.join("\n"), /count\(/);
+  const read = await least(() => api.get(`/apps/${json.id}`));
+  assert.ok(read.length <= 2, read.join("\n"));
+});

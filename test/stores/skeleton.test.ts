@@ -1,0 +1,7 @@
+// The skeleton from which a store of one's own is written: it passes the contract, and the service runs on it by name.
+import { test } from "node:test";
+import { storeContract } from "../../src/store/contract.ts";
+// @ts-expect-error: it is plain JavaScript, to be copied
+import skeleton from "./skeleton.mjs";
+
+storeContract(test, skeleton);

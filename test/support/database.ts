@@ -1,0 +1,61 @@
+// A PostgreSQL that is started for tests and trials: a database server in a temporary folder, reached by a socket in there.
+// It refuses to run as root, so then it runs as somebody who owns nothing.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const PLACES = "/usr/lib/postgresql";
+const VERSIONS = existsSync(PLACES) ? readdirSync(PLACES).sort((a, b) => Number(b) - Number(a)) : [];
+const FOUND = VERSIONS.map((version) => join(PLACES, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
+/** Nobody: any id without rights does. */
+const WHO = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+export interface Database {
+  /** Where its socket is, and in `data` what it keeps. */
+  readonly folder: string;
+  /** Of a schema of its own, which is empty. */
+  address(): string;
+  /** Runs statements as the database's owner. */
+  sql(...statements: readonly string[]): string;
+  stop(): void;
+  start(): void;
+  /** Nothing is left of it. */
+  end(): void;
+}
+
+/** Where none is installed, why not. */
+export const missing = FOUND === undefined && `no PostgreSQL was found (looked in ${PLACES})`;
+
+function run(program: string, args: readonly string[], input = ""): string {
+  assert.ok(FOUND !== undefined, `${missing}: apt-get install postgresql`);
+  const stdio = ["pipe", "pipe", "pipe"] as const;
+  return execFileSync(join(FOUND, program), args, { ...WHO, cwd: "/", input, stdio: [...stdio], encoding: "utf8" });
+}
+
+/** `durable`: a commit waits for the disk, which no test needs. */
+export function startDatabase(durable = false): Database {
+  const folder = mkdtempSync(join(tmpdir(), "apphost-pg-"));
+  chmodSync(folder, 0o700);
+  if (WHO.uid !== undefined) chownSync(folder, WHO.uid, WHO.gid);
+  const data = join(folder, "data");
+  run("initdb", ["-D", data, "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]);
+  const settings = `-c listen_addresses= -k ${folder} -c fsync=${durable} -c max_connections=200`;
+  const start = () => void run("pg_ctl", ["-D", data, "-o", settings, "-l", join(folder, "log"), "-w", "start"]);
+  const stop = () => void run("pg_ctl", ["-D", data, "-m", "fast", "-w", "stop"]);
+  const sql = (...statements: readonly string[]) =>
+    run("psql", ["-h", folder, "-U", "owner", "-d", "postgres", "-qAt"], statements.join(";\n"));
+  start();
+  const end = () => {
+    if (existsSync(join(data, "postmaster.pid"))) stop();
+    rmSync(folder, { recursive: true });
+  };
+  let made = 0;
+  const address = () => {
+    made += 1;
+    sql(`CREATE SCHEMA s${made}`);
+    return `postgres:///postgres?user=owner&host=${folder}&options=-csearch_path%3Ds${made}`;
+  };
+  return { folder, address, sql, stop, start, end };
+}
