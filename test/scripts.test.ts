@@ -14,7 +14,7 @@ import { FAULTS, judged, started } from "../scripts/wrong/server.ts";
 import { apps, faultsOf, refuses, without } from "../scripts/wrong/ways.ts";
 import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/kit/signature.ts";
-import { CLAUSES } from "./support/clause.ts";
+import { CLAUSES } from "../src/web/docs/specification.ts";
 import { Client } from "./support/client.ts";
 import { openHub } from "./support/hub.ts";
 import { ran } from "./support/process.ts";
