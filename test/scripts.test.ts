@@ -15,8 +15,9 @@ import { apps, faultsOf, refuses, without } from "../scripts/wrong/ways.ts";
 import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/kit/signature.ts";
 import { CLAUSES } from "../src/web/docs/specification.ts";
-import { Client } from "./support/client.ts";
+import { Client, str } from "./support/client.ts";
 import { openHub } from "./support/hub.ts";
+import { person, REDIRECT, register } from "./support/oauth.ts";
 import { ran } from "./support/process.ts";
 import { closedPort, listen } from "./support/receivers.ts";
 
@@ -45,12 +46,20 @@ test("conformance: what a client cannot make can be given", async () => {
   const { access_token } = await service.signIn({ scopes: ["read:apps"] });
   const at = [...AT(service.baseUrl), "--token", `read:apps=${access_token}`];
   assert.equal((await ran("conformance.ts", ...at, "--only", "5.403.scope")).code, 0);
-  const browser = `const { searchParams: asked } = new URL(process.argv[1]);
-    const back = new URLSearchParams({ code: Math.random(), state: asked.get("state") });
-    console.log(asked.get("redirect_uri") + "?" + back)`;
-  const client = ["--client-id", "c", "--client-secret", "s", "--redirect-uri", "https://client.example.com/cb"];
-  const signIn = ["--sign-in", `node -e '${browser}' {authorize_url}`, "--only", "5.oauth.authorize"];
+  const api = new Client({ baseUrl: service.baseUrl, key: KEY });
+  const { client_id, client_secret } = await register(api);
+  const { browser } = await person(api);
+  const consenting = createServer(async ({ url = "" }, response) => {
+    const page = await browser.open(decodeURIComponent(url.slice(1)));
+    response.end((await browser.submit(page, "/oauth/consent", { decision: "allow" })).header("location"));
+  });
+  const there = `http://127.0.0.1:${await listen(consenting)}/`;
+  const command = `fetch("${there}" + encodeURIComponent(process.argv[1])).then((it) => it.text()).then(console.log)`;
+  const client = ["--client-id", client_id, "--client-secret", str(client_secret), "--redirect-uri", REDIRECT];
+  const signIn = ["--sign-in", `node -e '${command}' {authorize_url}`, "--only", "5.oauth.authorize"];
   const { code, out } = await ran("conformance.ts", ...at, ...client, ...signIn);
+  consenting.close();
+  api.close();
   assert.equal(code, 0, out);
 });
 
