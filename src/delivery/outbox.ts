@@ -196,7 +196,8 @@ export class Outbox {
       return;
     }
     // In this order: a look that began before may still find it, and then has to see that it is over.
-    await lease.release().finally(() => this.#free(lane, made.deliveryId));
+    await lease.release();
+    this.#free(lane, made.deliveryId);
   }
 
   #free(lane: Lane, id: string): void {

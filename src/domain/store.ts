@@ -80,7 +80,10 @@ export interface Tx extends Reader {
 
 /** A lease that is held. */
 export interface Lease {
-  /** Ends it at once. One that has run out, or is released already, is left as it is. */
+  /**
+   * Ends it at once. One that has run out, or is released already, is left as it is. Never rejects: what was done under it
+   * stands, and where the data are out of reach it runs out.
+   */
   release(): Promise<void>;
 }
 

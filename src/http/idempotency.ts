@@ -48,20 +48,21 @@ export async function once(
   const id = hash([caller.credential, key]);
   const fingerprint = hash([call.method, `${call.path}?${call.query}`, use.body ?? ""]);
   const lease = await store.lease(`idempotency ${id}`, LEASE_MS);
-  if (lease === undefined) return refuse({ code: "idempotency_in_progress" });
   try {
     const kept = await store.get(idempotency, id);
-    if (kept === undefined || instant(kept.expires_at) <= clock.now())
-      return await answer((tx, { status, headers, body }) => {
-        const expires_at = iso(clock.now() + KEEP_MS);
-        return tx.put(idempotency, { id, fingerprint, status, headers, body, expires_at, all: "idempotency" });
-      });
-    const { status, headers, body } = kept;
-    return kept.fingerprint === fingerprint
-      ? { status, headers: { ...headers, "idempotency-replayed": "true" }, body }
-      : refuse({ code: "idempotency_key_reused", errors: REUSED });
+    if (kept !== undefined && instant(kept.expires_at) > clock.now()) {
+      const { status, headers, body } = kept;
+      return kept.fingerprint === fingerprint
+        ? { status, headers: { ...headers, "idempotency-replayed": "true" }, body }
+        : refuse({ code: "idempotency_key_reused", errors: REUSED });
+    }
+    if (lease === undefined) return refuse({ code: "idempotency_in_progress" });
+    return await answer((tx, { status, headers, body }) => {
+      const expires_at = iso(clock.now() + KEEP_MS);
+      return tx.put(idempotency, { id, fingerprint, status, headers, body, expires_at, all: "idempotency" });
+    });
   } finally {
-    await lease.release();
+    await lease?.release();
   }
 }
 
