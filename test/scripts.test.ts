@@ -10,7 +10,13 @@ import { test } from "node:test";
 import { fuzz } from "../scripts/attack/fuzz.ts";
 import { slow, spoiled } from "../scripts/attack/wire.ts";
 import { FORMS } from "../scripts/conformance/report.ts";
+import { FAULTS, judged, started } from "../scripts/wrong/server.ts";
+import { apps, faultsOf, refuses, without } from "../scripts/wrong/ways.ts";
 import { startService } from "../src/index.ts";
+import { verifySignature } from "../src/kit/signature.ts";
+import { CLAUSES } from "../src/web/docs/specification.ts";
+import { Client } from "./support/client.ts";
+import { openHub } from "./support/hub.ts";
 import { ran } from "./support/process.ts";
 import { closedPort, listen } from "./support/receivers.ts";
 
@@ -111,6 +117,70 @@ test("clause: this server is held to the one clause, or the choice, that is name
   assert.match(choice.out, /^chosen +9\.deprecation(.*\n)+\n0 shown, \d chosen, 0 failed, 0 not tried\n$/);
 });
 
+test("conformance:self: at least 80 faults, each of a clause that exists, spread over all nine parts", () => {
+  assert.ok(FAULTS.length >= 80);
+  assert.equal(new Set(FAULTS.map(({ id }) => id)).size, FAULTS.length);
+  for (const { id, clause, says } of FAULTS) assert.ok(CLAUSES.has(clause) && says !== "", id);
+  assert.equal(new Set(FAULTS.map(({ clause }) => clause[0])).size, 9);
+});
+
+test("conformance:self: a few faults are caught, each by a clause of its part", async () => {
+  for (const [part, says] of [
+    ["3", /^caught +3\.app-no-state +app-status: an app carries a status$/m],
+    ["9", /\n0 of 0 right servers called wrong; 2 of 2 faults caught; \d+ s\n$/],
+  ] as const) {
+    const { code, out, err } = await ran("wrong/self.ts", "--part", part);
+    assert.deepEqual([code, err], [0, ""], out);
+    assert.match(out, says);
+  }
+});
+
+test("conformance:self: a right server is told nothing; a fault that no clause sees has survived, or was never provoked", async () => {
+  const [right] = faultsOf({ "right 9: it is right": {} });
+  const [unseen] = faultsOf({ "unseen 9: nobody asks for it": refuses("GET /nowhere", 500) });
+  const [seen] = faultsOf({ "seen 9: nobody looks at a title": apps(without("title")) });
+  const verdicts = [right, unseen, seen].map((fault) => fault && judged(fault, "9"));
+  const told = (await Promise.all(verdicts)).map((verdict) => [verdict?.failed.length, verdict?.unseen]);
+  assert.deepEqual(told.slice(1), [
+    [0, "never provoked"],
+    [0, "survived"],
+  ]);
+  assert.equal(told[0]?.[0], 0);
+});
+
+test("conformance:self: deliveries go through the proxy, which changes them where the fault says so", async () => {
+  for (const [name, method] of Object.entries({ "sent-put": "PUT", "": "POST" })) {
+    const { target, proxy, service, close } = await started(FAULTS.find(({ id }) => id === name));
+    const hub = await openHub();
+    const { url, arrived } = hub.open();
+    const api = new Client({ baseUrl: target.baseUrl, key: target.apiKey });
+    const webhook = await api.create("/webhooks", { url, events: ["app.created"], secret: "s" });
+    assert.equal(webhook.url, url, "nobody sees that it leads elsewhere");
+    await api.create("/apps", { title: "T" });
+    const [first] = await arrived(() => true);
+    await service.settled();
+    assert.deepEqual([first?.method, proxy.fired], [method, name === "" ? 0 : 1]);
+    assert.ok(verifySignature(first?.body ?? "", String(first?.headers["x-service-signature"]), "s"));
+    await hub.close();
+    api.close();
+    await close();
+  }
+});
+
+test("riddle: the same number is the same wrong server, which says neither what nor where until it is asked", async () => {
+  const { code, out } = await ran("wrong/riddle.ts", "7", "--answer");
+  assert.equal(code, 0);
+  assert.equal(out, (await ran("wrong/riddle.ts", "7", "--answer")).out);
+  const [, clause = ""] = /^([\w.-]+): .+\n$/.exec(out) ?? [];
+  assert.ok(CLAUSES.has(clause), out);
+  const child = spawn(process.execPath, ["--import", "tsx", "scripts/wrong/riddle.ts", "7"]);
+  const said = String(await once(child.stdout, "data"));
+  assert.match(said, /^Riddle 7: .*\n +base URL +http:\/\/127\.0\.0\.1:\d+\/v1\n +API key +\S+\n/);
+  assert.ok(!said.includes(clause));
+  child.kill();
+  await once(child, "exit");
+});
+
 /** What is wrong about each use, and what is said of it. */
 const WRONG: readonly (readonly [command: string, says: RegExp])[] = [
   ...["", "--base-url nowhere --api-key k", "--base-url http://x/v1 --api-key k --only *", "--all"].map(
@@ -122,6 +192,10 @@ const WRONG: readonly (readonly [command: string, says: RegExp])[] = [
   ["bench/main.ts bench:delivery calm", /^There is no part calm\. Choose from: throughput, silence, /],
   ...["--rooms attic", "--sample some", "--everything"].map(
     (args) => [`mutate.ts ${args}`, /Usage: npm run mutate/] as const,
+  ),
+  ...["", "1000", "7 --tell"].map((args) => [`wrong/riddle.ts ${args}`, /Usage: npm run riddle -- N/] as const),
+  ...["--only nothing", "--at-once 0"].map(
+    (args) => [`wrong/self.ts ${args}`, /Usage: npm run conformance:self/] as const,
   ),
   ["receiver.ts", /^--secret is missing.*npm run receiver.*\n$/],
   ...["--secret x --answers maybe", "--secret x --port many", "--colour"].map(

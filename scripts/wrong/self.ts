@@ -2,44 +2,19 @@
 // and others that read its gaps in other ways: nothing may fail there. And against as many wrong servers as there are
 // faults: 95 % of them at least must be caught by a clause of the part that the fault breaks. What survives is named.
 import { given, wrongUse } from "../arguments.ts";
-import { judge } from "../conformance/judge.ts";
 import { pool } from "../pool.ts";
 import { RIGHT } from "./right.ts";
-import { FAULTS, started } from "./server.ts";
+import { FAULTS, judged, type Verdict } from "./server.ts";
 import { type Fault, faultsOf } from "./ways.ts";
 
 const USE = `Usage: npm run conformance:self -- [options]
   --only NAME     this fault or reading alone
   --part N        only the faults of that part of the specification
-  --at-once N     so many servers at a time (8)`;
+  --at-once N     so many servers at a time (6)`;
 const CAUGHT_LEAST = 0.95;
 
-interface Verdict {
-  readonly fault: Fault;
-  /** The clauses that failed, each with its reason. */
-  readonly failed: readonly string[];
-  /** Where nothing failed: how the fault went by. */
-  readonly unseen: string;
-}
-
-/** By the clauses whose ids begin so. */
-async function judged(fault: Fault, clauses: string): Promise<Verdict> {
-  const { target, proxy, close } = await started(fault);
-  try {
-    const { results } = await judge(target, { only: clauses });
-    const failed = results.filter(({ verdict }) => verdict === "failed");
-    const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
-    const provoked = proxy.fired > 0 || fault.options !== undefined;
-    return { fault, failed: said, unseen: provoked ? "survived" : "never provoked" };
-  } catch (error) {
-    return { fault, failed: [], unseen: `the kit gave up (${error})` };
-  } finally {
-    await close();
-  }
-}
-
 const string = { type: "string" } as const;
-const { only, part, "at-once": atOnce = "8" } = given({ only: string, part: string, "at-once": string }, USE);
+const { only, part, "at-once": atOnce = "6" } = given({ only: string, part: string, "at-once": string }, USE);
 if (!(Number(atOnce) >= 1)) wrongUse("--at-once must be a number from 1.", USE);
 const isAsked = ({ id, clause }: Fault) => (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));
 const [right, wrong] = [faultsOf(RIGHT).filter((each) => !part && isAsked(each)), FAULTS.filter(isAsked)];

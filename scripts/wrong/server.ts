@@ -1,5 +1,7 @@
-// This server with one fault, as the kit's target: started in this process behind a proxy, whose address is its public one.
+// This server with one fault, as the kit's target, and what the kit makes of it. It is started in this process behind a
+// proxy, whose address is its public one.
 import { closedPort } from "../../test/support/receivers.ts";
+import { judge } from "../conformance/judge.ts";
 import { ownTarget } from "../conformance/own.ts";
 import { access } from "./access.ts";
 import { events } from "./events.ts";
@@ -15,6 +17,9 @@ export const FAULTS: readonly Fault[] = faultsOf({ ...resources, ...access, ...e
 /** Twice what the kit asks of an account, and soon reached. */
 const RATE_LIMIT = 1_000;
 
+/** Where it matters that it is reached, which takes as many requests. */
+const LIMITS = /^(1$|8)/;
+
 /** Without a fault it is right. */
 export async function started(fault?: Wrong) {
   const port = await closedPort();
@@ -28,4 +33,29 @@ export async function started(fault?: Wrong) {
     await own.close();
   };
   return { target, proxy, service: own.service, close };
+}
+
+export interface Verdict {
+  readonly fault: Fault;
+  /** The clauses that failed, each with its reason. */
+  readonly failed: readonly string[];
+  /** Where nothing failed: how the fault went by. */
+  readonly unseen: string;
+}
+
+/** The kit's verdict, by the clauses whose ids begin so. */
+export async function judged(fault: Fault, clauses: string): Promise<Verdict> {
+  const { target, proxy, close } = await started(fault);
+  try {
+    const { rateLimitedKey: _, ...spared } = target;
+    const { results } = await judge(LIMITS.test(fault.clause) ? target : spared, { only: clauses });
+    const failed = results.filter(({ verdict }) => verdict === "failed");
+    const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
+    const provoked = proxy.fired > 0 || fault.options !== undefined;
+    return { fault, failed: said, unseen: provoked ? "survived" : "never provoked" };
+  } catch (error) {
+    return { fault, failed: [], unseen: `the kit gave up (${error})` };
+  } finally {
+    await close();
+  }
 }

@@ -1,6 +1,5 @@
 // What a fault is, and the few ways in which one changes what goes by: what is asked, what is answered, what is delivered,
 // and what the server hears of it. Which sentence each breaks stands in the lists beside this file.
-
 import type { ServiceOptions } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
 import { serviceSignature } from "../../src/kit/signature.ts";

@@ -66,21 +66,19 @@ export class Workers {
 
   /** Looks every few seconds, in real time, as it is real processes that end; answers how to stop that. */
   #lookAgain(outbox: Outbox): () => void {
-    let timer: Scheduled | undefined;
     let offset = 0;
     const look = async () => {
       const rows = await outbox.takeUp({ offset, limit: LOOKED_AT });
       offset = rows < LOOKED_AT ? 0 : offset + rows;
       await this.#processAll();
     };
-    const arm = () => {
-      timer = realClock.schedule(realClock.now() + LOOK_AGAIN_MS, null, async () => {
+    const later = (): Scheduled =>
+      realClock.schedule(realClock.now() + LOOK_AGAIN_MS, null, async () => {
         const looking = timer;
         await this.#parts.background.run("looking for what others left behind", look);
-        if (looking === timer) arm();
+        if (looking === timer) timer = later();
       });
-    };
-    arm();
+    let timer: Scheduled | undefined = later();
     return () => {
       timer?.cancel();
       timer = undefined;

@@ -89,9 +89,12 @@ export abstract class States {
     const { store } = unit;
     return this.#become(async () => {
       await this.#agree();
-      while ((await store.count(accounts, "all", ["accounts"])) === 0) {
-        const key = await this.#sowAlone();
-        if (key !== undefined) return key;
+      const isFresh = async () => (await store.count(accounts, "all", ["accounts"])) === 0;
+      while (await isFresh()) {
+        const lease = await store.lease("sowing", SOWING_MS);
+        if (lease && (await isFresh())) return this.#sow(settings.apiKey).finally(() => lease.release());
+        await lease?.release();
+        await new Promise<void>((go) => realClock.schedule(realClock.now() + SOWN_AFTER_MS, null, go));
       }
       if (settings.seed) log.warn("The seed was not used: the store already holds an account.");
       if (settings.clock === "system") await this.#goOn();
@@ -174,22 +177,6 @@ export abstract class States {
     const { unit, limiter, journals, faults, chaos } = this.parts;
     await unit.store.restore(data);
     for (const each of [limiter, journals, faults, chaos]) each.clear();
-  }
-
-  /** Answers undefined where another process sows, or has sown: then there is something to look at soon. */
-  async #sowAlone(): Promise<string | undefined> {
-    const { store } = this.parts.unit;
-    const lease = await store.lease("sowing", SOWING_MS);
-    if (lease === undefined) {
-      await new Promise<void>((go) => realClock.schedule(realClock.now() + SOWN_AFTER_MS, null, go));
-      return undefined;
-    }
-    try {
-      const isFresh = (await store.count(accounts, "all", ["accounts"])) === 0;
-      return isFresh ? await this.#sow(this.parts.settings.apiKey) : undefined;
-    } finally {
-      await lease.release();
-    }
   }
 
   /** From here on a service of the same random seed makes the same ids, however often it is reset. */

@@ -1,8 +1,9 @@
 // Spec part 4: the six operations that are shown, and the query parameters of GET /apps.
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
-import { type Kit, notTried } from "../support/kit.ts";
-import { done, freshHost, isNow, succeeded } from "../support/shown.ts";
+import type { Members } from "../support/client.ts";
+import { notTried } from "../support/kit.ts";
+import { done, freshHost, ids, isNow, objectIn, succeeded } from "../support/shown.ts";
 
 const APP = { title: "Sales of Ünïcödé 👋", description: 'By "region"\n2 %', public: true } as const;
 
@@ -39,13 +40,15 @@ clause("4.create-app", "title, description, theme and public; answers the seven 
 });
 
 const FIELDS = ["id", "title", "description", "theme", "public", "created_at", "updated_at"] as const;
+/** What is shown of an app; whatever else an implementation adds may change by itself. */
+const shown = (app: Members = {}) => FIELDS.map((name) => app[name]);
 
 clause("4.list-apps", "answers the apps that match, as they were created", async (kit) => {
   const made = await kit.newApp(APP);
   const [listed, ...more] = (await kit.allApps()).filter(({ id }) => id === made.id);
-  assert.equal(more.length, 0, "it is listed twice");
-  for (const name of FIELDS) assert.deepEqual(listed?.[name], made[name], name);
-  assert.deepEqual(await kit.appsIn("?limit=3"), await kit.appsIn("?limit=3"), "asking changes nothing");
+  assert.deepEqual([shown(listed), more.length], [shown(made), 0]);
+  const [first, again] = [await kit.appsIn("?limit=3"), await kit.appsIn("?limit=3")];
+  assert.deepEqual(again.map(shown), first.map(shown), "asking changes nothing");
 });
 
 clause("4.list-apps.limit", "how many to return", async (kit) => {
@@ -53,8 +56,6 @@ clause("4.list-apps.limit", "how many to return", async (kit) => {
   for (const limit of [1, 2, 19, 20])
     assert.equal((await kit.appsIn(`?limit=${limit}`)).length, limit, `limit=${limit}`);
 });
-
-const ids = (apps: readonly { readonly [name: string]: unknown }[]) => apps.map(({ id }) => id);
 
 clause("4.list-apps.offset", "how many to skip", async (kit) => {
   const all = ids(await kit.fillUp(25));
@@ -65,7 +66,7 @@ clause("4.list-apps.offset", "how many to skip", async (kit) => {
       all.slice(offset, offset + 5),
       `offset=${offset}`,
     );
-  assert.deepEqual(await kit.appsIn(`?offset=${all.length}`), []);
+  assert.deepEqual(ids(await kit.appsIn(`?offset=${all.length}`)), []);
 });
 
 clause("4.list-apps.public", "public or private ones only; all where it is absent", async (kit) => {
@@ -113,14 +114,11 @@ clause("4.deploy", "name, custom_domain and environment", async (kit) => {
   for (const name of ["R1", "R2"]) await kit.deploy(id, { name, custom_domain: freshHost(), environment });
 });
 
-const knownSource = ({ profile }: Kit) =>
-  profile.dataSource ?? notTried("no body of POST /data-sources that is taken is known");
-
-clause("4.create-data-source", "creates a data source", async (kit) => {
-  const { api } = kit;
-  const made = done(await api.post("/data-sources", knownSource(kit)));
+clause("4.create-data-source", "creates a data source", async ({ api, profile }) => {
+  const body = profile.dataSource ?? notTried("no body of POST /data-sources that is taken is known");
+  const { id } = objectIn(done(await api.post("/data-sources", body)).text);
   const list = await api.get("/data-sources");
-  if (succeeded(list)) assert.ok(list.text.includes(made.id), "it is not among GET /data-sources");
+  if (typeof id === "string" && succeeded(list)) assert.ok(list.text.includes(id), "it is not among GET /data-sources");
 });
 
 clause("4.create-webhook", "url, events, secret and active", async ({ api }) => {

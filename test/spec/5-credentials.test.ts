@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
 import type { Answer, Client, Members } from "../support/client.ts";
 import type { Kit } from "../support/kit.ts";
-import { done } from "../support/shown.ts";
+import { done, ids } from "../support/shown.ts";
 
 /** The six operations, each as it would succeed on this app. */
 export const operations = ({ profile }: Kit, app: string): readonly (readonly [string, string, Members?])[] => [
@@ -22,10 +22,10 @@ async function refused(
   status: number,
 ) {
   const { id } = await kit.newApp();
-  const before = await kit.allApps();
+  const before = ids(await kit.allApps());
   for (const [method, path, body] of operations(kit, id))
     assert.equal((await ask(method, path, body)).status, status, `${method} ${path}`);
-  assert.deepEqual(await kit.allApps(), before, "what was refused has changed something");
+  assert.deepEqual(ids(await kit.allApps()), before, "what was refused has changed something");
 }
 
 const withHeader = (api: Client, authorization: string): Promise<Answer> =>

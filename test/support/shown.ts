@@ -28,12 +28,15 @@ export function isNow(time: unknown): void {
 
 export const freshHost = (): string => `h${randomUUID()}.example.com`;
 
-/** The apps of a page: it is the array, or has it as a member. */
+/** The apps of a page: it is the array, or has it as its longest. */
 export function listIn({ value, text }: Answer): readonly Members[] {
-  const list = Array.isArray(value) ? value : isMembers(value) && Object.values(value).find(Array.isArray);
+  const wrapped = isMembers(value) ? Object.values(value).filter(Array.isArray) : [];
+  const list = Array.isArray(value) ? value : wrapped.sort((a, b) => b.length - a.length)[0];
   assert.ok(Array.isArray(list) && list.every(isMembers), `no list of apps in ${shortened(text)}`);
   return list;
 }
+
+export const ids = (apps: readonly Members[]): readonly unknown[] => apps.map(({ id }) => id);
 
 /** A body that is a JSON object; of any other, nothing. */
 export function objectIn(text: string): Members {
