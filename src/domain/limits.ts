@@ -11,6 +11,7 @@ import { collection, type Store } from "./store.ts";
 export const { requests: RATE_LIMIT, window_s: RATE_WINDOW_S } = decide("8.rate-limit");
 const WINDOW_MS = RATE_WINDOW_S * 1_000;
 const PORTIONS = 20;
+const DIFFER_MS = 60_000;
 
 /** How much of a window all processes have taken. */
 export const rates = collection<Passing<"rates"> & { readonly taken: number }>()("rates", byExpiry);
@@ -36,7 +37,8 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
   const windows = new Map<string, Window>();
   /** Until a portion is there, all who need one wait for it. */
   const taking = new Map<string, Promise<void>>();
-  const isOpen = (ends: number, now: number) => now < ends && ends <= now + WINDOW_MS;
+  /** One that another process began may end later than one of now does, as far as their clocks differ. */
+  const isOpen = (ends: number, now: number) => now < ends && ends <= now + WINDOW_MS + (shared ? DIFFER_MS : 0);
 
   function openWindow(id: string): Window | undefined {
     const now = clock.now();
@@ -88,7 +90,8 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
       }
       window.count += cost;
       const remaining = Math.max(own + left - window.count, 0);
-      return { remaining, reset_s: Math.ceil((ends - now) / 1_000), exceeded: window.count > own };
+      const reset_s = Math.min(Math.ceil((ends - now) / 1_000), RATE_WINDOW_S);
+      return { remaining, reset_s, exceeded: window.count > own };
     },
 
     clear: () => windows.clear(),

@@ -86,9 +86,9 @@ export abstract class States {
   /** To what the store holds; to the seed where it is fresh. Of processes that start together on one, one sows. */
   protected open(): Promise<void> {
     const { settings, log, unit } = this.parts;
-    const { store, clock } = unit;
+    const { store } = unit;
     return this.#become(async () => {
-      if (settings.clock === "system" && store.now) clock.set(await store.now());
+      await this.#agree();
       const isFresh = async () => (await store.count(accounts, "all", ["accounts"])) === 0;
       while (await isFresh()) {
         const lease = await store.lease("sowing", SOWING_MS);
@@ -104,8 +104,9 @@ export abstract class States {
 
   /** Back to the seed, on the same port and with the same start-up key. */
   reset(): Promise<void> {
-    return this.#become(() => {
+    return this.#become(async () => {
       this.parts.unit.clock.rewind();
+      await this.#agree();
       return this.#sow(this.apiKey);
     });
   }
@@ -154,6 +155,12 @@ export abstract class States {
     const user = admin ?? anybody;
     const link = user && { signsIn: user.email, signInUrl: services.links.signIn(await newSignIn(w, user.id)) };
     return { account: { id, name, state }, apiKey, ...link };
+  }
+
+  /** On the time of the store, where others go by it, too. */
+  async #agree(): Promise<void> {
+    const { settings, unit } = this.parts;
+    if (settings.clock === "system" && unit.store.now) unit.clock.set(await unit.store.now());
   }
 
   /** Where the system's clock was set back, time goes on from the last event: new ids come last, and retries in time. */

@@ -2,6 +2,7 @@
 // transactions, and run again where it asks for that; what they tell goes by NOTIFY, in the order of commits; a lease is a
 // row that counts as long as its holder has a session. How durable a commit is, the database is set to; those that tell
 // something wait for each other until it is, as NOTIFY is in their order.
+import { AsyncLocalStorage } from "node:async_hooks";
 import type * as port from "../domain/store.ts";
 import { StoreRefusal } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
@@ -30,7 +31,7 @@ import { load, recordsIn, tablesOf } from "./tables.ts";
 
 const RUNS_MAX = 20;
 const PAUSE_MAX_MS = 64;
-const WAITED = "A unit of work may only await its own transaction; this one waited for something else and was given up";
+const INSIDE = "A unit of work may only ask its own transaction; this one asked the store itself";
 
 /** One run of a unit of work. */
 class Run extends Reading implements port.Tx {
@@ -39,10 +40,8 @@ class Run extends Reading implements port.Tx {
   readonly #client: Client;
   /** The session does one thing after the other. */
   readonly #turns = new Turns();
-  #asked = 0;
-  #giveUp: (why: Error) => void = () => undefined;
   #failed: { readonly error: unknown } | undefined;
-  #isOver = false;
+  isOver = false;
 
   constructor(client: Client, layouts: Layouts) {
     super();
@@ -55,37 +54,22 @@ class Run extends Reading implements port.Tx {
     return named(this.#layouts, name);
   }
 
-  async ask(text: string, values?: Values, isKept?: boolean): Promise<Rows> {
+  async ask(text: string, values?: Values): Promise<Rows> {
     this.#assertRuns();
-    this.#asked += 1;
     try {
-      return await this.#turns.run(() => ask(this.#client, text, values, isKept));
+      return await this.#turns.run(() => ask(this.#client, text, values));
     } catch (error) {
       this.#failed ??= { error };
       throw this.#failed.error;
-    } finally {
-      this.#asked -= 1;
-      this.#watch();
     }
-  }
-
-  /** At the end of a turn of the event loop the work has asked for something again, or is done. */
-  #watch(): void {
-    setImmediate(() => {
-      if (this.#asked === 0) this.#giveUp(new Error(WAITED));
-    });
   }
 
   /** Rejects with the first thing that failed, whatever the work has made of it. */
   async do<T>(work: (run: Run) => Promise<T>): Promise<T> {
     const begin = async () => work(this);
-    const waits = new Promise<never>((_, reject) => {
-      this.#giveUp = reject;
-    });
-    this.#watch();
-    const value = Promise.race([begin(), waits]);
+    const value = begin();
     await Promise.allSettled([value]);
-    this.#isOver = true;
+    this.isOver = true;
     await this.#turns.run(async () => undefined);
     if (this.#failed !== undefined) throw this.#failed.error;
     return value;
@@ -106,7 +90,7 @@ class Run extends Reading implements port.Tx {
   }
 
   #assertRuns(): void {
-    if (this.#isOver) throw new Error("This unit of work is over: its transaction answers no more");
+    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
   }
 }
 
@@ -124,6 +108,8 @@ class PostgresStore extends Reading implements port.Store {
   readonly #address: string;
   readonly #hearers = new Hearers();
   readonly #running = new Set<Promise<unknown>>();
+  /** The unit of work that whoever asks is part of. */
+  readonly #inside = new AsyncLocalStorage<Run>();
   /** What has to run again does so one after the other: so it is not in the way of its like once more. */
   readonly #again = new Turns();
   #life: Opened | "new" | "closed" = "new";
@@ -207,7 +193,7 @@ class PostgresStore extends Reading implements port.Store {
       try {
         await answered(client.query("BEGIN ISOLATION LEVEL SERIALIZABLE"));
         const run = new Run(client, layouts);
-        const value = await run.do(work);
+        const value = await this.#inside.run(run, () => run.do(work));
         await (run.told.size === 0 ? commit(client) : presence.commit(client, run.told));
         return { value };
       } catch (error) {
@@ -289,6 +275,7 @@ class PostgresStore extends Reading implements port.Store {
   }
 
   async #during<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+    if (this.#inside.getStore()?.isOver === false) throw new Error(INSIDE);
     const running = work(this.#opened());
     this.#running.add(running);
     return await running.finally(() => this.#running.delete(running));

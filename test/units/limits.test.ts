@@ -69,6 +69,19 @@ test("processes on one store share a window: 30 are 30, at once or one by one, a
   assert.equal(await ask(90), 30);
 });
 
+test("30 are 30 for processes whose clocks differ by a minute, and nobody is told to wait for longer than that", async () => {
+  const store = memoryStore();
+  await store.open(collections);
+  const [ahead, behind] = [60_000, 0].map((at) => rateLimiter(new AdjustableClock(at), 30, store));
+  let passed = 0;
+  for (let n = 0; n < 90; n += 1) {
+    const rate = await (n % 2 === 0 ? ahead : behind)?.count("acc_1");
+    passed += rate?.exceeded ? 0 : 1;
+    assert.ok(rate && rate.reset_s <= RATE_WINDOW_S, `${rate?.reset_s}`);
+  }
+  assert.equal(passed, 30);
+});
+
 test("of a large limit they never have more than all of it, and few requests write", async () => {
   const { ask, written } = await fleet(4, 6_000);
   assert.equal(await ask(8_000), 6_000);

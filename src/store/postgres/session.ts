@@ -105,13 +105,10 @@ export const isLost = (error: unknown): boolean =>
 /** By their text, since a session prepares each once. */
 const names = new Map<string, string>();
 
-/** `isKept`: it will be asked again and again. */
-export async function ask(session: Client, text: string, values: Values = [], isKept = true): Promise<Rows> {
-  const query = { text, values, rowMode: "array" };
-  if (!isKept) return (await answered(session.query(query))).rows;
+export async function ask(session: Client, text: string, values: Values = []): Promise<Rows> {
   const name = names.get(text) ?? `apphost_${names.size}`;
   names.set(text, name);
-  return (await answered(session.query({ ...query, name }))).rows;
+  return (await answered(session.query({ name, text, values, rowMode: "array" }))).rows;
 }
 
 /** How often the session is looked after. */

@@ -104,8 +104,8 @@ export class Layout {
   }
 
   /** What `restore` does with the records, after those before have gone. */
-  async fill(ask: (text: string, values: Values, isKept: boolean) => Promise<unknown>, records: readonly Fields[]) {
-    for (let at = 0; at < records.length; at += BATCH) await ask(...this.put(...records.slice(at, at + BATCH)), false);
+  async fill(ask: (text: string, values: Values) => Promise<unknown>, records: readonly Fields[]) {
+    for (let at = 0; at < records.length; at += BATCH) await ask(...this.put(...records.slice(at, at + BATCH)));
   }
 }
 
