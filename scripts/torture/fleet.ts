@@ -15,9 +15,7 @@ import { fails, judge } from "./restarts.ts";
 const WHAT = "fleet";
 const PROCESSES = 2;
 const WEBHOOKS = 3;
-const CLIENTS = 2;
-/** Between two requests of a client: what comes faster than it can be delivered would be outstanding in any case. */
-const PACE_MS = 150;
+const CLIENTS = 8;
 const SECRET = "torture-secret";
 const RETRY_MS = 500;
 /** The least that the jitter leaves of a wait, and what the clocks of two processes may differ by. */
@@ -108,7 +106,6 @@ async function load(api: Client, events: number, blows: (() => Promise<void>)[])
   await pool(CLIENTS, work(), async () => {
     const answer = await api.post("/apps", { title: "Torture" }).catch(() => undefined);
     if (answer?.status === 201) acknowledged.push(answer.id);
-    await sleep(PACE_MS);
     if (strikeAt[0] === undefined || acknowledged.length < strikeAt[0]) return;
     strikeAt.shift();
     const blow = blows.shift();
