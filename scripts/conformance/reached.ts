@@ -4,7 +4,8 @@ import type { Answer, Client } from "../../test/support/client.ts";
 /** There is nothing to judge; the message is one line that says why. */
 export class Unreachable extends Error {}
 
-const PATIENCE_MS = 1_500;
+/** With the start of the kit it is told within 3 s. */
+const PATIENCE_MS = 1_200;
 
 /** Rejects with an Unreachable. */
 export async function reached(api: Client): Promise<void> {
