@@ -98,8 +98,10 @@ export function answered(
 /** RFC 8288: where the next and the previous page are. */
 function neighbours({ total, span: { limit, offset } }: Page<unknown>, url: string, query: string): string {
   const to = (at: number, rel: "next" | "prev") => {
-    const given = Object.fromEntries(new URLSearchParams(query));
-    return `<${url}?${new URLSearchParams({ ...given, limit: String(limit), offset: String(at) })}>; rel="${rel}"`;
+    const given = new URLSearchParams(query);
+    given.set("limit", String(limit));
+    given.set("offset", String(at));
+    return `<${url}?${given}>; rel="${rel}"`;
   };
   const found: string[] = [];
   if (offset + limit < total) found.push(to(offset + limit, "next"));
