@@ -99,14 +99,15 @@ export class Kit {
     return listIn(done(await api.get(`/apps${query}`)));
   }
 
-  /** All apps that match, page by page. */
+  /** All apps that match, page by page, until one brings nothing new. */
   async allApps(filter = ""): Promise<readonly Members[]> {
-    const found: Members[] = [];
-    for (;;) {
-      const page = await this.appsIn(`?limit=${this.profile.pageSize}&offset=${found.length}${filter}`);
-      if (page.length === 0) return found;
-      found.push(...page);
+    const found = new Map<unknown, Members>();
+    for (let before = -1; found.size > before; ) {
+      before = found.size;
+      for (const app of await this.appsIn(`?limit=${this.profile.pageSize}&offset=${before}${filter}`))
+        found.set(app.id, app);
     }
+    return [...found.values()];
   }
 
   async has(id: string, filter = ""): Promise<boolean> {

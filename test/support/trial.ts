@@ -6,7 +6,7 @@ import { type Hook, type Kit, ofApp } from "./kit.ts";
 
 /** How long a sender may take to try again: the schedule is not shown, so where nothing comes nothing is concluded. */
 const RETRY_MAX_MS = 8_000;
-/** By how much waits vary from delivery to delivery. A duplicate that comes sooner than half of one is no retry. */
+/** By how much waits vary from delivery to delivery. A duplicate that comes sooner than half of the shortest is no retry. */
 const [SPREAD, SOON] = [1.25, 0.5] as const;
 const SPARE_MS = 300;
 
@@ -93,14 +93,15 @@ async function watched({ isOurs, good, bad, held, goal }: Scene): Promise<Outcom
   const firsts = [...good, ...bad, ...held].map((hook) => hook.arrived(isOurs));
   const [retry_ms] = await Promise.all([retried(usual, RETRY_MAX_MS), ...firsts]);
   const waits = await Promise.all(bad.map((hook) => retried(hook, retry_ms === undefined ? 0 : RETRY_MAX_MS)));
-  const longest_ms = Math.max(...waits.map((known = 0) => known));
+  const known = waits.filter((each) => each !== undefined);
+  const [shortest_ms, longest_ms] = [Math.min(...known), Math.max(0, ...known)];
 
   /** What is known when it would have been sent again. */
   const tried = async ({ got, status, after_ms = 0 }: Answerer): Promise<Tried> => {
     const [first] = got.filter(isOurs);
     const began = first?.at ?? 0;
     await wait(Math.max(began + after_ms + longest_ms * SPREAD + SPARE_MS - performance.now(), 0));
-    const again = got.filter(isOurs).some(({ at }) => at > began + (retry_ms ?? Infinity) * SOON);
+    const again = got.filter(isOurs).some(({ at }) => at > began + shortest_ms * SOON);
     return { says: after_ms === 0 ? `${status}` : `${status} after ${after_ms / 1_000} s`, first, again };
   };
   const all = (hooks: readonly Answerer[]) => Promise.all(hooks.map(tried));
