@@ -112,10 +112,12 @@ function unfitRequest(request: IncomingMessage, host = "", target = ""): Refusal
   if (!target.startsWith("/") && target !== "*")
     return notHttp("The request target is neither a path nor an http URL.");
   // A client may wait to be told that its body is wanted: RFC 9110 10.1.1 knows no other expectation.
-  const { expect: expected = "100-continue", "transfer-encoding": coding = "chunked" } = headers;
-  if (/, *chunked$/i.test(coding)) return refuse({ code: "not_implemented" });
-  if (coding.toLowerCase() !== "chunked") return notHttp("The body is not chunked, so nobody can tell where it ends.");
-  return expected.toLowerCase() === "100-continue" ? undefined : notHttp("The expectation is not known.");
+  const { expect = "100-continue", "transfer-encoding": coding = "chunked" } = headers;
+  if (expect.toLowerCase() !== "100-continue") return notHttp("The expectation is not known.");
+  if (coding.toLowerCase() === "chunked") return undefined;
+  return /, *chunked$/i.test(coding)
+    ? refuse({ code: "not_implemented" })
+    : notHttp("The body is not chunked, so nobody can tell where it ends.");
 }
 
 const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });

@@ -59,10 +59,10 @@ export class TimeOrderedIds {
   /** A new id such as `app_0UZ…`; later ones compare greater. */
   next(prefix: string): string {
     this.#tick();
-    let id = prefix + this.#timeText + inBase62(this.#count, COUNT_LENGTH);
     // Of the 64 values of six bits two are passed over, so that all characters are equally likely.
-    for (const end = id.length + RANDOM_LENGTH; id.length < end; ) id += ALPHABET[this.#random() & 63] ?? "";
-    return id;
+    let random = "";
+    while (random.length < RANDOM_LENGTH) random += ALPHABET[this.#random() & 63] ?? "";
+    return prefix + this.#timeText + inBase62(this.#count, COUNT_LENGTH) + random;
   }
 
   /** 256 random bits as base64url: for API keys, codes, refresh tokens, secrets. */
