@@ -6,9 +6,9 @@ import type { Consent, Ended } from "../domain/oauth/authorize.ts";
 import * as authorization from "../domain/oauth/authorize.ts";
 import type { Reply } from "../http/call.ts";
 import { fieldsOf } from "../kit/form.ts";
-import { html, type Shown } from "./html.ts";
+import { html } from "./html.ts";
 import { messagePage, page, redirect } from "./page.ts";
-import { SCOPES_IN_WORDS } from "./parts.ts";
+import { hidden, list, mono, SCOPES_IN_WORDS, soft } from "./parts.ts";
 import { signInFirst, whoIsIn } from "./sign-in.ts";
 import type { PageRow, Visit, WebParts } from "./visit.ts";
 
@@ -26,10 +26,8 @@ export const consentRows = ({ oauth }: WebParts): readonly PageRow[] => [
     answer: (visit, sent) =>
       put(oauth, visit, sent.get("request") ?? "", async (consent) => {
         // Only the word allow allows: a form without a button pressed is a no.
-        const isAllowed = sent.get("decision") === "allow";
-        return ended(
-          isAllowed ? await authorization.allow(oauth, consent) : authorization.deny(oauth, consent.request),
-        );
+        if (sent.get("decision") !== "allow") return ended(authorization.deny(oauth, consent.request));
+        return ended(await authorization.allow(oauth, consent));
       }),
   },
 ];
@@ -48,6 +46,9 @@ const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
 const ended = (end: Ended): Reply =>
   "redirect" in end ? redirect(end.redirect) : messagePage(400, "This request cannot go on", end.page);
 
+const DECISIONS = html`<button name="decision" value="allow">Allow</button>
+<button name="decision" value="deny" class="quiet">Deny</button>`;
+
 function consentPage(visit: Visit, { request, user, account, granted }: Consent, query: string): Reply {
   const { client, redirectUri, asked } = request;
   const { host, protocol } = new URL(redirectUri);
@@ -60,15 +61,11 @@ function consentPage(visit: Visit, { request, user, account, granted }: Consent,
     body: html`<h1>Allow <q>${client.name}</q> to use your account?</h1>
 <div class="card">
 <p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
-<ul>${granted.map((scope): Shown => html`<li>${SCOPES_IN_WORDS[scope]} <code class="soft">${scope}</code></li>`)}</ul>
-${withheld && html`<p class="soft">It asked for more than you may do yourself; it gets only this.</p>`}
-<form method="post" action="${CONSENT_PATH}" class="row">
-${visit.csrfField}<input type="hidden" name="request" value="${query}">
-<button name="decision" value="allow">Allow</button>
-<button name="decision" value="deny" class="quiet">Deny</button>
-</form>
+${list(granted.map((scope) => [SCOPES_IN_WORDS[scope], " ", mono(scope)]))}
+${withheld && soft("It asked for more than you may do yourself; it gets only this.")}
+${visit.form(CONSENT_PATH, [hidden("request", query), DECISIONS], "row")}
 </div>
-<p class="soft">Either way you go back to <strong>${host}</strong>. You will be asked again the next time.</p>
+${soft(`Either way you go back to ${host}. You will be asked again the next time.`)}
 <h2>Not you?</h2>
 ${whoIsIn(visit, addressOf(query))}`,
   });

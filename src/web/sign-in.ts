@@ -7,7 +7,7 @@ import type { Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
-import { notice } from "./parts.ts";
+import { hidden, link, notice, soft } from "./parts.ts";
 import { ownPath, type PageRow, type Sent, type Visit, type WebParts } from "./visit.ts";
 
 const SIGN_IN_PATH = ADDRESSES.sign_in;
@@ -61,9 +61,10 @@ async function askForLink(parts: WebParts, visit: Visit, email: string, next: st
 }
 
 /** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */
-export const whoIsIn = ({ signedIn, csrfField }: Visit, next = DASHBOARD): Shown =>
-  signedIn &&
-  html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<input type="hidden" name="next" value="${next}"><span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
+export const whoIsIn = ({ signedIn, form }: Visit, next = DASHBOARD): Shown =>
+  signedIn && form(SIGN_OUT_PATH, [hidden("next", next), soft(signedIn.user.email), OUT], "row");
+
+const OUT = html`<button class="quiet">Sign out</button>`;
 
 const PRESS = "This link signs you in once, in this browser.";
 const ASK =
@@ -71,7 +72,7 @@ const ASK =
 
 /** Asks for the press that uses up the link with this token, or else for the address that wants one. */
 function signInPage(visit: Visit, next: string, token?: string, fault?: string): Reply {
-  const press = html`<p>${PRESS}</p><input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`;
+  const press = html`<p>${PRESS}</p>${hidden("token", token)}<button autofocus>Sign in</button>`;
   const ask = html`<p>${ASK}</p><label for="email">E-mail address</label><input id="email" name="email" type="email" autocomplete="email" required autofocus><button>Ask for a link</button>`;
   return page({
     title: "Sign in",
@@ -79,10 +80,10 @@ function signInPage(visit: Visit, next: string, token?: string, fault?: string):
     headers: visit.setCookie,
     narrow: true,
     body: html`<h1>Sign in</h1>${fault && notice("bad", fault)}
-<form class="card" method="post" action="${SIGN_IN_PATH}">${visit.csrfField}<input type="hidden" name="next" value="${next}">${token ? press : ask}</form>`,
+${visit.form(SIGN_IN_PATH, [hidden("next", next), token ? press : ask], "card")}`,
   });
 }
 
 const SENT =
   "If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go.";
-const ASKED = messagePage(200, "Look at the console", html`${SENT} <a href="${SIGN_IN_PATH}">Use another address</a>`);
+const ASKED = messagePage(200, "Look at the console", [SENT, " ", link(SIGN_IN_PATH, "Use another address")]);

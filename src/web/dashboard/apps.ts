@@ -6,7 +6,7 @@ import { LIMIT_MAX, type Page } from "../../domain/lists.ts";
 import type { AppRecord, DataSourceRecord, DeploymentRecord } from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { html, type Shown } from "../html.ts";
-import { badge, nothingYet, table, time } from "../parts.ts";
+import { badge, link, nothingYet, soft, table, time } from "../parts.ts";
 import { PATHS } from "./frame.ts";
 import { listing, type Resource, rowsOf } from "./resource.ts";
 import { operationAt, type View } from "./view.ts";
@@ -36,19 +36,15 @@ export const deployments: Resource<DeploymentRecord> = {
   empty: "Deployed, it has an address. Deploying takes write:apps.",
   name: ({ name }) => name,
   below: ({ environment, custom_domain, deployed_at }) =>
-    html`<code>${environment}</code>${custom_domain !== null && html` · <code>${custom_domain}</code>`} · ${time(deployed_at)}`,
-  right: ({ id, status }, { links }) =>
-    html`${status === "live" && html`<a href="${links.site(id)}">Open</a>`} ${badge(status)}`,
+    html`${environment}${custom_domain && ` · ${custom_domain}`} · ${time(deployed_at)}`,
+  right: ({ id, status }, { links }) => [status === "live" && link(links.site(id), "Open"), badge(status)],
 };
 
 async function dataOf(view: View, { id }: AppRecord): Promise<Shown> {
-  if (!view.may(operationAt("GET /data-sources")))
-    return html`<p class="soft">Seeing its data takes the permission read:data.</p>`;
+  if (!view.may(operationAt("GET /data-sources"))) return soft("Seeing its data takes the permission read:data.");
   const { items } = await listDataSourcesOf(view.store, id, { offset: 0, limit: LIMIT_MAX });
-  const add =
-    view.may(operationAt("POST /data-sources")) &&
-    html`<p><a class="button quiet" href="${PATHS["Data sources"]}/new?app_id=${id}">Add data</a></p>`;
-  return html`${await rowsOf(dataSources, view, items)}${add}`;
+  const add = link(`${PATHS["Data sources"]}/new?app_id=${id}`, "Add data", "button quiet");
+  return [await rowsOf(dataSources, view, items), view.may(operationAt("POST /data-sources")) && add];
 }
 
 export const dataSources: Resource<DataSourceRecord> = {
@@ -61,10 +57,7 @@ export const dataSources: Resource<DataSourceRecord> = {
   },
   choices: async (view) => ({
     app_id: [["", "none"], ...(await appsOf(view))],
-    type: [
-      ["csv", "CSV"],
-      ["json", "JSON"],
-    ],
+    type: ["csv", "json"].map((type) => [type, type.toUpperCase()]),
   }),
   draft,
   empty: "A data source is a table, written in CSV or JSON. An app that it is given to draws it.",
@@ -72,7 +65,6 @@ export const dataSources: Resource<DataSourceRecord> = {
   below: ({ type, columns, row_count, created_at }) =>
     html`${type.toUpperCase()}${columns && ` · ${row_count} rows, ${columns.length} columns`} · ${time(created_at)}`,
   more: preview,
-  live: true,
 };
 
 async function appsOf(view: View): Promise<readonly (readonly [string, string])[]> {
@@ -97,6 +89,6 @@ async function preview(view: View, { status, error, columns, app_id }: DataSourc
     return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
   const found = await view.ask<Page<Row>>(operationAt("GET /data-sources/{data_source_id}/rows"));
   if (found instanceof Refusal || columns === null) return null;
-  return html`${app_id !== null && html`<p><a href="${PATHS.Apps}/${app_id}">To the app that draws it</a></p>`}
+  return html`${app_id !== null && link(`${PATHS.Apps}/${app_id}`, "To the app that draws it")}
 <h2>Rows</h2><div class="card">${table(columns, found.items, found.total, true)}</div>`;
 }

@@ -31,7 +31,7 @@ export const apiKeys: Resource<ApiKeyRecord> = {
   empty: "Without one, only OAuth access tokens open the API.",
   name: ({ name }) => name,
   below: ({ last_four, created_at, last_used_at }) =>
-    html`<code>…${last_four}</code> · generated ${time(created_at)} · ${last_used_at === null ? "never used" : html`last used ${time(last_used_at)}`}`,
+    html`…${last_four} · generated ${time(created_at)} · ${last_used_at === null ? "never used" : html`last used ${time(last_used_at)}`}`,
 };
 
 export const oauthApps: Resource<OAuthClientRecord> = {
