@@ -9,7 +9,9 @@ export const soft = (text: Shown): Html => html`<p class="soft">${text}</p>`;
 export const link = (href: string, text: Shown, look = ""): Html =>
   html`<a href="${href}"${look && html` class="${look}"`}>${text}</a>`;
 
-export const list = (items: readonly Shown[]): Html => html`<ul>${items.map((each) => html`<li>${each}</li>\n`)}</ul>`;
+/** In order, or not. */
+export const list = (items: readonly Shown[], kind: "ul" | "ol" = "ul"): Html =>
+  html`<${kind}>${items.map((each) => html`<li>${each}</li>\n`)}</${kind}>`;
 
 /** What a form says of itself. */
 export const hidden = (name: string, value: Shown): Html => html`<input type="hidden" name="${name}" value="${value}">`;

@@ -8,18 +8,18 @@ import { listing } from "../../http/view.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf, requiredOf } from "../form.ts";
 import { html, type Shown } from "../html.ts";
-import { badge, code, json } from "../parts.ts";
+import { badge, code, json, link, list, mono } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
-import { sampleEvent, sampleOf } from "./events.ts";
+import { sampleOf } from "./events.ts";
 
 export function endpoints({ services, operations }: WebParts) {
   const { baseUrl } = services.links;
   const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
   return {
-    lead: html`All paths are below <code>${baseUrl}</code>; bodies are JSON. The same as a file for machines: <a href="/openapi.json">openapi.json</a>.`,
+    lead: `All paths are below \`${baseUrl}\`; bodies are JSON. The same as a file for machines: [openapi.json](/openapi.json).`,
     sections: [...new Set(operations.map(groupOf))].map((id) => {
       const own = operations.filter((row) => groupOf(row) === id);
-      return { id, title: id, entries: own.map((row) => endpoint(row, services)) };
+      return [id, id, null, own.map((row) => endpoint(row, services))] as const;
     }),
   };
 }
@@ -27,17 +27,15 @@ export function endpoints({ services, operations }: WebParts) {
 function endpoint(row: Row, services: Services) {
   const { method, path, operation, summary, gap, scope, status, query, example } = row;
   const body = row.body?.(services);
-  const origin =
-    gap === null
-      ? badge("specification")
-      : html`<a class="badge" href="${ADDRESSES.docs}/register#decision-${gap}">our choice</a>`;
+  const choice = `${ADDRESSES.docs}/register#decision-${gap}`;
+  const origin = gap === null ? badge("specification") : link(choice, "our choice", "badge");
   const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const sample = sampleAnswer(row, services);
-  const term = html`<span class="method ${method}">${method}</span> <code>${path}</code>`;
-  const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : html`Takes the scope <code>${scope}</code>.`}</p>
+  const term = html`<span class="method ${method}">${method}</span> ${mono(path)}`;
+  const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : `Takes the scope ${scope}.`}</p>
 ${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(method, url, { body: example }))}
 <p>Answers <code>${status}</code>${sample === undefined && " without a body"}</p>${sample !== undefined && json(sample)}`;
-  return { id: operation, name: summary, term, meaning };
+  return [operation, meaning, summary, term] as const;
 }
 
 /** Made from its schema, and of what the requests for the same resource say. */
@@ -46,10 +44,9 @@ function sampleAnswer({ view, once = {}, example }: Row, { decide }: Services): 
   const { kind, name, json } = view;
   const alike = API.rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
   const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
-  const secrets = kind === "one" ? Object.keys(once).map((each) => [each, "…"] as const) : [];
-  const told = [...known.filter(([each]) => each in membersOf(json)), ...secrets];
-  const made = name === "Event" ? sampleEvent("app.created", decide) : Object(sampleOf(json));
-  const one = { ...made, ...Object.fromEntries(told) };
+  const told = known.filter(([each]) => each in membersOf(json));
+  const secrets = Object.keys(once).map((each) => [each, "…"]);
+  const one = { ...Object(sampleOf(json)), ...Object.fromEntries([...told, ...secrets]) };
   const page = { items: JSON.stringify([one]), total: 1, limit: 20, offset: 0 };
   return kind === "page" ? JSON.parse(listing(decide)(page)) : one;
 }
@@ -60,9 +57,9 @@ function rules(caption: string, schema: JsonSchema): Shown {
   const required = requiredOf(schema);
   const members = Object.entries(membersOf(schema)).map(
     ([name, member]) =>
-      html`<li><code>${name}</code>${required.has(name) && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code></li>`,
+      html`${mono(name)}${required.has(name) && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code>`,
   );
-  return members.length > 0 && html`<p>${caption}:</p><ul>${members}</ul>`;
+  return members.length > 0 && html`<p>${caption}:</p>${list(members)}`;
 }
 
 /** A request that can be pasted into a shell; `$NAME` in the body is a variable there. */

@@ -9,19 +9,15 @@ import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { isSchema, membersOf } from "../form.ts";
 import { type Html, html } from "../html.ts";
-import { code, json, prose } from "../parts.ts";
+import { code, json, list, prose } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
 
 export const events = ({ retryWaits_ms, services: { decide } }: WebParts) => ({
   lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
   sections: [
-    {
-      id: "types",
-      title: "Types of events",
-      entries: EVENT_TYPES.map((type) => ({ id: type, name: type, meaning: json(sampleEvent(type, decide)) })),
-    },
-    { id: "receiver", title: "Receiving deliveries", body: receiving(retryWaits_ms.map(inWords).join(", ")) },
-  ],
+    ["types", "Types of events", null, EVENT_TYPES.map((type) => [type, json(sampleEvent(type, decide))] as const)],
+    ["receiver", "Receiving deliveries", receiving(retryWaits_ms.map(inWords).join(", "))],
+  ] as const,
 });
 
 const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
@@ -29,7 +25,7 @@ const at = iso(SAMPLE_TIME);
 /** Of its own: those of the running server are not used up for a page. */
 const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));
 
-export function sampleEvent(type: EventType, decide: Decide): object {
+function sampleEvent(type: EventType, decide: Decide): object {
   const object = objectOf(type, sampleObject({ ids, at }, type), decide);
   const envelope = { id: ids.next("evt_"), type, created: at, data: { object } };
   const account = { id: ids.next("acc_"), name: "Example account" };
@@ -38,14 +34,14 @@ export function sampleEvent(type: EventType, decide: Decide): object {
 
 /** A value that fits the schema of an answer; what may be null is. */
 export function sampleOf(schema: JsonSchema): unknown {
-  const { type, format, pattern = "", items, minimum, anyOf, additionalProperties } = schema;
+  const { type, format, pattern = "", items, minimum, anyOf } = schema;
   const members = Object.entries(membersOf(schema));
   const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
   if (Array.isArray(schema.enum)) return schema.enum[0];
   if (Array.isArray(anyOf)) return null;
   if (prefix !== undefined) return ids.next(prefix);
   if (members.length > 0) return Object.fromEntries(members.map(([name, each]) => [name, sampleOf(each)]));
-  if (isSchema(additionalProperties)) return { column: null };
+  if (type === "object") return { "…": null };
   if (type === "array") return isSchema(items) ? [sampleOf(items)] : [];
   if (type === "integer") return minimum ?? 0;
   if (type === "boolean") return true;
@@ -53,30 +49,21 @@ export function sampleOf(schema: JsonSchema): unknown {
 }
 
 const RULES = [
-  ["Be reachable over HTTPS.", "On a machine of its own this server also sends to http on the same machine."],
-  [
-    "Check the signature first.",
-    "`X-Service-Signature` is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. Compare in constant time and answer 401 where it differs.",
-  ],
-  ["Answer 2xx within 30 seconds.", "Store the event and work on it afterwards."],
-  [
-    "Expect an event more than once.",
-    "Remember the `id` of each event that you have dealt with, and answer 2xx to those that you know.",
-  ],
-  ["Do not count on the order.", "`created` and the event’s id put events in order."],
-] as const;
+  "Be reachable over HTTPS. On a machine of its own this server also sends to http on the same machine.",
+  "Check the signature first. `X-Service-Signature` is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. Compare in constant time and answer 401 where it differs.",
+  "Answer 2xx within 30 seconds. Store the event and work on it afterwards.",
+  "Expect an event more than once. Remember the `id` of each event that you have dealt with, and answer 2xx to those that you know.",
+  "Do not count on the order. `created` and the event’s id put events in order.",
+];
 
 const HEADERS =
   "Beside the signature a delivery carries the event’s type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and `X-Service-Attempt`, which counts from 1; for libraries of Standard Webhooks also `webhook-id`, `webhook-timestamp` and `webhook-signature`.";
 
 const AGAIN =
-  "`Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
+  "Anything but 2xx is tried again, after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
 
-const receiving = (
-  waits: string,
-): Html => html`<ol>${RULES.map(([rule, how]) => html`<li><strong>${rule}</strong> ${prose(how)}</li>`)}</ol>
-${code(EXAMPLE)}<p>${prose(HEADERS)}</p>
-<p>Anything but 2xx is tried again, after ${waits}, each 20 % more or less. ${prose(AGAIN)}</p>`;
+const receiving = (waits: string): Html => html`${list(RULES.map(prose), "ol")}${code(EXAMPLE)}<p>${prose(HEADERS)}</p>
+<p>${prose(AGAIN.replace("<waits>", waits))}</p>`;
 
 /** In the largest unit that it is a whole number of. */
 function inWords(wait_ms: number): string {
