@@ -8,9 +8,8 @@ import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { badge, json, link, mono, soft, time } from "../parts.ts";
 import { chain, drawn } from "../sequence.ts";
-import { PATHS } from "./frame.ts";
 import { listing, type Resource, rowsOf } from "./resource.ts";
-import type { View } from "./view.ts";
+import { PATHS, type View } from "./view.ts";
 
 /** As many as a page shows. */
 const SHOWN = { offset: 0, limit: 100 };

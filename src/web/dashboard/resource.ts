@@ -21,8 +21,7 @@ import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { badge, code, head, hidden, link, mono, nothingYet, notice, prose, soft, tabs, terms, time } from "../parts.ts";
 import { countIn } from "../visit.ts";
-import { deedOf, framed, PATHS, type Place, refusedPage } from "./frame.ts";
-import { type DashboardRow, operationAt, type View } from "./view.ts";
+import { type DashboardRow, deedOf, framed, operationAt, PATHS, type Place, refusedPage, type View } from "./view.ts";
 
 type Later<T> = T | Promise<T>;
 

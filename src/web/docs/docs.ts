@@ -9,8 +9,7 @@ import { type Html, html, type Shown } from "../html.ts";
 import { DASHBOARD, page } from "../page.ts";
 import { code, json, link, list, mono, prose, SCOPES_IN_WORDS, soft, tabs, terms } from "../parts.ts";
 import type { PageRow, WebParts } from "../visit.ts";
-import { curl, endpoints } from "./endpoints.ts";
-import { events } from "./events.ts";
+import { curl, endpoints, events } from "./reference.ts";
 import { decided, TOUR, tour, tourPages } from "./tour.ts";
 
 /** What the list at the side leads to by its name; the term is its name in code where it is nothing else. */

@@ -8,7 +8,7 @@ import { html } from "../html.ts";
 import { code, link, mono, prose, soft, tabs, terms } from "../parts.ts";
 import { drawn, type Sequence } from "../sequence.ts";
 import type { WebParts } from "../visit.ts";
-import { curl } from "./endpoints.ts";
+import { curl } from "./reference.ts";
 import { PARTS } from "./specification.ts";
 
 export const TOUR = `${ADDRESSES.docs}/tour`;
