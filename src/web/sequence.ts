@@ -33,7 +33,7 @@ function arrow([from, to, text]: Message, y: number, actors: number): Html {
   const [start, end] = [lineOf(from), lineOf(to)];
   if (from === to) {
     const room = Math.floor((lineOf(actors - 1) + MARGIN - start - 16) / LETTER);
-    return html`<circle cx="${start}" cy="${y + 12}" r="5"/><text class="note" x="${start + 12}" y="${y + 16}">${cut(text, room)}</text>`;
+    return html`<text class="note" x="${start - 4}" y="${y + 16}">● ${cut(text, room)}</text>`;
   }
   const back = to < from;
   const tip = back ? 7 : -7;

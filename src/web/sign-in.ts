@@ -12,7 +12,7 @@ import { ADDRESSES } from "../http/links.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
-import { hidden, link, list, mono, notice, SCOPES_IN_WORDS, soft } from "./parts.ts";
+import { hidden, list, mono, notice, SCOPES_IN_WORDS, soft } from "./parts.ts";
 import { ownPath, type PageRow, type Sent, type Visit, type WebParts } from "./visit.ts";
 
 const SIGN_IN_PATH = ADDRESSES.sign_in;
@@ -92,7 +92,7 @@ ${visit.form(SIGN_IN_PATH, [hidden("next", next), token ? press : ask], "card")}
 
 const SENT =
   "If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go.";
-const ASKED = messagePage(200, "Look at the console", [SENT, " ", link(SIGN_IN_PATH, "Use another address")]);
+const ASKED = messagePage(200, "Look at the console", SENT);
 
 const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";

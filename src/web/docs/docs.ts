@@ -6,7 +6,7 @@ import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { CODES, PROBLEMS, problem, statusOf } from "../../http/problem.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { DASHBOARD, page } from "../page.ts";
+import { page } from "../page.ts";
 import { code, json, link, list, mono, prose, SCOPES_IN_WORDS, soft, tabs, terms } from "../parts.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints, events } from "./reference.ts";
@@ -45,7 +45,7 @@ export const docsRows = (parts: WebParts): readonly PageRow[] =>
 const docsPage = (name: string, { title = name, above, lead, sections }: DocsPage): Reply =>
   page({
     title,
-    header: [link(DASHBOARD, "Dashboard"), tabs("Docs", PAGES, name)],
+    header: tabs("Docs", PAGES, name),
     body: html`${above}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
 <div><h1>${title}</h1><p class="lead">${prose(lead)}</p>${sections.map(drawn)}</div></div>`,
   });
