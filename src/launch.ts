@@ -15,10 +15,10 @@ import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { deciding } from "./domain/readings.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookDraft } from "./domain/webhooks.ts";
-import { Chaos } from "./embedding/chaos.ts";
+import { chaosOf } from "./embedding/chaos.ts";
 import { controlWay } from "./embedding/control.ts";
-import { Faults } from "./embedding/faults.ts";
-import { Journals } from "./embedding/journals.ts";
+import { faultsOf } from "./embedding/faults.ts";
+import { journalsOf } from "./embedding/journals.ts";
 import { Service } from "./embedding/service.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Handler, Reply } from "./http/call.ts";
@@ -82,11 +82,11 @@ async function groundOf(settings: Settings, watched: boolean) {
   const store = await storeOf(settings, log);
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
   const unit = { store, clock, ids, decide: deciding(settings.readings) };
-  const journals = new Journals(clock);
+  const journals = journalsOf(clock);
   const background = new Background(log.error);
   const parts = { ...unit, journals, background };
   const workers = new Workers({ ...parts, makeOutbox: () => outboxOf(ground), onError: log.error });
-  const [faults, chaos] = [new Faults(parts), new Chaos(parts)];
+  const [faults, chaos] = [faultsOf(parts), chaosOf(parts)];
   const listener = listenerOf(settings);
   const stop = async () => {
     await listener.stop();

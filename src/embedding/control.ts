@@ -122,7 +122,7 @@ async function refusedAt<T>(pointer: string, work: () => Promise<T>): Promise<T 
   }
 }
 
-const rulesAt = <R extends Rule>(path: string, name: string, summary: string, rules: Rules<object, R>) => [
+const rulesAt = <G, R extends G & Rule>(path: string, name: string, summary: string, rules: Rules<G, R>) => [
   route(`POST ${path}`, null, `add${name}`, summary, {
     body: rules.schema,
     status: 201,

@@ -54,17 +54,17 @@ export class Service extends States implements AsyncDisposable {
 
   /** What came in, here; with other processes on the store, each has requests of its own. */
   get requests(): readonly JournalRequest[] {
-    return this.parts.journals.requests;
+    return this.parts.journals.requests();
   }
 
   /** What was emitted since this start, by other processes on the store as well. */
   get events(): readonly EventEnvelope[] {
-    return this.parts.journals.events;
+    return this.parts.journals.events();
   }
 
   /** What was sent, and is to be, by whichever process. */
   get deliveries(): readonly JournalDelivery[] {
-    return this.parts.journals.deliveries;
+    return this.parts.journals.deliveries();
   }
 
   /** What the request with this X-Request-Id has led to. */
