@@ -19,7 +19,7 @@ import { chaosOf } from "./embedding/chaos.ts";
 import { controlWay } from "./embedding/control.ts";
 import { faultsOf } from "./embedding/faults.ts";
 import { journalsOf } from "./embedding/journals.ts";
-import { Service } from "./embedding/service.ts";
+import { openService, type Service } from "./embedding/service.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Handler, Reply } from "./http/call.ts";
 import { ADDRESSES, linksOf } from "./http/links.ts";
@@ -136,7 +136,7 @@ async function stand(ground: Ground): Promise<Service> {
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
   const services = { links, decide, webhookDraft: draft, webhookChanges: changesOf(draft) };
 
-  const service = await Service.open({ ...ground, services, port, oauth, limiter });
+  const service = await openService({ ...ground, services, port, oauth, limiter });
   const parts = { unit, services, presenter: new Presenter(links, decide), access, limiter, faults };
   const handle = handlerOf(ground, parts, oauth, service);
   listener.serve({
