@@ -3,9 +3,9 @@
 import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { judgeUrl } from "./delivery/address-policy.ts";
-import { Outbox } from "./delivery/outbox.ts";
-import { HttpSender } from "./delivery/sender.ts";
-import { Workers } from "./delivery/workers.ts";
+import { type Outbox, outboxOf } from "./delivery/outbox.ts";
+import { httpSender } from "./delivery/sender.ts";
+import { workersOf } from "./delivery/workers.ts";
 import { accessTo } from "./domain/access.ts";
 import { collections } from "./domain/collections.ts";
 import { siteAt } from "./domain/deployments.ts";
@@ -85,7 +85,7 @@ async function groundOf(settings: Settings, watched: boolean) {
   const journals = journalsOf(clock);
   const background = new Background(log.error);
   const parts = { ...unit, journals, background };
-  const workers = new Workers({ ...parts, makeOutbox: () => outboxOf(ground), onError: log.error });
+  const workers = workersOf({ ...parts, makeOutbox: () => outboxIn(ground), onError: log.error });
   const [faults, chaos] = [faultsOf(parts), chaosOf(parts)];
   const listener = listenerOf(settings);
   const stop = async () => {
@@ -148,10 +148,10 @@ async function stand(ground: Ground): Promise<Service> {
 }
 
 /** One for each start of the workers. */
-function outboxOf({ settings, unit, background, log, chaos }: Ground): Outbox {
+function outboxIn({ settings, unit, background, log, chaos }: Ground): Outbox {
   const { webhookCa, webhookTimeout: timeout_ms } = settings;
-  const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ca: webhookCa });
-  return new Outbox({
+  const sender = httpSender({ policy: policyOf(settings), timeout_ms, ca: webhookCa });
+  return outboxOf({
     ...{ ...unit, background },
     sender: chaos.around(sender),
     retryWaits_ms: settings.retrySchedule,

@@ -3,13 +3,13 @@
 // answered here; writing it down is `recordAttempt`'s.
 import type { Made } from "../domain/deliveries.ts";
 import { dueAt, isWanted } from "../domain/deliveries.ts";
-import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
+import type { Attempt, EventRecord } from "../domain/model.ts";
 import { deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { deliveryHeaders } from "../domain/webhooks.ts";
-import { type Clock, type Instant, iso } from "../kit/clock.ts";
-import { type Failure, jitterOf, nextAttempt } from "./schedule.ts";
-import type { NotNow, Outcome, Sender } from "./sender.ts";
+import { type Clock, iso } from "../kit/clock.ts";
+import { jitterOf, nextAttempt } from "./schedule.ts";
+import type { NotNow, Sender } from "./sender.ts";
 
 export interface AttemptParts {
   readonly store: Store;
@@ -38,23 +38,20 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   const headers = deliveryHeaders(webhook, event, deliveryId, number, start);
   const outcome = await sender.send({ url, headers, body: event.body }, delivery);
   if ("again" in outcome) return outcome;
+  const { status, retryAfter } = outcome;
   const now = clock.now();
   const attempt: Attempt = {
     number,
     trigger: delivery.manual ? "manual" : "schedule",
     at: iso(start),
     duration_ms: now - start,
-    response_status: outcome.status,
+    response_status: status,
     response_body: outcome.body,
     error: outcome.error,
   };
-  // Where it succeeded nobody asks.
-  const next = nextAttempt(failureOf(delivery, outcome, now), retryWaits_ms);
+  // Those by hand do not count. Where it succeeded nobody asks.
+  const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
+  const failure = { attempt: scheduled, now, fraction: jitterOf(deliveryId, scheduled), status, retryAfter };
+  const next = nextAttempt(failure, retryWaits_ms);
   return { deliveryId, url, type: event.type, attempt, retryAt: next === undefined ? null : iso(next) };
-}
-
-/** Attempts by hand do not count. */
-function failureOf({ id, attempts }: DeliveryRecord, { status, retryAfter }: Outcome, now: Instant): Failure {
-  const attempt = attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  return { attempt, now, fraction: jitterOf(id, attempt), status, retryAfter };
 }
