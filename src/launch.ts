@@ -3,7 +3,6 @@
 import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { judgeUrl } from "./delivery/address-policy.ts";
-import { type Outbox, outboxOf } from "./delivery/outbox.ts";
 import { httpSender } from "./delivery/sender.ts";
 import { workersOf } from "./delivery/workers.ts";
 import { accessTo } from "./domain/access.ts";
@@ -74,7 +73,7 @@ type Ground = Awaited<ReturnType<typeof groundOf>>;
 
 /** What there is before anything is opened. */
 async function groundOf(settings: Settings, watched: boolean) {
-  const { randomSeed, startAt } = settings;
+  const { randomSeed, startAt, webhookTimeout: timeout_ms } = settings;
   const clock = new AdjustableClock(settings.clock === "manual" ? instant(startAt ?? MANUAL_START) : undefined);
   const asked = logTo(settings.log, clock, terminal);
   // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
@@ -84,9 +83,18 @@ async function groundOf(settings: Settings, watched: boolean) {
   const unit = { store, clock, ids, decide: deciding(settings.readings) };
   const journals = journalsOf(clock);
   const background = new Background(log.error);
-  const parts = { ...unit, journals, background };
-  const workers = workersOf({ ...parts, makeOutbox: () => outboxIn(ground), onError: log.error });
-  const [faults, chaos] = [faultsOf(parts), chaosOf(parts)];
+  const [faults, chaos] = [faultsOf(unit, journals), chaosOf(unit, journals, background)];
+  const sender = httpSender({ policy: policyOf(settings), timeout_ms, ca: settings.webhookCa });
+  const workers = workersOf({
+    ...{ ...unit, background, onError: log.error },
+    sender: chaos.around(sender),
+    retryWaits_ms: settings.retrySchedule,
+    concurrency: settings.webhookConcurrency ?? unit.decide("6.webhook-concurrency"),
+    lease_ms: timeout_ms + LEASE_SPARE_MS,
+    onAttempt({ deliveryId: id, type, url, attempt: { number: attempt, duration_ms, response_status, error } }) {
+      log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
+    },
+  });
   const listener = listenerOf(settings);
   const stop = async () => {
     await listener.stop();
@@ -94,8 +102,7 @@ async function groundOf(settings: Settings, watched: boolean) {
     clock.close();
     await store.close();
   };
-  const ground = { settings, watched, log, unit, background, journals, workers, faults, chaos, listener, stop };
-  return ground;
+  return { settings, watched, log, unit, background, journals, workers, faults, chaos, listener, stop };
 }
 
 async function storeOf({ store, data }: Settings, { warn }: Log): Promise<Store> {
@@ -145,23 +152,6 @@ async function stand(ground: Ground): Promise<Service> {
     ...(settings.log !== "off" && { onAnswer: log.request }),
   });
   return service;
-}
-
-/** One for each start of the workers. */
-function outboxIn({ settings, unit, background, log, chaos }: Ground): Outbox {
-  const { webhookCa, webhookTimeout: timeout_ms } = settings;
-  const sender = httpSender({ policy: policyOf(settings), timeout_ms, ca: webhookCa });
-  return outboxOf({
-    ...{ ...unit, background },
-    sender: chaos.around(sender),
-    retryWaits_ms: settings.retrySchedule,
-    concurrency: settings.webhookConcurrency ?? unit.decide("6.webhook-concurrency"),
-    lease_ms: timeout_ms + LEASE_SPARE_MS,
-    onAttempt({ deliveryId: id, type, url, attempt: { number: attempt, duration_ms, response_status, error } }) {
-      log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
-    },
-    onError: log.error,
-  });
 }
 
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */

@@ -9,7 +9,7 @@ import type { Instant, Scheduled } from "../kit/clock.ts";
 import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
 
 export interface OutboxParts extends AttemptParts {
-  /** Where all that the outbox does runs, so that whoever has it can wait for its end. */
+  /** Where all of it runs, so that whoever has it can wait for its end. */
   readonly background: Background;
   /** How many attempts at once for one webhook. */
   readonly concurrency: number;

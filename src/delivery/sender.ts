@@ -32,7 +32,7 @@ export interface NotNow {
 /** What the outbox sends through; another one may stand before the real one, to disturb deliveries on purpose. */
 export interface Sender {
   send(post: Post, delivery: DeliveryRecord): Promise<Outcome | NotNow>;
-  /** Breaks off what is under way and leaves no socket. */
+  /** Breaks off what is under way and leaves no socket; what is sent later opens others. */
   close(): void;
 }
 

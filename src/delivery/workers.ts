@@ -5,17 +5,8 @@ import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import { type Forgetting, forgetting } from "../domain/forgetting.ts";
 import { TOPIC } from "../domain/model.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
-import type { Background } from "../kit/background.ts";
 import { realClock, type Scheduled } from "../kit/clock.ts";
-import type { Outbox } from "./outbox.ts";
-
-export interface WorkersParts extends UnitParts {
-  /** Where all of it runs. */
-  readonly background: Background;
-  /** An outbox has one life, so each start makes one. */
-  readonly makeOutbox: () => Outbox;
-  readonly onError: (error: unknown, during: string) => void;
-}
+import { type Outbox, type OutboxParts, outboxOf } from "./outbox.ts";
 
 /** Where other processes are on the same data, one that has ended leaves its work behind, and nothing is told of that. */
 const LOOK_AGAIN_MS = 3_000;
@@ -26,8 +17,8 @@ const PROCESSING_MS = 5_000;
 
 export type Workers = ReturnType<typeof workersOf>;
 
-export function workersOf(parts: WorkersParts) {
-  const { store, background, makeOutbox } = parts;
+export function workersOf(parts: OutboxParts & UnitParts) {
+  const { store, background } = parts;
   /** Each ends something that the start began; none before. */
   let ends: (() => void)[] = [];
   let sweeping: Forgetting | undefined;
@@ -69,7 +60,7 @@ export function workersOf(parts: WorkersParts) {
   return {
     /** Takes up all that waits, and from here on what commits tell. */
     async start(): Promise<void> {
-      const outbox = makeOutbox();
+      const outbox = outboxOf(parts);
       const swept = forgetting(parts);
       sweeping = swept;
       ends = [

@@ -4,9 +4,9 @@
 import type { NotNow, Outcome, Post, Sender } from "../delivery/sender.ts";
 import { putOff } from "../domain/deliveries.ts";
 import type { DeliveryRecord } from "../domain/model.ts";
-import type { Store } from "../domain/store.ts";
+import type { UnitParts } from "../domain/work.ts";
 import type { Background } from "../kit/background.ts";
-import { type Clock, type Instant, iso } from "../kit/clock.ts";
+import { type Instant, iso } from "../kit/clock.ts";
 import type { Journals } from "./journals.ts";
 import { type ChaosRule, chaosRule, type Effect, type GivenChaos, rulesOf } from "./rules.ts";
 
@@ -16,14 +16,7 @@ interface Struck {
   readonly until: Instant;
 }
 
-interface Parts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly journals: Journals;
-  readonly background: Background;
-}
-
-export function chaosOf({ store, clock, journals, background }: Parts) {
+export function chaosOf({ store, clock }: UnitParts, journals: Journals, background: Background) {
   const rules = rulesOf<GivenChaos, ChaosRule>("chaos", chaosRule);
   /** By the delivery's id. */
   const struck = new Map<string, Struck>();

@@ -4,21 +4,15 @@
 // the same Idempotency-Key too, succeeds. Nothing here strikes unasked.
 import type { Decide } from "../domain/readings.ts";
 import { type Reason, refuse } from "../domain/refusal.ts";
+import type { UnitParts } from "../domain/work.ts";
 import { type Call, empty, VERSION_PREFIX } from "../http/call.ts";
 import { CODE_MEMBER, errorReply } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Answer } from "../http/way.ts";
-import type { Clock } from "../kit/clock.ts";
 import type { Journals } from "./journals.ts";
 import { type FaultRule, faultRule, type GivenFault, rulesOf } from "./rules.ts";
 
-interface Parts {
-  readonly clock: Clock;
-  readonly journals: Journals;
-  readonly decide: Decide;
-}
-
-export function faultsOf({ clock, journals, decide }: Parts) {
+export function faultsOf({ clock, decide }: UnitParts, journals: Journals) {
   const rules = rulesOf<GivenFault, FaultRule>("faults", faultRule);
   /** Each ends a delay. */
   const delays = new Set<() => void>();
