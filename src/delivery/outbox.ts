@@ -139,23 +139,16 @@ export function outboxOf(parts: OutboxParts) {
     lane.sending += 1;
     sending += 1;
     doubtful += doubt;
-    try {
-      await claim(lane, id);
-    } catch (error) {
-      pause(lane, id, error);
-    }
+    const failed = (error: unknown) => pause(lane, id, error);
+    const lease = await store.lease(`delivery ${id}`, lease_ms).catch(failed);
+    const made = lease && (await attempt(lane, id).catch(failed));
+    if (!lease) pause(lane, id);
+    else if (made) await record(lane, made, lease);
+    else await lease.release();
     lane.sending -= 1;
     sending -= 1;
     doubtful -= doubt;
     turn();
-  }
-
-  async function claim(lane: Lane, id: string): Promise<void> {
-    const lease = await store.lease(`delivery ${id}`, lease_ms);
-    if (lease === undefined) return pause(lane, id);
-    const made = await attempt(lane, id).catch((error) => pause(lane, id, error));
-    if (made) await record(lane, made, lease);
-    else await lease.release();
   }
 
   /** Answers what is to be written down. */

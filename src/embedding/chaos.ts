@@ -83,10 +83,7 @@ const DROPPED: Outcome = { status: null, body: null, error: "dropped", retryAfte
 
 /** The form of the signatures stays right, so that only checking them can tell. */
 function spoilt(headers: Post["headers"]): Post["headers"] {
-  const other = (digit: string) => (digit === "0" ? "1" : "0");
-  return {
-    ...headers,
-    "X-Service-Signature": (headers["X-Service-Signature"] ?? "").replace(/.$/, other),
-    "webhook-signature": (headers["webhook-signature"] ?? "").replace(/(?<=v1,)./g, other),
-  };
+  const other = (signature = "") => signature.replace(/(?<=^sha256=|v1,)./g, (digit) => (digit === "0" ? "1" : "0"));
+  const { "X-Service-Signature": ours, "webhook-signature": stock } = headers;
+  return { ...headers, "X-Service-Signature": other(ours), "webhook-signature": other(stock) };
 }
