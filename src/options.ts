@@ -5,7 +5,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { decide } from "./decisions.ts";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
-import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule } from "./delivery/schedule.ts";
+import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule } from "./delivery/attempt.ts";
 import { pinnedKey } from "./domain/credentials.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";

@@ -5,8 +5,7 @@ import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type In
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import { ATTEMPT_ERRORS, type AttemptError, type DeliveryRecord } from "../domain/model.ts";
-import { judgeAddress, judgeUrl, type WebhookPolicy } from "./address-policy.ts";
-import { type Resolve, systemResolver } from "./resolver.ts";
+import { judgeAddress, judgeUrl, type Resolve, systemResolver, type WebhookPolicy } from "./address-policy.ts";
 
 export interface Post {
   readonly url: string;

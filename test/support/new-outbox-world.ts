@@ -1,7 +1,8 @@
 // An outbox with its store, clock and rows, and no HTTP in front: events go in by function, receivers are real sockets. It
 // does not load the test runner, which watches every promise: what is timed in it would take twice as long.
+
+import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
 import { type OutboxParts, outboxOf } from "../../src/delivery/outbox.ts";
-import { RETRY_WAITS_MS } from "../../src/delivery/schedule.ts";
 import { httpSender, type Sender } from "../../src/delivery/sender.ts";
 import type { Caller } from "../../src/domain/access.ts";
 import { dueDeliveries } from "../../src/domain/deliveries.ts";
