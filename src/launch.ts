@@ -61,12 +61,10 @@ export async function run(settings: Settings, watched: boolean): Promise<Service
   for (const flag of staysHere(settings) ? [] : open)
     if (flag) log.warn(`${flag} is meant for a server that only this machine reaches; others reach this one.`);
   await unit.store.open(collections);
-  try {
-    return await stand(ground);
-  } catch (error) {
+  return stand(ground).catch(async (error) => {
     await stop();
     throw error;
-  }
+  });
 }
 
 type Ground = Awaited<ReturnType<typeof groundOf>>;
