@@ -23,7 +23,7 @@ export function workersOf(parts: OutboxParts & UnitParts) {
   let ends: (() => void)[] = [];
   let sweeping: Forgetting | undefined;
 
-  function process(id: string): void {
+  function processSource(id: string): void {
     background.run("processing a data source", async () => {
       const lease = await store.lease(`data ${id}`, PROCESSING_MS);
       if (lease) await processDataSource(new Unit(parts), id).finally(() => lease.release());
@@ -31,7 +31,7 @@ export function workersOf(parts: OutboxParts & UnitParts) {
   }
 
   async function processAll(): Promise<void> {
-    for (const id of await unprocessed(store)) process(id);
+    for (const id of await unprocessed(store)) processSource(id);
   }
 
   /** Looks every few seconds, in real time, as it is real processes that end; answers how to stop that. */
@@ -65,15 +65,15 @@ export function workersOf(parts: OutboxParts & UnitParts) {
       sweeping = swept;
       ends = [
         store.hear(TOPIC.queue, outbox.notify),
-        store.hear(TOPIC.data, process),
+        store.hear(TOPIC.data, processSource),
         store.hear(TOPIC.events, swept.notify),
         swept.stop,
         outbox.stop,
       ];
+      if (store.now) ends.push(lookAgain(outbox));
       await swept.start();
       await outbox.takeUp();
       await processAll();
-      if (store.now) ends.push(lookAgain(outbox));
     },
     /** Ends what is under way; it may be started again. */
     async stop(): Promise<void> {
