@@ -5,7 +5,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type Store, StoreRefusal } from "../domain/store.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Stop } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
 import { Document } from "./json-file/document.ts";
@@ -22,7 +21,7 @@ const DEFAULTS: Settings = { warn: () => undefined, journal_bytes_max: 8 * 1024 
 export const jsonFileStore = (path: string, options: JsonFileOptions = {}): Store =>
   new MemoryStore((tables, stop) => open(path, tables, stop, { ...DEFAULTS, ...options }));
 
-async function open(path: string, tables: Tables, stop: Stop, settings: Settings): Promise<Keeper> {
+async function open(path: string, tables: Tables, stop: () => void, settings: Settings): Promise<Keeper> {
   let unlock = () => {};
   try {
     const file = followLinks(path);

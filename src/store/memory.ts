@@ -5,29 +5,37 @@ import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Batch, Stop } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
-import { type Change, copied, type Lists, load, recordsIn, type Table, type Tables, tablesOf, undo } from "./tables.ts";
+import {
+  type Batch,
+  type Change,
+  copied,
+  type Lists,
+  load,
+  recordsIn,
+  type Table,
+  type Tables,
+  tablesOf,
+  undo,
+} from "./tables.ts";
 
 const GIVEN_UP =
   "A unit of work may only await its own transaction; this one waited for something else and was given up";
 
 export interface Keeper {
   /** Takes a commit that stands in the tables already; undoes it if it cannot be kept. */
-  add(changes: readonly Change[]): Batch<Change>;
+  add(changes: readonly Change[]): Batch;
   /** In the place of everything. */
   replace(records: Lists): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Fills the tables. Before the keeper undoes or writes down changes it calls `stop`: what was begun on them ends. */
-type Load = (tables: Tables, stop: Stop) => Promise<Keeper | undefined>;
+/** Fills the tables. Before the keeper undoes or writes down changes it calls `stop`: a unit of work that waits ends. */
+type Load = (tables: Tables, stop: () => void) => Promise<Keeper | undefined>;
 
 type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; keeper: Keeper | undefined };
 type Named = { readonly name: string };
-type Values = readonly port.Scalar[];
-/** Nothing is what came of a run whose ground was taken away: it has to be done again. */
-type Outcome<T> = { readonly value: T } | { readonly error: unknown } | undefined;
+type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   const one = all.get(name);
@@ -43,15 +51,20 @@ abstract class Reading implements port.Reader {
     return this.ask(from, (table) => trusted<R | undefined>(table.get(id)));
   }
 
-  find<R extends port.Stored>(from: port.Collection<R>, unique: string, values: Values): Promise<R | undefined> {
+  find<R extends port.Stored>(from: port.Collection<R>, unique: string, values: port.Values): Promise<R | undefined> {
     return this.ask(from, (table) => trusted<R | undefined>(named(table.uniques, unique).page(values, 0, 1)[0]));
   }
 
-  page<R extends port.Stored>(from: port.Collection<R>, index: string, values: Values, { offset, limit }: port.Span) {
+  page<R extends port.Stored>(
+    from: port.Collection<R>,
+    index: string,
+    values: port.Values,
+    { offset, limit }: port.Span,
+  ) {
     return this.ask(from, (table) => trusted<readonly R[]>(named(table.indexes, index).page(values, offset, limit)));
   }
 
-  count<R extends port.Stored>(from: port.Collection<R>, index: string, values: Values): Promise<number> {
+  count<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values): Promise<number> {
     return this.ask(from, (table) => named(table.indexes, index).count(values));
   }
 }
@@ -87,7 +100,7 @@ export class MemoryStore extends Reading implements port.Store {
   /** When the turn of the event loop is over no unit of work should still run, since its tx answers at once. */
   readonly #watch = () => {
     this.#watching = undefined;
-    this.#running?.stop("waits");
+    this.#running?.stop();
   };
 
   constructor(load: Load) {
@@ -99,22 +112,21 @@ export class MemoryStore extends Reading implements port.Store {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const tables = tablesOf(collections);
-    const keeper = await this.#load(tables, (why) => this.#running?.stop(why));
+    const keeper = await this.#load(tables, () => this.#running?.stop());
     this.#life = { collections, tables, keeper };
   }
 
   /** At once where nobody is writing and all that was written there is durable. */
   async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
     const table = named(this.#opened().tables, from.name);
-    if (this.#running?.hasWritten !== true && (table.batch?.state ?? "over") === "over") return question(table);
+    if (this.#running?.hasWritten !== true && table.batch === undefined) return question(table);
     return this.transact((run) => run.ask(from, question));
   }
 
-  /** `mayWait` is for what takes the place of everything: it is not given up. */
-  async transact<T>(work: (run: Run) => Promise<T>, mayWait = false): Promise<T> {
-    let opened = this.#opened();
-    for (;;) {
-      const run = new Run(opened, mayWait);
+  async transact<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    // Nothing begins anew on a store that was closed meanwhile.
+    for (let opened = this.#opened(); ; opened = this.#opened()) {
+      const run = new Run(opened);
       const outcome = await this.#turns.run(() => {
         this.#running = run;
         this.#watching ??= setImmediate(this.#watch);
@@ -122,11 +134,8 @@ export class MemoryStore extends Reading implements port.Store {
       });
       const lost = await run.need?.ended;
       if (lost !== undefined && run.changes.length > 0) throw lost;
-      // What it has seen is not there any more. Nothing begins anew on a store that was closed meanwhile.
-      if (lost !== undefined || outcome === undefined) {
-        if (!mayWait) opened = this.#opened();
-        continue;
-      }
+      // What it has seen is not there any more.
+      if (lost !== undefined) continue;
       if ("error" in outcome) throw outcome.error;
       for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
       return outcome.value;
@@ -150,25 +159,25 @@ export class MemoryStore extends Reading implements port.Store {
   /** What goes out and what comes in is copied, so that neither side can change what the other has. */
   async snapshot(): Promise<port.StoreData> {
     const lists = await this.transact((run) => run.records());
-    return { format: 1, collections: await inSteps(copied(lists)) };
+    return { format: 1, collections: Object.fromEntries(await inSteps(copied(lists))) };
   }
 
   /** In steps, so that reading goes on; to write, others wait for its end, as their writes would go with the old data. */
   async restore(data: port.StoreData): Promise<void> {
     const { collections, tables, keeper } = this.#opened();
-    await this.transact(async () => {
+    await this.#turns.run(async () => {
       const others = tablesOf(collections);
-      const lists = Object.entries(await inSteps(copied(Object.entries(data.collections))));
+      const lists = await inSteps(copied(Object.entries(data.collections)));
       await inSteps(load(others, lists, (fault) => new StoreRefusal(`The data cannot be used: ${fault}`)));
       await keeper?.replace(recordsIn(others));
       for (const [name, table] of others) tables.set(name, table);
-    }, true);
+    });
   }
 
   /** What was asked for before comes to its end. */
   async close(): Promise<void> {
     const life = this.#life;
-    if (typeof life !== "string") this.#closing = this.transact(async () => life.keeper?.close(), true);
+    if (typeof life !== "string") this.#closing = this.#turns.run(async () => life.keeper?.close());
     this.#life = "closed";
     await this.#closing;
   }
@@ -183,18 +192,16 @@ export class MemoryStore extends Reading implements port.Store {
 class Run extends Reading implements port.Tx {
   changes: Change[] = [];
   /** What must be durable before anybody hears what this run has seen and done: the latest, which ends last. */
-  need: Batch<Change> | undefined;
+  need: Batch | undefined;
   readonly told = new Map<string, Set<string>>();
-  stop: Stop = () => undefined;
+  stop: () => void = () => undefined;
   readonly #opened: Opened;
-  readonly #mayWait: boolean;
   #violation: UniqueViolation | undefined;
   #isOver = false;
 
-  constructor(opened: Opened, mayWait: boolean) {
+  constructor(opened: Opened) {
     super();
     this.#opened = opened;
-    this.#mayWait = mayWait;
   }
 
   /** Whether something stands there that may yet be undone. */
@@ -236,7 +243,7 @@ class Run extends Reading implements port.Tx {
       const end = (outcome: Outcome<T>) => {
         if (!this.#isOver) resolve(this.#end(outcome));
       };
-      if (!this.#mayWait) this.stop = (why) => end(why === "lost" ? undefined : { error: new Error(GIVEN_UP) });
+      this.stop = () => end({ error: new Error(GIVEN_UP) });
       const begin = async () => work(this);
       begin().then(
         (value) => end({ value }),
@@ -249,23 +256,21 @@ class Run extends Reading implements port.Tx {
   #end<T>(outcome: Outcome<T>): Outcome<T> {
     this.#isOver = true;
     try {
-      if (outcome === undefined || "error" in outcome) throw outcome?.error;
+      if ("error" in outcome) throw outcome.error;
       if (this.#violation !== undefined) throw this.#violation;
       if (this.changes.length > 0) this.need = this.#opened.keeper?.add(this.changes);
-      for (const { table } of this.changes) table.batch = this.need;
       return outcome;
     } catch (error) {
       undo(this.changes);
       this.changes = [];
-      return outcome && { error };
+      return { error };
     }
   }
 
   #table(from: Named): Table {
     this.#assertRuns();
     const table = named(this.#opened.tables, from.name);
-    const { batch } = table;
-    if (batch !== undefined && batch.state !== "over" && this.need?.state !== "gathering") this.need = batch;
+    if (table.batch !== undefined && this.need?.isGathering !== true) this.need = table.batch;
     return table;
   }
 

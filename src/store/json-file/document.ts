@@ -5,8 +5,8 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { StoreRefusal } from "../../domain/store.ts";
 import type { Lists } from "../tables.ts";
-import { sizeOf } from "./disk.ts";
-import { BLOCK_LINES, BYTES_MAX, checksumsOf, encode } from "./layout.ts";
+import { BYTES_MAX, sizeOf } from "./disk.ts";
+import { BLOCK_LINES, checksumsOf, encode } from "./layout.ts";
 
 /** The lines between the records, as layout.ts writes them. */
 const BETWEEN = /^(\{"format":1,"journal":\d+,"collections":\{|"([^"\\]|\\.)*":\[|\],?|\},"checksums":\[[^\]]*\]\}|)$/;

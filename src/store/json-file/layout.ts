@@ -1,12 +1,8 @@
 // How FILE and FILE.journal are written. FILE is one JSON document that a person can read and this program can check: a
 // record stands on a line, and the last line carries checksums of the lines before it, some hundred at a time. A line of
 // the journal is one batch of commits: the CRC of the rest of the line, its number, and the writes of each commit.
-import { constants } from "node:buffer";
 import type { Steps } from "../../kit/background.ts";
-import type { Lists } from "../tables.ts";
-
-/** What is longer is no JavaScript string: it could not be parsed again. */
-export const BYTES_MAX = constants.MAX_STRING_LENGTH;
+import type { Change, Lists, Text } from "../tables.ts";
 
 /** Lines under one checksum. */
 export const BLOCK_LINES = 250;
@@ -71,8 +67,7 @@ function* linesOf(journal: number, lists: Lists): Generator<string> {
 const PIECE_ITEMS = 1_000;
 
 const isLongList = (value: unknown): value is readonly unknown[] => Array.isArray(value) && value.length > PIECE_ITEMS;
-export const isLong = (record: unknown): record is object =>
-  typeof record === "object" && record !== null && !Array.isArray(record) && Object.values(record).some(isLongList);
+const isLong = (record: unknown): record is object => Object.values(Object(record)).some(isLongList);
 
 /** What `JSON.stringify` makes of the record. */
 function* pieces(record: object): Generator<string> {
@@ -90,8 +85,15 @@ function* pieces(record: object): Generator<string> {
   yield "}";
 }
 
-/** The text of a commit in which a record is long. */
-export function* textInSteps(writes: readonly Write[]): Steps<string> {
+/** The writes of a commit, as they stand in the journal. */
+export function textOf(changes: readonly Change[]): Text {
+  const writes = changes.map(({ table: { name }, row, after }): Write => {
+    return after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
+  });
+  return changes.some(({ after }) => isLong(after)) ? inPieces(writes) : JSON.stringify(writes);
+}
+
+function* inPieces(writes: readonly Write[]): Steps<string> {
   let text = "";
   for (const [kind, name, what] of writes) {
     text += `${text === "" ? "[" : ","}["${kind}",${JSON.stringify(name)},`;
