@@ -35,7 +35,6 @@ type Load = (tables: Tables, stop: () => void) => Promise<Keeper | undefined>;
 
 type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; keeper: Keeper | undefined };
 type Named = { readonly name: string };
-type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   const one = all.get(name);
@@ -98,9 +97,9 @@ export class MemoryStore extends Reading implements port.Store {
   #running: Run | undefined;
   #watching: NodeJS.Immediate | undefined;
   /** When the turn of the event loop is over no unit of work should still run, since its tx answers at once. */
-  readonly #watch = () => {
+  readonly #stop = () => {
     this.#watching = undefined;
-    this.#running?.stop();
+    if (this.#running?.isOver === false) this.#running.fail(new Error(GIVEN_UP));
   };
 
   constructor(load: Load) {
@@ -112,7 +111,7 @@ export class MemoryStore extends Reading implements port.Store {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const tables = tablesOf(collections);
-    const keeper = await this.#load(tables, () => this.#running?.stop());
+    const keeper = await this.#load(tables, this.#stop);
     this.#life = { collections, tables, keeper };
   }
 
@@ -127,18 +126,19 @@ export class MemoryStore extends Reading implements port.Store {
     // Nothing begins anew on a store that was closed meanwhile.
     for (let opened = this.#opened(); ; opened = this.#opened()) {
       const run = new Run(opened);
-      const outcome = await this.#turns.run(() => {
+      const result = this.#turns.run(() => {
         this.#running = run;
-        this.#watching ??= setImmediate(this.#watch);
+        this.#watching ??= setImmediate(this.#stop);
         return run.do(work);
       });
+      await result.catch(() => undefined);
       const lost = await run.need?.ended;
-      if (lost !== undefined && run.changes.length > 0) throw lost;
-      // What it has seen is not there any more.
-      if (lost !== undefined) continue;
-      if ("error" in outcome) throw outcome.error;
-      for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
-      return outcome.value;
+      if (lost === undefined) {
+        for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
+        return result;
+      }
+      if (run.changes.length > 0) throw lost;
+      // What it has seen is not there any more: once more.
     }
   }
 
@@ -194,10 +194,11 @@ class Run extends Reading implements port.Tx {
   /** What must be durable before anybody hears what this run has seen and done: the latest, which ends last. */
   need: Batch | undefined;
   readonly told = new Map<string, Set<string>>();
-  stop: () => void = () => undefined;
+  isOver = false;
+  /** Ends it with nothing kept. */
+  fail: (error: unknown) => void = () => undefined;
   readonly #opened: Opened;
   #violation: UniqueViolation | undefined;
-  #isOver = false;
 
   constructor(opened: Opened) {
     super();
@@ -206,7 +207,7 @@ class Run extends Reading implements port.Tx {
 
   /** Whether something stands there that may yet be undone. */
   get hasWritten(): boolean {
-    return !this.#isOver && this.changes.length > 0;
+    return !this.isOver && this.changes.length > 0;
   }
 
   async ask<A>(from: Named, question: (table: Table) => A): Promise<A> {
@@ -237,34 +238,30 @@ class Run extends Reading implements port.Tx {
     this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
   }
 
-  /** Resolves when its turn is over. */
-  do<T>(work: (run: Run) => Promise<T>): Promise<Outcome<T>> {
-    return new Promise((resolve) => {
-      const end = (outcome: Outcome<T>) => {
-        if (!this.#isOver) resolve(this.#end(outcome));
+  /** Settles when its turn is over: what the work has written is committed, or undone where it failed. */
+  do<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.fail = (error) => {
+        if (this.isOver) return;
+        this.isOver = true;
+        undo(this.changes);
+        this.changes = [];
+        this.told.clear();
+        reject(error);
       };
-      this.stop = () => end({ error: new Error(GIVEN_UP) });
       const begin = async () => work(this);
-      begin().then(
-        (value) => end({ value }),
-        (error) => end({ error }),
-      );
+      begin()
+        .then((value) => resolve(this.#committed(value)))
+        .catch(this.fail);
     });
   }
 
-  /** Commits where the work is done, undoes where it failed; before anything else is done. */
-  #end<T>(outcome: Outcome<T>): Outcome<T> {
-    this.#isOver = true;
-    try {
-      if ("error" in outcome) throw outcome.error;
-      if (this.#violation !== undefined) throw this.#violation;
-      if (this.changes.length > 0) this.need = this.#opened.keeper?.add(this.changes);
-      return outcome;
-    } catch (error) {
-      undo(this.changes);
-      this.changes = [];
-      return { error };
-    }
+  #committed<T>(value: T): T {
+    this.#assertRuns();
+    if (this.#violation !== undefined) throw this.#violation;
+    if (this.changes.length > 0) this.need = this.#opened.keeper?.add(this.changes);
+    this.isOver = true;
+    return value;
   }
 
   #table(from: Named): Table {
@@ -275,6 +272,6 @@ class Run extends Reading implements port.Tx {
   }
 
   #assertRuns(): void {
-    if (this.#isOver) throw new Error("This unit of work is over: its transaction answers no more");
+    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
   }
 }
