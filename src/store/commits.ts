@@ -1,21 +1,34 @@
 // Group commit: commits gather while the disk is busy with those before, and go to it together, as a batch. They stand in
 // the tables already; when a batch cannot be written, it and all that was built on it is undone, the latest first. How a
 // commit is written is no matter here.
-import { Batch, type Change, type Text, undo } from "./tables.ts";
+import { StorageUnavailable } from "../domain/store.ts";
+import { Batch, type Change, type Lists, type Text, undo } from "./tables.ts";
+
+export interface Keeper {
+  /** A commit as it is written. */
+  textOf(changes: readonly Change[]): Text;
+  /** Resolves when these commits are kept, and rejects where none of them is. */
+  append(texts: readonly Text[]): Promise<void>;
+  /** In the place of everything. */
+  replace(records: Lists): Promise<void>;
+  close(): Promise<void>;
+}
 
 export class Commits {
-  readonly #append: (texts: readonly Text[]) => Promise<void>;
+  readonly #keeper: Keeper;
   readonly #stop: () => void;
   /** The one that is being written, and the one that gathers meanwhile. */
   #open: readonly Batch[] = [];
 
-  /** `append` rejects where nothing was kept; `stop` ends the unit of work that runs, as it waits for what is not its own. */
-  constructor(append: (texts: readonly Text[]) => Promise<void>, stop: () => void) {
-    this.#append = append;
+  /** `stop` ends the unit of work that runs, as it waits for what is not its own. */
+  constructor(keeper: Keeper, stop: () => void) {
+    this.#keeper = keeper;
     this.#stop = stop;
   }
 
-  add(text: Text, changes: readonly Change[]): Batch {
+  /** Takes a commit that stands in the tables already. */
+  add(changes: readonly Change[]): Batch {
+    const text = this.#keeper.textOf(changes);
     const last = this.#open.at(-1);
     const batch = last?.isGathering ? last : new Batch();
     batch.texts.push(text);
@@ -29,7 +42,17 @@ export class Commits {
     return batch;
   }
 
-  async quiet(): Promise<void> {
+  async replace(records: Lists): Promise<void> {
+    await this.#quiet();
+    await this.#keeper.replace(records).catch((cause) => Promise.reject(unavailable(cause)));
+  }
+
+  async close(): Promise<void> {
+    await this.#quiet();
+    await this.#keeper.close();
+  }
+
+  async #quiet(): Promise<void> {
     while (this.#open.length > 0) await this.#open.at(-1)?.ended;
   }
 
@@ -37,7 +60,7 @@ export class Commits {
   async #write(batch: Batch): Promise<void> {
     batch.isGathering = false;
     this.#stop();
-    const lost: unknown = await this.#append(batch.texts).catch((error) => error);
+    const lost = await this.#keeper.append(batch.texts).then(() => undefined, unavailable);
     if (lost !== undefined) await new Promise(setImmediate);
     const over = lost === undefined ? [batch] : this.#open;
     this.#open = this.#open.slice(over.length);
@@ -52,3 +75,5 @@ export class Commits {
     if (next !== undefined) setImmediate(() => this.#write(next));
   }
 }
+
+const unavailable = (cause: unknown) => new StorageUnavailable(`The data could not be written: ${cause}`, { cause });

@@ -5,6 +5,7 @@ import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
+import { Commits, type Keeper } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import {
   type Batch,
@@ -22,18 +23,10 @@ import {
 const GIVEN_UP =
   "A unit of work may only await its own transaction; this one waited for something else and was given up";
 
-export interface Keeper {
-  /** Takes a commit that stands in the tables already; undoes it if it cannot be kept. */
-  add(changes: readonly Change[]): Batch;
-  /** In the place of everything. */
-  replace(records: Lists): Promise<void>;
-  close(): Promise<void>;
-}
+/** Fills the tables. What answers keeps what is done to them from then on. */
+type Load = (tables: Tables) => Promise<Keeper | undefined>;
 
-/** Fills the tables. Before the keeper undoes or writes down changes it calls `stop`: a unit of work that waits ends. */
-type Load = (tables: Tables, stop: () => void) => Promise<Keeper | undefined>;
-
-type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; keeper: Keeper | undefined };
+type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; commits: Commits | undefined };
 type Named = { readonly name: string };
 
 export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
@@ -111,8 +104,8 @@ export class MemoryStore extends Reading implements port.Store {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const tables = tablesOf(collections);
-    const keeper = await this.#load(tables, this.#stop);
-    this.#life = { collections, tables, keeper };
+    const keeper = await this.#load(tables);
+    this.#life = { collections, tables, commits: keeper && new Commits(keeper, this.#stop) };
   }
 
   /** At once where nobody is writing and all that was written there is durable. */
@@ -164,12 +157,12 @@ export class MemoryStore extends Reading implements port.Store {
 
   /** In steps, so that reading goes on; to write, others wait for its end, as their writes would go with the old data. */
   async restore(data: port.StoreData): Promise<void> {
-    const { collections, tables, keeper } = this.#opened();
+    const { collections, tables, commits } = this.#opened();
     await this.#turns.run(async () => {
       const others = tablesOf(collections);
       const lists = await inSteps(copied(Object.entries(data.collections)));
       await inSteps(load(others, lists, (fault) => new StoreRefusal(`The data cannot be used: ${fault}`)));
-      await keeper?.replace(recordsIn(others));
+      await commits?.replace(recordsIn(others));
       for (const [name, table] of others) tables.set(name, table);
     });
   }
@@ -177,7 +170,7 @@ export class MemoryStore extends Reading implements port.Store {
   /** What was asked for before comes to its end. */
   async close(): Promise<void> {
     const life = this.#life;
-    if (typeof life !== "string") this.#closing = this.#turns.run(async () => life.keeper?.close());
+    if (typeof life !== "string") this.#closing = this.#turns.run(async () => life.commits?.close());
     this.#life = "closed";
     await this.#closing;
   }
@@ -259,7 +252,7 @@ class Run extends Reading implements port.Tx {
   #committed<T>(value: T): T {
     this.#assertRuns();
     if (this.#violation !== undefined) throw this.#violation;
-    if (this.changes.length > 0) this.need = this.#opened.keeper?.add(this.changes);
+    if (this.changes.length > 0) this.need = this.#opened.commits?.add(this.changes);
     this.isOver = true;
     return value;
   }

@@ -1,10 +1,9 @@
 // FILE and FILE.journal in use: a batch of commits goes to the journal and counts once fdatasync has returned; when the
 // journal has grown, FILE is written anew beside the running service and the journal is cut. At every moment the two hold
 // the same data: the old FILE with the journal, or the new one with what came after.
-import { StorageUnavailable } from "../../domain/store.ts";
 import { inSteps, Turns } from "../../kit/background.ts";
-import { Commits } from "../commits.ts";
-import { type Batch, type Change, type Lists, recordsIn, type Tables, type Text } from "../tables.ts";
+import type { Keeper } from "../commits.ts";
+import { type Lists, recordsIn, type Tables, type Text } from "../tables.ts";
 import * as disk from "./disk.ts";
 import { encode, lineOf, textOf } from "./layout.ts";
 
@@ -18,14 +17,14 @@ export interface Settings {
   readonly journal_bytes_max: number;
 }
 
-export type Parts = Settings & { file: string; tables: Tables; stop: () => void; unlock: () => void };
+export type Parts = Settings & { file: string; tables: Tables; unlock: () => void };
 
 /** The lines of the journal that count: so many bytes, the last one with this number. */
 export type Good = { readonly length: number; readonly seq: number };
 
-export class Files {
+export class Files implements Keeper {
+  readonly textOf = textOf;
   readonly #parts: Parts;
-  readonly #commits: Commits;
   readonly #turns = new Turns();
   #journal: number;
   #good: Good;
@@ -42,7 +41,6 @@ export class Files {
 
   private constructor(parts: Parts, journal: number, good: Good) {
     this.#parts = parts;
-    this.#commits = new Commits((texts) => this.#append(texts).catch(unavailable), parts.stop);
     this.#journal = journal;
     this.#good = good;
     this.#foldAt = this.#enough();
@@ -58,19 +56,13 @@ export class Files {
     return new Files(parts, journal, good);
   }
 
-  add(changes: readonly Change[]): Batch {
-    return this.#commits.add(textOf(changes), changes);
-  }
-
   async replace(records: Lists): Promise<void> {
-    await this.#commits.quiet();
     await this.#folding;
-    await this.#renew(records).catch(unavailable);
+    await this.#renew(records);
   }
 
   /** Folds the journal into FILE, so that a clean stop leaves one file. */
   async close(): Promise<void> {
-    await this.#commits.quiet();
     await this.#folding;
     try {
       if (this.#good.length > 0) await this.#fold(recordsIn(this.#parts.tables));
@@ -82,7 +74,7 @@ export class Files {
     }
   }
 
-  async #append(texts: readonly Text[]): Promise<void> {
+  async append(texts: readonly Text[]): Promise<void> {
     // Of a long text it is not known yet how long: the next commit looks again.
     const length = texts.reduce((sum, text) => sum + (typeof text === "string" ? text.length : 0), this.#good.length);
     const isDue = this.#folding === undefined && length > this.#foldAt;
@@ -154,10 +146,6 @@ export class Files {
   #enough(): number {
     return Math.max(this.#parts.journal_bytes_max, LONGEST * (disk.sizeOf(this.#parts.file) ?? 0));
   }
-}
-
-function unavailable(cause: unknown): never {
-  throw new StorageUnavailable(`The data could not be written: ${cause}`, { cause });
 }
 
 export async function writeFile(file: string, seq: number, records: Lists): Promise<void> {
