@@ -60,26 +60,22 @@ export class Table {
 
   /** Answers what forbids it, where another record holds one of its unique keys. */
   put(record: Fields): Change | string {
-    const row = this.#rows.get(record.id);
+    const known = this.#rows.get(record.id);
     for (const [name, unique] of this.uniques) {
       const holder = unique.holderBeside(record);
-      if (holder !== undefined && holder !== row) return `a second record with the same ${name} in ${this.name}`;
+      if (holder !== undefined && holder !== known) return `a second record with the same ${name} in ${this.name}`;
     }
-    const before = row?.record;
-    if (row !== undefined) this.#replace(row, record);
-    return { table: this, row: row ?? this.#add({ record, seq: ++this.#seq }), before, after: record };
+    const row = known ?? { record, seq: ++this.#seq };
+    return this.#changed({ table: this, row, before: known?.record, after: record });
   }
 
   remove(id: string): Change | undefined {
     const row = this.#rows.get(id);
-    if (row !== undefined) this.#drop(row);
-    return row && { table: this, row, before: row.record, after: undefined };
+    return row && this.#changed({ table: this, row, before: row.record, after: undefined });
   }
 
-  undo({ row, before, after }: Change): void {
-    if (before === undefined) this.#drop(row);
-    else if (after === undefined) this.#add(row);
-    else this.#replace(row, before);
+  undo({ table, row, before, after }: Change): void {
+    this.#changed({ table, row, before: after, after: before });
   }
 
   /** Adds what comes from elsewhere; answers what is wrong with it, if anything is. */
@@ -91,22 +87,16 @@ export class Table {
     return typeof change === "string" ? change : undefined;
   }
 
-  #add(row: Row): Row {
-    this.#rows.set(row.record.id, row);
-    for (const index of this.#all) index.enter(row);
-    return row;
-  }
-
-  #drop(row: Row): void {
-    this.#rows.delete(row.record.id);
-    for (const index of this.#all) index.leave(row);
-  }
-
-  #replace(row: Row, record: Fields): void {
-    const moved = this.#all.filter((index) => index.isMoved(row.record, record));
-    for (const index of moved) index.leave(row);
-    row.record = record;
-    for (const index of moved) index.enter(row);
+  #changed(change: Change): Change {
+    const { row, before, after } = change;
+    const moved = before && after ? this.#all.filter((index) => index.isMoved(before, after)) : this.#all;
+    if (before) for (const index of moved) index.leave(row);
+    if (after) {
+      row.record = after;
+      this.#rows.set(after.id, row);
+      for (const index of moved) index.enter(row);
+    } else this.#rows.delete(row.record.id);
+    return change;
   }
 }
 

@@ -54,10 +54,8 @@ function* linesOf(journal: number, lists: Lists): Generator<string> {
   for (const [at, [name, records]] of lists.entries()) {
     yield `${JSON.stringify(name)}:[\n`;
     for (const [n, record] of records.entries()) {
-      const end = n + 1 < records.length ? ",\n" : "\n";
-      if (isLong(record)) yield* pieces(record);
-      else yield JSON.stringify(record);
-      yield end;
+      yield* pieces(record);
+      yield n + 1 < records.length ? ",\n" : "\n";
     }
     yield at + 1 < lists.length ? "],\n" : "]\n";
   }
@@ -70,7 +68,8 @@ const isLongList = (value: unknown): value is readonly unknown[] => Array.isArra
 const isLong = (record: unknown): record is object => Object.values(Object(record)).some(isLongList);
 
 /** What `JSON.stringify` makes of the record. */
-function* pieces(record: object): Generator<string> {
+function* pieces(record: unknown): Generator<string> {
+  if (!isLong(record)) return yield JSON.stringify(record);
   let before = "{";
   for (const [name, value] of Object.entries(record)) {
     if (value === undefined) continue;
@@ -94,16 +93,16 @@ export function textOf(changes: readonly Change[]): Text {
 }
 
 function* inPieces(writes: readonly Write[]): Steps<string> {
-  let text = "";
+  const texts: string[] = [];
   for (const [kind, name, what] of writes) {
-    text += `${text === "" ? "[" : ","}["${kind}",${JSON.stringify(name)},`;
-    for (const piece of typeof what === "string" ? [JSON.stringify(what)] : pieces(what)) {
+    let text = "";
+    for (const piece of pieces(what)) {
       text += piece;
       yield;
     }
-    text += "]";
+    texts.push(`["${kind}",${JSON.stringify(name)},${text}]`);
   }
-  return `${text}]`;
+  return `[${texts.join(",")}]`;
 }
 
 /** The checksums that a FILE of these bytes would carry in its last line. */
