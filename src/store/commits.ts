@@ -5,7 +5,6 @@ import { StorageUnavailable } from "../domain/store.ts";
 import { Batch, type Change, type Lists, type Text, undo } from "./tables.ts";
 
 export interface Keeper {
-  /** A commit as it is written. */
   textOf(changes: readonly Change[]): Text;
   /** Resolves when these commits are kept, and rejects where none of them is. */
   append(texts: readonly Text[]): Promise<void>;

@@ -13,10 +13,10 @@ export interface Change {
   readonly after: Fields | undefined;
 }
 
-/** A long one is made when it is its turn. */
+/** A commit as it is written; a long one is made when it is its turn. */
 export type Text = string | Steps<string>;
 
-/** Changes that go to the disk together. */
+/** Commits that are written together. */
 export class Batch {
   isGathering = true;
   readonly texts: Text[] = [];
