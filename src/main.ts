@@ -63,14 +63,12 @@ function settingsOf(flags: Flags, env: NodeJS.ProcessEnv): Settings {
   for (const name of Object.keys(env))
     if (name.startsWith(PREFIX) && !known.includes(name))
       throw new OptionError(`There is no variable ${name}${meant(name, known)}`);
-  const names = new Map<string, string>();
-  const given: Record<string, unknown> = {};
-  for (const [setting, { flag }] of FLAGS) {
-    const set = [variableOf(flag), ...(setting === "port" ? ["PORT"] : [])].find((name) => env[name]) ?? "";
-    given[setting] = flags[flag] ?? env[set];
-    names.set(setting, flags[flag] === undefined && set ? set : `--${flag}`);
-  }
-  return readSettings(given, (setting) => names.get(setting) ?? setting);
+  const nameOf = (setting: string, flag: string) => {
+    const set = [variableOf(flag), setting === "port" ? "PORT" : ""].find((name) => env[name]);
+    return flags[flag] === undefined && set !== undefined ? set : `--${flag}`;
+  };
+  const given = FLAGS.map(([setting, { flag }]) => [setting, flags[flag] ?? env[nameOf(setting, flag)]]);
+  return readSettings(Object.fromEntries(given), (setting) => nameOf(setting, OPTIONS[setting].flag));
 }
 
 function usage(): string {

@@ -5,7 +5,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { decide } from "./decisions.ts";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
-import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule } from "./delivery/schedule.ts";
+import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule } from "./delivery/attempt.ts";
 import { pinnedKey } from "./domain/credentials.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
@@ -34,11 +34,9 @@ interface Option<T> extends Kind<T> {
 }
 
 /** `at`: the flag and what it takes, as `port N`. Without a fallback it is none. */
-function option<T>(at: string, kind: Kind<T>, help: string): Option<T | null>;
-function option<T>(at: string, kind: Kind<T>, help: string, fallback: NoInfer<T>): Option<T>;
-function option<T>(at: string, kind: Kind<T>, help: string, fallback: T | null = null): Option<T | null> {
+function option<T, F extends T | null = null>(at: string, kind: Kind<T>, help: string, fallback?: F): Option<T | F> {
   const [flag = "", takes = ""] = at.split(" ");
-  return { ...kind, flag, takes, help, fallback };
+  return { ...kind, flag, takes, help, fallback: trusted(fallback ?? null) };
 }
 
 const kind = <T>(must: string, read: Kind<T>["read"]): Kind<T> => ({ must, read });
