@@ -185,20 +185,28 @@ async function onePage(of: Resource, view: View, params = view.params, once?: st
     body: html`${soft(html`${link(filled(homeOf(of), params), place)} <span data-live="${filled(pageOf(of, of.path), params)}"></span>`)}
 ${once && notice("good", html`<p class="title">${of.once?.[0]}</p>${code(once, "secret")}${soft(of.once?.[1])}`)}
 ${head(name, waysTo(of, view, false, params))}<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
-${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view.shown(get, record).members)}</div>`,
+${await of.more?.(view, record)}<h2>Details</h2>${allOf(view.shown(get, record).members)}</div>`,
   });
 }
 
+const named = (member: string): string => member.replaceAll("_", " ");
+
+function factOf(member: string, value: unknown): Shown {
+  if (value && /_at$|^created$/.test(member)) return time(String(value));
+  return [value ?? ""].flat().join(", ") || "none";
+}
+
+/** These members of one, on a line. */
+export const facts =
+  (...members: readonly string[]) =>
+  (record: object): Shown =>
+    members.map((each, at) => [at > 0 && " · ", `${named(each)} `, factOf(each, Reflect.get(record, each))]);
+
 /** What the API shows of it, but for what holds members of its own. */
-const factsOf = (members: object): Html =>
-  terms(
-    Object.entries(members).flatMap(([name, value]) => {
-      const values = [value ?? ""].flat();
-      const isTime = value !== null && /_at$|^created$/.test(name);
-      const fact = isTime ? time(String(value)) : values.join(", ") || "none";
-      return values.some(isSchema) ? [] : [[name.replaceAll("_", " "), fact] as const];
-    }),
-  );
+function allOf(shown: object): Html {
+  const plain = Object.entries(shown).filter(([, value]) => ![value].flat().some(isSchema));
+  return terms(plain.map(([member, value]) => [named(member), factOf(member, value)]));
+}
 
 /** The body that it takes; a change is asked for as a whole. */
 const schemaOf = ({ path }: Resource, row: Operation, view: View) =>
