@@ -6,7 +6,7 @@ import * as model from "../../domain/model.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { badge, json, link, mono, soft, time } from "../parts.ts";
+import { badge, link, mono, soft, time } from "../parts.ts";
 import { chain, drawn } from "../sequence.ts";
 import { facts, listing, type Resource, rowsOf } from "./resource.ts";
 import { PATHS, type View } from "./view.ts";
@@ -45,7 +45,7 @@ async function ofOne(view: View, event: model.EventRecord): Promise<Html> {
   const name = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
   const empty = "No active webhook named its type when it happened.";
   const picture = chain([0, 1, event.request_id ?? "the seed"], [{ event, deliveries: items.slice(0, DRAWN) }], urls);
-  return html`${json(JSON.parse(event.body))}
+  return html`<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
 <h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
 }
 

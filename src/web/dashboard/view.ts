@@ -94,32 +94,31 @@ const SETTINGS = {
 export const PATHS = { ...SECTIONS, ...SETTINGS };
 export type Place = keyof typeof PATHS;
 
-const MADE = "Created.";
 const QUEUED = "Queued. What becomes of it stands here.";
 
-type Deed = readonly [name: string, button: string, done: string];
+type Deed = readonly [name: string, button: string, done?: string];
 
 /** What can be done, by operation or method: the words on its button, and what is said when it is done. */
 const DEEDS: readonly Deed[] = [
-  ["createApp", "Create app", MADE],
+  ["createApp", "Create app"],
   ["deployApp", "Deploy", "Deployed. It is live now."],
-  ["createDataSource", "Upload", MADE],
-  ["createUser", "Add user", MADE],
-  ["createApiKey", "Generate new key", MADE],
-  ["createWebhook", "Register webhook", MADE],
+  ["createDataSource", "Upload"],
+  ["createUser", "Add user"],
+  ["createApiKey", "Generate new key"],
+  ["createWebhook", "Register webhook"],
   ["testWebhook", "Send test", QUEUED],
   ["redeliver", "Send again", QUEUED],
-  ["createOAuthClient", "Register OAuth app", MADE],
+  ["createOAuthClient", "Register OAuth app"],
   ["PATCH", "Change", "Saved."],
   ["DELETE", "Delete", "Deleted."],
 ];
 /** Without a word where it cannot be done here. */
 export const deedOf = ({ operation, method }: Operation): Deed =>
-  DEEDS.find(([name]) => name === operation || name === method) ?? ["", "", ""];
+  DEEDS.find(([name]) => name === operation || name === method) ?? ["", ""];
 
 export function framed(view: View, { place, body, ...shown }: Page & { readonly place?: Place | undefined }): Reply {
   // A word of the list, and nothing that somebody else could put into an address.
-  const [, , done] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
+  const [deed, , done = "Created."] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
   const setting = place !== undefined && place in SETTINGS;
   const sections = Object.entries({ ...SECTIONS, Docs: ADDRESSES.docs });
   return page({
@@ -127,7 +126,7 @@ export function framed(view: View, { place, body, ...shown }: Page & { readonly 
     header: [whoIsIn(view.visit), tabs("Dashboard", sections, setting ? "Settings" : place)],
     body: [
       view.account.state === "limited" && LIMITED,
-      done && notice("good", done),
+      deed && notice("good", done),
       setting && tabs("Settings", Object.entries(SETTINGS), place),
       body,
     ],
