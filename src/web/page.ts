@@ -6,6 +6,7 @@ import type { Call, Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { explain } from "../http/problem.ts";
 import { type Html, html, type Shown } from "./html.ts";
+import { link, prose } from "./parts.ts";
 import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
 
@@ -27,16 +28,13 @@ export interface Page {
   readonly formAction?: string;
 }
 
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 20);
+
 /** A file that pages load, which a browser keeps for good: another content has another address. */
-function asset(path: string, type: string, text: string, kept = "max-age=31536000, immutable") {
+function asset(path: string, type: string, body: string, kept = "max-age=31536000, immutable") {
   const headers = { "content-type": type, "cache-control": `public, ${kept}`, "x-content-type-options": "nosniff" };
-  const address = `${path}?v=${createHash("sha256").update(text).digest("hex").slice(0, 12)}`;
-  return {
-    method: "GET" as const,
-    path,
-    address,
-    answer: async (): Promise<Reply> => ({ status: 200, headers, body: text }),
-  };
+  const answer = async (): Promise<Reply> => ({ status: 200, headers, body });
+  return { method: "GET" as const, path, address: `${path}?v=${hashOf(body)}`, answer };
 }
 
 const style = asset("/assets/style.css", "text/css; charset=utf-8", STYLE);
@@ -61,7 +59,7 @@ ${!narrow && html`<script type="module" src="${script.address}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-${!theme && html`<header class="top row"><a class="brand" href="${DASHBOARD}">${NAME}</a>${header}</header>`}
+${!theme && html`<header class="top row">${link(DASHBOARD, NAME, "brand")}${header}</header>`}
 <main id="main"${narrow ? html` class="narrow"` : ""}>
 ${body}
 </main>
@@ -97,7 +95,7 @@ export function allowed({ reason }: Refusal): Record<string, string> {
 
 /** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
 export function unlessKnown(call: Call, reply: Reply): Reply {
-  const etag = `"${createHash("sha256").update(reply.body).digest("hex").slice(0, 20)}"`;
+  const etag = `"${hashOf(reply.body)}"`;
   const headers = { ...reply.headers, etag };
   return call.values("if-none-match").includes(etag) ? { status: 304, headers, body: "" } : { ...reply, headers };
 }
@@ -106,8 +104,11 @@ export function unlessKnown(call: Call, reply: Reply): Reply {
 export function nowherePage(call: Call): Reply | undefined {
   const person = call.method === "GET" && call.values("accept").some((types) => types.includes("text/html"));
   if (!person || /^\/v\d/.test(call.path)) return undefined;
-  const ways = html`Go on to the <a href="${DASHBOARD}">dashboard</a> or the <a href="/docs">documentation</a>.`;
-  return messagePage(404, "There is no such page", ways);
+  return messagePage(
+    404,
+    "There is no such page",
+    prose(`Go on to the [dashboard](${DASHBOARD}) or the [docs](/docs).`),
+  );
 }
 
 /** 303: whatever the method was, the browser goes on with GET (RFC 9700 4.12). */

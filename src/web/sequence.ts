@@ -3,7 +3,7 @@
 // flows in the tour, or of what one request has led to: its events, and every attempt to deliver them.
 import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
 import { type Html, html } from "./html.ts";
-import { cut } from "./parts.ts";
+import { cut, list } from "./parts.ts";
 
 /** From one actor to another, by their places; from one to itself it is something that happens there. */
 type Message = readonly [from: number, to: number, text: string, note?: string];
@@ -25,7 +25,7 @@ export function drawn(sequence: Sequence): Html {
     html`<line x1="${lineOf(actor)}" y1="32" x2="${lineOf(actor)}" y2="${height}"/><text class="actor" x="${lineOf(actor)}" y="20">${name}</text>`;
   return html`<figure><div class="scroll"><svg class="sequence" role="img" aria-label="${title}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
 ${actors.map(line)}${messages.map((each, at) => arrow(each, HEAD + at * ROW, actors.length))}</svg></div>
-<figcaption><ol>${inWords(sequence).map((words) => html`<li>${words}</li>`)}</ol></figcaption></figure>`;
+<figcaption>${list(inWords(sequence), "ol")}</figcaption></figure>`;
 }
 
 /** What goes back to the left is an answer: its line is broken. */

@@ -7,18 +7,16 @@ import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import { RouteTree, type Way } from "../../http/way.ts";
-import { curl } from "../docs/endpoints.ts";
+import { curl } from "../docs/reference.ts";
 import { html } from "../html.ts";
 import { DASHBOARD, redirect, refused, unlessKnown } from "../page.ts";
 import { badge, code, head, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
 import { type Sent, type Visit, visitOf, type WebParts } from "../visit.ts";
-import { apps, dataSources, deployments } from "./apps.ts";
+import { apiKeys, apps, dataSources, deployments, oauthApps, users } from "./account.ts";
 import { deliveries, events, webhooks } from "./events.ts";
-import { framed, PATHS, refusedPage } from "./frame.ts";
-import { apiKeys, oauthApps, users } from "./people.ts";
 import { listing, pagesOf, type Resource } from "./resource.ts";
-import { type DashboardRow, operationAt, type View, viewOf } from "./view.ts";
+import { type DashboardRow, framed, operationAt, PATHS, refusedPage, type View, viewOf } from "./view.ts";
 
 /** The first page after signing in: the account, and the next step for somebody who has just arrived. */
 async function homePage(view: View): Promise<Reply> {

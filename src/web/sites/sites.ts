@@ -15,9 +15,9 @@ import { RouteTree, type Row, type Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { type Html, html } from "../html.ts";
 import { messagePage, page, redirect, refused, unlessKnown } from "../page.ts";
-import { nothingYet } from "../parts.ts";
+import { link, nothingYet } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
-import { type Sent, type Visit, visitOf, type WebParts } from "../visit.ts";
+import { countIn, type Sent, type Visit, visitOf, type WebParts } from "../visit.ts";
 import { figure, shelfOf } from "./shelf.ts";
 
 interface SiteRow extends Row {
@@ -63,9 +63,8 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
 
 /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
 function former(successor: Site | undefined, { services: { links } }: WebParts): Reply {
-  const next =
-    successor?.app.public && html`<a href="${links.site(successor.deployment.id)}">To the one that took its place</a>`;
-  return messagePage(410, "This deployment is over", html`A newer one replaced it, or its app was deleted. ${next}`);
+  const next = successor?.app.public && link(links.site(successor.deployment.id), "To the one that took its place");
+  return messagePage(410, "This deployment is over", ["A newer one replaced it, or its app was deleted. ", next]);
 }
 
 function withheld(site: Site, visit: Visit): Reply | undefined {
@@ -76,9 +75,9 @@ function withheld(site: Site, visit: Visit): Reply | undefined {
     case "sign in":
       return signInFirst(pathOf(site));
     case "not yours":
-      return messagePage(404, "There is no app here", html`It may belong to another account.${out}`);
+      return messagePage(404, "There is no app here", ["It may belong to another account.", out]);
     case "no":
-      return messagePage(403, "This app is private", html`Seeing it takes the permission read:apps.${out}`);
+      return messagePage(403, "This app is private", ["Seeing it takes the permission read:apps.", out]);
   }
 }
 
@@ -97,7 +96,7 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
     if (source.status !== "ready") continue;
     const row = values.get("chart") === source.id ? countIn(values, "point") : undefined;
     const shelf = await shelfOf(store, callerOf(account), source, asked.get(source.id));
-    const drawn = figure(source, shelf, visit.csrfField, asked, row);
+    const drawn = figure(visit, source, shelf, asked, row);
     chars += drawn.text.length;
     figures.push(drawn);
   }
@@ -107,18 +106,16 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
     theme: /^(light|dark)$/.test(theme) ? theme : "light dark",
     headers: { ...visit.setCookie, "cache-control": "private, no-cache" },
     body: html`<h1>${title}</h1>
-${description !== "" && html`<p class="lead">${description}</p>`}
+<p class="lead">${description}</p>
 ${figures.length + offset === 0 && next === total ? NOTHING : figures}
-${offset > 0 && html`<p><a href="./">Back to the first of ${total} data sources</a></p>`}
-${next < total && html`<p><a href="?from=${next}">Go on to the other ${total - next} of ${total} data sources</a></p>`}`,
+${offset > 0 && link("./", `Back to the first of ${total} data sources`)}
+${next < total && link(`?from=${next}`, `Go on to the other ${total - next} of ${total} data sources`)}`,
   });
   return unlessKnown(visit.call, whole);
 }
 
-const NOTHING = nothingYet(
-  "There is nothing to see yet",
-  "This app has no data. As soon as it is given a data source, its chart stands here.",
-);
+const NO_DATA = "This app has no data. As soon as it is given a data source, its chart stands here.";
+const NOTHING = nothingYet("There is nothing to see yet", NO_DATA);
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
 async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
@@ -138,9 +135,6 @@ async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent
   const query = new URLSearchParams({ chart: chart_id, point: String(row), ...asked });
   return redirect(`./?${query}#${chart_id}`);
 }
-
-const countIn = (sent: Sent, name: string): number | undefined =>
-  /^\d{1,9}$/.test(sent.get(name) ?? "") ? Number(sent.get(name)) : undefined;
 
 /** A deployed app acts for its own account. */
 const callerOf = (account: AccountRecord): Caller => ({ account, scopes: new Set(), credential: "site" });
