@@ -218,7 +218,7 @@ const WRONG: readonly (readonly [command: string, says: RegExp])[] = [
   ["conformance.ts --own --only 9.nothing", /^No clause begins with 9\.nothing\.$/m],
   ["conformance.ts --base-url http://x/v1 --api-key k --token x", /^--token must be SCOPES=TOKEN/],
   ["conformance.ts --base-url http://x/v1 --api-key k --client-id c", /^--client-id, .* must be given together/],
-  ["bench/main.ts bench:delivery calm", /^There is no part calm\. Choose from: throughput, silence, /],
+  ["bench/main.ts bench:delivery calm", /^There is no part calm\. Choose from: throughput, holds/],
   ...["--rooms attic", "--sample some", "--everything"].map(
     (args) => [`mutate.ts ${args}`, /Usage: npm run mutate/] as const,
   ),

@@ -2,9 +2,8 @@
 // that it is wrong. Those that a start can be asked for come from the register, the others are made on the way.
 import { READINGS } from "../../src/domain/readings.ts";
 import type { Answer } from "./proxy.ts";
-import { newestFirst } from "./remembering.ts";
 import * as way from "./ways.ts";
-import { answers, answersJson, type Faults, refuses, type Wrong } from "./ways.ts";
+import { answers, answersJson, type Faults, itemsOf, queryOf, refuses, type Way, type Wrong } from "./ways.ts";
 
 const asOffset = (text: string) => text.replace(/(\d\d:\d\d:\d\d)\.\d+Z"/g, '$1+00:00"');
 const read = (readings: object): Wrong => ({ options: { readings } });
@@ -21,6 +20,25 @@ const inTypeOfItsOwn = (answer: Answer) =>
     ? way.header(answer, "content-type", "application/vnd.apps+json")
     : answer;
 
+/** Success has no body. */
+const empty = (answer: Answer): Answer => (answer.status < 300 ? { ...answer, status: 204, body: "" } : answer);
+
+/** The list from its other end. */
+const newestFirst: Way = async (asked, send) => {
+  if (!way.isAt("GET /apps", asked)) return send(asked);
+  const query = queryOf(asked.url);
+  const [limit, offset] = [Number(query.get("limit") ?? 20), Number(query.get("offset") ?? 0)];
+  const part = (from: number, to: number) => {
+    const span = new URLSearchParams([...query, ["limit", String(to - from || 1)], ["offset", String(from)]]);
+    return send({ ...asked, url: `/v1/apps?${span}` });
+  };
+  for (const name of ["limit", "offset"]) query.delete(name);
+  const { total = 0 } = Object(way.jsonOf(await part(0, 1)));
+  const [from, to] = [Math.max(total - offset - limit, 0), Math.max(total - offset, 0)];
+  const reversed = await part(from, to);
+  return way.changed(reversed, (list) => ({ ...list, data: to > from ? itemsOf(list).toReversed() : [] }));
+};
+
 export const RIGHT: Faults = {
   "itself 1: this server": {},
   ...Object.fromEntries(SWITCHED),
@@ -35,8 +53,8 @@ export const RIGHT: Faults = {
     400,
     ({ url }) => Number(/limit=(\d+)/.exec(url)?.[1]) > 20,
   ),
-  "deploy-empty 4.deploy: a deployment is answered without a body": answers("POST /apps/*/deploy", way.empty),
-  "hook-empty 4.webhook: a webhook is answered without a body": answers("POST /webhooks", way.empty),
+  "deploy-empty 4.deploy: a deployment is answered without a body": answers("POST /apps/*/deploy", empty),
+  "hook-empty 4.webhook: a webhook is answered without a body": answers("POST /webhooks", empty),
   "errors-empty 7.errors: errors have no members": answers("", (answer) =>
     answer.status < 400 ? answer : way.bare(answer.status),
   ),
@@ -44,10 +62,6 @@ export const RIGHT: Faults = {
     api: async (asked, send) => ((answer) => ({ ...answer, body: asOffset(answer.body) }))(await send(asked)),
     hook: (delivery, send) => send(way.signed(delivery, asOffset(delivery.body))),
   },
-  "create-more 4.create-app: a create answers more than a list": answersJson("POST /apps", (app) => ({
-    ...app,
-    url: "",
-  })),
   "json-of-its-own 4.media-type: it speaks application/vnd.apps+json": answers("", inTypeOfItsOwn),
   "more-members 2.members: apps and events have more members": {
     ...way.apps((app) => ({ ...app, owner: null })),
