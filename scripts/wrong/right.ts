@@ -3,7 +3,7 @@
 import { READINGS } from "../../src/domain/readings.ts";
 import type { Answer } from "./proxy.ts";
 import * as way from "./ways.ts";
-import { answers, answersJson, type Faults, itemsOf, queryOf, refuses, type Way, type Wrong } from "./ways.ts";
+import { answers, answersJson, type Faults, refuses, type Wrong } from "./ways.ts";
 
 const asOffset = (text: string) => text.replace(/(\d\d:\d\d:\d\d)\.\d+Z"/g, '$1+00:00"');
 const read = (readings: object): Wrong => ({ options: { readings } });
@@ -23,22 +23,6 @@ const inTypeOfItsOwn = (answer: Answer) =>
 /** Success has no body. */
 const empty = (answer: Answer): Answer => (answer.status < 300 ? { ...answer, status: 204, body: "" } : answer);
 
-/** The list from its other end. */
-const newestFirst: Way = async (asked, send) => {
-  if (!way.isAt("GET /apps", asked)) return send(asked);
-  const query = queryOf(asked.url);
-  const [limit, offset] = [Number(query.get("limit") ?? 20), Number(query.get("offset") ?? 0)];
-  const part = (from: number, to: number) => {
-    const span = new URLSearchParams([...query, ["limit", String(to - from || 1)], ["offset", String(from)]]);
-    return send({ ...asked, url: `/v1/apps?${span}` });
-  };
-  for (const name of ["limit", "offset"]) query.delete(name);
-  const { total = 0 } = Object(way.jsonOf(await part(0, 1)));
-  const [from, to] = [Math.max(total - offset - limit, 0), Math.max(total - offset, 0)];
-  const reversed = await part(from, to);
-  return way.changed(reversed, (list) => ({ ...list, data: to > from ? itemsOf(list).toReversed() : [] }));
-};
-
 export const RIGHT: Faults = {
   "itself 1: this server": {},
   ...Object.fromEntries(SWITCHED),
@@ -47,7 +31,6 @@ export const RIGHT: Faults = {
     apps,
     count,
   })),
-  "newest-first 4.list-order: the newest app is listed first": { api: newestFirst },
   "limit-of-20 8.page-limit: no page holds more than 20": refuses(
     "GET /apps",
     400,
