@@ -18,11 +18,9 @@ import {
 
 const [CREATE, DEPLOY, HOOK, DELETE] = ["POST /apps", "POST /apps/*/deploy", "POST /webhooks", "DELETE /apps/*"];
 
-const local = (time: unknown) => String(time).replace("Z", "");
 const seconds = (time: unknown) => Math.floor(Date.parse(String(time)) / 1_000);
 const httpDate = (time: unknown) => new Date(String(time)).toUTCString();
 const asLatin1 = (text: unknown) => Buffer.from(String(text)).toString("latin1");
-const escaped = (text: unknown) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 const has = (name: string) => (asked: Message) => name in Object(way.jsonOf(asked));
 const leadsTo = (scheme: string) => (asked: Message) => asked.body.includes(`"${scheme}:`);
 const guarded = (answer: Answer) => (way.jsonOf(answer) ? { ...answer, body: `)]}',\n${answer.body}` } : answer);
@@ -59,16 +57,12 @@ const APPS: Faults = {
   ),
   "title-latin1 2.app.title: a title is read as Latin-1": asksJson(CREATE, field("title", asLatin1)),
   "title-lost 2.app.title: an app has no title": apps(without("title")),
-  "description-escaped 2.app.description: it comes back escaped for HTML": inApps("description", escaped),
   "description-lost 2.app.description: it is taken and not returned": apps(without("description")),
   "theme-fixed 2.app.theme: it is light, whatever was sent": inApps("theme", () => "light"),
-  "theme-object 2.app.theme: it comes back as an object": inApps("theme", (name) => ({ name })),
   "public-text 2.app.public: it comes back as a string": inApps("public", String),
   "public-sticks 2.app.public: false counts as not sent, and true is the default": always("public", true),
   "created-seconds 2.app.created_at: it is a number of seconds": inApps("created_at", seconds),
-  "created-local 2.app.created_at: it has no zone": inApps("created_at", local),
   "updated-http-date 2.app.updated_at: it has the form of an HTTP date": inApps("updated_at", httpDate),
-  "updated-null 2.app.updated_at: it is null until an app is changed": inApps("updated_at", () => null),
   "app-status 3.app-no-state: an app carries a status": apps((app) => ({ ...app, status: "draft" })),
 };
 
@@ -93,7 +87,6 @@ const DEPLOYMENTS: Faults = {
   "deployment-capital 2.deployment.status: it is LIVE": deployment(field("status", () => "LIVE")),
   "deployment-active 3.deployment.live: it is active": deployment(field("status", () => "active")),
   "deployed-seconds 2.deployment.deployed_at: it is a number": deployment(field("deployed_at", seconds)),
-  "deployed-local 2.deployment.deployed_at: it has no zone": deployment(field("deployed_at", local)),
   "account-id 2.account: its id has no prefix": account(field("id", unprefixed)),
   "account-no-name 2.account: it has no name": account(without("name")),
 };
@@ -112,7 +105,6 @@ const HOOKS: Faults = {
     HOOK,
     field("active", () => true),
   ),
-  "hook-secret-refused 4.create-webhook: a secret is refused": refuses(HOOK, 422, has("secret")),
 };
 
 const ofLists = (change: (query: URLSearchParams) => unknown) => asksQuery("GET /apps", change);
@@ -124,17 +116,14 @@ const turned = (name: string, turn: (value: number, limit: number) => number) =>
   });
 const LISTS: Faults = {
   "list-twice 4.list-apps: every app is there twice": page((data) => data.flatMap((app) => [app, app])),
-  "list-of-ids 4.list-apps: apps are listed by their ids alone": page((data) => data.map(({ id }) => ({ id }))),
   "limit-ignored 4.list-apps.limit: it is ignored": ofLists((query) => query.delete("limit")),
   "limit-less-one 4.list-apps.limit: one app less is listed": turned("limit", (limit) => Math.max(limit - 1, 1)),
   "offset-ignored 4.list-apps.offset: it is ignored": ofLists((query) => query.delete("offset")),
   "offset-pages 4.list-apps.offset: it counts pages": turned("offset", (offset, limit) => offset * limit),
-  "offset-from-one 4.list-apps.offset: it counts from 1": turned("offset", (offset) => Math.max(offset - 1, 0)),
   "public-ignored 4.list-apps.public: it is ignored": ofLists((query) => query.delete("public")),
   "public-falsy 4.list-apps.public: false is not looked at": ofLists((query) => query.delete("public", "false")),
   "public-by-default 4.list-apps.public: without it only public apps are listed": unless("public", "true"),
   "limit-of-10 8.default-limit: it is 10": unless("limit", "10"),
-  "limit-of-100 8.default-limit: it is 100": unless("limit", "100"),
   "offset-of-1 8.default-offset: it is 1": unless("offset", "1"),
 };
 

@@ -148,8 +148,8 @@ export const lets = (reason: string, at = "", when = always): Wrong => ({
 });
 
 /** What is refused for that reason is answered in another way. */
-export const instead = (reason: string, status: number, more: Partial<Answer> = {}): Wrong =>
-  answers("", (answer) => (isRefused(reason, answer) ? { ...answer, status, ...more } : answer));
+export const instead = (reason: string, status: number): Wrong =>
+  answers("", (answer) => (isRefused(reason, answer) ? { ...answer, status } : answer));
 
 /** With another Authorization header. */
 export const as = (asked: Message, authorization: string): Message => header(asked, "authorization", authorization);
