@@ -2,21 +2,10 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EVENT_TYPES } from "../../src/domain/model.ts";
-import { type Members, members } from "../../test/support/client.ts";
+import { members } from "../../test/support/client.ts";
 import type { Delivery } from "./proxy.ts";
 import * as way from "./ways.ts";
-import {
-  type Change,
-  delivers,
-  type Faults,
-  field,
-  header,
-  objectIn,
-  tells,
-  tellsObject,
-  type Way,
-  without,
-} from "./ways.ts";
+import { type Change, delivers, type Faults, gone, header, is, tells, type Way } from "./ways.ts";
 
 const never = (type: string) => way.drops((event) => event.type === type);
 const TYPES: Faults = {
@@ -27,45 +16,52 @@ const TYPES: Faults = {
   "no-interaction 6.types.user-interaction: it is never sent": never("user.interaction"),
 };
 
-const of = (name: string, change: (value: unknown) => unknown) => tells("", field(name, change));
 const called =
   (name: string, other: string): Change =>
-  (value) => ({ ...without(name)(value), [other]: value[name] });
-const given = (type: string, account: unknown) => tells(type, (event) => ({ ...event, account }));
+  (value) => ({ ...Object(value), [name]: undefined, [other]: Object(value)[name] });
+const objectIn = (data: unknown) => Object(data).object;
 const ENVELOPE: Faults = {
-  "event-no-id 6.envelope: there is no id": tells("", without("id")),
-  "event-id-bare 6.envelope: the id has no prefix": of("id", (id) => String(id).slice(4)),
-  "event-type 6.envelope: the type is in capitals": of("type", (type) => String(type).toUpperCase()),
-  "event-called 6.envelope: created is called created_at": tells("", called("created", "created_at")),
-  "event-seconds 6.envelope: created is a number of seconds": of("created", (at) => Date.parse(String(at)) / 1_000),
-  "event-flat 6.envelope: data is the object itself": tells("", (event) => ({ ...event, data: objectIn(event) })),
-  "event-two 6.envelope: data has a second member": of("data", (data) => ({ ...members(data), previous: null })),
-  "event-wrapped 6.envelope: the event is a member of the body": tells("", (event) => ({ event })),
-  "event-batch 6.envelope: the body is a list of events": tells("", (event) => [event]),
-  "account-lost 6.envelope.account: app.deployed has none": tells("app.deployed", without("account")),
-  "account-text 6.envelope.account: it is an id": given("app.deployed", "acc_1"),
-  "account-present 6.envelope.account-absent: user.interaction has one": given("user.interaction", { id: "acc_1" }),
+  "event-no-id 6.envelope: there is no id": tells("", "id", gone),
+  "event-id-bare 6.envelope: the id has no prefix": tells("", "id", (id) => String(id).slice(4)),
+  "event-type 6.envelope: the type is in capitals": tells("", "type", (type) => String(type).toUpperCase()),
+  "event-called 6.envelope: created is called created_at": tells("", "", called("created", "created_at")),
+  "event-seconds 6.envelope: created is a number of seconds": tells(
+    "",
+    "created",
+    (at) => Date.parse(String(at)) / 1_000,
+  ),
+  "event-flat 6.envelope: data is the object itself": tells("", "data", objectIn),
+  "event-two 6.envelope: data has a second member": tells("", "data.previous", is(null)),
+  "event-wrapped 6.envelope: the event is a member of the body": tells("", "", (event) => ({ event })),
+  "event-batch 6.envelope: the body is a list of events": tells("", "", (event) => [event]),
+  "account-lost 6.envelope.account: app.deployed has none": tells("app.deployed", "account", gone),
+  "account-text 6.envelope.account: it is an id": tells("app.deployed", "account", is("acc_1")),
+  "account-present 6.envelope.account-absent: user.interaction has one": tells(
+    "user.interaction",
+    "account",
+    is({ id: "acc_1" }),
+  ),
 };
 
-const deployed = (change: Change) => tellsObject("app.deployed", change);
-const clicked = (change: Change) => tellsObject("user.interaction", change);
-const idOf = ({ deployment }: Members) => members(deployment).id;
+const deployed = (path: string, change: Change) => tells("app.deployed", `data.object${path && "."}${path}`, change);
+const clicked = (path: string, change: Change) => tells("user.interaction", `data.object${path && "."}${path}`, change);
+const idOf = (app: unknown) => Object(app).deployment.id;
 const OBJECTS: Faults = {
-  "deployed-untitled 6.data.app-deployed: the title is missing": deployed(without("title")),
-  "deployed-id 6.data.app-deployed: the id is the deployment's": deployed((app) => ({ ...app, id: idOf(app) })),
-  "deployed-by-id 6.data.app-deployed: the deployment is an id": deployed((app) => ({ ...app, deployment: idOf(app) })),
-  "clicked-app 6.data.user-interaction: app_id is called id": clicked(called("app_id", "id")),
-  "clicked-nobody 6.data.user-interaction: there is no user_id": clicked(without("user_id")),
-  "clicked-list 6.data.user-interaction: data_point is a list": clicked(field("data_point", (point) => [point])),
+  "deployed-untitled 6.data.app-deployed: the title is missing": deployed("title", gone),
+  "deployed-id 6.data.app-deployed: the id is the deployment's": deployed("", (app) => ({
+    ...Object(app),
+    id: idOf(app),
+  })),
+  "deployed-by-id 6.data.app-deployed: the deployment is an id": deployed("deployment", (it) => Object(it).id),
+  "clicked-app 6.data.user-interaction: app_id is called id": clicked("", called("app_id", "id")),
+  "clicked-nobody 6.data.user-interaction: there is no user_id": clicked("user_id", gone),
+  "clicked-list 6.data.user-interaction: data_point is a list": clicked("data_point", (point) => [point]),
 };
 
 const FORM = "application/x-www-form-urlencoded";
 const asForm = (each: Delivery) =>
   header(way.signed(each, `payload=${encodeURIComponent(each.body)}`), "content-type", FORM);
-const everyType = way.asksJson(
-  "POST /webhooks",
-  field("events", () => EVENT_TYPES),
-);
+const everyType = way.asksJson("POST /webhooks", "events", is(EVENT_TYPES));
 /** Of several webhooks that want an event one gets it. */
 const oneWebhook: Way<Delivery> = async (delivery, send, { kept }) => {
   const { id } = members(way.jsonOf(delivery));

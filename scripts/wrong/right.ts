@@ -27,9 +27,9 @@ export const RIGHT: Faults = {
   "itself 1: this server": {},
   ...Object.fromEntries(SWITCHED),
   "every-reading 1: all of them at once": read(READINGS),
-  "list-of-apps 4.list-shape: a list is {apps, count}": answersJson("GET /apps", ({ data: apps, total: count }) => ({
-    apps,
-    count,
+  "list-of-apps 4.list-shape: a list is {apps, count}": answersJson("GET /apps", "", (list) => ({
+    apps: Object(list).data,
+    count: Object(list).total,
   })),
   "limit-of-20 8.page-limit: no page holds more than 20": refuses(
     "GET /apps",
@@ -47,13 +47,13 @@ export const RIGHT: Faults = {
   },
   "json-of-its-own 4.media-type: it speaks application/vnd.apps+json": answers("", inTypeOfItsOwn),
   "more-members 2.members: apps and events have more members": {
-    ...way.apps((app) => ({ ...app, owner: null })),
-    ...way.tells("", (event) => ({ ...event, api_version: "1" })),
+    ...way.apps("owner", way.is(null)),
+    ...way.tells("", "api_version", way.is("1")),
   },
-  "camel-tokens 5.token-response: tokens are named in another way": answersJson(
-    "POST /oauth/token",
-    ({ access_token: accessToken, refresh_token: refreshToken }) => ({ accessToken, refreshToken }),
-  ),
+  "camel-tokens 5.token-response: tokens are named in another way": answersJson("POST /oauth/token", "", (tokens) => ({
+    accessToken: Object(tokens).access_token,
+    refreshToken: Object(tokens).refresh_token,
+  })),
   "nothing-beside 4.operations: there are no operations but the six": refuses(
     BESIDE,
     404,

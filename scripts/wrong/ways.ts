@@ -55,22 +55,26 @@ export function jsonOf({ body }: { readonly body: string }): unknown {
   }
 }
 
-export type Change = (value: Members) => unknown;
+/** What stands instead of a member of JSON; it is gone where that is undefined. */
+export type Change<T = unknown> = (value: T) => unknown;
+export const gone: Change = () => undefined;
+export const is =
+  (value: unknown): Change =>
+  () =>
+    value;
 
-/** With the JSON object in its body changed. */
-export function changed<M extends { readonly body: string }>(message: M, change: Change): M {
-  const value = jsonOf(message);
-  return isMembers(value) ? { ...message, body: JSON.stringify(change(value)) } : message;
+/** Changes the member at a path such as "data.object.id"; the whole where it is "". */
+export function edited(value: unknown, path: string, change: Change): unknown {
+  if (path === "" || !isMembers(value)) return change(value);
+  const [name = "", ...rest] = path.split(".");
+  return { ...value, [name]: edited(value[name], rest.join("."), change) };
 }
 
-export const field =
-  (name: string, change: (value: unknown) => unknown) =>
-  (value: Members): Members => ({ ...value, [name]: change(value[name]) });
-
-export const without =
-  (...names: readonly string[]) =>
-  (value: Members): Members =>
-    Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+/** With the JSON object in its body changed. */
+export function changed<M extends { readonly body: string }>(message: M, path: string, change: Change): M {
+  const value = jsonOf(message);
+  return isMembers(value) ? { ...message, body: JSON.stringify(edited(value, path, change)) } : message;
+}
 
 export const header = <M extends { readonly headers: Message["headers"] }>(
   message: M,
@@ -92,7 +96,8 @@ export const asks = (at: string, change: (asked: Message) => Message): Wrong => 
   api: (asked, send) => send(isAt(at, asked) ? change(asked) : asked),
 });
 
-export const asksJson = (at: string, change: Change): Wrong => asks(at, (asked) => changed(asked, change));
+export const asksJson = (at: string, path: string, change: Change): Wrong =>
+  asks(at, (asked) => changed(asked, path, change));
 
 /** With another query. */
 export const asksQuery = (at: string, change: (query: URLSearchParams) => unknown): Wrong =>
@@ -112,20 +117,15 @@ export const answers = (at: string, change: (answer: Answer) => Answer, when = a
 });
 
 /** What succeeded says something else. */
-export const answersJson = (at: string, change: Change, when = always): Wrong =>
-  answers(at, (answer) => (answer.status < 300 ? changed(answer, change) : answer), when);
-
-export type Items = readonly Members[];
-export const itemsOf = ({ data }: Members): Items => (Array.isArray(data) ? data.map(members) : []);
-
-/** The page of a list holds other items. */
-export const page = (change: (items: Items) => Items): Wrong =>
-  answersJson("GET /apps", (list) => ({ ...list, data: change(itemsOf(list)) }));
+export const answersJson = (at: string, path: string, change: Change, when = always): Wrong =>
+  answers(at, (answer) => (answer.status < 300 ? changed(answer, path, change) : answer), when);
 
 /** Every app in every answer. */
-export const apps = (change: Change): Wrong =>
-  answersJson("(POST|GET) /apps|(GET|PATCH) /apps/*", (value) =>
-    "data" in value ? { ...value, data: itemsOf(value).map(change) } : change(value),
+export const apps = (path: string, change: Change): Wrong =>
+  answersJson("(POST|GET) /apps|(GET|PATCH) /apps/*", "", (value) =>
+    Array.isArray(Object(value).data)
+      ? edited(value, "data", (list) => [list].flat().map((app) => edited(app, path, change)))
+      : edited(value, path, change),
   );
 
 export const bare = (status: number, body = "{}"): Answer => ({
@@ -165,16 +165,12 @@ export const signed = (delivery: Delivery, body: string): Delivery =>
   header({ ...delivery, body }, "x-service-signature", serviceSignature(body, delivery.secret));
 
 /** Events of that type, or of all where it is ""; well signed. */
-export const tells = (type: string, change: Change): Wrong =>
+export const tells = (type: string, path: string, change: Change): Wrong =>
   delivers((delivery) => {
-    const event = members(jsonOf(delivery));
+    const event = Object(jsonOf(delivery));
     const isMeant = type === "" || type === event.type;
-    return isMeant ? signed(delivery, JSON.stringify(change(event))) : delivery;
+    return isMeant ? signed(delivery, JSON.stringify(edited(event, path, change))) : delivery;
   });
-
-export const objectIn = ({ data }: Members): Members => members(members(data).object);
-export const tellsObject = (type: string, change: Change): Wrong =>
-  tells(type, (event) => ({ ...event, data: { object: change(objectIn(event)) } }));
 
 /** Nobody hears of these events, and the server does not know. */
 export const drops = (when: (event: Members) => boolean): Wrong => ({
