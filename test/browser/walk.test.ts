@@ -217,17 +217,6 @@ inBrowser("browser: an OAuth app is allowed, and denied", async ({ api, page, go
   }
 });
 
-inBrowser("browser: what stands in a box of /docs is copied", async ({ context, page, go }) => {
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await go("/docs/endpoints");
-  const box = page.locator("#createApp .code").first();
-  await box.getByRole("button", { name: "Copy" }).click();
-  await sees(page, "Copied");
-  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
-  assert.equal(copied, await box.locator("pre").textContent());
-  assert.match(copied, /^curl -X POST /);
-});
-
 inBrowser("browser: by keyboard alone an app is made and deleted", async ({ api, page, go }) => {
   await go("/dashboard/apps/new");
   await page.keyboard.press("Tab");
