@@ -2,25 +2,9 @@
 // first, and whose time it is. Real processes, who takes over, and that they act as one: test/stores/fleet.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memoryStore, type Store, startReceiver, startService } from "../../src/index.ts";
+import { startReceiver, startService } from "../../src/index.ts";
 import { clientOf, embedded } from "../support/embedded.ts";
-import { overridden } from "../support/gated-store.ts";
-
-/** `ways`: what of it is different for this process. */
-type Handle = (ways?: Partial<Store>) => Store;
-
-/** A memory store as several processes on one database see it: each has a handle of its own, and ends by itself. */
-function sharedStore(): Handle & { readonly real: Store } {
-  const real = memoryStore();
-  let opened: Promise<void> | undefined;
-  const open: Store["open"] = (collections) => {
-    opened ??= real.open(collections);
-    return opened;
-  };
-  const handle: Handle = (ways) =>
-    overridden(real, { open, close: async () => {}, now: async () => Date.now(), ...ways });
-  return Object.assign(handle, { real });
-}
+import { sharedStore } from "../support/shared-store.ts";
 
 test("of services that start together on an empty store one sows, and all have its account and the one key", async () => {
   const store = sharedStore();
