@@ -45,7 +45,6 @@ function typesOf(value: unknown): readonly string[] {
 const FORMATS: { readonly [format: string]: RegExp } = {
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/,
   uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
-  "uri-reference": /^\S*$/,
   hostname: /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i,
   email: /^[^@\s]+@[^@\s]+$/,
 };
