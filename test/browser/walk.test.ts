@@ -1,5 +1,4 @@
-// What a user does, in a real browser against a real server: with the script and by keyboard alone. That everything goes
-// without the script is held by all tests of the pages at the wire (test/choices): what they fill in and send, no script does.
+// What a user does, in a real browser against a real server: with the script, without it, and by keyboard alone.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
@@ -8,7 +7,7 @@ import { members, str } from "../support/client.ts";
 import { closeLater } from "../support/closing.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { listen } from "../support/receivers.ts";
-import { processed } from "../support/wait.ts";
+import { eventually, processed } from "../support/wait.ts";
 
 const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20\n2026-02,North,30\n2026-02,South,40\n";
 
@@ -218,6 +217,17 @@ inBrowser("browser: an OAuth app is allowed, and denied", async ({ api, page, go
   }
 });
 
+inBrowser("browser: what stands in a box of /docs is copied", async ({ context, page, go }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await go("/docs/endpoints");
+  const box = page.locator("#createApp .code").first();
+  await box.getByRole("button", { name: "Copy" }).click();
+  await sees(page, "Copied");
+  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+  assert.equal(copied, await box.locator("pre").textContent());
+  assert.match(copied, /^curl -X POST /);
+});
+
 inBrowser("browser: by keyboard alone an app is made and deleted", async ({ api, page, go }) => {
   await go("/dashboard/apps/new");
   await page.keyboard.press("Tab");
@@ -243,3 +253,33 @@ inBrowser("browser: by keyboard alone an app is made and deleted", async ({ api,
   await sees(page, "Deleted.");
   assert.equal((await api.get("/apps")).json.total, 0);
 });
+
+inBrowser(
+  "browser: everything works without the script",
+  async (stage) => {
+    const { api, page, go } = stage;
+    const receiver = await httpReceiver();
+    const { id } = await api.create("/webhooks", { url: receiver.url, events: ["user.interaction"] });
+    await go("/dashboard/settings/api-keys/new");
+    await page.getByLabel("Name").fill("Plain");
+    await page.getByRole("button", { name: "Generate new key" }).click();
+    assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
+    assert.match(String(await page.locator("#secret").textContent()), /^ahs_/);
+    await go(await deployed(stage));
+    await page.getByRole("button", { name: "February 2026, 40 revenue, South" }).click();
+    await page.locator("output", { hasText: "Sent: February 2026, 40 revenue, South" }).waitFor();
+    await page.getByText("The same as a table").click();
+    await page.getByRole("cell", { name: "South" }).first().waitFor();
+    assert.deepEqual(
+      (await clicks(stage)).map(({ data_point }) => data_point),
+      [{ x: "2026-02", y: 40, category: "South" }],
+    );
+    await eventually(async () => receiver.got[0]);
+    await go(`/dashboard/settings/webhooks/${id}`);
+    await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
+    await page.getByRole("button", { name: "Send again" }).click();
+    await sees(page, "Queued.");
+    await eventually(async () => receiver.got[1]);
+  },
+  { browser: { javaScriptEnabled: false } },
+);

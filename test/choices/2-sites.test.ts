@@ -86,6 +86,14 @@ choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what
   const points = series.map(([, d = ""]) => d.split("M").length - 1);
   assert.deepEqual(points, [200, 201], "every row is drawn, 200 are to be pressed");
   const other = await deployed(api);
+  for (const values of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]]) {
+    const few = values.map((value, n) => ({ n, value }));
+    await give(api, other.app, `N${values}`, few);
+  }
+  const table = await page(api, other.path);
+  assertSite(table);
+  assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
+  assert.match(textOf(table), /1\.7e\+308/);
   const long = Array.from({ length: 10_001 }, (_, at) => `${at},${at % 7}\n`);
   await give(api, other.app, "Long", `at,value\n${long.join("")}`);
   assert.match(textOf(await page(api, other.path)), /value by at\. Drawn are the first 10000 of 10001 rows/);
