@@ -32,7 +32,10 @@ export async function main(args: readonly string[]): Promise<void> {
     await service.close();
     process.exit(EXIT.stopped);
   } catch (error) {
-    fail(error);
+    // One line for what a person can mend. The arguments are not repeated: a key may be among them.
+    const [exit, line] = told(error);
+    process.exitCode = exit;
+    terminal.err(escaped(line.replaceAll("\n", " ")));
   }
 }
 
@@ -108,13 +111,6 @@ function ready(service: Service, settings: Settings): string {
     `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '${body}'`,
     "",
   ].join("\n");
-}
-
-/** One line on stderr for what a person can mend. The arguments are not repeated: a key may be among them. */
-function fail(error: unknown): void {
-  const [exit, line] = told(error);
-  process.exitCode = exit;
-  terminal.err(escaped(line.replaceAll("\n", " ")));
 }
 
 function told(error: unknown): [exit: number, line: string] {

@@ -150,7 +150,17 @@ export function readSettings(given: Readonly<Record<string, unknown>>, called: C
   const settings = trusted<Settings>(
     Object.fromEntries(names.map((name) => [name, readOption(OPTIONS[name], given[name], called(name))])),
   );
-  assertTogether(settings, called);
+  const { randomSeed, store, data, clock, startAt } = settings;
+  if (randomSeed !== null && !staysHere(settings))
+    throw new OptionError(
+      `${called("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
+    );
+  if (store !== null && data !== null)
+    throw new OptionError(
+      `${called("store")} and ${called("data")} cannot be given together: each says where everything is kept`,
+    );
+  if (clock === "system" && startAt !== null)
+    throw new OptionError('startAt is where a manual clock starts; give it together with clock: "manual"');
   return settings;
 }
 
@@ -164,20 +174,6 @@ function readOption(option: Option<unknown>, value: unknown, called: string): un
     why += ` (${error instanceof Error ? error.message : String(error)})`;
   }
   throw new OptionError(`${called} must ${option.must}${why}`);
-}
-
-function assertTogether(settings: Settings, called: Called): void {
-  const { randomSeed, store, data, clock, startAt } = settings;
-  if (randomSeed !== null && !staysHere(settings))
-    throw new OptionError(
-      `${called("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
-    );
-  if (store !== null && data !== null)
-    throw new OptionError(
-      `${called("store")} and ${called("data")} cannot be given together: each says where everything is kept`,
-    );
-  if (clock === "system" && startAt !== null)
-    throw new OptionError('startAt is where a manual clock starts; give it together with clock: "manual"');
 }
 
 /** Whether only this machine reaches the server. */

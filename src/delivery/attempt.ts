@@ -82,15 +82,13 @@ export interface Failure {
 
 /** When the attempt after a failed one is due; undefined after the last. */
 export function nextAttempt(failure: Failure, waits_ms: readonly number[]): Instant | undefined {
-  const wait_ms = waits_ms[failure.attempt - 1];
+  const { attempt, now, fraction, status, retryAfter } = failure;
+  const wait_ms = waits_ms[attempt - 1];
   if (wait_ms === undefined) return undefined;
-  const jittered_ms = Math.round(wait_ms * (1 - JITTER + 2 * JITTER * failure.fraction));
-  return failure.now + Math.max(jittered_ms, askedFor_ms(failure));
-}
-
-function askedFor_ms({ status, retryAfter, now }: Failure): number {
-  if (retryAfter === null || (status !== 429 && status !== 503)) return 0;
-  return Math.min(retryAfter_ms(retryAfter, now) ?? 0, RETRY_AFTER_MAX_MS);
+  const jittered_ms = Math.round(wait_ms * (1 - JITTER + 2 * JITTER * fraction));
+  const isAsked = retryAfter !== null && (status === 429 || status === 503);
+  const asked_ms = (isAsked && retryAfter_ms(retryAfter, now)) || 0;
+  return now + Math.max(jittered_ms, Math.min(asked_ms, RETRY_AFTER_MAX_MS));
 }
 
 /**

@@ -122,7 +122,14 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
       request.destroy();
     };
     const deadline = setTimeout(giveUp, timeout_ms, "timeout");
-    request.on("socket", (socket) => judged(socket, judge));
+    request.on("socket", (socket) => {
+      const look = () => {
+        if (judge(socket.remoteAddress ?? "") !== undefined) socket.destroy(failure("blocked_address"));
+      };
+      // One that is kept from an attempt before stands already.
+      if (socket.connecting) socket.once("connect", look);
+      else look();
+    });
     request.on("error", (error) => finish(errorName(error, request.socket)));
     request.on("response", (response) => {
       if ((response.statusCode ?? 0) < STATUS_MIN) return giveUp("aborted");
@@ -143,15 +150,6 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
     });
     request.end(body);
   });
-}
-
-/** Ends the connection where its address is not allowed. One that is kept from an attempt before stands already. */
-function judged(socket: Socket, judge: Judge): void {
-  const look = () => {
-    if (judge(socket.remoteAddress ?? "") !== undefined) socket.destroy(failure("blocked_address"));
-  };
-  if (socket.connecting) socket.once("connect", look);
-  else look();
 }
 
 function answered({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[], error: AttemptError | null) {

@@ -1,9 +1,8 @@
 // Disturbed deliveries on command, for tests of receivers (contract, part 10): sent twice, out of order, never, late, or
 // with a signature that does not fit. It stands between the outbox and its sender and touches only what a rule names.
 // A delivery that is late is put off in its row; otherwise what a receiver makes of all this is recorded as ever.
-import type { NotNow, Outcome, Post, Sender } from "../delivery/sender.ts";
+import type { Outcome, Post, Sender } from "../delivery/sender.ts";
 import { putOff } from "../domain/deliveries.ts";
-import type { DeliveryRecord } from "../domain/model.ts";
 import type { UnitParts } from "../domain/work.ts";
 import type { Background } from "../kit/background.ts";
 import { type Instant, iso } from "../kit/clock.ts";
@@ -12,7 +11,7 @@ import { type ChaosRule, chaosRule, type Effect, type GivenChaos, rulesOf } from
 
 /** What befalls an attempt that has not gone yet, and not before `until`. */
 interface Struck {
-  readonly effect: Effect;
+  readonly effect: Effect | undefined;
   readonly until: Instant;
 }
 
@@ -30,34 +29,6 @@ export function chaosOf({ store, clock }: UnitParts, journals: Journals, backgro
     heldBack.delete(webhookId);
   }
 
-  /** The first rule that falls on the delivery is used up; one is held back at a time. */
-  function strike({ id, event_type, webhook_id }: DeliveryRecord, overtakes: boolean): Struck | undefined {
-    const rule = rules.take(
-      ({ effect, type = event_type, webhookId = webhook_id }) =>
-        type === event_type && webhookId === webhook_id && !(effect === "reorder" && overtakes),
-    );
-    const what = rule && { effect: rule.effect, until: clock.now() + rule.delayMs };
-    if (what) struck.set(id, what);
-    return what;
-  }
-
-  async function send(inner: Sender, post: Post, delivery: DeliveryRecord): Promise<Outcome | NotNow> {
-    const { id, webhook_id, attempts } = delivery;
-    const overtakes = heldBack.has(webhook_id);
-    const known = struck.get(id);
-    const { effect, until = 0 } = known ?? strike(delivery, overtakes) ?? {};
-    if (effect === "reorder" && !known) return { again: new Promise((go) => heldBack.set(webhook_id, go)) };
-    if (until > clock.now()) return { again: Promise.resolve(await late(id, until)) };
-    struck.delete(id);
-    if (effect) journals.disturbed(id, attempts.length + 1, effect);
-    const sent = effect === "bad_signature" ? { ...post, headers: spoilt(post.headers) } : post;
-    const outcome = effect === "drop" ? DROPPED : await inner.send(sent, delivery);
-    // The receiver sees the very same attempt again; what it says to the first is what counts.
-    if (effect === "duplicate") await inner.send(post, delivery);
-    if (overtakes) letGo(webhook_id);
-    return outcome;
-  }
-
   return {
     ...rules,
     /** Ends every rule; what is held back or put off may go. */
@@ -73,8 +44,28 @@ export function chaosOf({ store, clock }: UnitParts, journals: Journals, backgro
     },
     /** The sender that does to each post what was decided for it. */
     around: (inner: Sender): Sender => ({
-      send: (post, delivery) => send(inner, post, delivery),
-      close: () => inner.close(),
+      ...inner,
+      async send(post, delivery) {
+        const { id, event_type, webhook_id, attempts } = delivery;
+        const overtakes = heldBack.has(webhook_id);
+        const known = struck.get(id);
+        // The first rule that falls on the delivery is used up; one is held back at a time.
+        const fits = ({ effect, type = event_type, webhookId = webhook_id }: ChaosRule) =>
+          type === event_type && webhookId === webhook_id && !(effect === "reorder" && overtakes);
+        const rule = known ? undefined : rules.take(fits);
+        const { effect, until } = known ?? { effect: rule?.effect, until: clock.now() + (rule?.delayMs ?? 0) };
+        if (rule) struck.set(id, { effect, until });
+        if (rule?.effect === "reorder") return { again: new Promise((go) => heldBack.set(webhook_id, go)) };
+        if (until > clock.now()) return { again: Promise.resolve(await late(id, until)) };
+        struck.delete(id);
+        if (effect) journals.disturbed(id, attempts.length + 1, effect);
+        const sent = effect === "bad_signature" ? { ...post, headers: spoilt(post.headers) } : post;
+        const outcome = effect === "drop" ? DROPPED : await inner.send(sent, delivery);
+        // The receiver sees the very same attempt again; what it says to the first is what counts.
+        if (effect === "duplicate") await inner.send(post, delivery);
+        if (overtakes) letGo(webhook_id);
+        return outcome;
+      },
     }),
   };
 }

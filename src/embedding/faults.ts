@@ -2,7 +2,6 @@
 // has been authenticated, counted and found allowed, so that a test of failures is not answered about something else; its
 // headers, query and body have not been looked at. Nothing is changed or remembered, so a client that tries again, with
 // the same Idempotency-Key too, succeeds. Nothing here strikes unasked.
-import type { Decide } from "../domain/readings.ts";
 import { type Reason, refuse } from "../domain/refusal.ts";
 import type { UnitParts } from "../domain/work.ts";
 import { type Call, empty, VERSION_PREFIX } from "../http/call.ts";
@@ -46,7 +45,12 @@ export function faultsOf({ clock, decide }: UnitParts, journals: Journals) {
       journals.note(call.id, { fault: rule });
       if (delayMs > 0) await delay(delayMs);
       if (connection !== undefined) return { ...empty(0), cut: connection };
-      return status === undefined ? undefined : answerOf(status, call.id, decide);
+      if (status === undefined) return undefined;
+      const own = OWN[status];
+      if (own !== undefined) return refuse(own);
+      const [type, title, instance] = ["about:blank", "A failure on command", call.id];
+      const told = { type, title, status, detail: ASKED, instance, [CODE_MEMBER]: "failure_on_command" };
+      return errorReply(told, {}, decide);
     },
   };
 }
@@ -54,14 +58,6 @@ export function faultsOf({ clock, decide }: UnitParts, journals: Journals) {
 const ASKED = "A test asked for this answer.";
 
 /** The problem that the server itself would have with this status. */
-function answerOf(status: number, instance: string, decide: Decide): Answer {
-  const own = OWN[status];
-  if (own !== undefined) return refuse(own);
-  const title = "A failure on command";
-  const told = { type: "about:blank", title, status, detail: ASKED, instance, [CODE_MEMBER]: "failure_on_command" };
-  return errorReply(told, {}, decide);
-}
-
 const OWN: { readonly [status: number]: Reason } = {
   400: { code: "invalid_request", detail: ASKED },
   401: { code: "expired_credential", detail: ASKED },

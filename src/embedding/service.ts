@@ -17,7 +17,7 @@ import { duration, type Instant, type Ran } from "../kit/clock.ts";
 import { OptionError } from "../kit/schema.ts";
 import type { JournalDelivery, Journals } from "./journals.ts";
 import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./rules.ts";
-import { checkedSnapshot, type Entered, type StatesParts, snapshotOf, statesOf } from "./states.ts";
+import { checkedSnapshot, type Entered, type StatesParts, statesOf } from "./states.ts";
 
 export interface ServiceParts extends StatesParts {
   readonly port: number;
@@ -157,7 +157,7 @@ export async function openService(parts: ServiceParts) {
       return service.account;
     },
     /** Everything that is kept and the time, as plain JSON. */
-    snapshot: (): Promise<StoreData> => snapshotOf(unit),
+    snapshot: states.snapshot,
     /** To a snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
     async restore(snapshot: StoreData | Promise<StoreData>): Promise<void> {
       const data = checkedSnapshot(await snapshot);

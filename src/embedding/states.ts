@@ -11,7 +11,7 @@ import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
 import { ALL, type StoreData } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
-import { Unit, type UnitParts, type Work } from "../domain/work.ts";
+import { Unit, type UnitParts } from "../domain/work.ts";
 import { explain } from "../http/problem.ts";
 import type { Services } from "../http/route.ts";
 import { type AdjustableClock, instant, isDateTime, iso, realClock } from "../kit/clock.ts";
@@ -49,11 +49,21 @@ const SOWN_AFTER_MS = 50;
 export function statesOf(parts: StatesParts, forget: () => void) {
   const { settings, log, unit } = parts;
   const { store, clock, ids } = unit;
+  const { links } = parts.services;
   let seed: ReturnType<typeof planted> | undefined;
 
   /** On the time of the store, where others go by it, too. */
   async function agree(): Promise<void> {
     if (settings.clock === "system" && store.now) clock.set(await store.now());
+  }
+
+  /** Where the system's clock was set back, time goes on from the last event: new ids come last, and retries in time. */
+  async function goOn(): Promise<void> {
+    for (const { id } of await store.page(accounts, "all", ["accounts"], ALL)) {
+      const count = await store.count(events, "account", [id]);
+      const [last] = await store.page(events, "account", [id], { offset: Math.max(count - 1, 0), limit: 1 });
+      if (last !== undefined) clock.set(Math.max(instant(last.created), clock.now()));
+    }
   }
 
   async function replace(data: StoreData): Promise<void> {
@@ -82,7 +92,7 @@ export function statesOf(parts: StatesParts, forget: () => void) {
         await new Promise<void>((go) => realClock.schedule(realClock.now() + SOWN_AFTER_MS, null, go));
       }
       if (settings.seed) log.warn("The seed was not used: the store already holds an account.");
-      if (settings.clock === "system") await goOn(unit);
+      if (settings.clock === "system") await goOn();
       return settings.apiKey;
     },
     /** The seed, with the same start-up key. */
@@ -98,16 +108,32 @@ export function statesOf(parts: StatesParts, forget: () => void) {
       if (isDateTime(at)) clock.set(instant(at));
       return apiKey;
     },
-    /** Opens what the store holds with the key. */
-    enter: (key: string | null): Promise<Entered> => new Unit(unit).transact((w) => entered(w, key, parts)),
+    /** Everything that is kept and the time, as plain JSON. */
+    async snapshot(): Promise<StoreData> {
+      const { format, collections } = await store.snapshot();
+      const now = [{ id: "now", at: iso(clock.now()) }];
+      return { format, collections: { ...collections, [clockRecords.name]: now } };
+    },
+    /**
+     * The account that the key opens, or else the first one, which the key opens from now on; with a new sign-in link for
+     * its first admin, for its first user where a seed names no admin.
+     */
+    enter: (key: string | null) =>
+      new Unit(unit).transact(async (w): Promise<Entered> => {
+        const known = key === null ? undefined : await keyOf(w.tx, key);
+        const [first] = await w.tx.page(accounts, "all", ["accounts"], FIRST);
+        const account = known ? await w.tx.get(accounts, known.account_id) : first;
+        if (account === undefined) throw new Error("The store holds no account");
+        const { id, name, state } = account;
+        const isAdded = known === undefined && (key !== null || parts.watched);
+        const apiKey = isAdded ? (await addApiKey(w, id, { name: FIRST_KEY, key: key ?? undefined })).key : key;
+        const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
+        const [anybody] = await w.tx.page(users, "account", [id], FIRST);
+        const user = admin ?? anybody;
+        const signInUrl = user ? links.signIn(await newSignIn(w, user.id)) : "";
+        return { account: { id, name, state }, apiKey, signsIn: user?.email ?? "", signInUrl };
+      }),
   };
-}
-
-/** Everything that is kept and the time, as plain JSON. */
-export async function snapshotOf({ store, clock }: UnitParts): Promise<StoreData> {
-  const { format, collections } = await store.snapshot();
-  const now = [{ id: "now", at: iso(clock.now()) }];
-  return { format, collections: { ...collections, [clockRecords.name]: now } };
 }
 
 /** What somebody hands back as a snapshot. Its records are the store's to judge; whether they are what they were is not asked. */
@@ -118,34 +144,6 @@ export function checkedSnapshot(value: unknown): StoreData {
     if (!Array.isArray(records)) throw new OptionError(`The snapshot's ${name} must be an array of records`);
   if (!collections?.[accounts.name]?.length) throw new OptionError("The snapshot holds no account");
   return { format, collections };
-}
-
-/** Where the system's clock was set back, time goes on from the last event: new ids come last, and retries in time. */
-async function goOn({ store, clock }: StatesParts["unit"]): Promise<void> {
-  for (const { id } of await store.page(accounts, "all", ["accounts"], ALL)) {
-    const count = await store.count(events, "account", [id]);
-    const [last] = await store.page(events, "account", [id], { offset: Math.max(count - 1, 0), limit: 1 });
-    if (last !== undefined) clock.set(Math.max(instant(last.created), clock.now()));
-  }
-}
-
-/**
- * The account that the key opens, or else the first one, which the key opens from now on; with a new sign-in link for its
- * first admin, for its first user where a seed names no admin.
- */
-async function entered(w: Work, key: string | null, { watched, services }: StatesParts): Promise<Entered> {
-  const known = key === null ? undefined : await keyOf(w.tx, key);
-  const [first] = await w.tx.page(accounts, "all", ["accounts"], FIRST);
-  const account = known ? await w.tx.get(accounts, known.account_id) : first;
-  if (account === undefined) throw new Error("The store holds no account");
-  const { id, name, state } = account;
-  const isAdded = known === undefined && (key !== null || watched);
-  const apiKey = isAdded ? (await addApiKey(w, id, { name: FIRST_KEY, key: key ?? undefined })).key : key;
-  const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
-  const [anybody] = await w.tx.page(users, "account", [id], FIRST);
-  const user = admin ?? anybody;
-  const link = user && { signsIn: user.email, signInUrl: services.links.signIn(await newSignIn(w, user.id)) };
-  return { account: { id, name, state }, apiKey, signsIn: "", signInUrl: "", ...link };
 }
 
 /** In a store of its own: no reader ever sees half of the seed, or its data before they are processed. */

@@ -5,7 +5,7 @@ import type { Refusal } from "../domain/refusal.ts";
 import type { Call, Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { explain } from "../http/problem.ts";
-import { type Html, html, type Shown } from "./html.ts";
+import { html, type Shown } from "./html.ts";
 import { link, prose } from "./parts.ts";
 import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
@@ -15,7 +15,7 @@ export const DASHBOARD: string = ADDRESSES.dashboard;
 
 export interface Page {
   readonly title: string;
-  readonly body: Html;
+  readonly body: Shown;
   readonly status?: number | undefined;
   /** Beside the name of the service: who is signed in, navigation. */
   readonly header?: Shown;
@@ -77,18 +77,24 @@ ${body}
   return { status, headers: { ...own, ...headers }, body: whole.text };
 }
 
-/** A page with one message, for what cannot go on. */
-export const messagePage = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
-  page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><div>${message}</div>` });
+/** One message, for what cannot go on. */
+const message = (status: number, title: string, text: Shown, headers: Reply["headers"] = {}): Page => ({
+  ...{ title, status, headers, narrow: true },
+  body: html`<h1>${title}</h1><div>${text}</div>`,
+});
+
+export const messagePage = (...said: Parameters<typeof message>): Reply => page(message(...said));
 
 /** A refusal for people. */
-export function refused(refusal: Refusal): Reply {
+export function told(refusal: Refusal): Page {
   const { status, title, detail } = explain(refusal);
-  return messagePage(status, title, detail, allowed(refusal));
+  return message(status, title, detail, headersOf(refusal));
 }
 
+export const refused = (refusal: Refusal): Reply => page(told(refusal));
+
 /** RFC 9110 15.5.6 wants a 405 to name the methods that there are; a limit says how long it lasts. */
-export function allowed({ reason }: Refusal): Record<string, string> {
+function headersOf({ reason }: Refusal): Record<string, string> {
   if (reason.code === "rate_limit_exceeded") return { "retry-after": String(reason.retry_after_s) };
   return reason.code === "method_not_allowed" ? { allow: reason.allow.join(", ") } : {};
 }

@@ -12,24 +12,31 @@ import { ADDRESSES } from "../http/links.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
-import { hidden, link, list, mono, notice, SCOPES_IN_WORDS, soft } from "./parts.ts";
+import { hidden, list, mono, notice, SCOPES_IN_WORDS, soft } from "./parts.ts";
 import { ownPath, type PageRow, type Sent, type Visit, type WebParts } from "./visit.ts";
 
 const SIGN_IN_PATH = ADDRESSES.sign_in;
 const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
+const AUTHORIZE_PATH = "/oauth/authorize";
+const CONSENT_PATH = "/oauth/consent";
 
+/** Nothing is granted by opening what asks for consent, so a link or an image that leads there does no harm. */
 export const signInRows = (parts: WebParts): readonly PageRow[] => [
-  ...consentRows(parts),
   { method: "GET", path: SIGN_IN_PATH, answer: openSignIn },
   { method: "POST", path: SIGN_IN_PATH, answer: (visit, sent) => signIn(parts, visit, sent) },
+  { method: "POST", path: SIGN_OUT_PATH, answer: (visit, sent) => leave(parts, visit, sent) },
+  { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => consent(parts, visit, visit.call.query) },
   {
-    ...{ method: "POST", path: SIGN_OUT_PATH },
-    async answer(visit, sent) {
-      await signOut(parts.unit.store, visit.secret);
-      return signInFirst(nextOf(sent), visit.cookieOf());
-    },
+    method: "POST",
+    path: CONSENT_PATH,
+    answer: (visit, sent) => consent(parts, visit, sent.get("request") ?? "", sent),
   },
 ];
+
+async function leave({ unit }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
+  await signOut(unit.store, visit.secret);
+  return signInFirst(nextOf(sent), visit.cookieOf());
+}
 
 /** Where to sign in first, and where to go on afterwards. */
 export const signInFirst = (next: string, headers: Reply["headers"] = {}): Reply =>
@@ -92,19 +99,7 @@ ${visit.form(SIGN_IN_PATH, [hidden("next", next), token ? press : ask], "card")}
 
 const SENT =
   "If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go.";
-const ASKED = messagePage(200, "Look at the console", [SENT, " ", link(SIGN_IN_PATH, "Use another address")]);
-
-const AUTHORIZE_PATH = "/oauth/authorize";
-const CONSENT_PATH = "/oauth/consent";
-
-/** Nothing is granted by opening the first, so a link or an image that leads there does no harm. */
-const consentRows = (parts: WebParts): readonly PageRow[] => [
-  { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => consent(parts, visit, visit.call.query) },
-  {
-    ...{ method: "POST", path: CONSENT_PATH },
-    answer: (visit, sent) => consent(parts, visit, sent.get("request") ?? "", sent),
-  },
-];
+const ASKED = messagePage(200, "Look at the console", SENT);
 
 /** Puts the request before the user who is signed in, or does what was `decided`; or what the browser is answered instead. */
 async function consent({ oauth }: WebParts, visit: Visit, query: string, decided?: Sent): Promise<Reply> {

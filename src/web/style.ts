@@ -22,16 +22,16 @@ a, summary, .method { color: var(--accent); }
 .row, .tabs, .head, .legend, .code, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
 .top { padding: .75rem max(1rem, 50vw - 32rem) 0; background: var(--card); border-bottom-width: 1px; }
 .brand { font-weight: 600; margin-right: auto; }
-.tabs { flex-basis: 100%; margin-bottom: 1rem; }
+.tabs { flex-basis: 100%; column-gap: 1.25rem; margin-bottom: 1rem; }
 .brand, .tabs a, .side a { color: inherit; text-decoration: none; }
 .tabs a { padding: .5rem 0; }
 .tabs [aria-current] { font-weight: 600; border-bottom: 2px solid var(--accent); }
 main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 .narrow, .form { max-width: 36rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; }
-h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
+h2, h3 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
 h1, p, ul, ol, dl, pre, fieldset, .card, .head, .code, .field { margin: 0 0 1rem; }
-:is(.card, form, li, dd, div, .row) > :last-child, .head h1 { margin-bottom: 0; }
+:is(.card, form, li, dd, div) > :last-child, .head h1, .row > * { margin-bottom: 0; }
 dd { margin: 0; }
 .card > h2, h3 { margin-top: 0; }
 p:empty { display: none; }
@@ -43,7 +43,7 @@ pre, .card { background: var(--card); border-width: 1px; border-radius: 8px; }
 pre { padding: .75rem; white-space: pre-wrap; }
 .card { padding: 1.25rem; }
 .notice { border-left: 4px solid; > * { color: var(--ink); } }
-.title, label, legend { font-weight: 600; }
+.title, .side > ul > li > a, label, legend { font-weight: 600; }
 .head { justify-content: space-between; }
 label, legend, fieldset { display: block; padding: 0; }
 .check { display: flex; gap: .5rem; font-weight: 400; }

@@ -2,14 +2,12 @@
 // token derived from the cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC
 // 9700 4.7). Only pages look at cookies; the REST API never does.
 import { sha256 } from "../domain/access.ts";
-import type { RateLimiter } from "../domain/limits.ts";
 import type { Context } from "../domain/oauth/access-tokens.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { sessionOf } from "../domain/users.ts";
-import type { UnitParts } from "../domain/work.ts";
+import type { ApiParts } from "../http/api.ts";
 import type { Call, Reply } from "../http/call.ts";
-import type { Operation, Services } from "../http/route.ts";
-import type { Presenter } from "../http/view.ts";
+import type { Operation } from "../http/route.ts";
 import type { Row } from "../http/way.ts";
 import { type Fields, gathered } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
@@ -17,14 +15,10 @@ import { messagePage, refused } from "./page.ts";
 import { hidden } from "./parts.ts";
 
 /** What pages are made with. */
-export interface WebParts {
-  readonly unit: UnitParts;
+export interface WebParts extends ApiParts {
   readonly oauth: Context;
-  readonly services: Services;
   /** The REST API's, as this service reads them. */
   readonly operations: readonly Operation[];
-  readonly presenter: Presenter;
-  readonly limiter: RateLimiter;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
   /** Shows one line to whoever runs the server. */

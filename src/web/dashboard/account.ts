@@ -7,8 +7,8 @@ import { LIMIT_MAX, type Page } from "../../domain/lists.ts";
 import type * as model from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { html, type Shown } from "../html.ts";
-import { badge, link, nothingYet, soft, table, time } from "../parts.ts";
-import { listing, type Resource, rowsOf } from "./resource.ts";
+import { badge, link, nothingYet, soft, table } from "../parts.ts";
+import { facts, listing, type Resource, rowsOf } from "./resource.ts";
 import { operationAt, PATHS, type View } from "./view.ts";
 
 export const apps: Resource<model.AppRecord> = {
@@ -16,16 +16,14 @@ export const apps: Resource<model.AppRecord> = {
   place: "Apps",
   lost: "Its deployments go with it, and their addresses say so. Its data sources stay. This cannot be undone.",
   hints: {
-    description: "Shown above the charts.",
     theme: "light, dark, or any other name: then its pages follow the reader’s system.",
     public: "Anybody with the address sees it. Otherwise only users of this account do.",
-    name: "What this deployment is, such as: Release 1",
     environment: "Deploying again to the same one replaces what is live there.",
     custom_domain: "A host name that you point at this server.",
   },
   empty: "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
   name: ({ title }) => title,
-  below: (app) => html`${app.public ? "public" : "private"} · changed ${time(app.updated_at)}`,
+  below: facts("public", "updated_at"),
   more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view, { app_id: app.id })}
 <h2>Data</h2>${await dataOf(view, app)}`,
 };
@@ -35,8 +33,7 @@ export const deployments: Resource<model.DeploymentRecord> = {
   place: "Apps",
   empty: "Deployed, it has an address. Deploying takes write:apps.",
   name: ({ name }) => name,
-  below: ({ environment, custom_domain, deployed_at }) =>
-    html`${environment}${custom_domain && ` · ${custom_domain}`} · ${time(deployed_at)}`,
+  below: facts("environment", "custom_domain", "deployed_at"),
   right: ({ id, status }, { links }) => [status === "live" && link(links.site(id), "Open"), badge(status)],
 };
 
@@ -51,10 +48,7 @@ export const dataSources: Resource<model.DataSourceRecord> = {
   path: "/data-sources/{data_source_id}",
   place: "Data sources",
   lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
-  hints: {
-    app_id: "The app that draws it.",
-    data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
-  },
+  hints: { data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB." },
   choices: async (view) => ({
     app_id: [["", "none"], ...(await appsOf(view))],
     type: ["csv", "json"].map((type) => [type, type.toUpperCase()]),
@@ -62,8 +56,7 @@ export const dataSources: Resource<model.DataSourceRecord> = {
   draft,
   empty: "A data source is a table, written in CSV or JSON. An app that it is given to draws it.",
   name: ({ name }) => name,
-  below: ({ type, columns, row_count, created_at }) =>
-    html`${type.toUpperCase()}${columns && ` · ${row_count} rows, ${columns.length} columns`} · ${time(created_at)}`,
+  below: facts("type", "row_count", "created_at"),
   more: preview,
 };
 
@@ -97,14 +90,10 @@ export const users: Resource<model.UserRecord> = {
   path: "/users/{user_id}",
   place: "Users",
   lost: "They are signed out, and every application that acts for them is refused. This cannot be undone.",
-  once: [
-    "Their sign-in link",
-    "Send it to them: it works once, for 15 minutes. Later they ask for one at the sign-in page.",
-  ],
+  once: ["Their sign-in link", "It works once, for 15 minutes. Later they ask for one at the sign-in page."],
   empty: "Whoever is added can sign in here.",
   name: ({ name, email }) => name || email,
-  below: ({ email, permissions, created_at }) =>
-    html`${email} · ${permissions.join(", ") || "no permissions"} · since ${time(created_at)}`,
+  below: facts("email", "permissions", "created_at"),
 };
 
 const COPY = "Copy it now: only its hash is kept, so it is never shown again.";
@@ -114,12 +103,10 @@ export const apiKeys: Resource<model.ApiKeyRecord> = {
   place: "API Keys",
   lost: "Whatever uses this key is refused at once. This cannot be undone.",
   once: ["The key", COPY],
-  hints: { name: "Where it will be used, such as: Build server" },
   lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
   empty: "Without one, only OAuth access tokens open the API.",
   name: ({ name }) => name,
-  below: ({ last_four, created_at, last_used_at }) =>
-    html`…${last_four} · generated ${time(created_at)} · ${last_used_at === null ? "never used" : html`last used ${time(last_used_at)}`}`,
+  below: facts("last_four", "created_at", "last_used_at"),
 };
 
 export const oauthApps: Resource<model.OAuthClientRecord> = {
@@ -128,14 +115,11 @@ export const oauthApps: Resource<model.OAuthClientRecord> = {
   lost: "It can ask nobody any more, and every token that it holds stops working at once.",
   once: ["Its client_secret", COPY],
   hints: {
-    name: "Users see it when they are asked.",
     redirect_uris: "One a line: where users come back to. https, or http to this machine.",
-    scopes: "What it may ask for.",
     public: "It runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
   },
   lead: "Applications that act for users of this account, as far as each user allows it.",
   empty: "Register an application here before it sends users to ask for access.",
   name: ({ name }) => name,
-  below: (client) =>
-    html`${client.public ? "public" : "with a secret"} · ${client.scopes.join(", ")} · since ${time(client.created_at)}`,
+  below: facts("public", "scopes", "created_at"),
 };

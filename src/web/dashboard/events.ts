@@ -6,9 +6,9 @@ import * as model from "../../domain/model.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { badge, json, link, mono, soft, time } from "../parts.ts";
+import { badge, link, mono, soft, time } from "../parts.ts";
 import { chain, drawn } from "../sequence.ts";
-import { listing, type Resource, rowsOf } from "./resource.ts";
+import { facts, listing, type Resource, rowsOf } from "./resource.ts";
 import { PATHS, type View } from "./view.ts";
 
 /** As many as a page shows. */
@@ -19,7 +19,7 @@ export const events: Resource<model.EventRecord> = {
   place: "Events",
   empty: "Events appear when apps are made, changed, deployed or used, and data processed.",
   name: (event, view) => nameOf(view, event),
-  below: ({ created }) => time(created),
+  below: facts("created"),
   right: async (event, view) => {
     const { items } = await deliveriesOf(view.store, event, SHOWN);
     return items.length === 0 ? badge("sent to nobody") : [...new Set(items.map(({ status }) => status))].map(badge);
@@ -45,7 +45,7 @@ async function ofOne(view: View, event: model.EventRecord): Promise<Html> {
   const name = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
   const empty = "No active webhook named its type when it happened.";
   const picture = chain([0, 1, event.request_id ?? "the seed"], [{ event, deliveries: items.slice(0, DRAWN) }], urls);
-  return html`${json(JSON.parse(event.body))}
+  return html`<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
 <h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
 }
 
@@ -63,15 +63,13 @@ export const webhooks: Resource<model.WebhookRecord> = {
   lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
   once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
   hints: {
-    url: "Where the events are sent, such as: https://hooks.example.com/apps",
     secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
-    active: "Deliveries are sent.",
     type: "A sample of it is sent once, also while the webhook is off.",
   },
   lead: "This server sends a signed POST to each active webhook when something happens. [How to receive it](/docs/events#receiver).",
   empty: "Register the address that is to be told of events, instead of asking for them again and again.",
   name: ({ url }) => url,
-  below: ({ events, created_at }) => html`${events.join(", ")} · since ${time(created_at)}`,
+  below: facts("events", "created_at"),
   right: ({ active, disabled_reason, failing_since }) =>
     badge([active ? "active" : "off", disabled_reason ?? (failing_since && "failing")].filter(Boolean).join(", ")),
   more: async (view, { id }) =>

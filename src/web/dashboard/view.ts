@@ -9,14 +9,12 @@ import { API } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { answered, ask } from "../../http/operate.ts";
-import { explain } from "../../http/problem.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { type JsonSchema, trusted } from "../../kit/schema.ts";
-import { html } from "../html.ts";
-import { allowed, DASHBOARD, type Page, page } from "../page.ts";
-import { link, notice, tabs } from "../parts.ts";
+import { DASHBOARD, type Page, page, told } from "../page.ts";
+import { notice, tabs } from "../parts.ts";
 import { whoIsIn } from "../sign-in.ts";
 import type { Sent, Visit, WebParts } from "../visit.ts";
 
@@ -31,11 +29,9 @@ type Values = { readonly [name: string]: string };
 type Asked = { readonly params?: Values; readonly query?: object; readonly body?: unknown };
 export type View = ReturnType<typeof viewOf>;
 
-const OPERATIONS = new Map(API.rows.map((row) => [`${row.method} ${row.path}`, row]));
-
 /** The row of the REST API with this method and path. */
 export function operationAt(at: string): Operation {
-  const found = OPERATIONS.get(at);
+  const found = API.rows.find(({ method, path }) => at === `${method} ${path}`);
   if (found === undefined) throw new Error(`The route table has no ${at}`);
   return found;
 }
@@ -80,55 +76,60 @@ export function viewOf(
   };
 }
 
+const at = (path: string): string => `${DASHBOARD}/${path}`;
 const SECTIONS = {
-  Apps: `${DASHBOARD}/apps`,
-  "Data sources": `${DASHBOARD}/data-sources`,
-  Users: `${DASHBOARD}/users`,
-  Events: `${DASHBOARD}/events`,
-  Settings: `${DASHBOARD}/settings`,
-} as const;
+  Apps: at("apps"),
+  "Data sources": at("data-sources"),
+  Users: at("users"),
+  Events: at("events"),
+  Settings: at("settings"),
+};
 const SETTINGS = {
-  "API Keys": `${DASHBOARD}/settings/api-keys`,
-  Webhooks: `${DASHBOARD}/settings/webhooks`,
-  "OAuth apps": `${DASHBOARD}/settings/oauth-apps`,
-} as const;
+  "API Keys": at("settings/api-keys"),
+  Webhooks: at("settings/webhooks"),
+  "OAuth apps": at("settings/oauth-apps"),
+};
 
 /** Where in the navigation a page is: a section, or one of the settings. */
 export const PATHS = { ...SECTIONS, ...SETTINGS };
 export type Place = keyof typeof PATHS;
 
-const MADE = "Created.";
 const QUEUED = "Queued. What becomes of it stands here.";
 
-type Deed = readonly [name: string, button: string, done: string];
+type Deed = readonly [name: string, button: string, done?: string];
 
 /** What can be done, by operation or method: the words on its button, and what is said when it is done. */
 const DEEDS: readonly Deed[] = [
-  ["createApp", "Create app", MADE],
+  ["createApp", "Create app"],
   ["deployApp", "Deploy", "Deployed. It is live now."],
-  ["createDataSource", "Upload", MADE],
-  ["createUser", "Add user", MADE],
-  ["createApiKey", "Generate new key", MADE],
-  ["createWebhook", "Register webhook", MADE],
+  ["createDataSource", "Upload"],
+  ["createUser", "Add user"],
+  ["createApiKey", "Generate new key"],
+  ["createWebhook", "Register webhook"],
   ["testWebhook", "Send test", QUEUED],
   ["redeliver", "Send again", QUEUED],
-  ["createOAuthClient", "Register OAuth app", MADE],
+  ["createOAuthClient", "Register OAuth app"],
   ["PATCH", "Change", "Saved."],
   ["DELETE", "Delete", "Deleted."],
 ];
 /** Without a word where it cannot be done here. */
 export const deedOf = ({ operation, method }: Operation): Deed =>
-  DEEDS.find(([name]) => name === operation || name === method) ?? ["", "", ""];
+  DEEDS.find(([name]) => name === operation || name === method) ?? ["", ""];
 
 export function framed(view: View, { place, body, ...shown }: Page & { readonly place?: Place | undefined }): Reply {
   // A word of the list, and nothing that somebody else could put into an address.
-  const [, , done] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
+  const [deed, , done = "Created."] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
   const setting = place !== undefined && place in SETTINGS;
-  const sections = [...Object.entries(SECTIONS), ["Docs", ADDRESSES.docs]] as const;
+  const sections = Object.entries({ ...SECTIONS, Docs: ADDRESSES.docs });
   return page({
     ...shown,
-    header: html`${whoIsIn(view.visit)}${tabs("Dashboard", sections, setting ? "Settings" : place)}`,
-    body: html`${view.account.state === "limited" && LIMITED}${done && notice("good", done)}${setting && tabs("Settings", Object.entries(SETTINGS), place)}${body}`,
+    header: [whoIsIn(view.visit), tabs("Dashboard", sections, setting ? "Settings" : place)],
+    body: [
+      view.account.state === "limited" && LIMITED,
+      deed && notice("good", done),
+      setting && tabs("Settings", Object.entries(SETTINGS), place),
+      body,
+    ],
   });
 }
 
@@ -136,7 +137,5 @@ const LIMITED = notice("bad", "This account is limited. Everything can be looked
 
 /** Why something cannot be done or seen, within the dashboard. */
 export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {
-  const { status, title, detail } = explain(refusal);
-  const body = html`<h1>${title}</h1><p>${detail}</p>${link(DASHBOARD, "To the dashboard")}`;
-  return framed(view, { title, status, headers: allowed(refusal), place, body });
+  return framed(view, { ...told(refusal), narrow: false, place });
 }

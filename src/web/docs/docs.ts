@@ -6,7 +6,7 @@ import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { CODES, PROBLEMS, problem, statusOf } from "../../http/problem.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { DASHBOARD, page } from "../page.ts";
+import { page } from "../page.ts";
 import { code, json, link, list, mono, prose, SCOPES_IN_WORDS, soft, tabs, terms } from "../parts.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints, events } from "./reference.ts";
@@ -45,7 +45,7 @@ export const docsRows = (parts: WebParts): readonly PageRow[] =>
 const docsPage = (name: string, { title = name, above, lead, sections }: DocsPage): Reply =>
   page({
     title,
-    header: [link(DASHBOARD, "Dashboard"), tabs("Docs", PAGES, name)],
+    header: tabs("Docs", PAGES, name),
     body: html`${above}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
 <div><h1>${title}</h1><p class="lead">${prose(lead)}</p>${sections.map(drawn)}</div></div>`,
   });
@@ -69,7 +69,11 @@ function start({ services: { links, decide } }: WebParts): DocsPage {
     lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
     sections: [
       ["authentication", "Authentication", [html`<p>${prose(CREDENTIALS)}</p>`, code(`export API_KEY=…\n${first}`)]],
-      ["oauth", "OAuth 2.0, step by step", [list(oauthSteps(links).map(step), "ol"), soft(prose(METADATA))]],
+      [
+        "oauth",
+        "OAuth 2.0, step by step",
+        [list(Object.entries(oauthSteps(links)).map(step), "ol"), soft(prose(METADATA))],
+      ],
       ["scopes", "Scopes", null, Object.entries(SCOPES_IN_WORDS)],
       ["everywhere", "The same everywhere", prose(EVERYWHERE.replace("<list>", decide("4.list-shape")))],
     ],
@@ -82,35 +86,24 @@ const EVERYWHERE =
 const step = ([what, request]: readonly [string, string]): Html => html`<p>${prose(what)}</p>${code(request)}`;
 
 /** What to do, and a request that does it in a shell. */
-function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readonly (readonly [string, string])[] {
+function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): { readonly [what: string]: string } {
   const redirect_uri = "http://localhost:4700/callback";
   const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
   const asked = new URLSearchParams({ response_type: "code", redirect_uri, scope: "read:apps", state: "xyz" });
   const token = (grant_type: string, body: object) =>
     curl("POST", `${authUrl}/oauth/token`, { body: { grant_type, ...body }, token: null });
   const own = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
-  return [
-    [
-      "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
-      `${curl("POST", `${baseUrl}/oauth-clients`, { body: client })}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
-    ],
-    [
-      "Send the user there. Signed in and asked, they come back to the `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required of public clients.",
-      `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"\nexport CODE=…`,
-    ],
-    [
-      "Exchange the code within a minute; it works once.",
-      `${token("authorization_code", { ...own, code: "$CODE", redirect_uri })}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
-    ],
-    [
-      "The access token opens for an hour what its user allowed.",
-      curl("GET", `${baseUrl}/apps`, { token: "ACCESS_TOKEN" }),
-    ],
-    [
-      "Refresh. The refresh token changes at each use; the old one must not be used again.",
-      token("refresh_token", { refresh_token: "$REFRESH_TOKEN" }),
-    ],
-  ];
+  return {
+    "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.": `${curl("POST", `${baseUrl}/oauth-clients`, { body: client })}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
+    "Send the user there. Signed in and asked, they come back to the `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required of public clients.": `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"\nexport CODE=…`,
+    "Exchange the code within a minute; it works once.": `${token("authorization_code", { ...own, code: "$CODE", redirect_uri })}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
+    "The access token opens for an hour what its user allowed.": curl("GET", `${baseUrl}/apps`, {
+      token: "ACCESS_TOKEN",
+    }),
+    "Refresh. The refresh token changes at each use; the old one must not be used again.": token("refresh_token", {
+      refresh_token: "$REFRESH_TOKEN",
+    }),
+  };
 }
 
 /** The `type` of a problem leads to its entry here, so each code is an anchor. */

@@ -12,21 +12,22 @@ import { curl } from "./reference.ts";
 import { PARTS } from "./specification.ts";
 
 export const TOUR = `${ADDRESSES.docs}/tour`;
-const STOPS = PARTS.map((part, at) => ({ ...part, number: at + 1, name: `${at + 1} ${part.title}` }));
+const STOPS = PARTS.map((part, at) => {
+  const number = at + 1;
+  return { ...part, number, name: `${number} ${part.title}`, path: `${TOUR}/${number}` };
+});
 type Stop = (typeof STOPS)[number];
-const pathOf = ({ number }: Stop): string => `${TOUR}/${number}`;
-const LINKS = STOPS.map((stop) => [stop.name, pathOf(stop)] as const);
+const LINKS = STOPS.map(({ name, path }) => [name, path] as const);
 
 export const tour = () => ({
   lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
-  sections: STOPS.map((stop) => {
-    const body = [stop.says[0]?.[1], " ", link(pathOf(stop), `Go on to ${stop.name}`)];
-    return [`part-${stop.number}`, stop.name, body] as const;
+  sections: STOPS.map(({ number, name, path, says }) => {
+    return [`part-${number}`, name, [says[0]?.[1], " ", link(path, `Go on to ${name}`)]] as const;
   }),
 });
 
 /** The address of each page, and what makes it. */
-export const tourPages = STOPS.map((stop) => [pathOf(stop), (parts: WebParts) => partPage(stop, parts)] as const);
+export const tourPages = STOPS.map((stop) => [stop.path, (parts: WebParts) => partPage(stop, parts)] as const);
 
 function partPage({ number, name, title, says, request, answer, tryThis }: Stop, { services }: WebParts) {
   const { authUrl } = services.links;

@@ -70,7 +70,7 @@ const REACH = 16;
 const LABEL_MAX = 14;
 /** As many characters as fit below a chart that is narrow, wider and wide; the stylesheet shows each where there is room. */
 const ROOMS = [
-  ["narrow", 40],
+  ["narrow", 32],
   ["wider", 80],
   ["wide", 120],
 ] as const;

@@ -32,7 +32,9 @@ const DRAWN_MAX = { rows: 10_000, cells: 60_000 };
 export async function shelfOf(reader: Reader, caller: Caller, source: DataSourceRecord, wanted = ""): Promise<Shelf> {
   const columns = source.columns ?? [];
   const chosen = columns.find(({ name, type }) => type === "number" && name === wanted);
-  const known = () => made.get(source)?.get(chosen?.name ?? "");
+  const name = chosen?.name ?? "";
+  const shelves = made.get(source) ?? new Map<string, Shelf>();
+  made.set(source, shelves);
   const make = async () => {
     const limit = Math.min(DRAWN_MAX.rows, Math.floor(DRAWN_MAX.cells / Math.max(columns.length, 1)));
     const page = await rowsPage(reader, caller, source.id, { offset: 0, limit });
@@ -41,10 +43,10 @@ export async function shelfOf(reader: Reader, caller: Caller, source: DataSource
     const chart = chartOf(columns, items, chosen);
     const drawn = chart && html`${saidOf(chart, items.length, total)}${drawing(chart)}`;
     const shelf = { chart, drawn, table: table(columns, items, total) };
-    made.set(source, (made.get(source) ?? new Map()).set(chosen?.name ?? "", shelf));
+    shelves.set(name, shelf);
     return shelf;
   };
-  return known() ?? making.run(async () => known() ?? make());
+  return shelves.get(name) ?? making.run(async () => shelves.get(name) ?? make());
 }
 
 /** What is drawn, what is not, and what the colours mean. */

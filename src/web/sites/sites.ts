@@ -21,7 +21,7 @@ import { countIn, type Sent, type Visit, visitOf, type WebParts } from "../visit
 import { figure, shelfOf } from "./shelf.ts";
 
 interface SiteRow extends Row {
-  run(visit: Visit, site: Site): Promise<Reply>;
+  run(visit: Visit, site: Site, parts: WebParts): Promise<Reply>;
 }
 
 /** What is more stands on the next page: whoever reads slowly keeps all of it in memory. */
@@ -33,18 +33,18 @@ const pathOf = ({ deployment }: Site): string => `${UNDER}/${deployment.id}/`;
 export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
   under: UNDER,
   tree: new RouteTree<SiteRow>([
-    { method: "GET", path: "/{deployment_id}", run: async (_, site) => redirect(pathOf(site)) },
-    { method: "GET", path: "/{deployment_id}/", run: (visit, site) => show(parts, visit, site) },
+    { method: "GET", path: "/{id}", run: async (_, site) => redirect(pathOf(site)) },
+    { method: "GET", path: "/{id}/", run: show },
     {
       method: "POST",
-      path: "/{deployment_id}/interactions",
-      run: (visit, site) => visit.posted((sent) => click(parts, visit, site, sent)),
+      path: "/{id}/interactions",
+      run: (visit, ...at) => visit.posted((sent) => click(visit, ...at, sent)),
     },
   ]),
   enter: (call) => visitOf(parts, call),
 
   async perform({ run }, { call, who, params }) {
-    const site = await siteOf(parts.unit.store, params.deployment_id ?? "");
+    const site = await siteOf(parts.unit.store, params.id ?? "");
     if (site === undefined) return messagePage(404, "There is no app here", "Is the address complete?");
     if ("gone" in site) return former(site.successor, parts);
     if (standing(site.account, call.method))
@@ -55,7 +55,7 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
     // A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8).
     const rate = await parts.limiter.count(`deployment ${site.deployment.id}`);
     if (rate?.exceeded) return refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-    return withheld(site, who) ?? run(who, site);
+    return withheld(site, who) ?? run(who, site, parts);
   },
 
   refused,
@@ -81,7 +81,7 @@ function withheld(site: Site, visit: Visit): Reply | undefined {
   }
 }
 
-async function show({ unit: { store } }: WebParts, visit: Visit, { app, account }: Site): Promise<Reply> {
+async function show(visit: Visit, { app, account }: Site, { unit: { store } }: WebParts): Promise<Reply> {
   const { values } = fieldsOf(visit.call.query);
   const offset = countIn(values, "from") ?? 0;
   const { items, total } = await listDataSourcesOf(store, app.id, { offset, limit: LIMIT_MAX });
@@ -118,7 +118,7 @@ const NO_DATA = "This app has no data. As soon as it is given a data source, its
 const NOTHING = nothingYet("There is nothing to see yet", NO_DATA);
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
-async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
+async function click(visit: Visit, { app, account }: Site, parts: WebParts, sent: Sent): Promise<Reply> {
   const [chart_id = "", y, from] = [sent.get("chart"), sent.get("y"), countIn(sent, "from")];
   const unit = new Unit(parts.unit, visit.call.id);
   const caller = callerOf(account);
