@@ -118,13 +118,10 @@ export function accessTo({ store, clock, checkToken, background }: AccessParts) 
   };
 }
 
-async function withAccount(
-  store: Store,
-  hash: string,
-): Promise<readonly [ApiKeyRecord, AccountRecord | undefined] | undefined> {
+async function withAccount(store: Store, hash: string) {
   if (store.findWith) return store.findWith(apiKeys, "hash", [hash], "account", accounts);
   const key = await store.find(apiKeys, "hash", [hash]);
-  return key && [key, await store.get(accounts, key.account_id)];
+  return key && ([key, await store.get(accounts, key.account_id)] as const);
 }
 
 export const keyOf = (reader: Reader, key: string): Promise<ApiKeyRecord | undefined> =>

@@ -9,7 +9,6 @@ import { owned, pageOf, shownFields, spanParameters } from "./lists.ts";
 import type { AppRecord, GoneApp } from "./model.ts";
 import { apps, dataSources, deployments, domains, goneApps, goneDeployments, TOPIC } from "./model.ts";
 import type { Decide } from "./readings.ts";
-import { Refusal } from "./refusal.ts";
 import type { Reader, Tx } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
 
@@ -50,7 +49,7 @@ const listApps = (reader: Reader, caller: Caller, { public: shared, ...span }: A
 
 const all = owned(apps, "app", { adding, changing, removing });
 export const own = { ...all, list: listApps };
-export const getApp = all.get;
+export const actInApp = all.act;
 
 async function adding(w: Work, account_id: string, draft: AppDraft, { account }: Caller) {
   const app = await addApp(w, account_id, draft);
@@ -107,7 +106,4 @@ export const interaction = object({
 
 /** Records that a user did something in the app: an event and nothing else. */
 export const interact = (unit: Unit, caller: Caller, app_id: string, done: Infer<typeof interaction>) =>
-  unit.transact(async (w) => {
-    const app = await getApp(w.tx, caller, app_id);
-    return app instanceof Refusal ? app : recordEvent(w, caller.account, "user.interaction", { app_id, ...done });
-  });
+  actInApp(unit, caller, app_id, (w) => recordEvent(w, caller.account, "user.interaction", { app_id, ...done }));

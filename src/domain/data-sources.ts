@@ -155,7 +155,7 @@ export async function rowsPage(reader: Reader, caller: Caller, id: string, span:
 }
 
 /** The cells of a row under their column names; __proto__ too is a name like any other here. */
-export function rowObject(columns: readonly Column[], cells: readonly Cell[]): Row {
+function rowObject(columns: readonly Column[], cells: readonly Cell[]): Row {
   const row: Record<string, Cell> = Object.create(null);
   for (const [at, { name }] of columns.entries()) row[name] = cells[at] ?? null;
   return row;

@@ -81,7 +81,7 @@ export const succeeded = (attempt: Attempt): boolean =>
  * What happened while the attempt ran stands: a delivery cancelled meanwhile is not revived by a failure, and one asked
  * for by hand meanwhile is still sent once more.
  */
-export function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt: string | null): DeliveryRecord {
+function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt: string | null): DeliveryRecord {
   const logged = { ...delivery, attempts: [...delivery.attempts, attempt] };
   if (attempt.trigger === "schedule" && delivery.manual)
     return { ...logged, next_attempt_at: succeeded(attempt) ? null : retryAt };
@@ -96,12 +96,13 @@ export function afterAttempt(delivery: DeliveryRecord, attempt: Attempt, retryAt
 }
 
 /** Writes a delivery and tells that it has changed. An event that was kept only for it goes with its last one. */
-export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<void> {
+export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<DeliveryRecord> {
   await tx.put(deliveries, delivery);
   tx.tell(TOPIC.queue, delivery.queue_of ?? delivery.webhook_id);
   tx.tell(TOPIC.delivery, delivery.id);
   const event = delivery.queue === null ? await tx.get(events, delivery.event_id) : undefined;
   if (event && event.listed_in === null && event.sample_of === null) await dropIfOver(tx, event);
+  return delivery;
 }
 
 /** Removes the event and its deliveries unless one of them is still to be sent; true if removed. */

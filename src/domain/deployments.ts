@@ -4,11 +4,11 @@ import { domainToASCII } from "node:url";
 import { decide } from "../decisions.ts";
 import { type Infer, nullable, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import { allows, type Caller } from "./access.ts";
-import { getApp } from "./apps.ts";
+import { actInApp } from "./apps.ts";
 import { recordEvent } from "./events.ts";
 import { pageOf } from "./lists.ts";
 import { accounts, apps, type DeploymentRecord, deployments, domains, goneDeployments } from "./model.ts";
-import { invalidField, notFound, Refusal, refuse } from "./refusal.ts";
+import { invalidField, notFound, refuse } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { SignedIn } from "./users.ts";
 import type { Unit, Work } from "./work.ts";
@@ -61,9 +61,7 @@ type DeployRequest = Infer<typeof deployRequest>;
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
 export const deploy = (unit: Unit, caller: Caller, app_id: string, request: DeployRequest, links: Links) =>
-  unit.transact(async (w) => {
-    const app = await getApp(w.tx, caller, app_id);
-    if (app instanceof Refusal) return app;
+  actInApp(unit, caller, app_id, async (w, app) => {
     const { custom_domain: domain, environment } = request;
     if (domain !== null) {
       if (links.isOwn(domain)) return invalidField("#/custom_domain", "must not be this server's own host");

@@ -45,12 +45,11 @@ const EXPIRING = [
 
 interface Parts extends Pick<UnitParts, "store" | "clock"> {
   readonly background: Background;
-  readonly onError: (error: unknown, during: string) => void;
 }
 
 export type Forgetting = ReturnType<typeof forgetting>;
 
-export function forgetting({ store, clock, background, onError }: Parts) {
+export function forgetting({ store, clock, background }: Parts) {
   const told = new Set<string>();
   /** How many more events an account may have until there is something to sweep: to count them costs more than to write one. */
   const rooms = new Map<string, number>();
@@ -59,27 +58,25 @@ export function forgetting({ store, clock, background, onError }: Parts) {
 
   function arm(at: Instant, what: string | null): void {
     timer?.cancel();
-    if (!stopped) timer = clock.schedule(at, what, () => background.run("forgetting what has expired", look));
+    if (!stopped) timer = clock.schedule(at, what, look);
   }
 
   /** Forgets what has expired and finds out what goes next. Called also before the clock is moved by hand. */
-  async function look(): Promise<void> {
-    const now = clock.now();
-    const later: [Instant, string | null] = [now + LOOK_AGAIN_MS, null];
-    let next = later;
-    try {
-      for (const { what, forget } of EXPIRING) {
-        let goes: Instant | undefined;
-        do goes = await step(store, (tx) => forget(tx, now));
-        while (goes !== undefined && goes <= now);
-        if (goes !== undefined && goes < next[0]) next = [goes, what];
+  const look = () =>
+    background.run("forgetting what has expired", async () => {
+      const now = clock.now();
+      let next: [Instant, string | null] = [now + LOOK_AGAIN_MS, null];
+      try {
+        for (const { what, forget } of EXPIRING) {
+          let goes: Instant | undefined;
+          do goes = await step(store, (tx) => forget(tx, now));
+          while (goes !== undefined && goes <= now);
+          if (goes !== undefined && goes < next[0]) next = [goes, what];
+        }
+      } finally {
+        arm(...next);
       }
-    } catch (error) {
-      onError(error, "forgetting what has expired");
-      next = later;
-    }
-    arm(...next);
-  }
+    });
 
   /**
    * The account has a new event; "", which is none: a deleted app has left something. What is told within some turns of the

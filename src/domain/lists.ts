@@ -67,39 +67,44 @@ export function owned<R extends Stored & { readonly account_id: string }, D, A>(
   const list = (reader: Reader, caller: Caller, span: Span) =>
     pageOf(reader, from, "account", [caller.account.id], span);
 
+  /** Does something with the caller's own record, in one transaction. */
   const act = <T>(
     unit: Unit,
     caller: Caller,
     id: string,
-    expect: Expect<R>,
     work: (w: Work, record: R) => Promise<T | Refusal>,
+    expect?: Expect<R>,
   ) =>
     unit.transact(async (w) => {
       const record = await get(w.tx, caller, id);
       if (record instanceof Refusal) return record;
       const done = await work(w, record);
-      return done instanceof Refusal ? done : (expect(record) ?? done);
+      return done instanceof Refusal ? done : (expect?.(record) ?? done);
     });
 
   /** Changes the fields sent, whose values the schema has judged. */
-  const change = (unit: Unit, caller: Caller, id: string, sent: Sent<R>, expect: Expect<R>) =>
-    act(unit, caller, id, expect, async (w, before) => {
+  const change = (unit: Unit, caller: Caller, id: string, sent: Sent<R>, expect: Expect<R>) => {
+    const work = async (w: Work, before: R) => {
       if (!differs(before, sent)) return before;
       const asked = { ...before, ...sent };
       const after = changing ? await changing(w, asked, before, caller) : asked;
       if (!(after instanceof Refusal)) await w.tx.put(from, after);
       return after;
-    });
+    };
+    return act(unit, caller, id, work, expect);
+  };
 
-  const remove = (unit: Unit, caller: Caller, id: string, expect: Expect<R>) =>
-    act(unit, caller, id, expect, async (w, record) => {
+  const remove = (unit: Unit, caller: Caller, id: string, expect: Expect<R>) => {
+    const work = async (w: Work, record: R) => {
       const consequence = await removing?.(w, record, caller);
       if (consequence instanceof Refusal) return consequence;
       await w.tx.remove(from, id);
       return record;
-    });
+    };
+    return act(unit, caller, id, work, expect);
+  };
 
-  return { create, get, list, change, remove };
+  return { act, create, get, list, change, remove };
 }
 
 /** A record as it stands in an answer and in an event: without whose it is. */

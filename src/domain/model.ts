@@ -116,7 +116,7 @@ export const dataSources = collection<DataSourceRecord>()("data_sources", {
 });
 
 /** What was sent (`raw`, until processed) and what became of it (`rows`); the id is the data source's. */
-export interface DataRecord extends Stored {
+interface DataRecord extends Stored {
   readonly raw: string | readonly { readonly [column: string]: Cell }[] | null;
   readonly rows: readonly (readonly Cell[])[];
   /** The request that sent it, for the trace of the event that follows. */

@@ -42,10 +42,7 @@ export type Reason =
 export type Code = Reason["code"];
 
 export class Refusal {
-  readonly reason: Reason;
-  constructor(reason: Reason) {
-    this.reason = reason;
-  }
+  constructor(readonly reason: Reason) {}
 }
 
 export const refuse = (reason: Reason): Refusal => new Refusal(reason);

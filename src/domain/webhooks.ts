@@ -12,7 +12,7 @@ import type { Caller } from "./access.ts";
 import { askedAgain, leavingQueue, putDelivery, testDelivery } from "./deliveries.ts";
 import { recordSample } from "./events.ts";
 import { owned, pageOf, spanParameters } from "./lists.ts";
-import type { DeliveryRecord, DeliveryStatus, EventRecord, EventType, WebhookRecord } from "./model.ts";
+import type { DeliveryStatus, EventRecord, EventType, WebhookRecord } from "./model.ts";
 import { DELIVERY_STATUSES, deliveries, EVENT_TYPES, eventType, webhooks } from "./model.ts";
 import { notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
@@ -105,22 +105,12 @@ async function deliveryOf(reader: Reader, webhook: WebhookRecord, id: string) {
 
 /** Queues the delivery once more, ahead of what waits. What the schedule has in store for it stays beside that. */
 export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: string) =>
-  queued(unit, caller, webhookId, async (w, webhook) => {
+  own.act(unit, caller, webhookId, async (w, webhook) => {
     const delivery = await deliveryOf(w.tx, webhook, id);
-    return delivery instanceof Refusal ? delivery : askedAgain(delivery, webhook, w.at);
+    return delivery instanceof Refusal ? delivery : putDelivery(w.tx, askedAgain(delivery, webhook, w.at));
   });
 
 export const sendTest = (unit: Unit, caller: Caller, webhookId: string, type: EventType) =>
-  queued(unit, caller, webhookId, async (w, webhook) =>
-    testDelivery(w, webhook, await recordSample(w, caller.account, type)),
+  own.act(unit, caller, webhookId, async (w, webhook) =>
+    putDelivery(w.tx, testDelivery(w, webhook, await recordSample(w, caller.account, type))),
   );
-
-type Making = (w: Work, webhook: WebhookRecord) => Promise<DeliveryRecord | Refusal>;
-
-const queued = (unit: Unit, caller: Caller, webhookId: string, made: Making) =>
-  unit.transact(async (w) => {
-    const webhook = await getWebhook(w.tx, caller, webhookId);
-    const delivery = webhook instanceof Refusal ? webhook : await made(w, webhook);
-    if (!(delivery instanceof Refusal)) await putDelivery(w.tx, delivery);
-    return delivery;
-  });

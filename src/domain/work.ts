@@ -32,33 +32,28 @@ export interface UnitParts {
 /** Called last in each transaction that is about to commit, with what the work answered. */
 type Finish = (w: Work, value: unknown) => Promise<void>;
 
-export class Unit implements UnitParts {
+export class Unit {
   readonly store: Store;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly decide: Decide;
-  readonly cause: string | null;
-  readonly #finish: Finish | undefined;
 
-  constructor({ store, clock, ids, decide }: UnitParts, cause: string | null = null, finish?: Finish) {
-    this.store = store;
-    this.clock = clock;
-    this.ids = ids;
-    this.decide = decide;
-    this.cause = cause;
-    this.#finish = finish;
+  constructor(
+    private readonly parts: UnitParts,
+    private readonly cause: string | null = null,
+    private readonly finish?: Finish,
+  ) {
+    this.store = parts.store;
   }
 
   /** Runs `work` in one transaction; where it answers a refusal nothing is kept. */
   async transact<T>(work: (w: Work) => Promise<T>): Promise<T> {
-    const { store, clock, ids, decide, cause } = this;
+    const { cause, finish } = this;
+    const { store, clock, ids, decide } = this.parts;
     try {
       return await store.transact(async (tx) => {
         const now = clock.now();
         const w: Work = { tx, now, at: iso(now), ids, decide, cause };
         const value = await work(w);
         if (value instanceof Refusal) throw value; // on its way through the store, which undoes everything
-        if (this.#finish !== undefined) await this.#finish(w, value);
+        if (finish) await finish(w, value);
         return value;
       });
     } catch (error) {

@@ -148,11 +148,11 @@ export function checkedSnapshot(value: unknown): StoreData {
 
 /** In a store of its own: no reader ever sees half of the seed, or its data before they are processed. */
 async function planted({ settings, services, unit }: StatesParts, apiKey: string | null) {
-  const given = settings.seed && fitting(seedSchema(services.webhookDraft), settings.seed, "The seed is wrong");
+  const seed = fitting(seedSchema(services.webhookDraft), settings.seed ?? DEFAULT_SEED, "The seed is wrong");
   const store = memoryStore();
   await store.open(collections);
   const aside = new Unit({ ...unit, store });
-  const made = await plant(aside, given ?? DEFAULT_SEED, apiKey ?? undefined);
+  const made = await plant(aside, seed, apiKey ?? undefined);
   if (made instanceof Refusal) throw new OptionError(`The seed is wrong: ${explain(made).detail}`);
   for (const id of await unprocessed(store)) await processDataSource(aside, id);
   return { key: made, data: await store.snapshot() };

@@ -6,15 +6,12 @@ export class Background {
   readonly #running = new Set<Promise<void>>();
   /** Each resolves a wait for the next piece. */
   readonly #awaited: (() => void)[] = [];
-  readonly #onError: (error: unknown, during: string) => void;
 
-  constructor(onError: (error: unknown, during: string) => void) {
-    this.#onError = onError;
-  }
+  constructor(private readonly onError: (error: unknown, during: string) => void) {}
 
   run(what: string, work: () => Promise<void>): Promise<void> {
     const running = work()
-      .catch((error: unknown) => this.#onError(error, what))
+      .catch((error: unknown) => this.onError(error, what))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
     for (const resolve of this.#awaited.splice(0)) resolve();

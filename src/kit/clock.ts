@@ -61,8 +61,6 @@ interface Entry {
 
 /** A clock that runs from the system's time on, or stands still at `startAt` until it is advanced or resumed. */
 export class AdjustableClock {
-  readonly #startAt: Instant | undefined;
-  readonly #real: typeof REAL;
   #frozenAt: Instant | undefined;
   /** How far the running clock is ahead of the monotonic one. */
   #ahead_ms = 0;
@@ -70,14 +68,15 @@ export class AdjustableClock {
   #entries: Entry[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(startAt?: Instant, real = REAL) {
-    this.#startAt = startAt;
-    this.#real = real;
+  constructor(
+    private readonly startAt?: Instant,
+    private readonly real = REAL,
+  ) {
     this.rewind();
   }
 
   now(): Instant {
-    return this.#frozenAt ?? this.#real.monotonic() + this.#ahead_ms;
+    return this.#frozenAt ?? this.real.monotonic() + this.#ahead_ms;
   }
 
   /**
@@ -106,13 +105,13 @@ export class AdjustableClock {
 
   /** Back to where the clock stood when it was made: a manual one to its start, a running one to the system's time. */
   rewind(): void {
-    this.#frozenAt = this.#startAt;
-    this.set(this.#startAt ?? this.#real.system());
+    this.#frozenAt = this.startAt;
+    this.set(this.startAt ?? this.real.system());
   }
 
   /** Sets the time without running what lies between. */
   set(at: Instant): void {
-    if (this.#frozenAt === undefined) this.#ahead_ms = at - this.#real.monotonic();
+    if (this.#frozenAt === undefined) this.#ahead_ms = at - this.real.monotonic();
     else this.#frozenAt = at;
     this.#arm();
   }

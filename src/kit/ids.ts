@@ -14,7 +14,7 @@ const COUNT_MAX = 62 ** COUNT_LENGTH;
 export type Ids = Pick<TimeOrderedIds, "next" | "secret">;
 
 /** The next random byte. */
-export type RandomSource = () => number;
+type RandomSource = () => number;
 
 /** Bytes are drawn many at a time, since each draw is a call of the system. */
 function drawn(fill: (pool: Buffer) => void): RandomSource {
@@ -35,25 +35,23 @@ export function seededRandom(seed: string): RandomSource {
 }
 
 export class TimeOrderedIds {
-  readonly #clock: Clock;
-  #random: RandomSource;
   #time = 0;
   #timeText = "";
   #count = 0;
 
-  constructor(clock: Clock, random: RandomSource) {
-    this.#clock = clock;
-    this.#random = random;
-  }
+  constructor(
+    private readonly clock: Clock,
+    private random: RandomSource,
+  ) {}
 
   /**
    * Begins anew with this randomness, behind all ids of this very millisecond: at the same time the same ids come again.
    * For repeatable tests only.
    */
   restart(random: RandomSource): void {
-    this.#time = this.#clock.now();
+    this.#time = this.clock.now();
     this.#count = COUNT_MAX;
-    this.#random = random;
+    this.random = random;
   }
 
   /** A new id such as `app_0UZ…`; later ones compare greater. */
@@ -61,18 +59,18 @@ export class TimeOrderedIds {
     this.#tick();
     // Of the 64 values of six bits two are passed over, so that all characters are equally likely.
     let random = "";
-    while (random.length < RANDOM_LENGTH) random += ALPHABET[this.#random() & 63] ?? "";
+    while (random.length < RANDOM_LENGTH) random += ALPHABET[this.random() & 63] ?? "";
     return prefix + this.#timeText + inBase62(this.#count, COUNT_LENGTH) + random;
   }
 
   /** 256 random bits as base64url: for API keys, codes, refresh tokens, secrets. */
-  secret(bytes = 32): string {
-    return Buffer.from(Array.from({ length: bytes }, this.#random)).toString("base64url");
+  secret(): string {
+    return Buffer.from(Array.from({ length: 32 }, this.random)).toString("base64url");
   }
 
   /** Time never runs backwards here, so that a clock set back does not break the order. */
   #tick(): void {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     this.#count += 1;
     if (now <= this.#time && this.#count < COUNT_MAX) return;
     this.#time = Math.max(now, this.#time + 1);

@@ -10,14 +10,14 @@ export type Algorithm = (typeof ALGORITHMS)[number];
 export interface JwtKey {
   readonly kid: string;
   readonly alg: Algorithm;
-  /** The private key to sign with, the public one to verify with. */
+  /** The private key, which verifies as well: the public one is part of it. */
   readonly key: KeyObject;
 }
 
 export type Claims = { readonly [name: string]: unknown };
 
 /** What a token must say to be taken; `now` is in milliseconds. */
-export interface Expected {
+interface Expected {
   readonly typ: string;
   readonly iss: string;
   readonly aud: string;
@@ -26,7 +26,7 @@ export interface Expected {
 
 /** `untrusted`: not made by one of the keys. `foreign`: well signed, but not for this use. */
 export type JwtFault = "malformed" | "untrusted" | "foreign" | "expired";
-export type JwtVerdict = { readonly kid: string; readonly claims: Claims } | { readonly fault: JwtFault };
+type JwtVerdict = { readonly kid: string; readonly claims: Claims } | { readonly fault: JwtFault };
 
 /** Ours have a tenth of it; what is longer is refused before any of it is decoded. */
 const TOKEN_BYTES_MAX = 8_192;
@@ -39,12 +39,12 @@ export function signJwt(by: JwtKey, typ: string, claims: Claims): string {
 const encoded = (value: Claims): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 /** Checks form and signature first, so that nothing of an unsigned claim is ever told apart. */
-export function verifyJwt(token: string, keys: ReadonlyMap<string, JwtKey>, expected: Expected): JwtVerdict {
+export function verifyJwt(token: string, keys: readonly JwtKey[], expected: Expected): JwtVerdict {
   if (token.length > TOKEN_BYTES_MAX) return { fault: "malformed" };
   const [first = "", second = "", third = "", ...more] = token.split(".");
   const [header, claims, signature] = [objectOf(first), objectOf(second), bytesOf(third)];
   if (more.length > 0 || !header || !claims || !signature) return { fault: "malformed" };
-  const known = typeof header.kid === "string" ? keys.get(header.kid) : undefined;
+  const known = keys.find(({ kid }) => kid === header.kid);
   if (known === undefined || header.alg !== known.alg || "crit" in header) return { fault: "untrusted" };
   if (!verify("sha256", Buffer.from(`${first}.${second}`), keyed(known), signature)) return { fault: "untrusted" };
   const { iss, aud, exp } = claims;

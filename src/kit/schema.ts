@@ -75,7 +75,7 @@ export const taken = <T>(json: JsonSchema, what: string, fits: (value: unknown) 
   check: (value, path, faults) => (fits(value) ? trusted(value) : fail(faults, path, `must be ${what}`)),
 });
 
-export interface TextRules {
+interface TextRules {
   readonly min?: number;
   readonly max: number;
   readonly pattern?: RegExp;

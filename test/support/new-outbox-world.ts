@@ -77,14 +77,15 @@ export async function newOutboxWorld(options: WorldOptions = {}) {
   });
   store.hear(TOPIC.queue, (id) => outbox.notify(id));
   store.hear(TOPIC.events, (id) => sweeps.add(id));
-  const unit = new Unit({ store, clock, ids, decide });
+  const parts = { store, clock, ids, decide };
+  const unit = new Unit(parts);
   const caller = account("acc_1");
   const stop = () => {
     outbox.stop();
     return background.idle();
   };
   return {
-    ...{ clock, store, unit, outbox, background, caller, sweeps, errors, stop },
+    ...{ clock, store, parts, unit, outbox, background, caller, sweeps, errors, stop },
     /** Resolves when nothing that is due now is left unattempted and unrecorded. */
     idle: () => background.idle(),
     advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms)),

@@ -22,13 +22,13 @@ const SPAN = { offset: 0, limit: 20 };
 type Sent = readonly [type: DataSourceDraft["type"], data: DataSourceDraft["data"]];
 
 async function setUp() {
-  const { store, clock, unit, caller } = await wholeWorld();
+  const { store, clock, parts, unit, caller } = await wholeWorld();
   const due: string[] = [];
   store.hear(TOPIC.data, (id) => due.push(id));
   const process = (id: string) => processDataSource(unit, id);
   /** As the service does it: the request, then the processing without one. */
   const sent = async (...[type, data]: Sent) =>
-    kept(await createDataSource(new Unit(unit, "req_1"), caller, { name: "Sales", app_id: null, type, data }));
+    kept(await createDataSource(new Unit(parts, "req_1"), caller, { name: "Sales", app_id: null, type, data }));
   const sourceOf = async (id: string) => kept(await getDataSource(store, caller, id));
   const load = async (...given: Sent) => {
     const { id } = await sent(...given);

@@ -19,12 +19,10 @@ type ErrorCode =
 
 /** A no, as a value. The description names the exact cause in plain ASCII without quotes, as the RFC wants it. */
 export class OAuthError {
-  readonly error: ErrorCode;
-  readonly description: string;
-  constructor(error: ErrorCode, description: string) {
-    this.error = error;
-    this.description = description;
-  }
+  constructor(
+    readonly error: ErrorCode,
+    readonly description: string,
+  ) {}
 }
 
 const refusing = (error: ErrorCode) => (description: string) => new OAuthError(error, description);

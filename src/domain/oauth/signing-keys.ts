@@ -1,6 +1,6 @@
 // The keys that sign access tokens. They live in the store, one for each algorithm ever used, so that tokens outlast a
 // restart and a reset ends them. A key is made when first needed: an RSA key takes longer than a whole start.
-import { createPrivateKey, createPublicKey, generateKeyPair, hash, type KeyObject } from "node:crypto";
+import { createPrivateKey, generateKeyPair, hash, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 import { type Clock, iso } from "../../kit/clock.ts";
 import { ALGORITHMS, type Algorithm, type JwtKey } from "../../kit/jwt.ts";
@@ -26,15 +26,15 @@ export const signingKeys = collection<SigningKeyRecord>()("signing_keys", {}, { 
 export type SigningKeys = ReturnType<typeof signingKeysIn>;
 
 export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
-  /** By PEM: to read it costs ten times as much as a signature. */
-  const pairs = new Map<string, { readonly private: KeyObject; readonly public: KeyObject }>();
+  /** By kid: to read the PEM costs ten times as much as a signature. */
+  const read = new Map<string, KeyObject>();
   /** The making that is under way: an RSA key costs 100 ms of processor, and 50 first requests need one. */
   let making: Promise<SigningKeyRecord> | undefined;
 
-  function pairIn(pem: string) {
-    const pair = pairs.get(pem) ?? { private: createPrivateKey(pem), public: createPublicKey(pem) };
-    pairs.set(pem, pair);
-    return pair;
+  function keyIn({ id: kid, alg, private_key }: SigningKeyRecord): JwtKey {
+    const key = read.get(kid) ?? createPrivateKey(private_key);
+    read.set(kid, key);
+    return { kid, alg, key };
   }
 
   async function kept(): Promise<readonly SigningKeyRecord[]> {
@@ -63,16 +63,10 @@ export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
 
   return {
     /** The key that new tokens are signed with. */
-    async signing(): Promise<JwtKey> {
-      const { id: kid, alg, private_key } = await current();
-      return { kid, alg, key: pairIn(private_key).private };
-    },
+    signing: async () => keyIn(await current()),
 
-    /** Every key whose tokens are taken, by kid. */
-    async checking(): Promise<ReadonlyMap<string, JwtKey>> {
-      const keys = await kept();
-      return new Map(keys.map(({ id, alg, private_key }) => [id, { kid: id, alg, key: pairIn(private_key).public }]));
-    },
+    /** Every key whose tokens are taken. */
+    checking: async () => (await kept()).map(keyIn),
 
     /** The public keys as RFC 7517 has them; there is always one, since clients fetch them before the first token. */
     async published(): Promise<readonly { readonly [member: string]: string }[]> {
