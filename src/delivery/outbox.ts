@@ -161,8 +161,9 @@ export class Outbox {
     const lease = await store.lease(`delivery ${id}`, lease_ms);
     if (lease === undefined) return this.#pause(lane, id);
     const made = await this.#attempt(lane, id).catch((error) => this.#pause(lane, id, error));
-    if (made) await this.#record(lane, made, lease);
-    else await lease.release();
+    if (made) return this.#record(lane, made, lease);
+    // Not awaited: whoever looks at the lane meanwhile would find it full, and nobody would look again when it no more is.
+    this.#parts.background.run(WHAT, () => lease.release());
   }
 
   /** Answers what is to be written down. */
