@@ -95,23 +95,25 @@ export function accessTo({ store, clock, checkToken, background }: AccessParts) 
     return { account, scopes: KEY_SCOPES, credential: key.id };
   }
 
+  async function bearer(headers: readonly string[]): Promise<Caller | Refusal> {
+    const token = bearerToken(headers);
+    if (token instanceof Refusal) return token;
+    const byToken = JWT.test(token) ? await checkToken(token) : UNKNOWN_KEY;
+    if (!(byToken instanceof Refusal)) return byToken;
+    // What looks like a signed token and is none of ours may still be a pinned key.
+    const hash = sha256(token);
+    const byKey = await holder(hash);
+    if (byKey instanceof Refusal) return byToken;
+    if (hashes.size >= REMEMBERED_MAX) hashes.clear();
+    hashes.set(headers[0] ?? "", hash);
+    return byKey;
+  }
+
   return {
     /** Who sends these Authorization headers. The store is asked at every use: a deleted key is refused at the next call. */
-    async authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
-      const [header = ""] = headers;
-      const known = headers.length === 1 ? hashes.get(header) : undefined;
-      if (known !== undefined) return await holder(known);
-      const token = bearerToken(headers);
-      if (token instanceof Refusal) return token;
-      const byToken = JWT.test(token) ? await checkToken(token) : UNKNOWN_KEY;
-      if (!(byToken instanceof Refusal)) return byToken;
-      // What looks like a signed token and is none of ours may still be a pinned key.
-      const hash = sha256(token);
-      const byKey = await holder(hash);
-      if (byKey instanceof Refusal) return byToken;
-      if (hashes.size >= REMEMBERED_MAX) hashes.clear();
-      hashes.set(header, hash);
-      return byKey;
+    authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
+      const known = headers.length === 1 ? hashes.get(headers[0] ?? "") : undefined;
+      return known === undefined ? bearer(headers) : holder(known);
     },
   };
 }

@@ -33,7 +33,7 @@ export function arrived(id: string, request: IncomingMessage, response: ServerRe
     path: path.includes("%") ? path.replace(UNRESERVED, decodeURIComponent) : path,
     query: end < 0 ? "" : target.slice(end + 1),
     headers: host === headers.host ? headers : { ...headers, host },
-    unfit: unfitRequest(request),
+    unfit: unfitRequest(request, host, target),
     values: (name) => valuesOf(request.rawHeaders, name),
     body(limit_bytes, unfit) {
       const refusal =
@@ -48,10 +48,12 @@ export function arrived(id: string, request: IncomingMessage, response: ServerRe
 const over = (code: "payload_too_large" | "uri_too_long" | "headers_too_large", limit_bytes: number): Refusal =>
   refuse({ code, limit_bytes });
 
+const NOTHING: Buffer = Buffer.alloc(0);
+
 /** Collects the body in one buffer that grows: chunks may be of one byte each, and a chunk costs 200. */
 export function readBody(request: IncomingMessage, limit_bytes: number): Promise<Buffer | Refusal> {
   return new Promise((resolve) => {
-    let bytes: Buffer = Buffer.alloc(0);
+    let bytes = NOTHING;
     let length = 0;
     const collect = (chunk: Buffer) => {
       const size = length + chunk.length;
@@ -63,7 +65,7 @@ export function readBody(request: IncomingMessage, limit_bytes: number): Promise
       if (length > 0) chunk.copy(bytes, length);
       length = size;
     };
-    const finish = () => resolve(bytes.subarray(0, length));
+    const finish = () => resolve(length === bytes.length ? bytes : bytes.subarray(0, length));
     const abort = () => resolve(notHttp("The connection ended before the body did."));
     // The listeners stay, and the first word counts: to take them off is work that nobody sees the result of. What goes
     // wrong ends in "close", too; Node tells of an error only those who ask for it.
@@ -96,7 +98,7 @@ let fitHost = "";
 const valuesOf = (raw: readonly string[], name: string): string[] =>
   raw.filter((_, at) => at % 2 === 1 && raw[at - 1]?.length === name.length && raw[at - 1]?.toLowerCase() === name);
 
-function unfitRequest(request: IncomingMessage): Refusal | undefined {
+function unfitRequest(request: IncomingMessage, host = "", target = ""): Refusal | undefined {
   const { rawHeaders, headers } = request;
   if ((request.url?.length ?? 0) > LIMITS.url_bytes) return over("uri_too_long", LIMITS.url_bytes);
   if (request.httpVersionMajor !== 1) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
@@ -106,15 +108,16 @@ function unfitRequest(request: IncomingMessage): Refusal | undefined {
   const hosts = valuesOf(rawHeaders, "host");
   if (hosts.length > 1) return notHttp("There is more than one Host header.");
   if (hosts.length === 0 && request.httpVersion === "1.1") return notHttp("The Host header is missing.");
-  const { host = "", target } = targetOf(request);
-  if (![host, ...hosts].every(isHost)) return notHttp("The Host is neither a name nor an address.");
+  if (!isHost(host) || !hosts.every(isHost)) return notHttp("The Host is neither a name nor an address.");
   if (!target.startsWith("/") && target !== "*")
     return notHttp("The request target is neither a path nor an http URL.");
   // A client may wait to be told that its body is wanted: RFC 9110 10.1.1 knows no other expectation.
-  const { expect: expected = "100-continue", "transfer-encoding": coding = "chunked" } = headers;
-  if (/, *chunked$/i.test(coding)) return refuse({ code: "not_implemented" });
-  if (coding.toLowerCase() !== "chunked") return notHttp("The body is not chunked, so nobody can tell where it ends.");
-  return /^100-continue$/i.test(expected) ? undefined : notHttp("The expectation is not known.");
+  const { expect = "100-continue", "transfer-encoding": coding = "chunked" } = headers;
+  if (expect.toLowerCase() !== "100-continue") return notHttp("The expectation is not known.");
+  if (coding.toLowerCase() === "chunked") return undefined;
+  return /, *chunked$/i.test(coding)
+    ? refuse({ code: "not_implemented" })
+    : notHttp("The body is not chunked, so nobody can tell where it ends.");
 }
 
 const notHttp = (detail: string): Refusal => refuse({ code: "invalid_request", detail });

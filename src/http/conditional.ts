@@ -9,13 +9,13 @@ export type Conditions = { readonly [header in "match" | "noneMatch"]: readonly 
 
 /** Undefined where there are none, so that no ETag is made to be compared with nothing. */
 export function conditionsOf(call: Call, faults: FieldError[]): Conditions | undefined {
-  const match = tags(call, "If-Match", faults);
-  const noneMatch = tags(call, "If-None-Match", faults);
+  const match = tags(call, "if-match", "If-Match", faults);
+  const noneMatch = tags(call, "if-none-match", "If-None-Match", faults);
   return match || noneMatch ? { match, noneMatch } : undefined;
 }
 
-function tags(call: Call, name: string, faults: FieldError[]): readonly string[] | undefined {
-  const given = header(call, name.toLowerCase());
+function tags(call: Call, key: string, name: string, faults: FieldError[]): readonly string[] | undefined {
+  const given = header(call, key);
   if (given === undefined) return undefined;
   const listed = given.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];
   const isFit = given.trim() === "*" || (listed.length > 0 && listed.every((tag) => ENTITY_TAG.test(tag)));

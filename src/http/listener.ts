@@ -38,6 +38,7 @@ export interface Tls {
 
 export class Listener {
   readonly #server: Server;
+  readonly #limits: Limits;
   /** The answers begun on each open connection and not yet sent, in order. */
   readonly #begun = new Map<Duplex, ServerResponse[]>();
   /** What comes between `listen` and `serve` waits for this. */
@@ -48,6 +49,7 @@ export class Listener {
 
   /** Other limits than the decided ones are for tests, which cannot wait for these. */
   constructor(tls?: Tls, limits: Limits = LIMITS) {
+    this.#limits = limits;
     this.#serving = new Promise((resolve) => {
       this.serve = resolve;
     });
@@ -64,7 +66,6 @@ export class Listener {
       ? process.getBuiltinModule("node:https").createServer({ ...options, ...tls, handshakeTimeout: limits.headers_ms })
       : createServer(options);
     this.#server.maxConnections = limits.connections;
-    this.#server.timeout = limits.unread_ms;
     this.#server.maxHeadersCount = 0;
     for (const asked of ["request", "checkContinue", "checkExpectation"])
       this.#server.on(asked, (request: IncomingMessage, response: ServerResponse) => this.#answer(request, response));
@@ -75,10 +76,6 @@ export class Listener {
       void this.#refuseSocket(new Error("CONNECT"), socket);
     });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuseSocket(error, socket));
-    // Nothing came or went for a while. Where an answer is still being made, that is no fault of the client.
-    this.#server.on("timeout", (socket: Socket) => {
-      if (socket.writableLength > 0 || this.#open(socket).every((answer) => answer.writableEnded)) socket.destroy();
-    });
     // With TLS there are two sockets to a connection: the one that bytes come in by, and the one that requests do.
     for (const opened of ["connection", "secureConnection"])
       this.#server.on(opened, (socket: Socket) => {
@@ -158,6 +155,8 @@ export class Listener {
     if (linger) lingeringEnd(request, response, body);
     // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 in less time: a tenth.
     else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
+    // What the system did not take at once waits for its reader. Node's own limit counts for every request.
+    if (request.socket.writableLength > 0) request.socket.setTimeout(this.#limits.unread_ms);
   }
 
   /**

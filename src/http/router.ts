@@ -39,7 +39,8 @@ export class Router {
     let way = this.#parts.rest;
     try {
       if (call.unfit) return this.#find(call.path).way.refused(call.unfit, call);
-      const place = await this.#placeOf(call);
+      const first = this.#find(call.path);
+      const place = this.#isNamed(first, call) ? first : await this.#elsewhere(call);
       way = place.way;
       const who = await way.enter(call);
       if (who instanceof Refusal) return way.refused(who, call);
@@ -55,17 +56,18 @@ export class Router {
   }
 
   /** The addresses of the server answer on every host; whatever else a host has is its site's. */
-  async #placeOf(call: Call): Promise<Place> {
-    const { rest, later, siteOf } = this.#parts;
-    const isNamed = ({ way, rows }: Place) => call.path !== "/" && (way !== rest || rows.size > 0);
-    const first = this.#find(call.path);
-    if (isNamed(first)) return first;
+  #isNamed({ way, rows }: Place, { path }: Call): boolean {
+    return path !== "/" && (way !== this.#parts.rest || rows.size > 0);
+  }
+
+  async #elsewhere(call: Call): Promise<Place> {
+    const { later, siteOf } = this.#parts;
     this.#whole ??= later().then((ways) => {
       this.#ways = [...this.#ways, ...ways];
     });
     await this.#whole;
     const found = this.#find(call.path);
-    const site = isNamed(found) ? undefined : await siteOf(hostOf(call));
+    const site = this.#isNamed(found, call) ? undefined : await siteOf(hostOf(call));
     return site === undefined ? found : this.#find(site + call.path);
   }
 

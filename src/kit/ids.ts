@@ -38,6 +38,7 @@ export class TimeOrderedIds {
   readonly #clock: Clock;
   #random: RandomSource;
   #time = 0;
+  #timeText = "";
   #count = 0;
 
   constructor(clock: Clock, random: RandomSource) {
@@ -58,10 +59,10 @@ export class TimeOrderedIds {
   /** A new id such as `app_0UZ…`; later ones compare greater. */
   next(prefix: string): string {
     this.#tick();
-    let id = prefix + inBase62(this.#time, TIME_LENGTH) + inBase62(this.#count, COUNT_LENGTH);
     // Of the 64 values of six bits two are passed over, so that all characters are equally likely.
-    for (const end = id.length + RANDOM_LENGTH; id.length < end; ) id += ALPHABET[this.#random() & 63] ?? "";
-    return id;
+    let random = "";
+    while (random.length < RANDOM_LENGTH) random += ALPHABET[this.#random() & 63] ?? "";
+    return prefix + this.#timeText + inBase62(this.#count, COUNT_LENGTH) + random;
   }
 
   /** 256 random bits as base64url: for API keys, codes, refresh tokens, secrets. */
@@ -75,6 +76,7 @@ export class TimeOrderedIds {
     this.#count += 1;
     if (now <= this.#time && this.#count < COUNT_MAX) return;
     this.#time = Math.max(now, this.#time + 1);
+    this.#timeText = inBase62(this.#time, TIME_LENGTH);
     this.#count = 0;
   }
 }
