@@ -144,7 +144,8 @@ export function outboxOf(parts: OutboxParts) {
     const made = lease && (await attempt(lane, id).catch(failed));
     if (!lease) pause(lane, id);
     else if (made) await record(lane, made, lease);
-    else await lease.release();
+    // Not awaited: who looks at the lane meanwhile finds it full, and nobody would look again when it no more is.
+    else background.run(WHAT, () => lease.release());
     lane.sending -= 1;
     sending -= 1;
     doubtful -= doubt;

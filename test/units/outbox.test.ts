@@ -405,6 +405,26 @@ test("a row that another process has sent meanwhile is looked at again: its retr
   assert.equal(receiver.got.length, 2);
 });
 
+test("a lease that takes its time to end holds up nothing behind a row that another process has sent meanwhile", async () => {
+  const store = await opened(memoryStore());
+  let leased = 0;
+  const once: Store["lease"] = async (name, for_ms) => {
+    leased += 1;
+    return leased === 1 ? store.lease(name, for_ms) : undefined;
+  };
+  const { world: one, webhook } = await hooked(undefined, { store: overridden(store, { lease: once }) });
+  const slow: Store["lease"] = async (name, for_ms) => {
+    await one.idle();
+    const lease = await store.lease(name, for_ms);
+    return lease && { release: () => turns(50).then(() => lease.release()) };
+  };
+  const two = await outboxWorld({ store: overridden(store, { lease: slow }) });
+  await one.emit({ n: 1 });
+  await one.emit({ n: 2 });
+  await two.idle();
+  assert.deepEqual(await inShort(one, webhook), Array(2).fill("succeeded 1"));
+});
+
 test("a claimed row whose webhook was switched off meanwhile is not sent", async () => {
   const store = await opened(memoryStore());
   const lease: Store["lease"] = async (name, for_ms) => {
