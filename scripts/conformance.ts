@@ -18,7 +18,7 @@ const USE = `Usage: npm run conformance -- --base-url URL --api-key KEY
   --only ID          only clauses whose id begins so, such as 6.signature or 8
   --report FORM      ${Object.keys(FORMS).join(", ")}
   --slow             waits for the real 30 seconds of part 6
-  --own              in place of URL and key: this server, with all that follows; --choices holds it to its choices, too
+  --own              in place of URL and key: this server, with all that follows
 What a client cannot make by itself is tried where it is given:
   --auth-url URL     the authorization server, where it is not the root of --base-url
   --client-id ID --client-secret SECRET --redirect-uri URI
@@ -30,7 +30,7 @@ What a client cannot make by itself is tried where it is given:
 
 const [string, flag, many] = [{ type: "string" }, { type: "boolean" }, { type: "string", multiple: true }] as const;
 const options = {
-  ...{ "base-url": string, "api-key": string, only: string, report: string, slow: flag, own: flag, choices: flag },
+  ...{ "base-url": string, "api-key": string, only: string, report: string, slow: flag, own: flag },
   ...{ "auth-url": string, "client-id": string, "client-secret": string, "redirect-uri": string, "sign-in": string },
   ...{ token: many, "expired-token": string },
   ...{ "expired-refresh-token": string, "revoked-refresh-token": string },
@@ -38,7 +38,7 @@ const options = {
   ...{ "receiver-url": string, "receiver-port": string },
 } as const;
 const asked = given(options, USE);
-const { only = "", report: form = "text", own, choices, slow } = asked;
+const { only = "", report: form = "text", own, slow } = asked;
 const told = FORMS[form] ?? wrongUse(`--report must be one of ${Object.keys(FORMS).join(", ")}.`, USE);
 if (!/^(\d[\w.-]*)?$/.test(only)) wrongUse("--only must be the beginning of a clause's id.", USE);
 
@@ -86,12 +86,12 @@ function givenTarget(): Target {
 
 const mine = own ? await ownTarget() : undefined;
 const target = mine ? { ...mine.target, slow } : givenTarget();
-const judged = await judge(target, { only }).catch((error: unknown) => {
+const judged = await judge(target, only).catch((error: unknown) => {
   if (error instanceof Unreachable) return wrongUse(error.message, "Nothing was judged.");
   throw error;
 });
 await mine?.close();
-const ours = own && (choices || only !== "") ? await chosen(only) : [];
+const ours = own && only !== "" ? await chosen(only) : [];
 const results = [...judged.results, ...ours];
 if (results.length === 0) wrongUse(`No clause begins with ${only}.`, USE);
 const sums = sumsOf(results);

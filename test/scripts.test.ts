@@ -223,7 +223,7 @@ const WRONG: readonly (readonly [command: string, says: RegExp])[] = [
     (args) => [`mutate.ts ${args}`, /Usage: npm run mutate/] as const,
   ),
   ...["", "1000", "7 --tell"].map((args) => [`wrong/riddle.ts ${args}`, /Usage: npm run riddle -- N/] as const),
-  ...["--only nothing", "--at-once 0"].map(
+  ...["--only nothing", "--part 0"].map(
     (args) => [`wrong/self.ts ${args}`, /Usage: npm run conformance:self/] as const,
   ),
   ["receiver.ts", /^--secret is missing.*npm run receiver.*\n$/],

@@ -41,8 +41,8 @@ function statOf(pid: string): string {
 }
 
 /** With what the database has used, and how much of the cores that leaves. */
-const onDatabase = (servers: readonly Server[], make: () => Load, database: Database): Side => ({
-  name: `${servers.length} on PostgreSQL`,
+const beside = (database: Database, servers: readonly Server[], make: () => Load): Side => ({
+  name: servers[0]?.name ?? "",
   async measure() {
     const before_us = databaseCpu_us(database);
     const began = performance.now();
@@ -81,7 +81,11 @@ async function ofProcesses(count: number, memory: Server, database: Database): P
   try {
     const [reads, others] = [await reading(servers), await reading([memory])];
     return await pool(1, [["Create", making, making] as const, ["GET", reads, others] as const], async (of) => {
-      const [own, base] = await compare([onDatabase(servers, of[1], database), loadOn([memory], of[2])], 1, ROUNDS);
+      const [own, base] = await compare(
+        [beside(database, servers, of[1]), beside(database, [memory], of[2])],
+        1,
+        ROUNDS,
+      );
       return ratio(`${of[0]} one, ${count} ${count === 1 ? "process" : "processes"}`, own, base, "µs of CPU");
     });
   } finally {

@@ -27,18 +27,15 @@ const RATE_LIMIT = "999999999";
 
 const canPin = cpus().length > 1 && spawnSync("taskset", ["--version"]).status === 0;
 
-let isPinned = false;
-
 /** Leaves the core of what is measured to it. */
 export function pin(core: Core = LOAD): void {
-  isPinned = canPin && core !== ANYWHERE;
   if (canPin) spawnSync("taskset", ["-a", "-c", "-p", core, String(process.pid)]);
 }
 
 export function describeMachine(): string {
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);
-  const pinned = isPinned ? "server and load on a core each" : "not pinned";
+  const pinned = canPin ? "server and load on a core each, a fleet on all" : "not pinned";
   return `${cpus().length} cores (${cpu?.model ?? "unknown"}), ${memory} GB, Node ${process.versions.node}, ${pinned}`;
 }
 

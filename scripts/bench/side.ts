@@ -37,11 +37,6 @@ async function opened(store: Store, records = 0): Promise<Store> {
   return store;
 }
 
-const cpu_us = (since?: NodeJS.CpuUsage): number => {
-  const { user, system } = process.cpuUsage(since);
-  return user + system;
-};
-
 async function timed(work: () => unknown): Promise<number> {
   const began = performance.now();
   await work();
@@ -103,12 +98,8 @@ async function life(kind: string): Promise<Figures> {
     await new Promise((resolve) => server.close(resolve));
   };
   const ms: number[] = [];
-  let before = process.cpuUsage();
-  for (let n = -WARM_LIVES; n < LIVES; n += 1) {
-    if (n === 0) before = process.cpuUsage();
-    ms.push(await timed(kind === "own" ? own : bare));
-  }
-  return { ms: median(ms.slice(WARM_LIVES)), "µs of CPU": cpu_us(before) / LIVES };
+  for (let n = -WARM_LIVES; n < LIVES; n += 1) ms.push(await timed(kind === "own" ? own : bare));
+  return { ms: median(ms.slice(WARM_LIVES)) };
 }
 
 /** A bare node:http agent with keep-alive that posts what a delivery holds: `post URL AT_ONCE`. */

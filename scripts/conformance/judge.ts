@@ -24,11 +24,6 @@ export interface Report {
   readonly sums: Readonly<Record<Verdict, number>>;
 }
 
-export interface JudgeOptions {
-  /** Only clauses whose id begins so. */
-  readonly only?: string | undefined;
-}
-
 const SPEC = new URL("../../test/spec/", import.meta.url);
 
 /** All of them, in the order of the specification. */
@@ -43,8 +38,8 @@ export function sumsOf(results: readonly Result[]): Report["sums"] {
   return sums;
 }
 
-/** Rejects with one line where the target cannot be spoken to. */
-export async function judge(target: Target, { only = "" }: JudgeOptions = {}): Promise<Report> {
+/** By the clauses whose ids begin so. Rejects with one line where the target cannot be spoken to. */
+export async function judge(target: Target, only: string): Promise<Report> {
   const asked = (await clauses()).filter(({ id }) => id.startsWith(only));
   const { baseUrl } = target;
   if (asked.length === 0) return { baseUrl, profile: {}, results: [], sums: sumsOf([]) };

@@ -1,8 +1,10 @@
 // This server as the kit's target, with all that a foreign one has to be given: accounts in every state, an OAuth client,
 // somebody who signs in and consents, and credentials that have expired.
+import { randomUUID } from "node:crypto";
 import { type Service, type ServiceOptions, startService } from "../../src/index.ts";
+import { Browser } from "../../test/support/browser.ts";
 import { Client, str } from "../../test/support/client.ts";
-import { type Person, person } from "../../test/support/oauth.ts";
+import { done } from "../../test/support/shown.ts";
 import type { Target } from "./target.ts";
 
 export interface Own {
@@ -49,13 +51,13 @@ export async function ownTarget(options: ServiceOptions = {}): Promise<Own> {
   service.clock.resume();
   const { baseUrl, authUrl } = service;
   const apiKey = str(service.apiKey);
-  let somebody: Promise<Person> | undefined;
+  let somebody: Promise<Browser> | undefined;
   const target: Target = {
     ...{ baseUrl, authUrl, apiKey },
     client: CLIENT,
     async signIn(authorizeUrl) {
-      somebody ??= person(new Client({ baseUrl, key: apiKey }), SCOPES);
-      const { browser } = await somebody;
+      somebody ??= signedIn(new Client({ baseUrl, key: apiKey }));
+      const browser = await somebody;
       const page = await browser.open(authorizeUrl);
       return (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header("location");
     },
@@ -66,4 +68,12 @@ export async function ownTarget(options: ServiceOptions = {}): Promise<Own> {
     expiredRefreshToken: old.refresh_token,
   };
   return { target, service, close: () => service.close() };
+}
+
+/** The browser of a new user, who has followed the sign-in link. A create may be read as any success. */
+async function signedIn(api: Client): Promise<Browser> {
+  const user = done(await api.post("/users", { email: `${randomUUID()}@example.com`, permissions: SCOPES }));
+  const browser = new Browser(api);
+  await browser.signIn(str(user.json.sign_in_url));
+  return browser;
 }

@@ -31,9 +31,7 @@ const DATA_SOURCES: readonly Members[] = [
   { name: "Orders", type: "csv", data: ROWS },
   { name: "Orders", type: "json", data: [{ region: "North", revenue: 5 }] },
   { name: "Orders", type: "csv", content: ROWS },
-  { name: "Orders", type: "postgres", url: "postgres://db.example.com/orders" },
   { name: "Orders", type: "http", url: "https://data.example.com/orders.csv" },
-  { name: "Orders", type: "csv" },
   { name: "Orders" },
 ];
 const BEYOND = 1_000_000;
@@ -71,14 +69,13 @@ export async function profiled(api: Client, hub: Hub): Promise<Profile> {
 
 /** The first of the bodies that is taken, or the first of all, with its answer. */
 async function firstTaken(api: Client, path: string, bodies: readonly Members[]): Promise<Taken> {
-  const tried: Taken[] = [];
+  let first: Taken | undefined;
   for (const body of bodies) {
     const one = { body, answer: await api.post(path, body) };
     if (succeeded(one.answer)) return one;
-    tried.push(one);
+    first ??= one;
   }
-  const [first = { body: {}, answer: await api.post(path, {}) }] = tried;
-  return first;
+  return first ?? { body: {}, answer: await api.post(path, {}) };
 }
 
 /** What becomes of it: what is said, or a refusal. */

@@ -9,13 +9,12 @@ import { type Fault, faultsOf } from "./ways.ts";
 
 const USE = `Usage: npm run conformance:self -- [options]
   --only NAME     this fault or reading alone
-  --part N        only the faults of that part of the specification
-  --at-once N     so many servers at a time (6)`;
+  --part N        only the faults of that part of the specification`;
+const AT_ONCE = 6;
 const CAUGHT_LEAST = 0.95;
 
 const string = { type: "string" } as const;
-const { only, part, "at-once": atOnce = "6" } = given({ only: string, part: string, "at-once": string }, USE);
-if (!(Number(atOnce) >= 1)) wrongUse("--at-once must be a number from 1.", USE);
+const { only, part } = given({ only: string, part: string }, USE);
 const isAsked = ({ id, clause }: Fault) => (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));
 const [right, wrong] = [faultsOf(RIGHT).filter((each) => !part && isAsked(each)), FAULTS.filter(isAsked)];
 if (right.length + wrong.length === 0) wrongUse("There is no such fault.", USE);
@@ -29,7 +28,7 @@ function tell({ fault, failed, unseen }: Verdict): void {
 }
 
 const began = performance.now();
-const verdicts = await pool(Number(atOnce), [...right, ...wrong], async (fault) => {
+const verdicts = await pool(AT_ONCE, [...right, ...wrong], async (fault) => {
   const verdict = await judged(fault, right.includes(fault) ? "" : `${fault.clause.split(".")[0]}.`);
   tell(verdict);
   return verdict;

@@ -48,7 +48,7 @@ export async function judged(fault: Fault, clauses: string): Promise<Verdict> {
   const { target, proxy, close } = await started(fault);
   try {
     const { rateLimitedKey: _, ...spared } = target;
-    const { results } = await judge(LIMITS.test(fault.clause) ? target : spared, { only: clauses });
+    const { results } = await judge(LIMITS.test(fault.clause) ? target : spared, clauses);
     const failed = results.filter(({ verdict }) => verdict === "failed");
     const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
     const provoked = proxy.fired > 0 || fault.options !== undefined;

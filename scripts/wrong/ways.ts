@@ -102,12 +102,10 @@ export const asksJson = (at: string, path: string, change: Change): Wrong =>
 /** With another query. */
 export const asksQuery = (at: string, change: (query: URLSearchParams) => unknown): Wrong =>
   asks(at, (asked) => {
-    const query = queryOf(asked.url);
+    const query = new URLSearchParams(asked.url.split("?")[1]);
     change(query);
     return { ...asked, url: asked.url.replace(/(\?.*)?$/, `?${query}`) };
   });
-
-export const queryOf = (url: string) => new URLSearchParams(url.split("?")[1]);
 
 export const answers = (at: string, change: (answer: Answer) => Answer, when = always): Wrong => ({
   async api(asked, send) {
