@@ -1,11 +1,10 @@
 // Puts the service together: a start, from settings to a service that stands, is read here from top to bottom. What fails
 // on the way leaves nothing behind - no port, no lock of a file.
-import { isAbsolute, resolve } from "node:path";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { judgeUrl } from "./delivery/address-policy.ts";
-import { Outbox } from "./delivery/outbox.ts";
-import { HttpSender } from "./delivery/sender.ts";
-import { Workers } from "./delivery/workers.ts";
+import { httpSender } from "./delivery/sender.ts";
+import { workersOf } from "./delivery/workers.ts";
 import { accessTo } from "./domain/access.ts";
 import { collections } from "./domain/collections.ts";
 import { siteAt } from "./domain/deployments.ts";
@@ -15,11 +14,11 @@ import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { deciding } from "./domain/readings.ts";
 import type { Store } from "./domain/store.ts";
 import { webhookDraft } from "./domain/webhooks.ts";
-import { Chaos } from "./embedding/chaos.ts";
+import { chaosOf } from "./embedding/chaos.ts";
 import { controlWay } from "./embedding/control.ts";
-import { Faults } from "./embedding/faults.ts";
-import { Journals } from "./embedding/journals.ts";
-import { Service } from "./embedding/service.ts";
+import { faultsOf } from "./embedding/faults.ts";
+import { journalsOf } from "./embedding/journals.ts";
+import { openService, type Service } from "./embedding/service.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
 import type { Call, Handler, Reply } from "./http/call.ts";
 import { ADDRESSES, linksOf } from "./http/links.ts";
@@ -62,19 +61,17 @@ export async function run(settings: Settings, watched: boolean): Promise<Service
   for (const flag of staysHere(settings) ? [] : open)
     if (flag) log.warn(`${flag} is meant for a server that only this machine reaches; others reach this one.`);
   await unit.store.open(collections);
-  try {
-    return await stand(ground);
-  } catch (error) {
+  return stand(ground).catch(async (error) => {
     await stop();
     throw error;
-  }
+  });
 }
 
 type Ground = Awaited<ReturnType<typeof groundOf>>;
 
 /** What there is before anything is opened. */
 async function groundOf(settings: Settings, watched: boolean) {
-  const { randomSeed, startAt } = settings;
+  const { randomSeed, startAt, webhookTimeout: timeout_ms } = settings;
   const clock = new AdjustableClock(settings.clock === "manual" ? instant(startAt ?? MANUAL_START) : undefined);
   const asked = logTo(settings.log, clock, terminal);
   // Without a log a process still has a console, and a sign-in link that was asked for is shown nowhere else.
@@ -82,11 +79,20 @@ async function groundOf(settings: Settings, watched: boolean) {
   const store = await storeOf(settings, log);
   const ids = new TimeOrderedIds(clock, randomSeed === null ? systemRandom : seededRandom(randomSeed));
   const unit = { store, clock, ids, decide: deciding(settings.readings) };
-  const journals = new Journals(clock);
+  const journals = journalsOf(clock);
   const background = new Background(log.error);
-  const parts = { ...unit, journals, background };
-  const workers = new Workers({ ...parts, makeOutbox: () => outboxOf(ground), onError: log.error });
-  const [faults, chaos] = [new Faults(parts), new Chaos(parts)];
+  const [faults, chaos] = [faultsOf(unit, journals), chaosOf(unit, journals, background)];
+  const sender = httpSender({ policy: policyOf(settings), timeout_ms, ca: settings.webhookCa });
+  const workers = workersOf({
+    ...{ ...unit, background, onError: log.error },
+    sender: chaos.around(sender),
+    retryWaits_ms: settings.retrySchedule,
+    concurrency: settings.webhookConcurrency ?? unit.decide("6.webhook-concurrency"),
+    lease_ms: timeout_ms + LEASE_SPARE_MS,
+    onAttempt({ deliveryId: id, type, url, attempt: { number: attempt, duration_ms, response_status, error } }) {
+      log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
+    },
+  });
   const listener = listenerOf(settings);
   const stop = async () => {
     await listener.stop();
@@ -94,8 +100,7 @@ async function groundOf(settings: Settings, watched: boolean) {
     clock.close();
     await store.close();
   };
-  const ground = { settings, watched, log, unit, background, journals, workers, faults, chaos, listener, stop };
-  return ground;
+  return { settings, watched, log, unit, background, journals, workers, faults, chaos, listener, stop };
 }
 
 async function storeOf({ store, data }: Settings, { warn }: Log): Promise<Store> {
@@ -106,7 +111,7 @@ async function storeOf({ store, data }: Settings, { warn }: Log): Promise<Store>
 
 /** The store of a module that somebody else wrote: a file, or a package that is installed where this one is. */
 async function storeIn(name: string): Promise<Store> {
-  const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
+  const isFile = /^[./]|\.[cm]?[jt]s$/.test(name);
   let why: unknown = "it exports neither";
   try {
     const { default: main, store = main } = await import(isFile ? pathToFileURL(resolve(name)).href : name);
@@ -136,7 +141,7 @@ async function stand(ground: Ground): Promise<Service> {
   const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
   const services = { links, decide, webhookDraft: draft, webhookChanges: changesOf(draft) };
 
-  const service = await Service.open({ ...ground, services, port, oauth, limiter });
+  const service = await openService({ ...ground, services, port, oauth, limiter });
   const parts = { unit, services, presenter: new Presenter(links, decide), access, limiter, faults };
   const handle = handlerOf(ground, parts, oauth, service);
   listener.serve({
@@ -145,23 +150,6 @@ async function stand(ground: Ground): Promise<Service> {
     ...(settings.log !== "off" && { onAnswer: log.request }),
   });
   return service;
-}
-
-/** One for each start of the workers. */
-function outboxOf({ settings, unit, background, log, chaos }: Ground): Outbox {
-  const { webhookCa, webhookTimeout: timeout_ms } = settings;
-  const sender = new HttpSender({ policy: policyOf(settings), timeout_ms, ca: webhookCa });
-  return new Outbox({
-    ...{ ...unit, background },
-    sender: chaos.around(sender),
-    retryWaits_ms: settings.retrySchedule,
-    concurrency: settings.webhookConcurrency ?? unit.decide("6.webhook-concurrency"),
-    lease_ms: timeout_ms + LEASE_SPARE_MS,
-    onAttempt({ deliveryId: id, type, url, attempt: { number: attempt, duration_ms, response_status, error } }) {
-      log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
-    },
-    onError: log.error,
-  });
 }
 
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */

@@ -32,7 +32,10 @@ export async function main(args: readonly string[]): Promise<void> {
     await service.close();
     process.exit(EXIT.stopped);
   } catch (error) {
-    fail(error);
+    // One line for what a person can mend. The arguments are not repeated: a key may be among them.
+    const [exit, line] = told(error);
+    process.exitCode = exit;
+    terminal.err(escaped(line.replaceAll("\n", " ")));
   }
 }
 
@@ -63,14 +66,12 @@ function settingsOf(flags: Flags, env: NodeJS.ProcessEnv): Settings {
   for (const name of Object.keys(env))
     if (name.startsWith(PREFIX) && !known.includes(name))
       throw new OptionError(`There is no variable ${name}${meant(name, known)}`);
-  const names = new Map<string, string>();
-  const given: Record<string, unknown> = {};
-  for (const [setting, { flag }] of FLAGS) {
-    const set = [variableOf(flag), ...(setting === "port" ? ["PORT"] : [])].find((name) => env[name]) ?? "";
-    given[setting] = flags[flag] ?? env[set];
-    names.set(setting, flags[flag] === undefined && set ? set : `--${flag}`);
-  }
-  return readSettings(given, (setting) => names.get(setting) ?? setting);
+  const nameOf = (setting: string, flag: string) => {
+    const set = [variableOf(flag), setting === "port" ? "PORT" : ""].find((name) => env[name]);
+    return flags[flag] === undefined && set !== undefined ? set : `--${flag}`;
+  };
+  const given = FLAGS.map(([setting, { flag }]) => [setting, flags[flag] ?? env[nameOf(setting, flag)]]);
+  return readSettings(Object.fromEntries(given), (setting) => nameOf(setting, OPTIONS[setting].flag));
 }
 
 function usage(): string {
@@ -110,13 +111,6 @@ function ready(service: Service, settings: Settings): string {
     `  curl ${tlsCert === null ? "" : "--insecure "}${baseUrl}/apps -H "Authorization: Bearer ${apiKey ?? "$API_KEY"}" -H "Content-Type: application/json" -d '${body}'`,
     "",
   ].join("\n");
-}
-
-/** One line on stderr for what a person can mend. The arguments are not repeated: a key may be among them. */
-function fail(error: unknown): void {
-  const [exit, line] = told(error);
-  process.exitCode = exit;
-  terminal.err(escaped(line.replaceAll("\n", " ")));
 }
 
 function told(error: unknown): [exit: number, line: string] {

@@ -5,7 +5,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { decide } from "./decisions.ts";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
-import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule } from "./delivery/schedule.ts";
+import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule } from "./delivery/attempt.ts";
 import { pinnedKey } from "./domain/credentials.ts";
 import { RATE_LIMIT } from "./domain/limits.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
@@ -34,11 +34,9 @@ interface Option<T> extends Kind<T> {
 }
 
 /** `at`: the flag and what it takes, as `port N`. Without a fallback it is none. */
-function option<T>(at: string, kind: Kind<T>, help: string): Option<T | null>;
-function option<T>(at: string, kind: Kind<T>, help: string, fallback: NoInfer<T>): Option<T>;
-function option<T>(at: string, kind: Kind<T>, help: string, fallback: T | null = null): Option<T | null> {
+function option<T, F extends T | null = null>(at: string, kind: Kind<T>, help: string, fallback?: F): Option<T | F> {
   const [flag = "", takes = ""] = at.split(" ");
-  return { ...kind, flag, takes, help, fallback };
+  return { ...kind, flag, takes, help, fallback: trusted(fallback ?? null) };
 }
 
 const kind = <T>(must: string, read: Kind<T>["read"]): Kind<T> => ({ must, read });
@@ -152,7 +150,17 @@ export function readSettings(given: Readonly<Record<string, unknown>>, called: C
   const settings = trusted<Settings>(
     Object.fromEntries(names.map((name) => [name, readOption(OPTIONS[name], given[name], called(name))])),
   );
-  assertTogether(settings, called);
+  const { randomSeed, store, data, clock, startAt } = settings;
+  if (randomSeed !== null && !staysHere(settings))
+    throw new OptionError(
+      `${called("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
+    );
+  if (store !== null && data !== null)
+    throw new OptionError(
+      `${called("store")} and ${called("data")} cannot be given together: each says where everything is kept`,
+    );
+  if (clock === "system" && startAt !== null)
+    throw new OptionError('startAt is where a manual clock starts; give it together with clock: "manual"');
   return settings;
 }
 
@@ -166,20 +174,6 @@ function readOption(option: Option<unknown>, value: unknown, called: string): un
     why += ` (${error instanceof Error ? error.message : String(error)})`;
   }
   throw new OptionError(`${called} must ${option.must}${why}`);
-}
-
-function assertTogether(settings: Settings, called: Called): void {
-  const { randomSeed, store, data, clock, startAt } = settings;
-  if (randomSeed !== null && !staysHere(settings))
-    throw new OptionError(
-      `${called("randomSeed")} makes keys that anybody can repeat; use it with a loopback host and public URL only`,
-    );
-  if (store !== null && data !== null)
-    throw new OptionError(
-      `${called("store")} and ${called("data")} cannot be given together: each says where everything is kept`,
-    );
-  if (clock === "system" && startAt !== null)
-    throw new OptionError('startAt is where a manual clock starts; give it together with clock: "manual"');
 }
 
 /** Whether only this machine reaches the server. */

@@ -11,7 +11,7 @@ import { fuzz } from "../scripts/attack/fuzz.ts";
 import { slow, spoiled } from "../scripts/attack/wire.ts";
 import { FORMS } from "../scripts/conformance/report.ts";
 import { FAULTS, judged, started } from "../scripts/wrong/server.ts";
-import { apps, faultsOf, refuses, without } from "../scripts/wrong/ways.ts";
+import { apps, faultsOf, gone, refuses } from "../scripts/wrong/ways.ts";
 import { startService } from "../src/index.ts";
 import { verifySignature } from "../src/kit/signature.ts";
 import { CLAUSES } from "../src/web/docs/specification.ts";
@@ -163,7 +163,7 @@ test("conformance:self: a few faults are caught, each by a clause of its part", 
 test("conformance:self: a right server is told nothing; a fault that no clause sees has survived, or was never provoked", async () => {
   const [right] = faultsOf({ "right 9: it is right": {} });
   const [unseen] = faultsOf({ "unseen 9: nobody asks for it": refuses("GET /nowhere", 500) });
-  const [seen] = faultsOf({ "seen 9: nobody looks at a title": apps(without("title")) });
+  const [seen] = faultsOf({ "seen 9: nobody looks at a title": apps("title", gone) });
   const verdicts = [right, unseen, seen].map((fault) => fault && judged(fault, "9"));
   const told = (await Promise.all(verdicts)).map((verdict) => [verdict?.failed.length, verdict?.unseen]);
   assert.deepEqual(told.slice(1), [
@@ -218,7 +218,7 @@ const WRONG: readonly (readonly [command: string, says: RegExp])[] = [
   ["conformance.ts --own --only 9.nothing", /^No clause begins with 9\.nothing\.$/m],
   ["conformance.ts --base-url http://x/v1 --api-key k --token x", /^--token must be SCOPES=TOKEN/],
   ["conformance.ts --base-url http://x/v1 --api-key k --client-id c", /^--client-id, .* must be given together/],
-  ["bench/main.ts bench:delivery calm", /^There is no part calm\. Choose from: throughput, silence, /],
+  ["bench/main.ts bench:delivery calm", /^There is no part calm\. Choose from: throughput, holds/],
   ...["--rooms attic", "--sample some", "--everything"].map(
     (args) => [`mutate.ts ${args}`, /Usage: npm run mutate/] as const,
   ),

@@ -6,8 +6,8 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { type Database, missing, startDatabase } from "../../test/support/database.ts";
 import { pool } from "../pool.ts";
-import { compare, type Line, median, ratio, type Side } from "./figures.ts";
-import { create, creates, get, type Load, load, run } from "./load.ts";
+import { compare, type Line, ratio, type Side } from "./figures.ts";
+import { create, creates, get, type Load, load, loadOn } from "./load.ts";
 import { ANYWHERE, pin, type Server, startService } from "./machine.ts";
 
 const PROCESSES = [1, 2, 4];
@@ -40,30 +40,20 @@ function statOf(pid: string): string {
   }
 }
 
-/** The same load spread over all servers. */
-const onAll = (servers: readonly Server[], make: () => Load, database?: Database): Side => ({
-  name: servers.length === 1 && database === undefined ? "memory" : `${servers.length} on PostgreSQL`,
+/** With what the database has used, and how much of the cores that leaves. */
+const onDatabase = (servers: readonly Server[], make: () => Load, database: Database): Side => ({
+  name: `${servers.length} on PostgreSQL`,
   async measure() {
-    const used = () => Promise.all(servers.map(async (server) => (await server.ask("usage")).cpu_us));
-    const given = make();
-    const share = (count: number) => Math.ceil(count / servers.length);
-    const part = { ...given, requests: share(given.requests), connections: share(given.connections) };
-    const [before, database_before] = [await used(), database ? databaseCpu_us(database) : 0];
+    const before_us = databaseCpu_us(database);
     const began = performance.now();
-    const ends = await Promise.all(servers.map(({ port }) => run(port, part)));
-    const us = (performance.now() - began) * 1_000;
-    const after = await used();
-    const database_us = (database ? databaseCpu_us(database) : 0) - database_before;
-    const cpu = after.map((cpu_us, n) => cpu_us - (before[n] ?? 0));
-    const server_us = cpu.reduce((sum, each) => sum + each, 0);
-    const latencies = ends.flatMap((end) => end.latencies);
+    const figures = await loadOn(servers, make).measure();
+    const [us, used_us] = [(performance.now() - began) * 1_000, databaseCpu_us(database) - before_us];
+    const { "µs of CPU": each = 0, "a second": rate = 0 } = figures;
     return {
-      "µs of CPU": server_us / latencies.length,
-      "µs of the database's": database_us / latencies.length,
-      "a second": latencies.length / (us / 1e6),
-      "ms at the median": median(latencies),
-      "% of a core, the busiest process": (100 * Math.max(...cpu)) / us,
-      [`% of ${cpus().length} cores, all`]: (100 * (server_us + database_us)) / us / cpus().length,
+      ...figures,
+      "µs of the database's": used_us / ((rate * us) / 1e6),
+      "% of a core, each process": (each * rate) / 1e4 / servers.length,
+      [`% of ${cpus().length} cores, all`]: (each * rate) / 1e4 / cpus().length + (100 * used_us) / us / cpus().length,
     };
   },
 });
@@ -81,26 +71,18 @@ export async function fleet(): Promise<Line[]> {
 }
 
 async function ofProcesses(count: number, memory: Server, database: Database): Promise<Line[]> {
-  const address = database.address();
-  const flags = ["--data", address];
+  const flags = ["--data", database.address()];
   const servers = await pool(1, Array.from({ length: count }), () => startService("own", flags, undefined, ANYWHERE));
+  const making = () => creates({ connections: CONNECTIONS });
+  const reading = async (side: readonly Server[]) => {
+    const [id] = await create(side[0]?.port ?? 0, 40);
+    return () => load(() => get(`/v1/apps/${id}`), 200, { connections: CONNECTIONS });
+  };
   try {
-    const cases = await pool(1, [[memory], servers], async (side) => {
-      const [id] = await create(side[0]?.port ?? 0, 40);
-      return { side, reads: () => load(() => get(`/v1/apps/${id}`), 200, { connections: CONNECTIONS }) };
-    });
-    const sides = (reads: boolean) =>
-      cases.map((each, n) =>
-        onAll(
-          each.side,
-          reads ? each.reads : () => creates({ connections: CONNECTIONS }),
-          n === 1 ? database : undefined,
-        ),
-      );
-    return await pool(1, [false, true], async (reads) => {
-      const [base, own] = await compare(sides(reads), 1, ROUNDS);
-      const what = `${reads ? "GET one" : "Create one"}, ${count} ${count === 1 ? "process" : "processes"}`;
-      return ratio(what, own, base, "µs of CPU");
+    const [reads, others] = [await reading(servers), await reading([memory])];
+    return await pool(1, [["Create", making, making] as const, ["GET", reads, others] as const], async (of) => {
+      const [own, base] = await compare([onDatabase(servers, of[1], database), loadOn([memory], of[2])], 1, ROUNDS);
+      return ratio(`${of[0]} one, ${count} ${count === 1 ? "process" : "processes"}`, own, base, "µs of CPU");
     });
   } finally {
     for (const server of servers) await server.stop();

@@ -53,7 +53,7 @@ async function withToken(server: Server): Promise<Line> {
   const { access } = await tokensFor(api, await person(api), await register(api));
   api.close();
   const { nth } = await filled(server);
-  const [token, key] = await compare([access, KEY].map((key) => loadOn(server, () => load((n) => get(nth(n), key)))));
+  const [token, key] = await compare([access, KEY].map((key) => loadOn([server], () => load((n) => get(nth(n), key)))));
   return { ...ratio("GET one with an access token", token, key, "µs of CPU", "<= 1.05"), against: "an API key" };
 }
 
@@ -66,7 +66,7 @@ export async function file(): Promise<Line[]> {
   using folder = newFolder();
   await using own = await onFile(folder.path, "data");
   await using base = await startService("the memory store");
-  const [data, memory] = await compare([own, base].map((server) => loadOn(server, many)));
+  const [data, memory] = await compare([own, base].map((server) => loadOn([server], many)));
   const throughput = ratio(ON_FILE, data, memory, "a second", ">= 0.60");
   return [ratio(ON_FILE, data, memory, "µs of CPU", "<= 1.45"), throughput];
 }

@@ -15,8 +15,6 @@ export interface Load {
   readonly requests: number;
   readonly connections: number;
   readonly perSecond?: number;
-  /** Ends the load before all requests are sent. */
-  readonly isOver?: () => boolean;
   readonly onBody?: (body: string) => void;
 }
 
@@ -29,9 +27,9 @@ export const load = (request: Load["request"], status = 200, over: Partial<Load>
   ...{ request, status, requests: scaled(6_000), connections: 16, ...over },
 });
 
-/** The latencies are milliseconds from the sending, or from when it was due. */
-export async function run(port: number, given: Load) {
-  const { request, status, requests, connections, perSecond, isOver = () => false, onBody } = given;
+/** Answers the latencies, in milliseconds from the sending, or from when it was due. */
+export async function run(port: number, given: Load): Promise<number[]> {
+  const { request, status, requests, connections, perSecond, onBody } = given;
   const latencies: number[] = [];
   const began = performance.now();
   let sent = 0;
@@ -40,7 +38,7 @@ export async function run(port: number, given: Load) {
     let received: Buffer = NOTHING;
     let since = 0;
     const send = async () => {
-      if (sent >= requests || isOver()) return void socket.end();
+      if (sent >= requests) return void socket.end();
       const n = sent++;
       since = perSecond === undefined ? performance.now() : began + (n * 1_000) / perSecond;
       if (performance.now() + SPIN_MS < since) await pause(since - performance.now() - SPIN_MS);
@@ -64,7 +62,7 @@ export async function run(port: number, given: Load) {
   };
   const open = Promise.all(Array.from({ length: connections }, connection));
   await Promise.all([open, perSecond === undefined && awake(open)]);
-  return { seconds: (performance.now() - began) / 1_000, latencies };
+  return latencies;
 }
 
 /**
@@ -126,17 +124,24 @@ function idIn(body: string): string {
   return id;
 }
 
-/** `make` is called before each measurement. */
-export const loadOn = (server: Server, make: () => Load | Promise<Load>): Side => ({
-  name: server.name,
+/** The same load spread over all servers; `make` is called before each measurement. */
+export const loadOn = (servers: readonly Server[], make: () => Load | Promise<Load>): Side => ({
+  name: servers[0]?.name ?? "",
   measure: async () => {
     const given = await make();
-    const before = await server.ask("usage");
-    const { seconds, latencies } = await run(server.port, given);
-    const { cpu_us } = await server.ask("usage");
+    const share = (count: number) => Math.ceil(count / servers.length);
+    const part = { ...given, requests: share(given.requests), connections: share(given.connections) };
+    const used_us = async () => {
+      const all = await Promise.all(servers.map((server) => server.ask("usage")));
+      return all.reduce((sum, { cpu_us }) => sum + cpu_us, 0);
+    };
+    const before_us = await used_us();
+    const began = performance.now();
+    const latencies = (await Promise.all(servers.map(({ port }) => run(port, part)))).flat();
+    const ms = performance.now() - began;
     return {
-      "µs of CPU": (cpu_us - before.cpu_us) / latencies.length,
-      "a second": latencies.length / seconds,
+      "µs of CPU": ((await used_us()) - before_us) / latencies.length,
+      "a second": (1_000 * latencies.length) / ms,
       "ms at the median": median(latencies),
       "ms at the 99th": percentile(latencies, 0.99),
     };
@@ -155,7 +160,7 @@ export async function contest<S extends { readonly server: Server }>(
 ): Promise<Line[]> {
   const sides = await pool(1, servers.entries(), ([at, server]) => fill(server, at));
   return pool(1, Object.entries(cases), async ([what, [goal, make]]) => {
-    const loads = sides.map((side) => loadOn(side.server, () => make(side)));
+    const loads = sides.map((side) => loadOn([side.server], () => make(side)));
     const [own, base] = await compare(loads, warm);
     return ratio(what, own, base, "µs of CPU", goal);
   });

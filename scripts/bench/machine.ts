@@ -131,7 +131,7 @@ export async function inSide(...args: string[]): Promise<Figures> {
 }
 
 /** What `npm run build` makes, as a user runs it; without it the sources, through tsx. */
-const DIST = process.env.BENCH_DIST ?? here("../../dist");
+const DIST = here("../../dist");
 export const isBuilt = existsSync(join(DIST, "bin.js"));
 
 /** The arguments of node that run a module of this package. */

@@ -2,10 +2,9 @@
 // SQLite and against itself, and prints one table. Ends with status 1 where a goal was missed. Not a test: figures depend on
 // the machine, which the table names. BENCH_SCALE=0.01 BENCH_ROUNDS=1 tries everything out; then the figures mean nothing.
 import { chosen } from "../arguments.ts";
-import { silence, throughput } from "./deliveries.ts";
+import { throughput } from "./deliveries.ts";
 import { isMissed, type Line, markdown } from "./figures.ts";
 import { fleet } from "./fleet.ts";
-import { folding } from "./folding.ts";
 import { growth } from "./growth.ts";
 import { holds } from "./holds.ts";
 import { before, file, http } from "./http.ts";
@@ -17,8 +16,8 @@ type Parts = Readonly<Record<string, () => Promise<Line[]>>>;
 
 const GROUPS: Readonly<Record<string, Parts>> = {
   bench: { http, growth, start, file, before },
-  "bench:store": { writes, loads, folding },
-  "bench:delivery": { throughput, silence, holds },
+  "bench:store": { writes, loads },
+  "bench:delivery": { throughput, holds },
   "bench:fleet": { fleet },
 };
 /** Only when asked for. */

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent, createServer, request } from "node:http";
 import { join } from "node:path";
-import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
+import { httpSender, type Sender } from "../../src/delivery/sender.ts";
 import { apps } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/index.ts";
@@ -127,7 +127,7 @@ async function post(url: string, atOnce: string): Promise<Figures> {
 
 /** The outbox alone, one attempt at a time for each webhook; all rows are there before the first is sent: `send URL WEBHOOKS`. */
 async function send(url: string, webhooks: string): Promise<Figures> {
-  const real = new HttpSender({ policy: "local", timeout_ms: 30_000 });
+  const real = httpSender({ policy: "local", timeout_ms: 30_000 });
   let gate = Promise.resolve();
   const sender: Sender = { send: (one) => gate.then(() => real.send(one)), close: () => real.close() };
   const world = await newOutboxWorld({ sender });

@@ -1,10 +1,8 @@
 // This server as the kit's target, with all that a foreign one has to be given: accounts in every state, an OAuth client,
 // somebody who signs in and consents, and credentials that have expired.
-import { randomUUID } from "node:crypto";
 import { type Service, type ServiceOptions, startService } from "../../src/index.ts";
-import { Browser } from "../../test/support/browser.ts";
 import { Client, str } from "../../test/support/client.ts";
-import { done } from "../../test/support/shown.ts";
+import { type Person, person } from "../../test/support/oauth.ts";
 import type { Target } from "./target.ts";
 
 export interface Own {
@@ -25,20 +23,11 @@ const RATE_LIMIT = 2_000;
 
 const account = (name: string, key: string, state = "active") => ({ name, state, api_keys: [{ name, key }] });
 
+const { id, secret: client_secret, redirect_uri } = CLIENT;
+const client = { id, client_secret, name: "Conformance", redirect_uris: [redirect_uri], scopes: SCOPES };
 const SEED = {
   accounts: [
-    {
-      name: "Judged",
-      oauth_clients: [
-        {
-          id: CLIENT.id,
-          client_secret: CLIENT.secret,
-          name: "Conformance",
-          redirect_uris: [CLIENT.redirect_uri],
-          scopes: SCOPES,
-        },
-      ],
-    },
+    { name: "Judged", oauth_clients: [client] },
     account("Limited", KEYS.limited, "limited"),
     account("Suspended", KEYS.suspended, "suspended"),
     account("Busy", KEYS.busy),
@@ -60,13 +49,15 @@ export async function ownTarget(options: ServiceOptions = {}): Promise<Own> {
   service.clock.resume();
   const { baseUrl, authUrl } = service;
   const apiKey = str(service.apiKey);
-  let browser: Promise<Browser> | undefined;
+  let somebody: Promise<Person> | undefined;
   const target: Target = {
     ...{ baseUrl, authUrl, apiKey },
     client: CLIENT,
     async signIn(authorizeUrl) {
-      browser ??= signedIn(baseUrl, apiKey);
-      return consented(await browser, authorizeUrl);
+      somebody ??= person(new Client({ baseUrl, key: apiKey }), SCOPES);
+      const { browser } = await somebody;
+      const page = await browser.open(authorizeUrl);
+      return (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header("location");
     },
     limitedKey: KEYS.limited,
     suspendedKey: KEYS.suspended,
@@ -75,19 +66,4 @@ export async function ownTarget(options: ServiceOptions = {}): Promise<Own> {
     expiredRefreshToken: old.refresh_token,
   };
   return { target, service, close: () => service.close() };
-}
-
-/** The browser of a new user, who has followed the sign-in link. */
-async function signedIn(baseUrl: string, key: string): Promise<Browser> {
-  const api = new Client({ baseUrl, key });
-  const user = done(await api.post("/users", { email: `${randomUUID()}@example.com`, permissions: SCOPES }));
-  const browser = new Browser(api);
-  await browser.signIn(str(user.json.sign_in_url));
-  return browser;
-}
-
-/** Allows what is asked for; answers where that leads. */
-async function consented(browser: Browser, url: string): Promise<string> {
-  const page = await browser.open(url);
-  return (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header("location");
 }

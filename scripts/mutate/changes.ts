@@ -2,13 +2,17 @@
 // one statement a line and spaces around operators. Each stays within one line. Some do not parse; the caller finds out.
 import { TOKEN } from "../../test/support/sources.ts";
 
-export interface Change {
-  /** From 0. */
-  readonly line: number;
+interface Change {
   readonly from: number;
   readonly to: number;
   /** What stands between the two instead. */
   readonly text: string;
+}
+
+interface Line {
+  /** Of its code, behind the indentation. */
+  readonly start: number;
+  readonly changes: readonly Change[];
 }
 
 const swap = (one: string, other: string) => (found: string) => (found === one ? other : one);
@@ -39,24 +43,23 @@ const RULES: readonly (readonly [RegExp, (found: string) => string])[] = [
 ];
 const LINK = /^\s*(?:import\b|export [{*]|\} from )/;
 
-/** The changes of each line that has some; what only links modules has none. */
-export function changesOf(code: string): readonly (readonly Change[])[] {
-  let start = 0;
+/** The lines that have some; what only links modules has none. */
+export function changesOf(code: string): readonly Line[] {
+  let end = 0;
   // Rules must look neither into comments nor into strings and regular expressions.
   const masked = code.replace(TOKEN, (found) =>
     found.replace(/./g, /^\/[/*]/.test(found) ? " " : "_").replace(/^_|_$/g, found.slice(0, 1)),
   );
-  const lines = masked.split("\n").map((source, line) => {
-    const begin = start;
-    start += source.length + 1;
-    if (LINK.test(source)) return [];
-    return RULES.flatMap(([pattern, other]) =>
+  const lines = masked.split("\n").map((source) => {
+    const begin = end;
+    end += source.length + 1;
+    const changes = (LINK.test(source) ? [] : RULES).flatMap(([pattern, other]) =>
       [...source.matchAll(pattern)].map(({ 0: found, index }) => {
-        const from = begin + index;
-        const to = from + found.length;
-        return { line, from, to, text: other(code.slice(from, to)) };
+        const [from, to] = [begin + index, begin + index + found.length];
+        return { from, to, text: other(code.slice(from, to)) };
       }),
     );
+    return { start: begin + source.search(/\S|$/), changes };
   });
-  return lines.filter(({ length }) => length > 0);
+  return lines.filter(({ changes }) => changes.length > 0);
 }

@@ -2,6 +2,7 @@
 // JavaScript in place of the sources, so that nothing is transpiled twice and a changed line touches no file of the work
 // tree; it is in NODE_OPTIONS, for what a test starts, too. What a run starts ends with it.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -12,11 +13,6 @@ export interface Script {
   /** From the root, with slashes: src/kit/ids.ts. */
   readonly path: string;
   readonly code: string;
-}
-
-export interface Run {
-  readonly passed: boolean;
-  readonly took_ms: number;
 }
 
 /** Everything that is written on the way, and gone at the end. */
@@ -58,9 +54,8 @@ process.on("exit", () => {
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
-/** The run ends with the first test that fails. */
-function run(test: string, limit_ms: number, more: NodeJS.ProcessEnv): Promise<Run> {
-  const began = performance.now();
+/** Whether it passes; the run ends with the first test that fails. */
+async function run(test: string, limit_ms: number, more: NodeJS.ProcessEnv): Promise<boolean> {
   const env = { ...process.env, TMPDIR, NODE_OPTIONS, ...more };
   const args = ["--test-reporter=tap", test];
   const child = spawn(process.execPath, args, { env, detached: true, stdio: ["ignore", "pipe", "ignore"] });
@@ -69,20 +64,23 @@ function run(test: string, limit_ms: number, more: NodeJS.ProcessEnv): Promise<R
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     if (/^ *not ok (?!.*# TODO)/m.test(text)) end(child);
   });
-  return new Promise((resolve) => {
-    child.on("exit", () => end(child));
-    child.on("close", (code) => {
-      clearTimeout(limit);
-      running.delete(child);
-      resolve({ passed: code === 0, took_ms: performance.now() - began });
-    });
-  });
+  child.on("exit", () => end(child));
+  const [code] = await once(child, "close");
+  clearTimeout(limit);
+  running.delete(child);
+  return code === 0;
 }
 
-export function runChanged(test: string, limit_ms: number, path: string, code: string): Promise<Run> {
+interface TestFile {
+  readonly path: string;
+  readonly took_ms: number;
+}
+
+/** With this script changed. A test file may then take a few times as long as before. */
+export function passes({ path, took_ms }: TestFile, changed: string, code: string): Promise<boolean> {
   const MUTANT_CODE = join(mkdtempSync(join(scratch, "changed-")), "code.js");
   writeFileSync(MUTANT_CODE, code);
-  return run(test, limit_ms, { MUTANT: path, MUTANT_CODE });
+  return run(path, 5_000 + 4 * took_ms, { MUTANT: changed, MUTANT_CODE });
 }
 
 interface Range {
@@ -91,27 +89,31 @@ interface Range {
   readonly count: number;
 }
 
-interface Report {
+interface Covered {
   readonly url: string;
   readonly functions: readonly { readonly ranges: readonly Range[] }[];
 }
 
+/** What takes longer unchanged is left out. */
+const LIMIT_MS = 300_000;
 const SOURCES = pathToFileURL("src/").href;
 
-/** A run, and with it whether one of its processes came to a place in a script. */
-export async function measure(test: string, limit_ms: number) {
+/** A run with nothing changed, and whether one of its processes came to a place in a script. */
+export async function measured(path: string) {
   const folder = mkdtempSync(join(scratch, "coverage-"));
-  const made = await run(test, limit_ms, { NODE_V8_COVERAGE: folder });
-  const reports = readdirSync(folder).flatMap((name) => reportsIn(join(folder, name)));
+  const began = performance.now();
+  const passed = await run(path, LIMIT_MS, { NODE_V8_COVERAGE: folder });
+  const took_ms = performance.now() - began;
+  const covered = readdirSync(folder).flatMap((name) => coveredIn(join(folder, name)));
   rmSync(folder, { recursive: true });
-  const comesTo = (path: string, offset: number) =>
-    reports.some((report) => report.url === pathToFileURL(path).href && wasRun(report, offset));
-  return { ...made, comesTo };
+  const comesTo = (script: string, offset: number) =>
+    covered.some((each) => each.url === pathToFileURL(script).href && wasRun(each, offset));
+  return { path, passed, took_ms, comesTo };
 }
 
-function reportsIn(file: string): readonly Report[] {
+function coveredIn(file: string): readonly Covered[] {
   try {
-    const { result }: { readonly result: readonly Report[] } = JSON.parse(readFileSync(file, "utf8"));
+    const { result }: { readonly result: readonly Covered[] } = JSON.parse(readFileSync(file, "utf8"));
     return result.filter(({ url }) => url.startsWith(SOURCES));
   } catch {
     return []; // its process was killed in the middle of the report: as if it had been killed before
@@ -119,7 +121,7 @@ function reportsIn(file: string): readonly Report[] {
 }
 
 /** Ranges lie within each other, and the innermost knows. */
-function wasRun({ functions }: Report, offset: number): boolean {
+function wasRun({ functions }: Covered, offset: number): boolean {
   const ranges = functions.flatMap(({ ranges }) => ranges);
   const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset);
   const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;

@@ -1,19 +1,18 @@
-// Processes on one database, killed and started again under load, with deliveries to receivers that fail 30 % at random;
-// meanwhile the database is restarted once, and a process is frozen for longer than its leases last. In the end every
-// acknowledged app is there with its event and one delivery to each webhook, no other app is there by half, all have been
-// delivered, no retry came before it was due, and only what was in flight came again.
+// The whole service killed and started again under load, in the middle of its deliveries to receivers that fail 30 % at
+// random: as one process on a file, and as a fleet on one database, which is restarted meanwhile, while a process is frozen for
+// longer than its leases last. In the end every acknowledged app is there with its event and one delivery to each webhook, no
+// other app is there by half, all have been delivered with the same bytes at every attempt, no retry came before it was due,
+// and only what was in flight came again.
 import { setTimeout as sleep } from "node:timers/promises";
-import { startReceiver } from "../../src/receiver.ts";
+import { type Receiver, startReceiver } from "../../src/receiver.ts";
 import { startBalancer } from "../../test/support/balancer.ts";
 import { type Client, str } from "../../test/support/client.ts";
-import { type Database, missing, startDatabase } from "../../test/support/database.ts";
+import { missing, startDatabase } from "../../test/support/database.ts";
 import { KEY, type Server, sources, startService } from "../bench/machine.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
-import { fails, judge } from "./restarts.ts";
+import type { Lab } from "./lab.ts";
 
-const WHAT = "fleet";
-const PROCESSES = 2;
 const WEBHOOKS = 3;
 const CLIENTS = 8;
 const SECRET = "torture-secret";
@@ -23,63 +22,92 @@ const EARLY_MS = 0.8 * RETRY_MS - 100;
 /** A delivery's lease lasts ten seconds longer than an attempt may take. */
 const TIMEOUT_S = 1;
 const FROZEN_MS = (TIMEOUT_S + 11) * 1_000;
-const OUTSTANDING_MS = 30_000;
+const LOOK_AGAIN_MS = 50;
 const FLAGS = ["--retry-schedule", Array(20).fill(`${RETRY_MS}ms`).join(","), "--webhook-timeout", `${TIMEOUT_S}s`];
 
+interface Trial {
+  readonly what: string;
+  readonly processes: number;
+  /** What `--data` leads to. */
+  readonly data: string;
+  readonly events: number;
+  readonly kills: number;
+  /** How long after the last event deliveries may be outstanding. */
+  readonly outstanding_ms: number;
+  /** What else befalls them, spread among the kills. */
+  readonly more: readonly ((servers: readonly Server[], ports: number[]) => unknown)[];
+}
+
+/** `events` stay below the number that is kept. */
+export const restarts = (lab: Lab, events: number, kills: number): Promise<Finding> =>
+  disturbed({ what: "restarts", processes: 1, data: lab.file(), events, kills, outstanding_ms: 300_000, more: [] });
+
 export async function fleet(events: number, kills: number, freezes = 1): Promise<Finding> {
-  if (missing) return { what: WHAT, tried: `SKIPPED, ${missing}`, wrong: [] };
+  const what = `fleet, a restart of the database, ${freezes} frozen processes`;
+  if (missing) return { what, tried: `SKIPPED, ${missing}`, wrong: [] };
   const database = startDatabase();
+  const restart = () => {
+    database.stop();
+    database.start();
+  };
+  const [data, more] = [database.address(), [restart, ...Array<typeof freeze>(freezes).fill(freeze)]];
   try {
-    return await disturbed(database, events, kills, freezes);
+    return await disturbed({ what, processes: 2, data, events, kills, outstanding_ms: 30_000, more });
   } finally {
     database.end();
   }
 }
 
-async function disturbed(database: Database, events: number, kills: number, freezes: number): Promise<Finding> {
+const leave = (ports: number[], port: number) => void ports.splice(ports.indexOf(port), 1);
+
+async function freeze([server]: readonly Server[], ports: number[]): Promise<void> {
+  if (server === undefined) return;
+  leave(ports, server.port);
+  server.signal("SIGSTOP");
+  await sleep(FROZEN_MS);
+  server.signal("SIGCONT");
+  ports.push(server.port);
+}
+
+async function disturbed({ what, processes, data, events, kills, outstanding_ms, more }: Trial): Promise<Finding> {
   using balancer = await startBalancer();
-  const address = database.address();
+  const { ports } = balancer;
   const start = async () => {
-    const server = await startService("a process", ["--data", address, ...FLAGS], sources("bin"));
-    balancer.ports.push(server.port);
+    const server = await startService("a process", ["--data", data, ...FLAGS], sources("bin"));
+    ports.push(server.port);
     return server;
   };
-  const leave = ({ port }: Server) => void balancer.ports.splice(balancer.ports.indexOf(port), 1);
-  const servers = await pool(PROCESSES, Array(PROCESSES), start);
+  const servers = await pool(processes, Array(processes), start);
   const api = balancer.client(KEY);
   const early: string[] = [];
   const receivers = await pool(WEBHOOKS, Array(WEBHOOKS), () => startReceiver(failing(events, early)));
   const drafts = receivers.map(({ url }) => ({ url, events: ["app.created"], secret: SECRET }));
   const webhooks = await pool(1, drafts, (draft) => api.create("/webhooks", draft));
   const kill = async (n: number) => {
-    const server = servers[n % PROCESSES];
-    if (server) leave(server);
+    const server = servers[n % processes];
+    if (server) leave(ports, server.port);
     await server?.stop();
-    servers[n % PROCESSES] = await start();
-  };
-  const freeze = async (server: Server | undefined) => {
-    if (server) leave(server);
-    server?.signal("SIGSTOP");
-    await sleep(FROZEN_MS);
-    server?.signal("SIGCONT");
-    if (server) balancer.ports.push(server.port);
-  };
-  const restart = async () => {
-    database.stop();
-    database.start();
+    servers[n % processes] = await start();
   };
   const blows = Array.from({ length: kills }, (_, n) => () => kill(n));
-  blows.splice(Math.floor(kills / 3), 0, restart);
-  blows.splice(Math.floor((2 * kills) / 3) + 1, 0, ...Array(freezes).fill(() => freeze(servers[0])));
+  for (const [n, blow] of more.entries())
+    blows.splice(
+      Math.floor(((n + 1) * kills) / (more.length + 1)) + n,
+      0,
+      async () => void (await blow(servers, ports)),
+    );
   const inFlight = blows.length;
   const acknowledged = await load(api, events, blows);
-  const outstanding = await delivered(api, webhooks);
-  const finding = judge(receivers, acknowledged, inFlight);
-  const wrong = [...finding.wrong, ...outstanding, ...early, ...(await halves(api, acknowledged, webhooks))];
+  const outstanding = await delivered(api, webhooks, outstanding_ms);
+  const { tried, wrong } = judged(receivers, acknowledged, inFlight);
+  wrong.push(...outstanding, ...early, ...(await halves(api, acknowledged, webhooks)));
   for (const server of servers) await server.stop();
   for (const receiver of receivers) await receiver.close();
-  return { what: WHAT, tried: `${finding.tried}; a restart of the database, ${freezes} frozen processes`, wrong };
+  return { what, tried, wrong };
 }
+
+/** Whether the n-th answer fails: scattered, and the same from run to run. */
+const fails = (n: number): boolean => Math.imul(n, 2_654_435_761) >>> 0 < 0.3 * 2 ** 32;
 
 /** A receiver that notes which retries come early. */
 function failing(events: number, early: string[]) {
@@ -104,7 +132,7 @@ async function load(api: Client, events: number, blows: (() => Promise<void>)[])
     while (acknowledged.length < events) yield;
   };
   await pool(CLIENTS, work(), async () => {
-    const answer = await api.post("/apps", { title: "Torture" }).catch(() => undefined);
+    const answer = await api.post("/apps", { title: "Torture" }).catch(() => sleep(LOOK_AGAIN_MS));
     if (answer?.status === 201) acknowledged.push(answer.id);
     if (strikeAt[0] === undefined || acknowledged.length < strikeAt[0]) return;
     strikeAt.shift();
@@ -115,14 +143,14 @@ async function load(api: Client, events: number, blows: (() => Promise<void>)[])
   return acknowledged;
 }
 
-async function delivered(api: Client, webhooks: readonly { readonly id: string }[]): Promise<string[]> {
-  const until = performance.now() + OUTSTANDING_MS;
+async function delivered(api: Client, webhooks: readonly { readonly id: string }[], limit_ms: number) {
+  const until = performance.now() + limit_ms;
   for (;;) {
     const lists = webhooks.map(({ id }) => api.get(`/webhooks/${id}/deliveries?status=pending&limit=1`));
     const pending = (await Promise.all(lists)).reduce((sum, { json }) => sum + Number(json.total), 0);
     if (pending === 0) return [];
-    if (performance.now() > until) return [`${pending} deliveries are outstanding after 30 s`];
-    await sleep(100);
+    if (performance.now() > until) return [`${pending} deliveries are outstanding after ${limit_ms} ms`];
+    await sleep(LOOK_AGAIN_MS);
   }
 }
 
@@ -149,4 +177,24 @@ async function halves(api: Client, acknowledged: readonly string[], webhooks: re
     ...half.map((id) => `half of ${id} is there`),
     ...acknowledged.filter((id) => !apps.has(id)).map((id) => `${id} was acknowledged and is lost`),
   ];
+}
+
+/** What the receivers got. */
+function judged(receivers: readonly Receiver[], acknowledged: readonly string[], inFlight: number) {
+  const wrong: string[] = [];
+  let twice = 0;
+  for (const [at, { received }] of receivers.entries()) {
+    const taken = received.map(({ attempts }) => attempts.filter(({ answer }) => answer === 200).length);
+    const heard = new Set(received.filter((_, n) => taken[n] !== 0).map(({ event }) => event.data.object.id));
+    for (const id of acknowledged) if (!heard.has(id)) wrong.push(`webhook ${at} never took ${id}`);
+    for (const { id, rawBody, attempts } of received)
+      if (attempts.some((attempt) => attempt.rawBody !== rawBody)) wrong.push(`webhook ${at} got two bodies of ${id}`);
+    const again = taken.filter((times) => times > 1).length;
+    if (again > inFlight)
+      wrong.push(`webhook ${at} took ${again} events again, with one in flight at ${inFlight} blows`);
+    twice += again;
+  }
+  const pairs = acknowledged.length * WEBHOOKS;
+  const tried = `${inFlight} blows in ${acknowledged.length} events, ${pairs} pairs; ${twice} came twice`;
+  return { tried, wrong };
 }

@@ -3,11 +3,10 @@ import { chosen } from "../arguments.ts";
 import { type Finding, tell } from "../findings.ts";
 import { damage } from "./damage.ts";
 import { faults } from "./faults.ts";
-import { fleet } from "./fleet.ts";
+import { fleet, restarts } from "./fleet.ts";
 import { fullDisk } from "./full-disk.ts";
 import { kill } from "./kill.ts";
 import { Lab } from "./lab.ts";
-import { restarts } from "./restarts.ts";
 import { twoProcesses } from "./two-processes.ts";
 
 const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
@@ -16,7 +15,7 @@ const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   damage: (lab) => damage(lab, 10_000),
   "full-disk": (lab) => fullDisk(lab, 50),
   "two-processes": (lab) => twoProcesses(lab, 100, 20),
-  restarts: (lab) => restarts(lab, 10_000, 20),
+  restarts: (lab) => restarts(lab, 9_000, 20),
   fleet: () => fleet(1_000, 20),
 };
 

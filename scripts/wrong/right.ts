@@ -2,7 +2,6 @@
 // that it is wrong. Those that a start can be asked for come from the register, the others are made on the way.
 import { READINGS } from "../../src/domain/readings.ts";
 import type { Answer } from "./proxy.ts";
-import { newestFirst } from "./remembering.ts";
 import * as way from "./ways.ts";
 import { answers, answersJson, type Faults, refuses, type Wrong } from "./ways.ts";
 
@@ -21,22 +20,24 @@ const inTypeOfItsOwn = (answer: Answer) =>
     ? way.header(answer, "content-type", "application/vnd.apps+json")
     : answer;
 
+/** Success has no body. */
+const empty = (answer: Answer): Answer => (answer.status < 300 ? { ...answer, status: 204, body: "" } : answer);
+
 export const RIGHT: Faults = {
   "itself 1: this server": {},
   ...Object.fromEntries(SWITCHED),
   "every-reading 1: all of them at once": read(READINGS),
-  "list-of-apps 4.list-shape: a list is {apps, count}": answersJson("GET /apps", ({ data: apps, total: count }) => ({
-    apps,
-    count,
+  "list-of-apps 4.list-shape: a list is {apps, count}": answersJson("GET /apps", "", (list) => ({
+    apps: Object(list).data,
+    count: Object(list).total,
   })),
-  "newest-first 4.list-order: the newest app is listed first": { api: newestFirst },
   "limit-of-20 8.page-limit: no page holds more than 20": refuses(
     "GET /apps",
     400,
     ({ url }) => Number(/limit=(\d+)/.exec(url)?.[1]) > 20,
   ),
-  "deploy-empty 4.deploy: a deployment is answered without a body": answers("POST /apps/*/deploy", way.empty),
-  "hook-empty 4.webhook: a webhook is answered without a body": answers("POST /webhooks", way.empty),
+  "deploy-empty 4.deploy: a deployment is answered without a body": answers("POST /apps/*/deploy", empty),
+  "hook-empty 4.webhook: a webhook is answered without a body": answers("POST /webhooks", empty),
   "errors-empty 7.errors: errors have no members": answers("", (answer) =>
     answer.status < 400 ? answer : way.bare(answer.status),
   ),
@@ -44,19 +45,15 @@ export const RIGHT: Faults = {
     api: async (asked, send) => ((answer) => ({ ...answer, body: asOffset(answer.body) }))(await send(asked)),
     hook: (delivery, send) => send(way.signed(delivery, asOffset(delivery.body))),
   },
-  "create-more 4.create-app: a create answers more than a list": answersJson("POST /apps", (app) => ({
-    ...app,
-    url: "",
-  })),
   "json-of-its-own 4.media-type: it speaks application/vnd.apps+json": answers("", inTypeOfItsOwn),
   "more-members 2.members: apps and events have more members": {
-    ...way.apps((app) => ({ ...app, owner: null })),
-    ...way.tells("", (event) => ({ ...event, api_version: "1" })),
+    ...way.apps("owner", way.is(null)),
+    ...way.tells("", "api_version", way.is("1")),
   },
-  "camel-tokens 5.token-response: tokens are named in another way": answersJson(
-    "POST /oauth/token",
-    ({ access_token: accessToken, refresh_token: refreshToken }) => ({ accessToken, refreshToken }),
-  ),
+  "camel-tokens 5.token-response: tokens are named in another way": answersJson("POST /oauth/token", "", (tokens) => ({
+    accessToken: Object(tokens).access_token,
+    refreshToken: Object(tokens).refresh_token,
+  })),
   "nothing-beside 4.operations: there are no operations but the six": refuses(
     BESIDE,
     404,

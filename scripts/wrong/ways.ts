@@ -1,4 +1,4 @@
-// What a fault is, and the few ways in which one changes what goes by: what is asked, what is answered, what is delivered,
+// What a fault is, and the few means by which one changes what goes by: what is asked, what is answered, what is delivered,
 // and what the server hears of it. Which sentence each breaks stands in the lists beside this file.
 import type { ServiceOptions } from "../../src/index.ts";
 import { trusted } from "../../src/kit/schema.ts";
@@ -13,7 +13,7 @@ export interface World {
   /** The OAuth client's. */
   secret: string;
   /** What it remembers. */
-  readonly kept: Map<string, string>;
+  readonly kept: Map<unknown, string>;
 }
 
 /** In place of `send`, which would let the message pass unchanged. */
@@ -55,13 +55,35 @@ export function jsonOf({ body }: { readonly body: string }): unknown {
   }
 }
 
-export type Change = (value: Members) => unknown;
+/** What stands instead of a member of JSON; it is gone where that is undefined. */
+export type Change<T = unknown> = (value: T) => unknown;
+export const gone: Change = () => undefined;
+export const is =
+  (value: unknown): Change =>
+  () =>
+    value;
+
+/** Changes the member at a path such as "data.object.id"; the whole where it is "". */
+export function edited(value: unknown, path: string, change: Change): unknown {
+  if (path === "" || !isMembers(value)) return change(value);
+  const [name = "", ...rest] = path.split(".");
+  return { ...value, [name]: edited(value[name], rest.join("."), change) };
+}
 
 /** With the JSON object in its body changed. */
-export function changed<M extends { readonly body: string }>(message: M, change: Change): M {
+export function changed<M extends { readonly body: string }>(message: M, path: string, change: Change): M {
   const value = jsonOf(message);
-  return isMembers(value) ? { ...message, body: JSON.stringify(change(value)) } : message;
+  return isMembers(value) ? { ...message, body: JSON.stringify(edited(value, path, change)) } : message;
 }
+
+export const header = <M extends { readonly headers: Message["headers"] }>(
+  message: M,
+  name: string,
+  value?: string | string[],
+): M => ({ ...message, headers: { ...message.headers, [name]: value } });
+
+export type Judged = (asked: Message) => boolean;
+const always: Judged = () => true;
 
 /** `at`: method and path below /v1, `*` for any segment, as in "DELETE /apps/*"; everything where it is "". */
 export function isAt(at: string, { method, url }: Message): boolean {
@@ -74,7 +96,8 @@ export const asks = (at: string, change: (asked: Message) => Message): Wrong => 
   api: (asked, send) => send(isAt(at, asked) ? change(asked) : asked),
 });
 
-export const asksJson = (at: string, change: Change): Wrong => asks(at, (asked) => changed(asked, change));
+export const asksJson = (at: string, path: string, change: Change): Wrong =>
+  asks(at, (asked) => changed(asked, path, change));
 
 /** With another query. */
 export const asksQuery = (at: string, change: (query: URLSearchParams) => unknown): Wrong =>
@@ -84,119 +107,70 @@ export const asksQuery = (at: string, change: (query: URLSearchParams) => unknow
     return { ...asked, url: asked.url.replace(/(\?.*)?$/, `?${query}`) };
   });
 
-export const answers = (at: string, change: (answer: Answer) => Answer): Wrong => ({
+export const queryOf = (url: string) => new URLSearchParams(url.split("?")[1]);
+
+export const answers = (at: string, change: (answer: Answer) => Answer, when = always): Wrong => ({
   async api(asked, send) {
     const answer = await send(asked);
-    return isAt(at, asked) ? change(answer) : answer;
+    return isAt(at, asked) && when(asked) ? change(answer) : answer;
   },
 });
 
 /** What succeeded says something else. */
-export const answersJson = (at: string, change: Change): Wrong =>
-  answers(at, (answer) => (answer.status < 300 ? changed(answer, change) : answer));
-
-export type Items = readonly Members[];
-
-/** The page of a list holds other items. */
-export const page = (change: (items: Items) => Items): Wrong =>
-  answersJson("GET /apps", (list) => ({ ...list, data: change(itemsOf(list)) }));
-
-export const itemsOf = ({ data }: Members): Items => (Array.isArray(data) ? data.map(members) : []);
-export const queryOf = (url: string) => new URLSearchParams(url.split("?")[1]);
+export const answersJson = (at: string, path: string, change: Change, when = always): Wrong =>
+  answers(at, (answer) => (answer.status < 300 ? changed(answer, path, change) : answer), when);
 
 /** Every app in every answer. */
-export const apps = (change: Change): Wrong =>
-  answersJson("(POST|GET) /apps|(GET|PATCH) /apps/*", (value) =>
-    "data" in value ? { ...value, data: itemsOf(value).map(change) } : change(value),
+export const apps = (path: string, change: Change): Wrong =>
+  answersJson("(POST|GET) /apps|(GET|PATCH) /apps/*", "", (value) =>
+    Array.isArray(Object(value).data)
+      ? edited(value, "data", (list) => [list].flat().map((app) => edited(app, path, change)))
+      : edited(value, path, change),
   );
 
-export const field =
-  (name: string, change: (value: unknown) => unknown) =>
-  (value: Members): Members => ({ ...value, [name]: change(value[name]) });
-
-export const without =
-  (...names: readonly string[]) =>
-  (value: Members): Members =>
-    Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+export const bare = (status: number, body = "{}"): Answer => ({
+  ...{ status, headers: { "content-type": "application/json" }, body },
+});
 
 /** It answers that and does nothing. */
-export const refuses = (at: string, status: number, when: Judged = () => true): Wrong => ({
+export const refuses = (at: string, status: number, when = always): Wrong => ({
   api: async (asked, send) => (isAt(at, asked) && when(asked) ? bare(status) : send(asked)),
 });
 
-export const bare = (status: number, body = "{}"): Answer => ({
-  status,
-  headers: { "content-type": "application/json" },
-  body,
-});
-
-/** Success has no body. */
-export const empty = (answer: Answer): Answer => (answer.status < 300 ? { ...answer, status: 204, body: "" } : answer);
-
-export type Judged = (asked: Message) => boolean;
-
-const isRefused = (code: string, answer: Answer): boolean =>
-  answer.status >= 400 && Object(jsonOf(answer)).code === code;
+const isRefused = (reason: string, { status, body }: Answer): boolean => status >= 400 && body.includes(reason);
 
 /** What is refused for that reason is done after all. */
-export const lets = (code: string, at = "", when: Judged = () => true): Wrong => ({
+export const lets = (reason: string, at = "", when = always): Wrong => ({
   async api(asked, send, { key }) {
     const answer = await send(asked);
-    return isRefused(code, answer) && isAt(at, asked) && when(asked) ? send(as(asked, `Bearer ${key}`)) : answer;
+    return isRefused(reason, answer) && isAt(at, asked) && when(asked) ? send(as(asked, `Bearer ${key}`)) : answer;
   },
 });
 
-/** What is refused for that reason is refused in another way. */
-export const instead = (code: string, status: number, headers?: Answer["headers"]): Wrong =>
-  answers("", (answer) =>
-    isRefused(code, answer) ? { ...answer, status, headers: headers ?? answer.headers } : answer,
-  );
+/** What is refused for that reason is answered in another way. */
+export const instead = (reason: string, status: number): Wrong =>
+  answers("", (answer) => (isRefused(reason, answer) ? { ...answer, status } : answer));
 
 /** With another Authorization header. */
-export const as = (asked: Message, authorization: string): Message => ({
-  ...asked,
-  headers: { ...asked.headers, authorization },
-});
+export const as = (asked: Message, authorization: string): Message => header(asked, "authorization", authorization);
 
 export const bearer = ({ headers }: Message): string => String(headers.authorization).replace(/^Bearer /, "");
-
-/** One text stands for another in all that comes from the server, and goes back in what is sent to it. */
-export const renamed = (from: string, to: string): Wrong => ({
-  async api(asked, send) {
-    const [url, body] = [asked.url, asked.body].map((text) => text.replaceAll(to, from));
-    const answer = await send({ ...asked, url: url ?? "", body: body ?? "" });
-    return { ...answer, body: answer.body.replaceAll(from, to) };
-  },
-  hook: (asked, send) => send(signed(asked, asked.body.replaceAll(from, to))),
-});
 
 /** Every delivery, as it goes out. */
 export const delivers = (change: (delivery: Delivery) => Delivery): Wrong => ({
   hook: (delivery, send) => send(change(delivery)),
 });
 
-export const header = <M extends { readonly headers: Message["headers"] }>(
-  message: M,
-  name: string,
-  value?: string | string[],
-): M => ({ ...message, headers: { ...message.headers, [name]: value } });
-
 export const signed = (delivery: Delivery, body: string): Delivery =>
   header({ ...delivery, body }, "x-service-signature", serviceSignature(body, delivery.secret));
 
 /** Events of that type, or of all where it is ""; well signed. */
-export const tells = (type: string, change: Change): Wrong =>
+export const tells = (type: string, path: string, change: Change): Wrong =>
   delivers((delivery) => {
-    const event = members(jsonOf(delivery));
+    const event = Object(jsonOf(delivery));
     const isMeant = type === "" || type === event.type;
-    return isMeant ? signed(delivery, JSON.stringify(change(event))) : delivery;
+    return isMeant ? signed(delivery, JSON.stringify(edited(event, path, change))) : delivery;
   });
-
-export const tellsObject = (type: string, change: Change): Wrong =>
-  tells(type, (event) => ({ ...event, data: { object: change(members(members(event.data).object)) } }));
-
-export const tellsDeployment = (change: Change): Wrong =>
-  tellsObject("app.deployed", (object) => ({ ...object, deployment: change(members(object.deployment)) }));
 
 /** Nobody hears of these events, and the server does not know. */
 export const drops = (when: (event: Members) => boolean): Wrong => ({

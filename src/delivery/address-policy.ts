@@ -1,6 +1,7 @@
 // Where deliveries may go (contract, part 6): a server that posts to any URL it is given must not be led into its own
 // network. A URL is judged by what it shows; an address is judged after DNS and again on the connected socket. What the
 // judge answers is the rule that refuses, in words for the one who sent the URL.
+import type { LookupAddress } from "node:dns";
 import { BlockList, isIP } from "node:net";
 import { isLoopbackHost } from "../kit/loopback.ts";
 
@@ -81,4 +82,40 @@ export function judgeUrl(text: string, policy: WebhookPolicy): string | undefine
   if (isLoopbackHost(host)) return judgeAddress("127.0.0.1", policy, secure);
   if (isIP(host) !== 0) return judgeAddress(host, policy, secure);
   return secure ? undefined : HTTPS_ONLY[policy];
+}
+
+/** From a host name to its addresses. */
+export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
+
+const LOOKUPS_AT_ONCE = 2;
+const LOOPBACK: readonly LookupAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
+/**
+ * The system's resolver, asked once at a time for a name and for two names at once: a lookup holds one of the process's
+ * four worker threads until it ends, and dead name servers must not keep them all from the files.
+ */
+export function systemResolver(): Resolve {
+  const running = new Map<string, Promise<readonly LookupAddress[]>>();
+  const waiting: (() => void)[] = [];
+  let free = LOOKUPS_AT_ONCE;
+  const ask = async (host: string): Promise<readonly LookupAddress[]> => {
+    while (free === 0) await new Promise<void>((resume) => waiting.push(resume));
+    free -= 1;
+    try {
+      return await process.getBuiltinModule("node:dns/promises").lookup(host, { all: true });
+    } finally {
+      free += 1;
+      waiting.shift()?.();
+      running.delete(host);
+    }
+  };
+  return (host) => {
+    if (isLoopbackHost(host)) return Promise.resolve(LOOPBACK);
+    const asked = running.get(host) ?? ask(host);
+    running.set(host, asked);
+    return asked;
+  };
 }

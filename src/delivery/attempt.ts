@@ -1,15 +1,17 @@
-// One attempt of a delivery from its rows to its outcome (spec part 6, receiving endpoint and signature; contract, part
-// 6): everything about it is read again once it is claimed, the stored bytes are signed and sent. What came of it is only
-// answered here; writing it down is `recordAttempt`'s.
+// One attempt of a delivery from its rows to its outcome, and when the next is due (spec part 6, receiving endpoint and
+// signature; how often and when is not shown: contract, part 6). Everything about it is read again once it is claimed, the
+// stored bytes are signed and sent. What came of it is only answered here; writing it down is `recordAttempt`'s. Nothing
+// here waits: what is due when are pure functions of the attempt, the time and what the receiver asked for.
+import { createHash } from "node:crypto";
+import { decide } from "../decisions.ts";
 import type { Made } from "../domain/deliveries.ts";
 import { dueAt, isWanted } from "../domain/deliveries.ts";
-import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
+import type { Attempt, EventRecord } from "../domain/model.ts";
 import { deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { deliveryHeaders } from "../domain/webhooks.ts";
-import { type Clock, type Instant, iso } from "../kit/clock.ts";
-import { type Failure, jitterOf, nextAttempt } from "./schedule.ts";
-import type { NotNow, Outcome, Sender } from "./sender.ts";
+import { type Clock, duration, type Instant, iso } from "../kit/clock.ts";
+import type { NotNow, Sender } from "./sender.ts";
 
 export interface AttemptParts {
   readonly store: Store;
@@ -38,23 +40,76 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   const headers = deliveryHeaders(webhook, event, deliveryId, number, start);
   const outcome = await sender.send({ url, headers, body: event.body }, delivery);
   if ("again" in outcome) return outcome;
+  const { status, retryAfter } = outcome;
   const now = clock.now();
   const attempt: Attempt = {
     number,
     trigger: delivery.manual ? "manual" : "schedule",
     at: iso(start),
     duration_ms: now - start,
-    response_status: outcome.status,
+    response_status: status,
     response_body: outcome.body,
     error: outcome.error,
   };
-  // Where it succeeded nobody asks.
-  const next = nextAttempt(failureOf(delivery, outcome, now), retryWaits_ms);
+  // Those by hand do not count. Where it succeeded nobody asks.
+  const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
+  const failure = { attempt: scheduled, now, fraction: jitterOf(deliveryId, scheduled), status, retryAfter };
+  const next = nextAttempt(failure, retryWaits_ms);
   return { deliveryId, url, type: event.type, attempt, retryAt: next === undefined ? null : iso(next) };
 }
 
-/** Attempts by hand do not count. */
-function failureOf({ id, attempts }: DeliveryRecord, { status, retryAfter }: Outcome, now: Instant): Failure {
-  const attempt = attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  return { attempt, now, fraction: jitterOf(id, attempt), status, retryAfter };
+/** The wait after each failed attempt; after the last there is no other. */
+export const RETRY_WAITS_MS: readonly number[] = decide("6.retry-schedule").map((wait: string) => duration(wait) ?? 0);
+
+/** A receiver that comes back is not met by all deliveries at once. */
+const JITTER = 0.2;
+
+/** Retry-After can only lengthen a wait, and no further than the longest of the schedule. */
+const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
+/** Spec part 8: the time that an endpoint has to answer a delivery. */
+export const ANSWER_MS = 30_000;
+
+export interface Failure {
+  /** How many attempts of the schedule were made, this one included. */
+  readonly attempt: number;
+  readonly now: Instant;
+  /** In [0, 1): where within the jitter the wait falls. */
+  readonly fraction: number;
+  readonly status: number | null;
+  /** The value of the answer's Retry-After. */
+  readonly retryAfter: string | null;
+}
+
+/** When the attempt after a failed one is due; undefined after the last. */
+export function nextAttempt(failure: Failure, waits_ms: readonly number[]): Instant | undefined {
+  const { attempt, now, fraction, status, retryAfter } = failure;
+  const wait_ms = waits_ms[attempt - 1];
+  if (wait_ms === undefined) return undefined;
+  const jittered_ms = Math.round(wait_ms * (1 - JITTER + 2 * JITTER * fraction));
+  const isAsked = retryAfter !== null && (status === 429 || status === 503);
+  const asked_ms = (isAsked && retryAfter_ms(retryAfter, now)) || 0;
+  return now + Math.max(jittered_ms, Math.min(asked_ms, RETRY_AFTER_MAX_MS));
+}
+
+/**
+ * Where in the jitter an attempt falls: taken from the delivery's id, which is random, so that it repeats whenever the
+ * ids do, in whatever order the receivers answer.
+ */
+export const jitterOf = (deliveryId: string, attempt: number): number =>
+  createHash("sha256").update(`${deliveryId} ${attempt}`).digest().readUInt32BE() / 2 ** 32;
+
+/** How long a Retry-After asks to wait: whole seconds or an HTTP date (RFC 9110 10.2.3, 5.6.7). */
+export function retryAfter_ms(header: string, now: Instant): number | undefined {
+  const value = header.trim();
+  if (/^\d+$/.test(value)) return Number(value) * 1_000;
+  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined;
+  // The oldest of the three forms names no zone and means UTC.
+  const at = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);
+  return Number.isNaN(at) ? undefined : Math.max(at - now, 0);
+}
+
+/** "5s,5m,1h" in milliseconds; undefined for anything else. */
+export function retrySchedule(text: string): readonly number[] | undefined {
+  const waits = text.split(",").map((wait) => duration(wait.trim()));
+  return waits.length <= 100 && waits.every((wait) => wait !== undefined) ? waits : undefined;
 }

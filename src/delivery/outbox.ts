@@ -9,7 +9,7 @@ import type { Instant, Scheduled } from "../kit/clock.ts";
 import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
 
 export interface OutboxParts extends AttemptParts {
-  /** Where all that the outbox does runs, so that whoever has it can wait for its end. */
+  /** Where all of it runs, so that whoever has it can wait for its end. */
   readonly background: Background;
   /** How many attempts at once for one webhook. */
   readonly concurrency: number;
@@ -37,47 +37,43 @@ interface Lane {
   timer?: Scheduled;
 }
 
-export class Outbox {
-  readonly #parts: OutboxParts;
-  readonly #lanes = new Map<string, Lane>();
-  /** The lanes that could send now, each with its delivery: first attempts, those of failing webhooks, retries. */
-  readonly #ready: readonly Map<Lane, string>[] = [new Map(), new Map(), new Map()];
-  #sending = 0;
-  #doubtful = 0;
-  /** Queues that have changed and were not looked at since. */
-  readonly #told = new Set<string>();
-  #turning = false;
-  #stopped = false;
-  #unavailable = false;
+export type Outbox = ReturnType<typeof outboxOf>;
 
-  constructor(parts: OutboxParts) {
-    this.#parts = parts;
-  }
+export function outboxOf(parts: OutboxParts) {
+  const { store, clock, sender, background, concurrency, lease_ms, onAttempt, onError } = parts;
+  const lanes = new Map<string, Lane>();
+  /** The lanes that could send now, each with its delivery: first attempts, those of failing webhooks, retries. */
+  const ready: readonly Map<Lane, string>[] = [new Map(), new Map(), new Map()];
+  let sending = 0;
+  let doubtful = 0;
+  /** Queues that have changed and were not looked at since. */
+  const told = new Set<string>();
+  let turning = false;
+  let stopped = false;
+  let unavailable = false;
 
   /**
    * Takes up deliveries that are still to be sent, or to be cancelled, and that nothing here waits for; answers how many
    * there are in this span of all that wait.
    */
-  async takeUp(span: Span = ALL): Promise<number> {
-    const { store, clock } = this.#parts;
+  async function takeUp(span: Span = ALL): Promise<number> {
     const rows = await store.page(deliveries, "waiting", ["pending"], span);
     for (const row of rows)
-      if (row.queue_of !== null && (!this.#lanes.has(row.queue_of) || dueAt(row) <= clock.now()))
-        this.notify(row.queue_of);
+      if (row.queue_of !== null && (!lanes.has(row.queue_of) || dueAt(row) <= clock.now())) notify(row.queue_of);
     return rows.length;
   }
 
   /** This queue has changed. */
-  notify(queue: string): void {
-    this.#told.add(queue);
-    this.#turn();
+  function notify(queue: string): void {
+    told.add(queue);
+    turn();
   }
 
   /** Breaks off what is under way; its rows stay and are sent after the next start. */
-  stop(): void {
-    this.#stopped = true;
-    for (const { timer } of this.#lanes.values()) timer?.cancel();
-    this.#parts.sender.close();
+  function stop(): void {
+    stopped = true;
+    for (const { timer } of lanes.values()) timer?.cancel();
+    sender.close();
   }
 
   /**
@@ -85,97 +81,87 @@ export class Outbox {
    * answer leaves before the deliveries that its commit has caused, and posts go out together: a receiver is then woken
    * once for many, which saves the sender some 10 us of system time a post.
    */
-  #turn(): void {
-    if (this.#turning || this.#stopped) return;
-    this.#turning = true;
-    this.#parts.background.run(WHAT, async () => {
+  function turn(): void {
+    if (turning || stopped) return;
+    turning = true;
+    background.run(WHAT, async () => {
       await new Promise(setImmediate);
-      const told = [...this.#told];
-      this.#told.clear();
-      await Promise.all(told.map((queue) => this.#look(queue)));
-      this.#turning = false;
-      this.#sendReady();
-      if (this.#told.size > 0) this.#turn();
+      const changed = [...told];
+      told.clear();
+      await Promise.all(changed.map(look));
+      turning = false;
+      sendReady();
+      if (told.size > 0) turn();
     });
   }
 
-  async #look(queue: string): Promise<void> {
-    const { store } = this.#parts;
-    const lane: Lane = this.#lanes.get(queue) ?? { queue, taken: new Set(), sending: 0, failing: false };
-    this.#lanes.set(queue, lane);
+  async function look(queue: string): Promise<void> {
+    const lane: Lane = lanes.get(queue) ?? { queue, taken: new Set(), sending: 0, failing: false };
+    lanes.set(queue, lane);
     try {
       const rows = await store.page(deliveries, "queue", [queue], { offset: 0, limit: lane.taken.size + 1 });
       const webhook = rows[0] && (await store.get(webhooks, rows[0].webhook_id));
-      if (rows.every((row) => isWanted(row, webhook))) return this.#place(lane, rows);
+      if (rows.every((row) => isWanted(row, webhook))) return place(lane, rows);
       await store.transact((tx) => cancelUnwanted(tx, queue));
-      this.notify(queue);
+      notify(queue);
     } catch (error) {
-      this.#pause(lane, "", error);
+      pause(lane, "", error);
     }
   }
 
   /** Puts the lane where its next row belongs: among the ready ones, or to its time. */
-  #place(lane: Lane, rows: readonly DeliveryRecord[]): void {
+  function place(lane: Lane, rows: readonly DeliveryRecord[]): void {
     lane.timer?.cancel();
-    if (rows.length === 0 && lane.taken.size === 0) this.#lanes.delete(lane.queue);
-    const full = lane.sending >= this.#parts.concurrency;
-    const next = full ? undefined : rows.find(({ id }) => !lane.taken.has(id));
-    const later = next !== undefined && dueAt(next) > this.#parts.clock.now();
-    if (later) this.#wakeAt(lane, dueAt(next));
+    if (rows.length === 0 && lane.taken.size === 0) lanes.delete(lane.queue);
+    const next = lane.sending < concurrency ? rows.find(({ id }) => !lane.taken.has(id)) : undefined;
+    const later = next !== undefined && dueAt(next) > clock.now();
+    if (later) wakeAt(lane, dueAt(next));
     const rank = next === undefined || later ? undefined : isRetry(next) ? 2 : lane.failing ? 1 : 0;
-    for (const [at, lanes] of this.#ready.entries())
-      if (next !== undefined && at === rank) lanes.set(lane, next.id);
-      else lanes.delete(lane);
+    for (const [at, those] of ready.entries())
+      if (next !== undefined && at === rank) those.set(lane, next.id);
+      else those.delete(lane);
   }
 
-  #sendReady(): void {
-    for (const [rank, lanes] of this.#ready.entries())
-      for (const [lane, id] of lanes) {
-        const full = this.#sending >= AT_ONCE_MAX || (rank > 0 && this.#doubtful >= DOUBTFUL_MAX);
-        if (full || this.#stopped) return;
-        lanes.delete(lane);
-        this.#parts.background.run(WHAT, () => this.#deliver(lane, id, rank > 0 ? 1 : 0));
-        if (lane.sending < this.#parts.concurrency) this.notify(lane.queue);
+  function sendReady(): void {
+    for (const [rank, those] of ready.entries())
+      for (const [lane, id] of those) {
+        const full = sending >= AT_ONCE_MAX || (rank > 0 && doubtful >= DOUBTFUL_MAX);
+        if (full || stopped) return;
+        those.delete(lane);
+        background.run(WHAT, () => deliver(lane, id, rank > 0 ? 1 : 0));
+        if (lane.sending < concurrency) notify(lane.queue);
       }
   }
 
   /** Has a place, and one of the lane's, until it ends. */
-  async #deliver(lane: Lane, id: string, doubtful: 0 | 1): Promise<void> {
+  async function deliver(lane: Lane, id: string, doubt: 0 | 1): Promise<void> {
     lane.taken.add(id);
     lane.sending += 1;
-    this.#sending += 1;
-    this.#doubtful += doubtful;
-    try {
-      await this.#claim(lane, id);
-    } catch (error) {
-      this.#pause(lane, id, error);
-    }
-    lane.sending -= 1;
-    this.#sending -= 1;
-    this.#doubtful -= doubtful;
-    this.#turn();
-  }
-
-  async #claim(lane: Lane, id: string): Promise<void> {
-    const { store, lease_ms } = this.#parts;
-    const lease = await store.lease(`delivery ${id}`, lease_ms);
-    if (lease === undefined) return this.#pause(lane, id);
-    const made = await this.#attempt(lane, id).catch((error) => this.#pause(lane, id, error));
-    if (made) await this.#record(lane, made, lease);
+    sending += 1;
+    doubtful += doubt;
+    const failed = (error: unknown) => pause(lane, id, error);
+    const lease = await store.lease(`delivery ${id}`, lease_ms).catch(failed);
+    const made = lease && (await attempt(lane, id).catch(failed));
+    if (!lease) pause(lane, id);
+    else if (made) await record(lane, made, lease);
     else await lease.release();
+    lane.sending -= 1;
+    sending -= 1;
+    doubtful -= doubt;
+    turn();
   }
 
   /** Answers what is to be written down. */
-  async #attempt(lane: Lane, id: string): Promise<Sent | undefined> {
-    const sent = await makeAttempt(this.#parts, id);
-    if (sent === undefined) this.#free(lane, id);
+  async function attempt(lane: Lane, id: string): Promise<Sent | undefined> {
+    const sent = await makeAttempt(parts, id);
+    if (sent === undefined) free(lane, id);
     else if ("again" in sent) {
-      void sent.again.then(() => this.#free(lane, id));
-      this.notify(lane.queue);
+      void sent.again.then(() => free(lane, id));
+      notify(lane.queue);
       // What was broken off by the stop has no outcome; what arrived just before it has.
-    } else if (!this.#stopped || succeeded(sent.attempt)) {
+    } else if (!stopped || succeeded(sent.attempt)) {
       lane.failing = !succeeded(sent.attempt);
-      this.#parts.onAttempt(sent);
+      onAttempt(sent);
       return sent;
     }
     return undefined;
@@ -185,50 +171,50 @@ export class Outbox {
    * Until it is written down, the delivery stays taken, here and for other processes: nothing is sent twice because the
    * store is out of reach.
    */
-  async #record(lane: Lane, made: Made, lease: Lease): Promise<void> {
-    const { store, clock, background } = this.#parts;
+  async function record(lane: Lane, made: Made, lease: Lease): Promise<void> {
     try {
       await store.transact((tx) => recordAttempt(tx, made, clock.now()));
-      this.#unavailable = false;
+      unavailable = false;
     } catch (error) {
-      this.#report(error);
-      this.#at(clock.now() + PAUSE_MS, () => background.run(WHAT, () => this.#record(lane, made, lease)));
+      report(error);
+      at(clock.now() + PAUSE_MS, () => background.run(WHAT, () => record(lane, made, lease)));
       return;
     }
     // In this order: a look that began before may still find it, and then has to see that it is over.
     await lease.release();
-    this.#free(lane, made.deliveryId);
+    free(lane, made.deliveryId);
   }
 
-  #free(lane: Lane, id: string): void {
+  function free(lane: Lane, id: string): void {
     lane.taken.delete(id);
-    this.notify(lane.queue);
+    notify(lane.queue);
   }
 
   /** Leaves the lane for a moment; its rows stay. */
-  #pause(lane: Lane, id: string, error?: unknown): void {
+  function pause(lane: Lane, id: string, error?: unknown): void {
     lane.taken.delete(id);
-    if (error !== undefined) this.#report(error);
-    this.#wakeAt(lane, this.#parts.clock.now() + PAUSE_MS);
+    if (error !== undefined) report(error);
+    wakeAt(lane, clock.now() + PAUSE_MS);
   }
 
   /** One outage of the store is reported once. */
-  #report(error: unknown): void {
+  function report(error: unknown): void {
     const outage = isStoreError(error, "StorageUnavailable");
-    if (!outage || !this.#unavailable) this.#parts.onError(error, WHAT);
-    this.#unavailable ||= outage;
+    if (!outage || !unavailable) onError(error, WHAT);
+    unavailable ||= outage;
   }
 
-  #wakeAt(lane: Lane, at: Instant): void {
+  function wakeAt(lane: Lane, time: Instant): void {
     lane.timer?.cancel();
-    lane.timer = this.#at(at, () => this.notify(lane.queue));
+    lane.timer = at(time, () => notify(lane.queue));
   }
 
   /** By the clock, which waits for all that comes of it before it is moved on. */
-  #at(at: Instant, work: () => void): Scheduled {
-    return this.#parts.clock.schedule(at, WHAT, () => {
-      if (!this.#stopped) work();
-      return this.#parts.background.idle();
+  const at = (time: Instant, work: () => void): Scheduled =>
+    clock.schedule(time, WHAT, () => {
+      if (!stopped) work();
+      return background.idle();
     });
-  }
+
+  return { takeUp, notify, stop };
 }

@@ -5,8 +5,7 @@ import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type In
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import { ATTEMPT_ERRORS, type AttemptError, type DeliveryRecord } from "../domain/model.ts";
-import { judgeAddress, judgeUrl, type WebhookPolicy } from "./address-policy.ts";
-import { type Resolve, systemResolver } from "./resolver.ts";
+import { judgeAddress, judgeUrl, type Resolve, systemResolver, type WebhookPolicy } from "./address-policy.ts";
 
 export interface Post {
   readonly url: string;
@@ -32,7 +31,7 @@ export interface NotNow {
 /** What the outbox sends through; another one may stand before the real one, to disturb deliveries on purpose. */
 export interface Sender {
   send(post: Post, delivery: DeliveryRecord): Promise<Outcome | NotNow>;
-  /** Breaks off what is under way and leaves no socket. */
+  /** Breaks off what is under way and leaves no socket; what is sent later opens others. */
   close(): void;
 }
 
@@ -58,63 +57,50 @@ const AGENT = { keepAlive: true, timeout: IDLE_MS, autoSelectFamily: true, autoS
 /** Which rule refuses a connection to the address. */
 type Judge = (address: string) => string | undefined;
 
-export class HttpSender implements Sender {
-  readonly #options: SenderOptions;
-  readonly #resolve: Resolve;
-  readonly #http: HttpAgent;
-  #https: HttpsAgent | undefined;
-
-  constructor(options: SenderOptions) {
-    this.#options = options;
-    this.#resolve = options.resolve ?? systemResolver();
-    this.#http = new HttpAgent({ ...AGENT, lookup: this.#lookup(false) });
-  }
-
-  async send({ url, headers, body }: Post): Promise<Outcome> {
-    const { policy, timeout_ms } = this.#options;
-    if (judgeUrl(url, policy) !== undefined) return unanswered("blocked_address");
-    const target = new URL(url);
-    const secure = target.protocol === "https:";
-    const agent = secure ? this.#tlsAgent() : this.#http;
-    // As a list they are written as they stand, without a look-up for each.
-    const listed = ["Host", target.host, ...Object.entries(headers).flat()];
-    const request = httpRequest(target, { agent, method: "POST", headers: listed });
-    return exchange(request, body, timeout_ms, this.#judge(secure));
-  }
-
-  close(): void {
-    // The agents know every socket, and a request ends with its own. A Set of the open requests would keep 6 KB of each
-    // alive past the young generation: its discarded tables grow old and still name them.
-    this.#http.destroy();
-    this.#https?.destroy();
-  }
+export function httpSender(options: SenderOptions) {
+  const { policy, timeout_ms, ca, resolve = systemResolver(), judge = judgeAddress } = options;
+  const plain: Judge = (address) => judge(address, policy, false);
+  const secure: Judge = (address) => judge(address, policy, true);
+  const http = new HttpAgent({ ...AGENT, lookup: lookupBy(resolve, plain) });
+  let https: HttpsAgent | undefined;
 
   /** Made for the first delivery over TLS: few starts need what that loads. */
-  #tlsAgent(): HttpsAgent {
-    if (this.#https !== undefined) return this.#https;
+  function tlsAgent(): HttpsAgent {
+    if (https !== undefined) return https;
     const { Agent } = process.getBuiltinModule("node:https");
     const { rootCertificates } = process.getBuiltinModule("node:tls");
-    const { ca } = this.#options;
     const trust = ca ? { ca: [...rootCertificates, ca] } : {};
-    this.#https = new Agent({ ...AGENT, ...trust, lookup: this.#lookup(true) });
-    return this.#https;
+    https = new Agent({ ...AGENT, ...trust, lookup: lookupBy(resolve, secure) });
+    return https;
   }
 
-  #judge(secure: boolean): Judge {
-    const { policy, judge = judgeAddress } = this.#options;
-    return (address) => judge(address, policy, secure);
-  }
+  return {
+    async send({ url, headers, body }: Post): Promise<Outcome> {
+      if (judgeUrl(url, policy) !== undefined) return unanswered("blocked_address");
+      const target = new URL(url);
+      const [agent, judgeBy] = target.protocol === "https:" ? [tlsAgent(), secure] : [http, plain];
+      // As a list they are written as they stand, without a look-up for each.
+      const listed = ["Host", target.host, ...Object.entries(headers).flat()];
+      const request = httpRequest(target, { agent, method: "POST", headers: listed });
+      return exchange(request, body, timeout_ms, judgeBy);
+    },
+    close(): void {
+      // The agents know every socket, and a request ends with its own. A Set of the open requests would keep 6 KB of each
+      // alive past the young generation: its discarded tables grow old and still name them.
+      http.destroy();
+      https?.destroy();
+    },
+  };
+}
 
-  /** Judges every address of the name; the connection then goes to one of exactly these. */
-  #lookup(secure: boolean): LookupFunction {
-    const judge = this.#judge(secure);
-    return async (host, _, callback) => {
-      const addresses = await this.#resolve(host).catch(() => []);
-      const refused = addresses.some(({ address }) => judge(address) !== undefined);
-      if (addresses.length === 0 || refused) callback(failure(refused ? "blocked_address" : "dns"), []);
-      else callback(null, [...addresses]);
-    };
-  }
+/** Judges every address of the name; the connection then goes to one of exactly these. */
+function lookupBy(resolve: Resolve, judge: Judge): LookupFunction {
+  return async (host, _, callback) => {
+    const addresses = await resolve(host).catch(() => []);
+    const refused = addresses.some(({ address }) => judge(address) !== undefined);
+    if (addresses.length === 0 || refused) callback(failure(refused ? "blocked_address" : "dns"), []);
+    else callback(null, [...addresses]);
+  };
 }
 
 /** Its message is its name in the log. */
@@ -136,7 +122,14 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
       request.destroy();
     };
     const deadline = setTimeout(giveUp, timeout_ms, "timeout");
-    request.on("socket", (socket) => judged(socket, judge));
+    request.on("socket", (socket) => {
+      const look = () => {
+        if (judge(socket.remoteAddress ?? "") !== undefined) socket.destroy(failure("blocked_address"));
+      };
+      // One that is kept from an attempt before stands already.
+      if (socket.connecting) socket.once("connect", look);
+      else look();
+    });
     request.on("error", (error) => finish(errorName(error, request.socket)));
     request.on("response", (response) => {
       if ((response.statusCode ?? 0) < STATUS_MIN) return giveUp("aborted");
@@ -157,15 +150,6 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
     });
     request.end(body);
   });
-}
-
-/** Ends the connection where its address is not allowed. One that is kept from an attempt before stands already. */
-function judged(socket: Socket, judge: Judge): void {
-  const look = () => {
-    if (judge(socket.remoteAddress ?? "") !== undefined) socket.destroy(failure("blocked_address"));
-  };
-  if (socket.connecting) socket.once("connect", look);
-  else look();
 }
 
 function answered({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[], error: AttemptError | null) {

@@ -5,17 +5,8 @@ import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import { type Forgetting, forgetting } from "../domain/forgetting.ts";
 import { TOPIC } from "../domain/model.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
-import type { Background } from "../kit/background.ts";
 import { realClock, type Scheduled } from "../kit/clock.ts";
-import type { Outbox } from "./outbox.ts";
-
-export interface WorkersParts extends UnitParts {
-  /** Where all of it runs. */
-  readonly background: Background;
-  /** An outbox has one life, so each start makes one. */
-  readonly makeOutbox: () => Outbox;
-  readonly onError: (error: unknown, during: string) => void;
-}
+import { type Outbox, type OutboxParts, outboxOf } from "./outbox.ts";
 
 /** Where other processes are on the same data, one that has ended leaves its work behind, and nothing is told of that. */
 const LOOK_AGAIN_MS = 3_000;
@@ -24,76 +15,72 @@ const LOOKED_AT = 1_000;
 /** Longer than processing takes but for the largest; two that do the same harm nothing. */
 const PROCESSING_MS = 5_000;
 
-export class Workers {
-  readonly #parts: WorkersParts;
+export type Workers = ReturnType<typeof workersOf>;
+
+export function workersOf(parts: OutboxParts & UnitParts) {
+  const { store, background } = parts;
   /** Each ends something that the start began; none before. */
-  #ends: (() => void)[] = [];
-  #forgetting: Forgetting | undefined;
+  let ends: (() => void)[] = [];
+  let sweeping: Forgetting | undefined;
 
-  constructor(parts: WorkersParts) {
-    this.#parts = parts;
+  function processSource(id: string): void {
+    background.run("processing a data source", async () => {
+      const lease = await store.lease(`data ${id}`, PROCESSING_MS);
+      if (lease) await processDataSource(new Unit(parts), id).finally(() => lease.release());
+    });
   }
 
-  /** Takes up all that waits, and from here on what commits tell. */
-  async start(): Promise<void> {
-    const { store, makeOutbox } = this.#parts;
-    const outbox = makeOutbox();
-    const sweeping = forgetting(this.#parts);
-    this.#forgetting = sweeping;
-    this.#ends = [
-      store.hear(TOPIC.queue, (id) => outbox.notify(id)),
-      store.hear(TOPIC.data, (id) => this.#process(id)),
-      store.hear(TOPIC.events, (id) => sweeping.notify(id)),
-      () => sweeping.stop(),
-      () => outbox.stop(),
-    ];
-    await sweeping.start();
-    await outbox.takeUp();
-    await this.#processAll();
-    if (store.now) this.#ends.push(this.#lookAgain(outbox));
-  }
-
-  /** Ends what is under way; it may be started again. */
-  async stop(): Promise<void> {
-    for (const end of this.#ends.splice(0)) end();
-    await this.#parts.background.idle();
-  }
-
-  /** Finds out what expires next: asked before time is moved by hand, since a list that was empty may have grown. */
-  async look(): Promise<void> {
-    await this.#forgetting?.look();
+  async function processAll(): Promise<void> {
+    for (const id of await unprocessed(store)) processSource(id);
   }
 
   /** Looks every few seconds, in real time, as it is real processes that end; answers how to stop that. */
-  #lookAgain(outbox: Outbox): () => void {
+  function lookAgain(outbox: Outbox): () => void {
     let offset = 0;
+    let timer: Scheduled | undefined;
+    let isOver = false;
     const look = async () => {
       const rows = await outbox.takeUp({ offset, limit: LOOKED_AT });
       offset = rows < LOOKED_AT ? 0 : offset + rows;
-      await this.#processAll();
+      await processAll();
     };
-    const later = (): Scheduled =>
-      realClock.schedule(realClock.now() + LOOK_AGAIN_MS, null, async () => {
-        const looking = timer;
-        await this.#parts.background.run("looking for what others left behind", look);
-        if (looking === timer) timer = later();
-      });
-    let timer: Scheduled | undefined = later();
+    const arm = () => {
+      if (isOver) return;
+      timer = realClock.schedule(realClock.now() + LOOK_AGAIN_MS, null, () =>
+        background.run("looking for what others left behind", look).then(arm),
+      );
+    };
+    arm();
     return () => {
+      isOver = true;
       timer?.cancel();
-      timer = undefined;
     };
   }
 
-  async #processAll(): Promise<void> {
-    for (const id of await unprocessed(this.#parts.store)) this.#process(id);
-  }
-
-  #process(id: string): void {
-    const { store, background } = this.#parts;
-    background.run("processing a data source", async () => {
-      const lease = await store.lease(`data ${id}`, PROCESSING_MS);
-      if (lease) await processDataSource(new Unit(this.#parts), id).finally(() => lease.release());
-    });
-  }
+  return {
+    /** Takes up all that waits, and from here on what commits tell. */
+    async start(): Promise<void> {
+      const outbox = outboxOf(parts);
+      const swept = forgetting(parts);
+      sweeping = swept;
+      ends = [
+        store.hear(TOPIC.queue, outbox.notify),
+        store.hear(TOPIC.data, processSource),
+        store.hear(TOPIC.events, swept.notify),
+        swept.stop,
+        outbox.stop,
+      ];
+      if (store.now) ends.push(lookAgain(outbox));
+      await swept.start();
+      await outbox.takeUp();
+      await processAll();
+    },
+    /** Ends what is under way; it may be started again. */
+    async stop(): Promise<void> {
+      for (const end of ends.splice(0)) end();
+      await background.idle();
+    },
+    /** Finds out what expires next: asked before time is moved by hand, since a list that was empty may have grown. */
+    look: async () => sweeping?.look(),
+  };
 }

@@ -14,7 +14,7 @@ import { plain, shape } from "../http/view.ts";
 import { accountView } from "../http/views.ts";
 import { RouteTree, type Way } from "../http/way.ts";
 import { duration, iso } from "../kit/clock.ts";
-import { type JsonSchema, OptionError, object, oneOf, optional, taken, text } from "../kit/schema.ts";
+import { type JsonSchema, OptionError, object, oneOf, optional, taken, text, withDefault } from "../kit/schema.ts";
 import type { Rule, Rules } from "./rules.ts";
 import type { Service } from "./service.ts";
 
@@ -48,13 +48,11 @@ export const controlWay = (
 /** A snapshot of a hundred thousand apps fits. */
 const SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
-const says = "a duration such as 250ms, 30s, 5m, 2h or 1d";
-const time = text({ max: 14, pattern: /^\d{1,12}(ms|s|m|h|d)$/, says });
+const time = text({ max: 14, pattern: /^\d{1,12}(ms|s|m|h|d)$/, says: "a duration such as 250ms, 30s, 5m, 2h or 1d" });
 
 const yes = taken<boolean>({ const: true }, "true", (value) => value === true);
-const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 /** Whether it is one, is judged where it is restored. */
-const snapshot = taken<StoreData>({ type: "object" }, "an object", isObject);
+const snapshot = taken<StoreData>({ type: "object" }, "a snapshot", () => true);
 
 const movement = object({ advance: optional(time), freeze: optional(yes), resume: optional(yes) }, (asked) =>
   Object.keys(asked).length === 1 ? [] : [{ path: [], detail: "must have one of advance, freeze and resume" }],
@@ -80,10 +78,9 @@ const controlRows = (service: Service): readonly Operation[] =>
       },
     }),
     route("POST /settled", null, "waitUntilSettled", "Wait until every delivery that is due has been attempted", {
-      query: object({ timeout: optional(time) }),
+      query: object({ timeout: withDefault(time, "5s") }),
       view: plain(shape({ settled: { type: "boolean" }, pending: items })),
-      run: ({ query: { timeout } }) =>
-        service.settled({ timeoutMs: timeout === undefined ? timeout : duration(timeout) }),
+      run: ({ query }) => service.settled({ timeoutMs: duration(query.timeout) }),
     }),
     ...rulesAt("/faults", "Fault", "Have requests fail", service.faults),
     ...rulesAt("/chaos", "Chaos", "Disturb deliveries", service.chaos),
@@ -122,7 +119,7 @@ async function refusedAt<T>(pointer: string, work: () => Promise<T>): Promise<T 
   }
 }
 
-const rulesAt = <R extends Rule>(path: string, name: string, summary: string, rules: Rules<object, R>) => [
+const rulesAt = <G, R extends G & Rule>(path: string, name: string, summary: string, rules: Rules<G, R>) => [
   route(`POST ${path}`, null, `add${name}`, summary, {
     body: rules.schema,
     status: 201,

@@ -2,73 +2,62 @@
 // has been authenticated, counted and found allowed, so that a test of failures is not answered about something else; its
 // headers, query and body have not been looked at. Nothing is changed or remembered, so a client that tries again, with
 // the same Idempotency-Key too, succeeds. Nothing here strikes unasked.
-import type { Decide } from "../domain/readings.ts";
 import { type Reason, refuse } from "../domain/refusal.ts";
+import type { UnitParts } from "../domain/work.ts";
 import { type Call, empty, VERSION_PREFIX } from "../http/call.ts";
 import { CODE_MEMBER, errorReply } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Answer } from "../http/way.ts";
-import type { Clock } from "../kit/clock.ts";
 import type { Journals } from "./journals.ts";
-import { type FaultRule, faultRule, type GivenFault, Rules } from "./rules.ts";
+import { type FaultRule, faultRule, type GivenFault, rulesOf } from "./rules.ts";
 
-interface Parts {
-  readonly clock: Clock;
-  readonly journals: Journals;
-  readonly decide: Decide;
-}
-
-export class Faults extends Rules<GivenFault, FaultRule, Parts> {
-  readonly schema = faultRule;
-  protected readonly name = "faults";
+export function faultsOf({ clock, decide }: UnitParts, journals: Journals) {
+  const rules = rulesOf<GivenFault, FaultRule>("faults", faultRule);
   /** Each ends a delay. */
-  readonly #delays = new Set<() => void>();
+  const delays = new Set<() => void>();
 
-  /** What a delay holds back goes on at once. */
-  override clear(): void {
-    super.clear();
-    for (const end of this.#delays) end();
-  }
-
-  /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
-  async strike(call: Call, row: Operation): Promise<Answer | undefined> {
-    // A row of the test controls may be called as one of the API is.
-    const isThere = (path: string) =>
-      call.path.startsWith(VERSION_PREFIX) && [call.path, VERSION_PREFIX + row.path].includes(path);
-    const rule = this.take(({ method, path }) => method === row.method && isThere(path));
-    if (rule === undefined) return undefined;
-    const { status, connection, delayMs } = rule;
-    this.parts.journals.note(call.id, { fault: rule });
-    if (delayMs > 0) await this.#delay(delayMs);
-    if (connection !== undefined) return { ...empty(0), cut: connection };
-    return status === undefined ? undefined : answerOf(status, call.id, this.parts.decide);
-  }
-
-  #delay(by_ms: number): Promise<void> {
-    const { clock } = this.parts;
-    return new Promise((go) => {
+  const delay = (by_ms: number) =>
+    new Promise<void>((go) => {
       const end = () => {
         scheduled.cancel();
-        this.#delays.delete(end);
+        delays.delete(end);
         go();
       };
       const scheduled = clock.schedule(clock.now() + by_ms, "delayed request", end);
-      this.#delays.add(end);
+      delays.add(end);
     });
-  }
+
+  return {
+    ...rules,
+    /** Ends every rule; what a delay holds back goes on at once. */
+    clear(): void {
+      rules.clear();
+      for (const end of delays) end();
+    },
+    /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
+    async strike(call: Call, row: Operation): Promise<Answer | undefined> {
+      // A row of the test controls may be called as one of the API is.
+      const isThere = (path: string) =>
+        path === call.path || (path === VERSION_PREFIX + row.path && call.path.startsWith(VERSION_PREFIX));
+      const rule = rules.take(({ method, path }) => method === row.method && isThere(path));
+      if (rule === undefined) return undefined;
+      const { status, connection, delayMs } = rule;
+      journals.note(call.id, { fault: rule });
+      if (delayMs > 0) await delay(delayMs);
+      if (connection !== undefined) return { ...empty(0), cut: connection };
+      if (status === undefined) return undefined;
+      const own = OWN[status];
+      if (own !== undefined) return refuse(own);
+      const [type, title, instance] = ["about:blank", "A failure on command", call.id];
+      const told = { type, title, status, detail: ASKED, instance, [CODE_MEMBER]: "failure_on_command" };
+      return errorReply(told, {}, decide);
+    },
+  };
 }
 
 const ASKED = "A test asked for this answer.";
 
 /** The problem that the server itself would have with this status. */
-function answerOf(status: number, instance: string, decide: Decide): Answer {
-  const own = OWN[status];
-  if (own !== undefined) return refuse(own);
-  const title = "A failure on command";
-  const told = { type: "about:blank", title, status, detail: ASKED, instance, [CODE_MEMBER]: "failure_on_command" };
-  return errorReply(told, {}, decide);
-}
-
 const OWN: { readonly [status: number]: Reason } = {
   400: { code: "invalid_request", detail: ASKED },
   401: { code: "expired_credential", detail: ASKED },

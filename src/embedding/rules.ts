@@ -64,39 +64,35 @@ export type Effect = ChaosRule["effect"];
 /** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
 export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
+/** What a test gets into its hands. */
+export type Rules<Given, R extends Rule> = Omit<ReturnType<typeof rulesOf<Given, R>>, "take">;
+
 /** Falls on so many requests or attempts. */
 export type Rule = { readonly times: number };
 
 /** The rules in force, in the order in which they came. */
-export abstract class Rules<Given extends object, R extends Rule, Parts = unknown> {
-  /** What a rule may be. */
-  abstract readonly schema: ObjectSchema<R>;
-  protected abstract readonly name: string;
-  protected readonly parts: Parts;
-  #armed: { readonly rule: R; left: number }[] = [];
-
-  constructor(parts: Parts) {
-    this.parts = parts;
-  }
-
-  /** Puts the rule in force behind those that are; a wrong one is refused by name. */
-  add(given: Given): R {
-    const rule = fitting(this.schema, given, `${this.name}.add`);
-    this.#armed.push({ rule, left: rule.times });
-    return rule;
-  }
-
-  /** Ends every rule. */
-  clear(): void {
-    this.#armed = [];
-  }
-
-  /** Uses up the first rule that fits. */
-  protected take(fits: (rule: R) => boolean): R | undefined {
-    const armed = this.#armed.find(({ rule }) => fits(rule));
-    if (armed === undefined) return undefined;
-    armed.left -= 1;
-    this.#armed = this.#armed.filter(({ left }) => left > 0);
-    return armed.rule;
-  }
+export function rulesOf<Given, R extends Rule>(name: string, schema: ObjectSchema<R>) {
+  let armed: { readonly rule: R; left: number }[] = [];
+  return {
+    /** What a rule may be. */
+    schema,
+    /** Puts the rule in force behind those that are; a wrong one is refused by name. */
+    add(given: Given): R {
+      const rule = fitting(schema, given, `${name}.add`);
+      armed.push({ rule, left: rule.times });
+      return rule;
+    },
+    /** Ends every rule. */
+    clear(): void {
+      armed = [];
+    },
+    /** Uses up the first rule that fits. */
+    take(fits: (rule: R) => boolean): R | undefined {
+      const found = armed.find(({ rule }) => fits(rule));
+      if (found === undefined) return undefined;
+      found.left -= 1;
+      armed = armed.filter(({ left }) => left > 0);
+      return found.rule;
+    },
+  };
 }

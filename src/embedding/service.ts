@@ -1,14 +1,35 @@
-// The service in the hands of whoever started it (contract, part 10): the handle by which tests move its time, disturb it
-// and look in; the states that it is brought to are in embedding/states.ts. launch.ts puts together what it holds.
+// The service in the hands of whoever started it (contract, part 10): the handle by which tests move its time, disturb it,
+// look in and bring it from one state to another (embedding/states.ts). On the way to one, what runs behind the answers
+// ends. launch.ts puts together what it holds.
 import { once } from "node:events";
+import type { Workers } from "../delivery/workers.ts";
+import { setAccountState } from "../domain/access.ts";
 import { dueDeliveries } from "../domain/deliveries.ts";
-import { type EventEnvelope, SCOPES, type Scope, users } from "../domain/model.ts";
+import { type AccountRecord, type AccountState, SCOPES, type Scope, users } from "../domain/model.ts";
+import type { Context } from "../domain/oauth/access-tokens.ts";
 import { OAuthError, scopesIn } from "../domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
+import { Refusal } from "../domain/refusal.ts";
+import type { StoreData } from "../domain/store.ts";
+import { Unit } from "../domain/work.ts";
+import { type Background, Turns } from "../kit/background.ts";
 import { duration, type Instant, type Ran } from "../kit/clock.ts";
 import { OptionError } from "../kit/schema.ts";
-import type { JournalDelivery, JournalRequest, Trace } from "./journals.ts";
-import { type ServiceParts, States } from "./states.ts";
+import type { JournalDelivery, Journals } from "./journals.ts";
+import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./rules.ts";
+import { checkedSnapshot, type Entered, type StatesParts, statesOf } from "./states.ts";
+
+export interface ServiceParts extends StatesParts {
+  readonly port: number;
+  readonly workers: Workers;
+  readonly background: Background;
+  readonly limiter: { clear(): void };
+  readonly oauth: Context;
+  readonly journals: Journals;
+  readonly faults: Rules<GivenFault, FaultRule>;
+  readonly chaos: Rules<GivenChaos, ChaosRule>;
+  readonly stop: () => Promise<void>;
+}
 
 /** Whether every delivery that is due has been attempted, and which have not. */
 export interface Settled {
@@ -25,109 +46,129 @@ export interface SignInOptions {
 /** The last moment whose ISO 8601 form has a year of four digits. */
 const LAST: Instant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-export class Service extends States implements AsyncDisposable {
-  /** Time, as the service sees it; the service itself cannot tell whether it passed or was moved. */
-  readonly clock = {
-    /** Milliseconds since 1970, as Date.now(). */
-    now: (): Instant => this.parts.unit.clock.now(),
-    freeze: (): void => this.parts.unit.clock.freeze(),
-    resume: (): void => this.parts.unit.clock.resume(),
-    /** Moves time on by "250ms", "30s", "5m", "2h" or "1d". All that falls due runs in the order of its time; answers what. */
-    advance: (by: string): Promise<Ran[]> => this.#advance(by),
-  };
-  /** Has requests fail. */
-  readonly faults = this.parts.faults;
-  /** Disturbs deliveries. */
-  readonly chaos = this.parts.chaos;
-  /** The REST API's root, which ends in /v1. */
-  readonly baseUrl = this.parts.services.links.baseUrl;
-  /** The authorization server. */
-  readonly authUrl = this.parts.services.links.authUrl;
-  /** The one it listens on. */
-  readonly port = this.parts.port;
+export type Service = Readonly<Awaited<ReturnType<typeof openService>>>;
 
-  static async open(parts: ServiceParts): Promise<Service> {
-    const service = new Service(parts);
-    await service.open();
-    return service;
-  }
+export async function openService(parts: ServiceParts) {
+  const { port, unit, workers, background, limiter, oauth, journals, faults, chaos, stop } = parts;
+  const { store, clock } = unit;
+  const { baseUrl, authUrl } = parts.services.links;
+  const states = statesOf(parts, () => {
+    for (const each of [limiter, journals, faults, chaos]) each.clear();
+  });
+  const turns = new Turns();
+  /** Resolves when all has ended; undefined until that is asked for. */
+  let closed: Promise<void> | undefined;
 
-  /** What came in, here; with other processes on the store, each has requests of its own. */
-  get requests(): readonly JournalRequest[] {
-    return this.parts.journals.requests;
-  }
-
-  /** What was emitted since this start, by other processes on the store as well. */
-  get events(): readonly EventEnvelope[] {
-    return this.parts.journals.events;
-  }
-
-  /** What was sent, and is to be, by whichever process. */
-  get deliveries(): readonly JournalDelivery[] {
-    return this.parts.journals.deliveries;
-  }
-
-  /** What the request with this X-Request-Id has led to. */
-  trace(requestId: string): Trace | undefined {
-    return this.parts.journals.trace(requestId);
-  }
-
-  /**
-   * Waits until every delivery that is due now has been attempted, for 5 s where no other time is given: in real time,
-   * because sockets are. It is no guess and no sleep. What other processes on the store have due is waited for as well.
-   */
-  async settled({ timeoutMs = 5_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
-    const { unit, background, journals } = this.parts;
-    const patience = AbortSignal.timeout(timeoutMs);
-    const passed = once(patience, "abort");
-    for (;;) {
-      await Promise.race([background.idle(), passed]);
-      const due = await dueDeliveries(unit.store, unit.clock.now());
-      const settled = due.length === 0 && !background.busy;
-      if (settled || patience.aborted) return { settled, pending: due.map((each) => journals.shown(each)) };
-      if (!background.busy) await Promise.race([background.next(), passed]);
-    }
-  }
-
-  /** Tokens of a user without a browser: the account's first admin unless one is named. */
-  async signIn({ scopes, userId }: SignInOptions): Promise<TokenAnswer> {
-    const { id } = this.account;
-    const { oauth } = this.parts;
-    const asked = scopesIn(scopes.join(" "));
-    if (typeof asked === "string")
-      throw new OptionError(`signIn: there is no scope ${asked}; the scopes are ${SCOPES.join(", ")}`);
-    const [admin] = await oauth.store.page(users, "account_admin", [id, true], { offset: 0, limit: 1 });
-    const user = userId === undefined ? admin : await oauth.store.get(users, userId);
-    if (user?.account_id !== id) throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
-    const answer = await handOver(oauth, user, asked);
-    if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
-    return answer;
-  }
-
-  /** Finishes what is in flight, then ends: no timer and no socket is left. */
-  close(): Promise<void> {
-    this.faults.clear();
-    this.closed ??= this.parts.stop();
-    return this.closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #advance(by: string): Promise<Ran[]> {
-    const { workers, background, unit } = this.parts;
-    const { clock } = unit;
-    const by_ms = duration(String(by));
-    if (by_ms === undefined)
-      throw new OptionError(`advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${by}`);
-    if (clock.now() + by_ms > LAST) throw new OptionError("advance must not go beyond the year 9999");
-    return this.turns.run(async () => {
-      await background.idle();
-      await workers.look();
-      const ran = await clock.advance(by_ms);
-      await background.idle();
-      return ran;
+  const become = (bring: () => Promise<string | null>): Promise<Entered> =>
+    turns.run(async () => {
+      await workers.stop();
+      try {
+        return await states.enter(await bring());
+      } finally {
+        if (closed === undefined) await workers.start();
+      }
     });
-  }
+
+  const close = (): Promise<void> => {
+    faults.clear();
+    closed ??= stop();
+    return closed;
+  };
+
+  const service = {
+    ...(await become(states.open)),
+    /** The REST API's root, which ends in /v1. */
+    baseUrl,
+    /** The authorization server. */
+    authUrl,
+    /** The one it listens on. */
+    port,
+    /** Time, as the service sees it; the service itself cannot tell whether it passed or was moved. */
+    clock: {
+      /** Milliseconds since 1970, as Date.now(). */
+      now: (): Instant => clock.now(),
+      freeze: (): void => clock.freeze(),
+      resume: (): void => clock.resume(),
+      /** Moves time on by "250ms", "30s", "5m", "2h" or "1d". All that falls due runs in the order of its time; answers what. */
+      async advance(by: string): Promise<Ran[]> {
+        const by_ms = duration(String(by));
+        if (by_ms === undefined)
+          throw new OptionError(`advance must be given a duration such as 250ms, 30s, 5m, 2h or 1d; it is ${by}`);
+        if (clock.now() + by_ms > LAST) throw new OptionError("advance must not go beyond the year 9999");
+        return turns.run(async () => {
+          await background.idle();
+          await workers.look();
+          const ran = await clock.advance(by_ms);
+          await background.idle();
+          return ran;
+        });
+      },
+    },
+    /** Has requests fail. */
+    faults,
+    /** Disturbs deliveries. */
+    chaos,
+    /** What came in, here; with other processes on the store, each has requests of its own. */
+    get requests() {
+      return journals.requests();
+    },
+    /** What was emitted since this start, by other processes on the store as well. */
+    get events() {
+      return journals.events();
+    },
+    /** What was sent, and is to be, by whichever process. */
+    get deliveries() {
+      return journals.deliveries();
+    },
+    /** What the request with this X-Request-Id has led to. */
+    trace: journals.trace,
+    /**
+     * Waits until every delivery that is due now has been attempted, for 5 s where no other time is given: in real time,
+     * because sockets are. It is no guess and no sleep. What other processes on the store have due is waited for as well.
+     */
+    async settled({ timeoutMs = 5_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
+      const patience = AbortSignal.timeout(timeoutMs);
+      const passed = once(patience, "abort");
+      for (;;) {
+        await Promise.race([background.idle(), passed]);
+        const due = await dueDeliveries(store, clock.now());
+        const settled = due.length === 0 && !background.busy;
+        if (settled || patience.aborted) return { settled, pending: due.map(journals.shown) };
+        if (!background.busy) await Promise.race([background.next(), passed]);
+      }
+    },
+    /** Tokens of a user without a browser: the account's first admin unless one is named. */
+    async signIn({ scopes, userId }: SignInOptions): Promise<TokenAnswer> {
+      const { id } = service.account;
+      const asked = scopesIn(scopes.join(" "));
+      if (typeof asked === "string")
+        throw new OptionError(`signIn: there is no scope ${asked}; the scopes are ${SCOPES.join(", ")}`);
+      const [admin] = await store.page(users, "account_admin", [id, true], { offset: 0, limit: 1 });
+      const user = userId === undefined ? admin : await store.get(users, userId);
+      if (user?.account_id !== id) throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
+      const answer = await handOver(oauth, user, asked);
+      if (answer instanceof OAuthError) throw new Error(`signIn: ${answer.description}`);
+      return answer;
+    },
+    async setAccountState(state: AccountState): Promise<AccountRecord> {
+      const changed = await setAccountState(new Unit(unit), service.account.id, state);
+      if (changed instanceof Refusal) throw new Error("The account is gone");
+      service.account = { ...service.account, state };
+      return service.account;
+    },
+    /** Everything that is kept and the time, as plain JSON. */
+    snapshot: states.snapshot,
+    /** To a snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
+    async restore(snapshot: StoreData | Promise<StoreData>): Promise<void> {
+      const data = checkedSnapshot(await snapshot);
+      Object.assign(service, await become(() => states.restore(data, service.apiKey)));
+    },
+    /** Back to the seed, on the same port and with the same start-up key. */
+    async reset(): Promise<void> {
+      Object.assign(service, await become(() => states.reset(service.apiKey)));
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+  return service;
 }

@@ -51,13 +51,16 @@ export async function readFields(schema: Schema<unknown>, sent: unknown): Promis
   return refuse({ code: "validation_failed", errors });
 }
 
+/** The Content-Type: the media type, and each parameter as `name=value`. */
+export const mediaTypeOf = (call: Call): readonly string[] =>
+  (header(call, "content-type") ?? "").split(";").map((part) => part.trim().toLowerCase());
+
 /** Media type application/json, with no charset but UTF-8 and no content coding. */
 export function unfitMediaType(call: Call): Refusal | undefined {
   const unsupported = (detail: string) => refuse({ code: "unsupported_media_type", detail });
   if (header(call, "content-encoding") !== undefined) return unsupported("A Content-Encoding is not supported.");
-  const given = header(call, "content-type") ?? "";
-  if (given === JSON_TYPE) return undefined;
-  const [type = "", ...parameters] = given.split(";").map((part) => part.trim().toLowerCase());
+  if (header(call, "content-type") === JSON_TYPE) return undefined;
+  const [type, ...parameters] = mediaTypeOf(call);
   if (type !== JSON_TYPE) return unsupported(`The Content-Type must be ${JSON_TYPE}.`);
   const charset = parameters.find((parameter) => parameter.startsWith("charset="));
   return charset === undefined || /^charset="?utf-8"?$/.test(charset) ? undefined : unsupported("JSON is UTF-8 only.");
@@ -71,10 +74,9 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The body as text: UTF-8 without fault or byte order mark. */
 export function utf8(bytes: Buffer): string | Refusal {
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
-    return notJson("The body starts with a byte order mark.");
   try {
-    return strictUtf8.decode(bytes);
+    const text = strictUtf8.decode(bytes);
+    return text.startsWith("\ufeff") ? notJson("The body starts with a byte order mark.") : text;
   } catch {
     return notJson("The body is not valid UTF-8.");
   }

@@ -3,8 +3,8 @@
 import { type ClientCredentials, invalidClient, invalidRequest, OAuthError } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { fieldsOf, formDecoded, gathered } from "../kit/form.ts";
-import { type Call, header, JSON_TYPE } from "./call.ts";
-import { BODY_BYTES, parseJson, unfitMediaType, utf8 } from "./input.ts";
+import { type Call, JSON_TYPE } from "./call.ts";
+import { BODY_BYTES, mediaTypeOf, parseJson, unfitMediaType, utf8 } from "./input.ts";
 
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
@@ -30,7 +30,7 @@ export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuth
 
 /** The specification shows JSON; RFC 6749, and with it every client library, sends a form. */
 async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError> {
-  const [type] = (header(call, "content-type") ?? "").split(";").map((part) => part.trim().toLowerCase());
+  const [type] = mediaTypeOf(call);
   if (type === JSON_TYPE ? unfitMediaType(call) : type !== FORM_TYPE)
     return invalidRequest(`The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}, in UTF-8.`);
   const bytes = await call.body(BODY_BYTES);

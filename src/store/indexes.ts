@@ -1,6 +1,6 @@
 // One index of a collection: for each key the rows that have it, in order. A unique key is an index whose lists have one
 // row at most. It refuses nothing: that a row is in it once, and who may hold a key, is the table's to see to.
-import type { Scalar, Stored } from "../domain/store.ts";
+import type { Stored, Values } from "../domain/store.ts";
 
 /** A record as the store sees it: a JSON object with fields it may look at by name. */
 export interface Fields extends Stored {
@@ -13,54 +13,47 @@ export interface Row {
   readonly seq: number;
 }
 
-/** Many indexes have mostly lists of one (the one deployment of an app): such a list is the row itself. */
-type List = Row | SortedRows;
-
-/** The lists of rows that share their first values: a step for each value of the key. */
-type Branch = Map<unknown, Branch | List>;
-
 /** Up to this size it costs next to nothing to find a place in a chunk, and to put in and take out there. */
 const CHUNK_MAX = 1024;
 
 export class Index {
-  readonly #by: readonly string[];
   readonly #order: string | undefined;
+  readonly #width: number;
   readonly #fields: readonly string[];
-  readonly #root: Branch = new Map();
-  /** The text that a list is ordered by before creation; the same for all where no field is named. */
-  readonly #orderOf = ({ record }: Row): string => (this.#order === undefined ? "" : String(record[this.#order]));
+  /** Many indexes have mostly lists of one (the one deployment of an app): such a list is the row itself. */
+  readonly #lists = new Map<unknown, Row | SortedRows>();
 
   constructor(by: readonly string[], order?: string) {
-    this.#by = by;
     this.#order = order;
+    this.#width = by.length;
     this.#fields = order === undefined ? by : [...by, order];
   }
 
   /** Undefined where the record is left out. */
-  #keyOf(record: Fields): readonly unknown[] | undefined {
-    const key: unknown[] = [];
+  #keyOf(record: Fields): unknown {
+    const values: unknown[] = [];
     // A loop: a start asks this for every record and index, and `map` takes three times as long.
     for (const field of this.#fields) {
       const value = record[field] ?? null;
       if (value === null) return undefined;
-      if (key.length < this.#by.length) key.push(value);
+      if (values.length < this.#width) values.push(value);
     }
-    return key;
+    return keyOf(values);
   }
 
   enter(row: Row): void {
     const key = this.#keyOf(row.record);
     if (key === undefined) return;
-    const list = this.#at(key);
+    const list = this.#lists.get(key);
     if (list instanceof SortedRows) list.insert(row);
-    else this.#set(key, list === undefined ? row : new SortedRows(this.#orderOf, list, row));
+    else this.#lists.set(key, list === undefined ? row : new SortedRows(this.#order, list, row));
   }
 
   leave(row: Row): void {
-    const key = this.#keyOf(row.record) ?? [];
-    const list = this.#at(key);
+    const key = this.#keyOf(row.record);
+    const list = this.#lists.get(key);
     if (list instanceof SortedRows && list.length > 1) list.delete(row);
-    else this.#set(key, undefined);
+    else this.#lists.delete(key);
   }
 
   /** Whether a row whose record is replaced has to leave its list and enter again. */
@@ -68,46 +61,35 @@ export class Index {
     return this.#fields.some((field) => before[field] !== after[field]);
   }
 
-  /** The first row of the list where the record is or would be. */
-  firstBeside(record: Fields): Row | undefined {
-    const list = this.#at(this.#keyOf(record) ?? []);
-    return list instanceof SortedRows ? list.slice(0, 1)[0] : list;
+  /** The one row of a unique key that the record has or would have. */
+  holderBeside(record: Fields): Row | undefined {
+    const list = this.#lists.get(this.#keyOf(record));
+    return list instanceof SortedRows ? undefined : list;
   }
 
-  page(values: readonly Scalar[], offset: number, limit: number): readonly Fields[] {
-    const list = this.#at(values);
+  page(values: Values, offset: number, limit: number): readonly Fields[] {
+    const list = this.#lists.get(keyOf(values));
     if (list instanceof SortedRows) return list.slice(offset, limit).map(({ record }) => record);
     return list !== undefined && offset === 0 && limit > 0 ? [list.record] : [];
   }
 
-  count(values: readonly Scalar[]): number {
-    const list = this.#at(values);
+  count(values: Values): number {
+    const list = this.#lists.get(keyOf(values));
     return list instanceof SortedRows ? list.length : Number(list !== undefined);
-  }
-
-  #at(key: readonly unknown[]): List | undefined {
-    let there: Branch | List | undefined = this.#root;
-    for (const value of key) if (there instanceof Map) there = there.get(value);
-    return there instanceof Map ? undefined : there;
-  }
-
-  /** Without a list the place goes, and with it the branches that lead to nothing more. */
-  #set([value, ...rest]: readonly unknown[], list: List | undefined, from = this.#root): void {
-    const next = rest.length > 0 ? (from.get(value) ?? new Map()) : list;
-    if (next instanceof Map) this.#set(rest, list, next);
-    if (next === undefined || (next instanceof Map && next.size === 0)) from.delete(value);
-    else from.set(value, next);
   }
 }
 
-/** Rows by (order text, creation), in chunks: to insert, delete and read anywhere costs the same among ten and a million. */
+/** A value alone stands for itself. */
+const keyOf = (values: readonly unknown[]): unknown => (values.length === 1 ? values[0] : JSON.stringify(values));
+
+/** Rows by (text of a field, creation), in chunks: to insert, delete and read anywhere costs the same among ten and a million. */
 class SortedRows {
   length = 0;
-  readonly #orderOf: (row: Row) => string;
+  readonly #order: string | undefined;
   readonly #chunks: Row[][] = [[]];
 
-  constructor(orderOf: (row: Row) => string, ...rows: readonly Row[]) {
-    this.#orderOf = orderOf;
+  constructor(order: string | undefined, ...rows: readonly Row[]) {
+    this.#order = order;
     for (const row of rows) this.insert(row);
   }
 
@@ -124,9 +106,7 @@ class SortedRows {
 
   delete(row: Row): void {
     const { at, chunk, within } = this.#placeOf(row);
-    // Mostly the oldest goes, and then V8 need not move the others.
-    if (within === 0) chunk.shift();
-    else chunk.splice(within, 1);
+    chunk.splice(within, 1);
     this.length -= 1;
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
@@ -143,29 +123,29 @@ class SortedRows {
   }
 
   #placeOf(row: Row): { readonly at: number; readonly chunk: Row[]; readonly within: number } {
-    const last = this.#chunks.length - 1;
-    const isLast = this.#isBefore(this.#chunks[last]?.at(-1), row);
-    const at = isLast ? last : firstOf(last, (n) => !this.#isBefore(this.#chunks[n]?.at(-1), row));
+    const before = countBefore(this.#chunks, (chunk) => this.#isBefore(chunk?.at(-1), row));
+    const at = Math.min(before, this.#chunks.length - 1);
     const chunk = this.#chunks[at] ?? [];
-    return { at, chunk, within: isLast ? chunk.length : firstOf(chunk.length, (n) => !this.#isBefore(chunk[n], row)) };
+    return { at, chunk, within: countBefore(chunk, (other) => this.#isBefore(other, row)) };
   }
 
   #isBefore(one: Row | undefined, other: Row): boolean {
     if (one === undefined) return false;
-    const order = this.#orderOf(one);
-    const others = this.#orderOf(other);
-    return order === others ? one.seq < other.seq : order < others;
+    if (this.#order === undefined) return one.seq < other.seq;
+    const text = String(one.record[this.#order]);
+    const others = String(other.record[this.#order]);
+    return text === others ? one.seq < other.seq : text < others;
   }
 }
 
-/** The first number below `length` that fits, where all after it fit, too; `length` where none does. */
-function firstOf(length: number, fits: (n: number) => boolean): number {
-  let low = 0;
-  let high = length;
+/** How many come before, where those that do are the first ones; mostly it is all of them. */
+function countBefore<T>(all: readonly T[], isBefore: (one: T | undefined) => boolean): number {
+  let high = all.length;
+  let low = isBefore(all.at(-1)) ? high : 0;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (fits(middle)) high = middle;
-    else low = middle + 1;
+    if (isBefore(all[middle])) low = middle + 1;
+    else high = middle;
   }
   return low;
 }

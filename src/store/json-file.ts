@@ -5,14 +5,14 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type Store, StoreRefusal } from "../domain/store.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Stop } from "./commits.ts";
+import type { Keeper } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
 import { Document } from "./json-file/document.ts";
 import { Files, type Good, type Settings, writeFile } from "./json-file/files.ts";
 import { type Batch, batchOf, isTwoLines } from "./json-file/layout.ts";
 import { lock } from "./json-file/lock.ts";
-import { type Keeper, MemoryStore } from "./memory.ts";
+import { MemoryStore } from "./memory.ts";
 import { load, recordsIn, type Tables } from "./tables.ts";
 
 export type JsonFileOptions = Partial<Settings>;
@@ -20,16 +20,16 @@ export type JsonFileOptions = Partial<Settings>;
 const DEFAULTS: Settings = { warn: () => undefined, journal_bytes_max: 8 * 1024 * 1024 };
 
 export const jsonFileStore = (path: string, options: JsonFileOptions = {}): Store =>
-  new MemoryStore((tables, stop) => open(path, tables, stop, { ...DEFAULTS, ...options }));
+  new MemoryStore((tables) => open(path, tables, { ...DEFAULTS, ...options }));
 
-async function open(path: string, tables: Tables, stop: Stop, settings: Settings): Promise<Keeper> {
+async function open(path: string, tables: Tables, settings: Settings): Promise<Keeper> {
   let unlock = () => {};
   try {
     const file = followLinks(path);
     unlock = lock(file);
     const { isAsWritten, seq, length } = recover(file, tables, settings.warn);
     if (!isAsWritten) await writeFile(file, seq, recordsIn(tables));
-    const parts = { ...settings, file, tables, stop, unlock };
+    const parts = { ...settings, file, tables, unlock };
     return await Files.open(parts, { seq, length: isAsWritten ? length : 0 });
   } catch (error) {
     unlock();

@@ -5,29 +5,29 @@ import type * as port from "../domain/store.ts";
 import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Batch, Stop } from "./commits.ts";
+import { Commits, type Keeper } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
-import { type Change, copied, type Lists, load, recordsIn, type Table, type Tables, tablesOf, undo } from "./tables.ts";
+import {
+  type Batch,
+  type Change,
+  copied,
+  type Lists,
+  load,
+  recordsIn,
+  type Table,
+  type Tables,
+  tablesOf,
+  undo,
+} from "./tables.ts";
 
 const GIVEN_UP =
   "A unit of work may only await its own transaction; this one waited for something else and was given up";
 
-export interface Keeper {
-  /** Takes a commit that stands in the tables already; undoes it if it cannot be kept. */
-  add(changes: readonly Change[]): Batch<Change>;
-  /** In the place of everything. */
-  replace(records: Lists): Promise<void>;
-  close(): Promise<void>;
-}
+/** Fills the tables. What answers keeps what is done to them from then on. */
+type Load = (tables: Tables) => Promise<Keeper | undefined>;
 
-/** Fills the tables. Before the keeper undoes or writes down changes it calls `stop`: what was begun on them ends. */
-type Load = (tables: Tables, stop: Stop) => Promise<Keeper | undefined>;
-
-type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; keeper: Keeper | undefined };
+type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; commits: Commits | undefined };
 type Named = { readonly name: string };
-type Values = readonly port.Scalar[];
-/** Nothing is what came of a run whose ground was taken away: it has to be done again. */
-type Outcome<T> = { readonly value: T } | { readonly error: unknown } | undefined;
 
 export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   const one = all.get(name);
@@ -43,15 +43,20 @@ abstract class Reading implements port.Reader {
     return this.ask(from, (table) => trusted<R | undefined>(table.get(id)));
   }
 
-  find<R extends port.Stored>(from: port.Collection<R>, unique: string, values: Values): Promise<R | undefined> {
+  find<R extends port.Stored>(from: port.Collection<R>, unique: string, values: port.Values): Promise<R | undefined> {
     return this.ask(from, (table) => trusted<R | undefined>(named(table.uniques, unique).page(values, 0, 1)[0]));
   }
 
-  page<R extends port.Stored>(from: port.Collection<R>, index: string, values: Values, { offset, limit }: port.Span) {
+  page<R extends port.Stored>(
+    from: port.Collection<R>,
+    index: string,
+    values: port.Values,
+    { offset, limit }: port.Span,
+  ) {
     return this.ask(from, (table) => trusted<readonly R[]>(named(table.indexes, index).page(values, offset, limit)));
   }
 
-  count<R extends port.Stored>(from: port.Collection<R>, index: string, values: Values): Promise<number> {
+  count<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values): Promise<number> {
     return this.ask(from, (table) => named(table.indexes, index).count(values));
   }
 }
@@ -85,9 +90,9 @@ export class MemoryStore extends Reading implements port.Store {
   #running: Run | undefined;
   #watching: NodeJS.Immediate | undefined;
   /** When the turn of the event loop is over no unit of work should still run, since its tx answers at once. */
-  readonly #watch = () => {
+  readonly #stop = () => {
     this.#watching = undefined;
-    this.#running?.stop("waits");
+    if (this.#running?.isOver === false) this.#running.fail(new Error(GIVEN_UP));
   };
 
   constructor(load: Load) {
@@ -99,37 +104,34 @@ export class MemoryStore extends Reading implements port.Store {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const tables = tablesOf(collections);
-    const keeper = await this.#load(tables, (why) => this.#running?.stop(why));
-    this.#life = { collections, tables, keeper };
+    const keeper = await this.#load(tables);
+    this.#life = { collections, tables, commits: keeper && new Commits(keeper, this.#stop) };
   }
 
   /** At once where nobody is writing and all that was written there is durable. */
   async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
     const table = named(this.#opened().tables, from.name);
-    if (this.#running?.hasWritten !== true && (table.batch?.state ?? "over") === "over") return question(table);
+    if (this.#running?.hasWritten !== true && table.batch === undefined) return question(table);
     return this.transact((run) => run.ask(from, question));
   }
 
-  /** `mayWait` is for what takes the place of everything: it is not given up. */
-  async transact<T>(work: (run: Run) => Promise<T>, mayWait = false): Promise<T> {
-    let opened = this.#opened();
-    for (;;) {
-      const run = new Run(opened, mayWait);
-      const outcome = await this.#turns.run(() => {
+  async transact<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    // Nothing begins anew on a store that was closed meanwhile.
+    for (let opened = this.#opened(); ; opened = this.#opened()) {
+      const run = new Run(opened);
+      const result = this.#turns.run(() => {
         this.#running = run;
-        this.#watching ??= setImmediate(this.#watch);
+        this.#watching ??= setImmediate(this.#stop);
         return run.do(work);
       });
+      await result.catch(() => undefined);
       const lost = await run.need?.ended;
-      if (lost !== undefined && run.changes.length > 0) throw lost;
-      // What it has seen is not there any more. Nothing begins anew on a store that was closed meanwhile.
-      if (lost !== undefined || outcome === undefined) {
-        if (!mayWait) opened = this.#opened();
-        continue;
+      if (lost === undefined) {
+        for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
+        return result;
       }
-      if ("error" in outcome) throw outcome.error;
-      for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
-      return outcome.value;
+      if (run.changes.length > 0) throw lost;
+      // What it has seen is not there any more: once more.
     }
   }
 
@@ -150,25 +152,25 @@ export class MemoryStore extends Reading implements port.Store {
   /** What goes out and what comes in is copied, so that neither side can change what the other has. */
   async snapshot(): Promise<port.StoreData> {
     const lists = await this.transact((run) => run.records());
-    return { format: 1, collections: await inSteps(copied(lists)) };
+    return { format: 1, collections: Object.fromEntries(await inSteps(copied(lists))) };
   }
 
   /** In steps, so that reading goes on; to write, others wait for its end, as their writes would go with the old data. */
   async restore(data: port.StoreData): Promise<void> {
-    const { collections, tables, keeper } = this.#opened();
-    await this.transact(async () => {
+    const { collections, tables, commits } = this.#opened();
+    await this.#turns.run(async () => {
       const others = tablesOf(collections);
-      const lists = Object.entries(await inSteps(copied(Object.entries(data.collections))));
+      const lists = await inSteps(copied(Object.entries(data.collections)));
       await inSteps(load(others, lists, (fault) => new StoreRefusal(`The data cannot be used: ${fault}`)));
-      await keeper?.replace(recordsIn(others));
+      await commits?.replace(recordsIn(others));
       for (const [name, table] of others) tables.set(name, table);
-    }, true);
+    });
   }
 
   /** What was asked for before comes to its end. */
   async close(): Promise<void> {
     const life = this.#life;
-    if (typeof life !== "string") this.#closing = this.transact(async () => life.keeper?.close(), true);
+    if (typeof life !== "string") this.#closing = this.#turns.run(async () => life.commits?.close());
     this.#life = "closed";
     await this.#closing;
   }
@@ -183,23 +185,22 @@ export class MemoryStore extends Reading implements port.Store {
 class Run extends Reading implements port.Tx {
   changes: Change[] = [];
   /** What must be durable before anybody hears what this run has seen and done: the latest, which ends last. */
-  need: Batch<Change> | undefined;
+  need: Batch | undefined;
   readonly told = new Map<string, Set<string>>();
-  stop: Stop = () => undefined;
+  isOver = false;
+  /** Ends it with nothing kept. */
+  fail: (error: unknown) => void = () => undefined;
   readonly #opened: Opened;
-  readonly #mayWait: boolean;
   #violation: UniqueViolation | undefined;
-  #isOver = false;
 
-  constructor(opened: Opened, mayWait: boolean) {
+  constructor(opened: Opened) {
     super();
     this.#opened = opened;
-    this.#mayWait = mayWait;
   }
 
   /** Whether something stands there that may yet be undone. */
   get hasWritten(): boolean {
-    return !this.#isOver && this.changes.length > 0;
+    return !this.isOver && this.changes.length > 0;
   }
 
   async ask<A>(from: Named, question: (table: Table) => A): Promise<A> {
@@ -230,46 +231,40 @@ class Run extends Reading implements port.Tx {
     this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
   }
 
-  /** Resolves when its turn is over. */
-  do<T>(work: (run: Run) => Promise<T>): Promise<Outcome<T>> {
-    return new Promise((resolve) => {
-      const end = (outcome: Outcome<T>) => {
-        if (!this.#isOver) resolve(this.#end(outcome));
+  /** Settles when its turn is over: what the work has written is committed, or undone where it failed. */
+  do<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.fail = (error) => {
+        if (this.isOver) return;
+        this.isOver = true;
+        undo(this.changes);
+        this.changes = [];
+        this.told.clear();
+        reject(error);
       };
-      if (!this.#mayWait) this.stop = (why) => end(why === "lost" ? undefined : { error: new Error(GIVEN_UP) });
       const begin = async () => work(this);
-      begin().then(
-        (value) => end({ value }),
-        (error) => end({ error }),
-      );
+      begin()
+        .then((value) => resolve(this.#committed(value)))
+        .catch(this.fail);
     });
   }
 
-  /** Commits where the work is done, undoes where it failed; before anything else is done. */
-  #end<T>(outcome: Outcome<T>): Outcome<T> {
-    this.#isOver = true;
-    try {
-      if (outcome === undefined || "error" in outcome) throw outcome?.error;
-      if (this.#violation !== undefined) throw this.#violation;
-      if (this.changes.length > 0) this.need = this.#opened.keeper?.add(this.changes);
-      for (const { table } of this.changes) table.batch = this.need;
-      return outcome;
-    } catch (error) {
-      undo(this.changes);
-      this.changes = [];
-      return outcome && { error };
-    }
+  #committed<T>(value: T): T {
+    this.#assertRuns();
+    if (this.#violation !== undefined) throw this.#violation;
+    if (this.changes.length > 0) this.need = this.#opened.commits?.add(this.changes);
+    this.isOver = true;
+    return value;
   }
 
   #table(from: Named): Table {
     this.#assertRuns();
     const table = named(this.#opened.tables, from.name);
-    const { batch } = table;
-    if (batch !== undefined && batch.state !== "over" && this.need?.state !== "gathering") this.need = batch;
+    if (table.batch !== undefined && this.need?.isGathering !== true) this.need = table.batch;
     return table;
   }
 
   #assertRuns(): void {
-    if (this.#isOver) throw new Error("This unit of work is over: its transaction answers no more");
+    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
   }
 }

@@ -1,9 +1,8 @@
 // All records of a store, with the indexes they are found by. Everything here answers and changes at once and can be
 // undone, change by change; who may ask and write when is the engine's to say. It keeps no promise about disks.
-import type { AnyCollection, StoreData, Stored } from "../domain/store.ts";
+import type { AnyCollection, Stored } from "../domain/store.ts";
 import type { Steps } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Batch } from "./commits.ts";
 import { type Fields, Index, type Row } from "./indexes.ts";
 
 /** One write. `before` is undefined where the record was created, `after` where it was removed. */
@@ -14,13 +13,28 @@ export interface Change {
   readonly after: Fields | undefined;
 }
 
+/** A commit as it is written; a long one is made when it is its turn. */
+export type Text = string | Steps<string>;
+
+/** Commits that are written together. */
+export class Batch {
+  isGathering = true;
+  readonly texts: Text[] = [];
+  readonly changes: Change[] = [];
+  end: (lost: unknown) => void = () => undefined;
+  /** Resolves when it is known what came of it: with nothing where it is durable, else with the reason. */
+  readonly ended = new Promise<unknown>((resolve) => {
+    this.end = resolve;
+  });
+}
+
 /** The records of each collection in creation order. */
 export type Lists = readonly (readonly [name: string, records: readonly unknown[]])[];
 
 export class Table {
   readonly name: string;
-  /** The last that holds writes made here. */
-  batch: Batch<Change> | undefined;
+  /** The latest with writes made here, as long as it is not known what comes of it. */
+  batch: Batch | undefined;
   readonly indexes: ReadonlyMap<string, Index>;
   readonly uniques: ReadonlyMap<string, Index>;
   readonly #rows = new Map<string, Row>();
@@ -38,7 +52,7 @@ export class Table {
     return this.#rows.get(id)?.record;
   }
 
-  /** A row whose removal was undone stands late in the Map, and in creation order where it was. */
+  /** In creation order: a row whose removal was undone stands late in the Map. */
   records(): readonly Fields[] {
     const rows = [...this.#rows.values()].sort((a, b) => a.seq - b.seq);
     return rows.map(({ record }) => record);
@@ -46,24 +60,22 @@ export class Table {
 
   /** Answers what forbids it, where another record holds one of its unique keys. */
   put(record: Fields): Change | string {
-    const row = this.#rows.get(record.id);
-    const before = row?.record;
-    const conflict = this.#conflict(record, row);
-    if (conflict !== undefined) return conflict;
-    if (row !== undefined) this.#replace(row, record);
-    return { table: this, row: row ?? this.#add({ record, seq: ++this.#seq }), before, after: record };
+    const known = this.#rows.get(record.id);
+    for (const [name, unique] of this.uniques) {
+      const holder = unique.holderBeside(record);
+      if (holder !== undefined && holder !== known) return `a second record with the same ${name} in ${this.name}`;
+    }
+    const row = known ?? { record, seq: ++this.#seq };
+    return this.#changed({ table: this, row, before: known?.record, after: record });
   }
 
   remove(id: string): Change | undefined {
     const row = this.#rows.get(id);
-    if (row !== undefined) this.#drop(row);
-    return row && { table: this, row, before: row.record, after: undefined };
+    return row && this.#changed({ table: this, row, before: row.record, after: undefined });
   }
 
-  undo({ row, before, after }: Change): void {
-    if (before === undefined) this.#drop(row);
-    else if (after === undefined) this.#add(row);
-    else this.#replace(row, before);
+  undo({ table, row, before, after }: Change): void {
+    this.#changed({ table, row, before: after, after: before });
   }
 
   /** Adds what comes from elsewhere; answers what is wrong with it, if anything is. */
@@ -71,36 +83,20 @@ export class Table {
     if (typeof Object(given).id !== "string") return "not a record with an id";
     const record = trusted<Fields>(given);
     if (this.#rows.has(record.id)) return `a second record with the id "${record.id}" in ${this.name}`;
-    const conflict = this.#conflict(record, undefined);
-    if (conflict === undefined) this.#add({ record, seq: ++this.#seq });
-    return conflict;
+    const change = this.put(record);
+    return typeof change === "string" ? change : undefined;
   }
 
-  #conflict(record: Fields, own: Row | undefined): string | undefined {
-    if (this.uniques.size === 0) return undefined;
-    for (const [name, unique] of this.uniques) {
-      const holder = unique.firstBeside(record);
-      if (holder !== undefined && holder !== own) return `a second record with the same ${name} in ${this.name}`;
-    }
-    return undefined;
-  }
-
-  #add(row: Row): Row {
-    this.#rows.set(row.record.id, row);
-    for (const index of this.#all) index.enter(row);
-    return row;
-  }
-
-  #drop(row: Row): void {
-    this.#rows.delete(row.record.id);
-    for (const index of this.#all) index.leave(row);
-  }
-
-  #replace(row: Row, record: Fields): void {
-    const moved = this.#all.filter((index) => index.isMoved(row.record, record));
-    for (const index of moved) index.leave(row);
-    row.record = record;
-    for (const index of moved) index.enter(row);
+  #changed(change: Change): Change {
+    const { row, before, after } = change;
+    const moved = before && after ? this.#all.filter((index) => index.isMoved(before, after)) : this.#all;
+    if (before) for (const index of moved) index.leave(row);
+    if (after) {
+      row.record = after;
+      this.#rows.set(after.id, row);
+      for (const index of moved) index.enter(row);
+    } else this.#rows.delete(row.record.id);
+    return change;
   }
 }
 
@@ -130,14 +126,14 @@ export function* load(tables: Tables, lists: Lists, refusal: Refusal): Steps<voi
 }
 
 /** The records as JSON has them. */
-export function* copied(lists: Lists): Steps<StoreData["collections"]> {
-  const copies = new Map<string, Stored[]>();
+export function* copied(lists: Lists): Steps<[name: string, Stored[]][]> {
+  const copies: [string, Stored[]][] = [];
   for (const [name, records] of lists) {
-    const list: Stored[] = [];
-    copies.set(name, list);
-    for (const record of records) if (list.push(JSON.parse(JSON.stringify(record))) % STEP === 0) yield;
+    const copy: Stored[] = [];
+    for (const record of records) if (copy.push(JSON.parse(JSON.stringify(record))) % STEP === 0) yield;
+    copies.push([name, copy]);
   }
-  return Object.fromEntries(copies);
+  return copies;
 }
 
 /** The latest change first: each finds its table as it left it. */

@@ -12,13 +12,8 @@ export class Html {
 /** What can be put into a template; nothing is shown for null, undefined and false. */
 export type Shown = Html | string | number | readonly Shown[] | null | undefined | false;
 
-export function html(template: TemplateStringsArray, ...values: readonly Shown[]): Html {
-  let text = template[0] ?? "";
-  values.forEach((value, at) => {
-    text += shown(value) + (template[at + 1] ?? "");
-  });
-  return new Html(text);
-}
+export const html = (raw: TemplateStringsArray, ...values: readonly Shown[]): Html =>
+  new Html(String.raw({ raw }, ...values.map(shown)));
 
 function shown(value: Shown): string {
   if (value === null || value === undefined || value === false) return "";
@@ -26,12 +21,12 @@ function shown(value: Shown): string {
   return typeof value === "object" ? value.map(shown).join("") : escaped(String(value));
 }
 
-const ENTITIES: ReadonlyMap<string, string> = new Map([
-  ["&", "&amp;"],
-  ["<", "&lt;"],
-  [">", "&gt;"],
-  ['"', "&quot;"],
-  ["'", "&#39;"],
-]);
+const ENTITIES: { readonly [character: string]: string } = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? "");
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");

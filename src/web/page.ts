@@ -5,7 +5,8 @@ import type { Refusal } from "../domain/refusal.ts";
 import type { Call, Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { explain } from "../http/problem.ts";
-import { type Html, html, type Shown } from "./html.ts";
+import { html, type Shown } from "./html.ts";
+import { link, prose } from "./parts.ts";
 import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
 
@@ -14,7 +15,7 @@ export const DASHBOARD: string = ADDRESSES.dashboard;
 
 export interface Page {
   readonly title: string;
-  readonly body: Html;
+  readonly body: Shown;
   readonly status?: number | undefined;
   /** Beside the name of the service: who is signed in, navigation. */
   readonly header?: Shown;
@@ -27,16 +28,13 @@ export interface Page {
   readonly formAction?: string;
 }
 
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 20);
+
 /** A file that pages load, which a browser keeps for good: another content has another address. */
-function asset(path: string, type: string, text: string, kept = "max-age=31536000, immutable") {
+function asset(path: string, type: string, body: string, kept = "max-age=31536000, immutable") {
   const headers = { "content-type": type, "cache-control": `public, ${kept}`, "x-content-type-options": "nosniff" };
-  const address = `${path}?v=${createHash("sha256").update(text).digest("hex").slice(0, 12)}`;
-  return {
-    method: "GET" as const,
-    path,
-    address,
-    answer: async (): Promise<Reply> => ({ status: 200, headers, body: text }),
-  };
+  const answer = async (): Promise<Reply> => ({ status: 200, headers, body });
+  return { method: "GET" as const, path, address: `${path}?v=${hashOf(body)}`, answer };
 }
 
 const style = asset("/assets/style.css", "text/css; charset=utf-8", STYLE);
@@ -61,7 +59,7 @@ ${!narrow && html`<script type="module" src="${script.address}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-${!theme && html`<header class="top row"><a class="brand" href="${DASHBOARD}">${NAME}</a>${header}</header>`}
+${!theme && html`<header class="top row">${link(DASHBOARD, NAME, "brand")}${header}</header>`}
 <main id="main"${narrow ? html` class="narrow"` : ""}>
 ${body}
 </main>
@@ -79,25 +77,31 @@ ${body}
   return { status, headers: { ...own, ...headers }, body: whole.text };
 }
 
-/** A page with one message, for what cannot go on. */
-export const messagePage = (status: number, title: string, message: Shown, headers: Reply["headers"] = {}): Reply =>
-  page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><div>${message}</div>` });
+/** One message, for what cannot go on. */
+const message = (status: number, title: string, text: Shown, headers: Reply["headers"] = {}): Page => ({
+  ...{ title, status, headers, narrow: true },
+  body: html`<h1>${title}</h1><div>${text}</div>`,
+});
+
+export const messagePage = (...said: Parameters<typeof message>): Reply => page(message(...said));
 
 /** A refusal for people. */
-export function refused(refusal: Refusal): Reply {
+export function told(refusal: Refusal): Page {
   const { status, title, detail } = explain(refusal);
-  return messagePage(status, title, detail, allowed(refusal));
+  return message(status, title, detail, headersOf(refusal));
 }
 
+export const refused = (refusal: Refusal): Reply => page(told(refusal));
+
 /** RFC 9110 15.5.6 wants a 405 to name the methods that there are; a limit says how long it lasts. */
-export function allowed({ reason }: Refusal): Record<string, string> {
+function headersOf({ reason }: Refusal): Record<string, string> {
   if (reason.code === "rate_limit_exceeded") return { "retry-after": String(reason.retry_after_s) };
   return reason.code === "method_not_allowed" ? { allow: reason.allow.join(", ") } : {};
 }
 
 /** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
 export function unlessKnown(call: Call, reply: Reply): Reply {
-  const etag = `"${createHash("sha256").update(reply.body).digest("hex").slice(0, 20)}"`;
+  const etag = `"${hashOf(reply.body)}"`;
   const headers = { ...reply.headers, etag };
   return call.values("if-none-match").includes(etag) ? { status: 304, headers, body: "" } : { ...reply, headers };
 }
@@ -106,8 +110,11 @@ export function unlessKnown(call: Call, reply: Reply): Reply {
 export function nowherePage(call: Call): Reply | undefined {
   const person = call.method === "GET" && call.values("accept").some((types) => types.includes("text/html"));
   if (!person || /^\/v\d/.test(call.path)) return undefined;
-  const ways = html`Go on to the <a href="${DASHBOARD}">dashboard</a> or the <a href="/docs">documentation</a>.`;
-  return messagePage(404, "There is no such page", ways);
+  return messagePage(
+    404,
+    "There is no such page",
+    prose(`Go on to the [dashboard](${DASHBOARD}) or the [docs](/docs).`),
+  );
 }
 
 /** 303: whatever the method was, the browser goes on with GET (RFC 9700 4.12). */

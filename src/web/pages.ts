@@ -7,7 +7,6 @@ import { problem } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import { document, openWay, RouteTree, type Way } from "../http/way.ts";
 import { fieldsOf } from "../kit/form.ts";
-import { consentRows } from "./consent.ts";
 import { dashboard } from "./dashboard/dashboard.ts";
 import { docsRows } from "./docs/docs.ts";
 import { assets, refused } from "./page.ts";
@@ -32,7 +31,7 @@ export function pageWays(parts: WebParts, controls: readonly Operation[]): reado
 /** The pages that have an address of their own, and what they load. */
 const pageWay = (parts: WebParts): Way<PageRow, Visit> => ({
   under: "",
-  tree: new RouteTree([...consentRows(parts), ...signInRows(parts), ...docsRows(parts), ...assets]),
+  tree: new RouteTree([...signInRows(parts), ...docsRows(parts), ...assets]),
   enter: (call) => visitOf(parts, call),
   perform: ({ method, answer }, { call, who }) =>
     method === "GET" ? answer(who, fieldsOf(call.query).values) : who.posted((sent) => answer(who, sent)),

@@ -4,6 +4,18 @@ import type { Row } from "../domain/columns.ts";
 import type { Column, Scope } from "../domain/model.ts";
 import { type Html, html, type Shown } from "./html.ts";
 
+export const mono = (text: Shown): Html => html`<code>${text}</code>`;
+export const soft = (text: Shown): Html => html`<p class="soft">${text}</p>`;
+export const link = (href: string, text: Shown, look = ""): Html =>
+  html`<a href="${href}"${look && html` class="${look}"`}>${text}</a>`;
+
+/** In order, or not. */
+export const list = (items: readonly Shown[], kind: "ul" | "ol" = "ul"): Html =>
+  html`<${kind}>${items.map((each) => html`<li>${each}</li>\n`)}</${kind}>`;
+
+/** What a form says of itself. */
+export const hidden = (name: string, value: Shown): Html => html`<input type="hidden" name="${name}" value="${value}">`;
+
 /** A state; its words are its classes, so that the stylesheet colours each. */
 export const badge = (state: string): Html => html`<span class="badge ${state}">${state}</span>`;
 
@@ -11,24 +23,25 @@ export const badge = (state: string): Html => html`<span class="badge ${state}">
 export const time = (iso: string): Html =>
   html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 
-/** Words for people; what stands between backticks is code. */
+/** Words of our own for people: `code` and [what leads](elsewhere). */
 export const prose = (text: string): readonly Shown[] =>
-  text.split("`").map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+  text.split(/(`[^`]+`|\[[^\]]+\]\([^)]+\))/).map((part) => {
+    const [, code, name = "", href] = /^(?:`(.+)`|\[(.+)\]\((.+)\))$/.exec(part) ?? [];
+    if (href !== undefined) return link(href, name);
+    return code === undefined ? part : mono(code);
+  });
 
 /** The name of a page, what can be done there beside it. */
 export const head = (title: Shown, actions: Shown = null): Html =>
-  html`<div class="head"><h1>${title}</h1>${actions && html`<div class="row">${actions}</div>`}</div>`;
+  html`<div class="head"><h1>${title}</h1><div class="row">${actions}</div></div>`;
 
 /** Terms and what they mean, names and values; one with an id can be led to. */
 export const terms = (entries: readonly (readonly [term: Shown, meaning: Shown, id?: string])[]): Html =>
   html`<dl class="card entries">${entries.map(([term, meaning, id]) => html`<div${id && html` id="${id}"`}><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 
+type Tab = readonly [name: string, path: string, ...more: unknown[]];
 /** Links of which one is where the reader is. */
-export const tabs = (
-  label: string,
-  links: readonly (readonly [name: string, path: string, ...unknown[]])[],
-  current?: string,
-): Html =>
+export const tabs = (label: string, links: readonly Tab[], current?: string): Html =>
   html`<nav class="tabs" aria-label="${label}">${links.map(([name, path]) => html`<a href="${path}"${name === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 
 /** More makes a page too long to read and to send (contract, part 8). */
@@ -38,13 +51,13 @@ const CELL_MAX = 200;
 
 /** Rows of so many in all, under their columns; `typed` where the head says what these hold. */
 export function table(columns: readonly Column[], rows: readonly Row[], total: number, typed = false): Html {
-  if (rows.length === 0) return html`<p class="soft">It has no rows.</p>`;
+  if (rows.length === 0) return soft("It has no rows.");
   const [shown, listed] = [columns.slice(0, COLUMNS_MAX), rows.slice(0, ROWS_MAX)];
-  const right = (type: string) => type === "number" && html` class="number"`;
+  const right = ({ type }: Column) => type === "number" && html` class="number"`;
   const first = (count: number, all: number, what: string) =>
-    count < all && html`<p class="soft">The first ${count} of ${all} ${what}.</p>`;
-  return html`<div class="scroll"><table><thead><tr>${shown.map(({ name, type }) => html`<th${right(type)}>${cut(name)}${typed && html` <span class="soft">${type}</span>`}</th>`)}</tr></thead>
-<tbody>${listed.map((cells) => html`<tr>${shown.map(({ name, type }) => html`<td${right(type)}>${cut(cells[name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
+    count < all && soft(`The first ${count} of ${all} ${what}.`);
+  return html`<div class="scroll"><table><thead><tr>${shown.map((each) => html`<th${right(each)}>${cut(each.name)}${typed && html` <span class="soft">${each.type}</span>`}</th>`)}</tr></thead>
+<tbody>${listed.map((cells) => html`<tr>${shown.map((each) => html`<td${right(each)}>${cut(cells[each.name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
 ${first(listed.length, total, "rows")}${first(shown.length, columns.length, "columns")}`;
 }
 
@@ -63,14 +76,14 @@ export const SCOPES_IN_WORDS: { readonly [S in Scope]: string } = {
 };
 
 /** Says that there is nothing yet, and what to do about it. */
-export const nothingYet = (title: string, advice: Shown): Html =>
-  html`<div class="card empty"><p class="title">${title}</p><p class="soft">${advice}</p></div>`;
+export const nothingYet = (title: string, advice: string): Html =>
+  html`<div class="card"><p class="title">${title}</p>${soft(advice)}</div>`;
 
 export const notice = (tone: "good" | "bad", text: Shown): Html =>
   html`<div class="card notice ${tone}" role="${tone === "bad" ? "alert" : "status"}">${text}</div>`;
 
 /** To be copied: the button is shown by the script alone. */
 export const code = (text: string, id?: string): Html =>
-  html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" class="quiet small" data-copy hidden>Copy</button></div>`;
+  html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" class="quiet" data-copy hidden>Copy</button></div>`;
 
 export const json = (value: unknown): Html => code(JSON.stringify(value, null, 2));

@@ -68,7 +68,7 @@ if (live) {
 
 const MOVES = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
-for (const chart of document.querySelectorAll("form[data-chart]")) {
+for (const chart of document.querySelectorAll("form.chart")) {
   const points = [...chart.querySelectorAll(".point")];
   const reach = (at) => { for (const point of points) point.tabIndex = point === at ? 0 : -1; };
   reach(points[0]);

@@ -3,7 +3,7 @@
 // flows in the tour, or of what one request has led to: its events, and every attempt to deliver them.
 import type { Attempt, DeliveryRecord, EventRecord } from "../domain/model.ts";
 import { type Html, html } from "./html.ts";
-import { cut } from "./parts.ts";
+import { cut, list } from "./parts.ts";
 
 /** From one actor to another, by their places; from one to itself it is something that happens there. */
 type Message = readonly [from: number, to: number, text: string, note?: string];
@@ -14,7 +14,9 @@ export interface Sequence {
   readonly messages: readonly Message[];
 }
 
-const [COLUMN, MARGIN, ROW, HEAD, LETTER] = [190, 48, 40, 48, 7];
+const [COLUMN, MARGIN, ROW, HEAD] = [190, 48, 40, 48];
+/** So many characters fit between two who stand side by side, and behind something that happens at one. */
+const FITTING = { between: 25, behind: 31 };
 const lineOf = (actor: number): number => MARGIN + actor * COLUMN;
 
 /** Too wide for a small screen it is moved to the side, not made too small to read. */
@@ -24,21 +26,18 @@ export function drawn(sequence: Sequence): Html {
   const line = (name: string, actor: number) =>
     html`<line x1="${lineOf(actor)}" y1="32" x2="${lineOf(actor)}" y2="${height}"/><text class="actor" x="${lineOf(actor)}" y="20">${name}</text>`;
   return html`<figure><div class="scroll"><svg class="sequence" role="img" aria-label="${title}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
-${actors.map(line)}${messages.map((each, at) => arrow(each, HEAD + at * ROW, actors.length))}</svg></div>
-<figcaption><ol>${inWords(sequence).map((words) => html`<li>${words}</li>`)}</ol></figcaption></figure>`;
+${actors.map(line)}${messages.map((each, at) => arrow(each, HEAD + at * ROW))}</svg></div>
+<figcaption>${list(inWords(sequence), "ol")}</figcaption></figure>`;
 }
 
 /** What goes back to the left is an answer: its line is broken. */
-function arrow([from, to, text]: Message, y: number, actors: number): Html {
+function arrow([from, to, text]: Message, y: number): Html {
   const [start, end] = [lineOf(from), lineOf(to)];
-  if (from === to) {
-    const room = Math.floor((lineOf(actors - 1) + MARGIN - start - 16) / LETTER);
-    return html`<circle cx="${start}" cy="${y + 12}" r="5"/><text class="note" x="${start + 12}" y="${y + 16}">${cut(text, room)}</text>`;
-  }
+  if (from === to) return html`<text class="note" x="${start - 4}" y="${y + 16}">● ${cut(text, FITTING.behind)}</text>`;
   const back = to < from;
   const tip = back ? 7 : -7;
   return html`<path${back && html` class="back"`} d="M${start} ${y + 20}H${end}m${tip} -4l${-tip} 4l${tip} 4"/>
-<text x="${(start + end) / 2}" y="${y + 14}">${cut(text, Math.floor((Math.abs(end - start) - 12) / LETTER))}</text>`;
+<text x="${(start + end) / 2}" y="${y + 14}">${cut(text, FITTING.between * Math.abs(to - from))}</text>`;
 }
 
 /** A sentence a message. */

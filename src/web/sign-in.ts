@@ -1,29 +1,42 @@
 // Signing in and out (contract, part 5): no password, but a link that works once. Whoever asks for one gets the same answer
-// whether or not the address is known, so that nobody learns who has an account. The link is printed on the console.
+// whether or not the address is known, so that nobody learns who has an account. The link is printed on the console. And the
+// user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in which
+// account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
+import type { Consent, Ended } from "../domain/oauth/authorize.ts";
+import * as authorization from "../domain/oauth/authorize.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
 import { Unit } from "../domain/work.ts";
 import type { Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
+import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
-import { notice } from "./parts.ts";
+import { hidden, list, mono, notice, SCOPES_IN_WORDS, soft } from "./parts.ts";
 import { ownPath, type PageRow, type Sent, type Visit, type WebParts } from "./visit.ts";
 
 const SIGN_IN_PATH = ADDRESSES.sign_in;
 const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
+const AUTHORIZE_PATH = "/oauth/authorize";
+const CONSENT_PATH = "/oauth/consent";
 
+/** Nothing is granted by opening what asks for consent, so a link or an image that leads there does no harm. */
 export const signInRows = (parts: WebParts): readonly PageRow[] => [
   { method: "GET", path: SIGN_IN_PATH, answer: openSignIn },
   { method: "POST", path: SIGN_IN_PATH, answer: (visit, sent) => signIn(parts, visit, sent) },
+  { method: "POST", path: SIGN_OUT_PATH, answer: (visit, sent) => leave(parts, visit, sent) },
+  { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => consent(parts, visit, visit.call.query) },
   {
-    ...{ method: "POST", path: SIGN_OUT_PATH },
-    async answer(visit, sent) {
-      await signOut(parts.unit.store, visit.secret);
-      return signInFirst(nextOf(sent), visit.cookieOf());
-    },
+    method: "POST",
+    path: CONSENT_PATH,
+    answer: (visit, sent) => consent(parts, visit, sent.get("request") ?? "", sent),
   },
 ];
+
+async function leave({ unit }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
+  await signOut(unit.store, visit.secret);
+  return signInFirst(nextOf(sent), visit.cookieOf());
+}
 
 /** Where to sign in first, and where to go on afterwards. */
 export const signInFirst = (next: string, headers: Reply["headers"] = {}): Reply =>
@@ -61,9 +74,10 @@ async function askForLink(parts: WebParts, visit: Visit, email: string, next: st
 }
 
 /** Who is signed in, and the way out; somebody else who signs in then goes on to `next`. */
-export const whoIsIn = ({ signedIn, csrfField }: Visit, next = DASHBOARD): Shown =>
-  signedIn &&
-  html`<form method="post" action="${SIGN_OUT_PATH}" class="row">${csrfField}<input type="hidden" name="next" value="${next}"><span class="soft">${signedIn.user.email}</span><button class="quiet">Sign out</button></form>`;
+export const whoIsIn = ({ signedIn, form }: Visit, next = DASHBOARD): Shown =>
+  signedIn && form(SIGN_OUT_PATH, [hidden("next", next), soft(signedIn.user.email), OUT], "row");
+
+const OUT = html`<button class="quiet">Sign out</button>`;
 
 const PRESS = "This link signs you in once, in this browser.";
 const ASK =
@@ -71,7 +85,7 @@ const ASK =
 
 /** Asks for the press that uses up the link with this token, or else for the address that wants one. */
 function signInPage(visit: Visit, next: string, token?: string, fault?: string): Reply {
-  const press = html`<p>${PRESS}</p><input type="hidden" name="token" value="${token}"><button autofocus>Sign in</button>`;
+  const press = html`<p>${PRESS}</p>${hidden("token", token)}<button autofocus>Sign in</button>`;
   const ask = html`<p>${ASK}</p><label for="email">E-mail address</label><input id="email" name="email" type="email" autocomplete="email" required autofocus><button>Ask for a link</button>`;
   return page({
     title: "Sign in",
@@ -79,10 +93,53 @@ function signInPage(visit: Visit, next: string, token?: string, fault?: string):
     headers: visit.setCookie,
     narrow: true,
     body: html`<h1>Sign in</h1>${fault && notice("bad", fault)}
-<form class="card" method="post" action="${SIGN_IN_PATH}">${visit.csrfField}<input type="hidden" name="next" value="${next}">${token ? press : ask}</form>`,
+${visit.form(SIGN_IN_PATH, [hidden("next", next), token ? press : ask], "card")}`,
   });
 }
 
 const SENT =
   "If a user has this address, a sign-in link is on the console of the server now. It works once, for 15 minutes. Open it in this browser, and you will be where you wanted to go.";
-const ASKED = messagePage(200, "Look at the console", html`${SENT} <a href="${SIGN_IN_PATH}">Use another address</a>`);
+const ASKED = messagePage(200, "Look at the console", SENT);
+
+/** Puts the request before the user who is signed in, or does what was `decided`; or what the browser is answered instead. */
+async function consent({ oauth }: WebParts, visit: Visit, query: string, decided?: Sent): Promise<Reply> {
+  const request = await authorization.judge(oauth, fieldsOf(query));
+  if (!("client" in request)) return ended(request);
+  if (visit.signedIn === undefined) return signInFirst(addressOf(query));
+  const asked = authorization.consent(oauth, request, visit.signedIn);
+  if (!("granted" in asked)) return ended(asked);
+  if (decided === undefined) return consentPage(visit, asked, query);
+  // Only the word allow allows: a form without a button pressed is a no.
+  const isAllowed = decided.get("decision") === "allow";
+  return ended(isAllowed ? await authorization.allow(oauth, asked) : authorization.deny(oauth, request));
+}
+
+const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
+
+const ended = (end: Ended): Reply =>
+  "redirect" in end ? redirect(end.redirect) : messagePage(400, "This request cannot go on", end.page);
+
+const DECISIONS = html`<button name="decision" value="allow">Allow</button>
+<button name="decision" value="deny" class="quiet">Deny</button>`;
+
+function consentPage(visit: Visit, { request, user, account, granted }: Consent, query: string): Reply {
+  const { client, redirectUri, asked } = request;
+  const { host, protocol } = new URL(redirectUri);
+  const withheld = asked.some((scope) => !granted.includes(scope));
+  return page({
+    title: `Allow ${client.name}?`,
+    narrow: true,
+    // The form ends at the client, and browsers hold form-action against every redirect that follows.
+    formAction: `'self' ${protocol}`,
+    body: html`<h1>Allow <q>${client.name}</q> to use your account?</h1>
+<div class="card">
+<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
+${list(granted.map((scope) => [SCOPES_IN_WORDS[scope], " ", mono(scope)]))}
+${withheld && soft("It asked for more than you may do yourself; it gets only this.")}
+${visit.form(CONSENT_PATH, [hidden("request", query), DECISIONS], "row")}
+</div>
+${soft(`Either way you go back to ${host}. You will be asked again the next time.`)}
+<h2>Not you?</h2>
+${whoIsIn(visit, addressOf(query))}`,
+  });
+}

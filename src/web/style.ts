@@ -10,9 +10,8 @@ export const STYLE = `
   --ink: light-dark(#1c2430, #e4e8ee); --soft: light-dark(#566173, #a3adbb); --paper: light-dark(#f6f7f9, #12161c);
   --card: light-dark(#fff, #1a2029); --line: light-dark(#d9dee6, #313a47); --accent: light-dark(#1f5fbf, #7db0ff);
   --bad: light-dark(#b3261e, #ff9a90); --good: light-dark(#1a7442, #7fd6a4); --warn: light-dark(#8a5a00, #f0c36d);
-  --edge: 1px solid var(--line);
 }
-* { box-sizing: border-box; }
+* { box-sizing: border-box; border: 0 solid var(--line); }
 body { margin: 0; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
 a, summary, .method { color: var(--accent); }
 .good, .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
@@ -21,114 +20,94 @@ a, summary, .method { color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
 .row, .tabs, .head, .legend, .code, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
-.top { padding: .75rem max(1rem, 50vw - 32rem) 0; background: var(--card); }
-.brand { font-weight: 600; color: inherit; text-decoration: none; margin-right: auto; }
-.top, .tabs { border-bottom: var(--edge); }
-.tabs {
-  flex-basis: 100%; gap: 0 1.25rem; margin-bottom: 1rem;
-  a { color: var(--soft); text-decoration: none; padding: .5rem 0; }
-  [aria-current] { color: var(--ink); font-weight: 600; border-bottom: 2px solid var(--accent); }
-}
-.top .tabs { border: 0; margin: 0; }
+.top { padding: .75rem max(1rem, 50vw - 32rem) 0; background: var(--card); border-bottom-width: 1px; }
+.brand { font-weight: 600; margin-right: auto; }
+.tabs { flex-basis: 100%; column-gap: 1.25rem; margin-bottom: 1rem; }
+.brand, .tabs a, .side a { color: inherit; text-decoration: none; }
+.tabs a { padding: .5rem 0; }
+.tabs [aria-current] { font-weight: 600; border-bottom: 2px solid var(--accent); }
 main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
-.narrow { max-width: 32rem; }
+.narrow, .form { max-width: 36rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; }
-h2 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
-h1, p, ul, ol, dl, pre, .card, .head, .field, .code, .scroll, fieldset, input, select, textarea { margin: 0 0 1rem; }
-:is(.card, form, li, dd, .code) > :last-child, .head h1, .check { margin-bottom: 0; }
+h2, h3 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
+h1, p, ul, ol, dl, pre, fieldset, .card, .head, .code, .field { margin: 0 0 1rem; }
+:is(.card, form, li, dd, div) > :last-child, .head h1, .row > * { margin-bottom: 0; }
 dd { margin: 0; }
-.card > h2, .pair h3 { margin-top: 0; }
+.card > h2, h3 { margin-top: 0; }
+p:empty { display: none; }
 .soft, .fault, .side, dt, th { font-size: .875rem; }
 .soft, .lead, th { color: var(--soft); font-weight: 400; }
 .lead { max-width: 46rem; white-space: pre-line; }
-code, pre, .mono { font-family: ui-monospace, monospace; font-size: .875em; }
-pre, .card { background: var(--card); border: var(--edge); border-radius: 8px; }
+code, pre { font-family: ui-monospace, monospace; font-size: .875em; }
+pre, .card { background: var(--card); border-width: 1px; border-radius: 8px; }
 pre { padding: .75rem; white-space: pre-wrap; }
-.card { padding: 1.25rem; pre { background: var(--paper); } }
-.notice { border-left: 4px solid; > * { margin: 0; color: var(--ink); } }
-.empty { text-align: center; border-style: dashed; background: none; }
-.title, label, legend { font-weight: 600; }
+.card { padding: 1.25rem; }
+.notice { border-left: 4px solid; > * { color: var(--ink); } }
+.title, .side > ul > li > a, label, legend { font-weight: 600; }
 .head { justify-content: space-between; }
-.form { max-width: 40rem; }
-fieldset { border: 0; padding: 0; }
-label, legend { display: block; padding: 0; }
+label, legend, fieldset { display: block; padding: 0; }
 .check { display: flex; gap: .5rem; font-weight: 400; }
-.field > :is(input, select, textarea), .check input { margin: 0 0 .25rem; }
 input:not([type=checkbox]), select, textarea {
   width: 100%; font: inherit; color: inherit; background: var(--paper);
-  border: 1px solid light-dark(#8a94a3, #5d6878); border-radius: 6px; padding: .5rem .625rem;
+  border: 1px solid var(--soft); border-radius: 6px; padding: .5rem .625rem;
 }
 [aria-invalid] { border-color: var(--bad) !important; }
 .button, button {
   font: inherit; font-weight: 600; cursor: pointer; text-decoration: none; white-space: nowrap;
-  padding: .5rem 1rem; border-radius: 6px; border: 1px solid var(--accent); background: var(--accent); color: var(--card);
+  padding: .25rem .875rem; border-radius: 6px; border: 1px solid var(--accent); background: var(--accent); color: var(--card);
   &.quiet { background: var(--card); color: var(--accent); border-color: var(--line); }
-  &.bad { background: none; color: var(--bad); border-color: var(--bad); }
+  &.bad { background: var(--card); color: var(--bad); border-color: currentcolor; }
 }
-.small, .top button { padding: .25rem .625rem; font-size: .875rem; }
-.list {
-  list-style: none; padding: 0;
-  > li { justify-content: space-between; padding: .875rem 1.25rem; }
-  > li > :first-child { flex: 1 1 16rem; min-width: 0; }
-}
-.list > li + li, .entries > div + div { border-top: var(--edge); }
+.list, .side ul, .legend { list-style: none; padding: 0; }
+.list > li { justify-content: space-between; padding: .875rem 1.25rem; }
+.list > li > :first-child { flex: 1 1 16rem; }
+.entries { padding-block: 0; > div { padding: .75rem 0; } dt code { display: block; } }
+.list > li + li, .entries > div + div { border-top-width: 1px; }
 time, .badge { white-space: nowrap; }
 .badge, .method { font-size: .8125rem; padding: 0 .5rem; border: 1px solid; border-radius: 99px; }
-.entries { padding-block: 0; > div { padding: .75rem 0; } dt code { display: block; } }
 :target { background: light-dark(#eef4ff, #1d2939); }
 .code { align-items: start; > pre { flex: 1 1 20rem; } }
-.side {
-  ul { list-style: none; padding: 0; }
-  a { color: inherit; text-decoration: none; }
-}
 table { width: 100%; border-collapse: collapse; overflow-wrap: normal; }
 .scroll { overflow-x: auto; }
-th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: var(--edge); }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
-.plot {
-  display: flex; container-type: inline-size;
-  svg { flex: none; overflow: visible; }
-  .canvas { flex: 1; min-width: 0; }
-  text { fill: var(--soft); font-size: 12px; }
-  line { stroke: var(--line); }
-}
+th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom-width: 1px; }
+.number { text-align: right; }
 figure { margin: 0; }
+text { fill: var(--ink); font-size: 12px; }
+line { stroke: var(--line); }
 .sequence {
-  line { stroke: var(--line); }
-  text, circle { fill: var(--ink); font-size: 12px; text-anchor: middle; }
+  text { text-anchor: middle; }
   .actor { font-weight: 600; }
   .note { text-anchor: start; }
   path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
   .back { stroke-dasharray: 5 3; }
 }
+.plot { container-type: inline-size; padding-left: 56px; }
+.plot svg, foreignObject { overflow: visible; }
 .wider, .wide { display: none; }
 @container (min-width: 40rem) { .wider { display: initial; } }
 @container (min-width: 54rem) { .wide { display: initial; } }
 ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 ${hue(at)}), oklch(.8 .11 ${hue(at)})); }`).join("\n")}
-.bars path { fill: var(--s); }
+.bars rect { fill: var(--s); }
 :is(.line, .points) path { fill: none; stroke: var(--s); stroke-width: 2; stroke-linejoin: round; }
 .points path { stroke-width: 7; stroke-linecap: round; }
-foreignObject { overflow: visible; }
 :is(.line, .points) > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
 .point { position: relative; width: 100%; height: 100%; padding: 0; border: 0; background: none; }
-.few.line .point { background: radial-gradient(circle, var(--s) 3.5px, transparent 4.5px); }
+.line .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
 .point:is(:hover, :focus-visible, [aria-current]) { outline: 2px solid var(--ink); }
 .point:is(:hover, :focus-visible)::after {
   content: attr(aria-label); position: absolute; z-index: 1; bottom: 100%; left: 50%; width: max-content; max-width: 8rem; padding: .125rem .5rem;
-  font-size: .8125rem; text-align: left; white-space: normal; color: var(--paper); background: var(--ink); border-radius: 6px;
+  font-size: .8125rem; text-align: left; white-space: normal; color: var(--paper); background: var(--ink);
 }
 .end .point::after { left: auto !important; right: 50%; }
-.legend { list-style: none; padding: 0; li::before { content: "■ "; color: var(--s); } }
+.legend > li::before { content: "■ "; color: var(--s); }
 @media (min-width: 60rem) {
   .docs { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: 2.5rem; }
-  .side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; > li > a { font-weight: 600; } }
+  .side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; }
+  .pair, .entries > div { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 1.5rem; }
+  .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
 }
 @media (max-width: 60rem) {
   .side ul ul { display: none; }
-}
-@media (min-width: 48rem) {
-  .pair, .entries > div { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5rem; }
-  .entries > div { grid-template-columns: 13rem minmax(0, 1fr); }
 }
 `.trimStart();
 

@@ -2,28 +2,23 @@
 // token derived from the cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC
 // 9700 4.7). Only pages look at cookies; the REST API never does.
 import { sha256 } from "../domain/access.ts";
-import type { RateLimiter } from "../domain/limits.ts";
 import type { Context } from "../domain/oauth/access-tokens.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { sessionOf } from "../domain/users.ts";
-import type { UnitParts } from "../domain/work.ts";
+import type { ApiParts } from "../http/api.ts";
 import type { Call, Reply } from "../http/call.ts";
-import type { Operation, Services } from "../http/route.ts";
-import type { Presenter } from "../http/view.ts";
+import type { Operation } from "../http/route.ts";
 import type { Row } from "../http/way.ts";
 import { type Fields, gathered } from "../kit/form.ts";
-import { html } from "./html.ts";
+import { html, type Shown } from "./html.ts";
 import { messagePage, refused } from "./page.ts";
+import { hidden } from "./parts.ts";
 
 /** What pages are made with. */
-export interface WebParts {
-  readonly unit: UnitParts;
+export interface WebParts extends ApiParts {
   readonly oauth: Context;
-  readonly services: Services;
   /** The REST API's, as this service reads them. */
   readonly operations: readonly Operation[];
-  readonly presenter: Presenter;
-  readonly limiter: RateLimiter;
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
   /** Shows one line to whoever runs the server. */
@@ -41,10 +36,9 @@ export async function visitOf({ unit, services }: WebParts, call: Call) {
   const { authUrl } = services.links;
   const secure = authUrl.startsWith("https:");
   const name = secure ? `__Host-${COOKIE}` : COOKIE;
-  const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
   /** Without a secret the cookie is gone after this. */
   const cookieOf = (secret = ""): Record<string, string> => ({
-    "set-cookie": `${name}=${secret}; ${attributes}${secret === "" ? "; Max-Age=0" : ""}`,
+    "set-cookie": `${name}=${secret}; Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}${secret ? "" : "; Max-Age=0"}`,
   });
   const sent = cookie(call, name);
   // Made now where the browser has none: a form needs one before anybody is signed in.
@@ -71,8 +65,9 @@ export async function visitOf({ unit, services }: WebParts, call: Call) {
     signedIn: sent === undefined ? undefined : await sessionOf(unit.store, sent, unit.clock.now()),
     /** To be sent with a page that holds a form. */
     setCookie: sent === undefined ? cookieOf(secret) : {},
-    /** The hidden field that every form needs. */
-    csrfField: html`<input type="hidden" name="csrf" value="${csrf}">`,
+    /** With the hidden field that every form needs. */
+    form: (action: string, fields: Shown, look = "") =>
+      html`<form method="post" action="${action}" enctype="multipart/form-data" class="${look}">${hidden("csrf", csrf)}${fields}</form>`,
   };
 }
 
@@ -91,19 +86,17 @@ async function fieldsIn(body: Buffer, [type = ""]: readonly string[]): Promise<F
 
 const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 
-const NO_FORM = messagePage(
-  415,
-  "This form cannot be read",
-  "It takes what its own page sends; a file has to be UTF-8.",
-);
-const STALE = messagePage(
-  403,
-  "This form is out of date, or from another site",
-  "Nothing was changed. Load the page here again and repeat it.",
-);
+const UTF_8_ONLY = "It takes what its own page sends; a file has to be UTF-8.";
+const NO_FORM = messagePage(415, "This form cannot be read", UTF_8_ONLY);
+const AGAIN = "Nothing was changed. Load the page here again and repeat it.";
+const STALE = messagePage(403, "This form is out of date, or from another site", AGAIN);
 
 const cookie = (call: Call, name: string): string | undefined =>
   new RegExp(`(?:^|;) *${name}=([\\w-]{43}) *(?:;|$)`).exec(call.values("cookie").join(";"))?.[1];
+
+/** A number of rows, records or places. */
+export const countIn = (sent: Sent, name: string): number | undefined =>
+  /^\d{1,9}$/.test(sent.get(name) ?? "") ? Number(sent.get(name)) : undefined;
 
 /** A path on this server, as a browser would read it; undefined for anything that leads elsewhere. */
 export function ownPath(path: string | undefined): string | undefined {

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { memoryStore, type ServiceOptions, type Store, startService } from "../../src/index.ts";
+import { memoryStore, type Service, type ServiceOptions, type Store, startService } from "../../src/index.ts";
 import { embedded, startRefused } from "../support/embedded.ts";
 import { overridden } from "../support/gated-store.ts";
 import { hooked } from "../support/hooked.ts";
+import { sharedStore } from "../support/shared-store.ts";
 import { eventually } from "../support/wait.ts";
 
 test("options: each wrong one is refused by name", async () => {
@@ -100,5 +101,20 @@ test("nor where it is closed while it is reset", async () => {
   await service.close();
   await reset;
   await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
+});
+
+test("nor where it is closed while what waits is taken up, beside other processes", async () => {
+  const before = process.getActiveResourcesInfo().length;
+  const store = sharedStore();
+  let service: Service | undefined;
+  const page: Store["page"] = async (from, index, values, span) => {
+    if (from.name === "deliveries") await service?.close();
+    return store.real.page(from, index, values, span);
+  };
+  service = await startService({ store: store({ page }) });
+  await service.reset();
+  await service.close();
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
 });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { collection, isStoreError, type Reader } from "../../src/domain/store.ts";
 import { seededRandom } from "../../src/kit/ids.ts";
 import { storeContract } from "../../src/store/contract.ts";
-import { memoryStore } from "../../src/store/memory.ts";
+import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
 import { withTurns } from "../support/steps.ts";
 import { note, notes, numbered, tell, write } from "./fixture.ts";
 
@@ -90,6 +90,33 @@ for (const [what, wait] of Object.entries({
     assert.equal(await store.count(notes, "list", ["all"]), 1);
   });
 }
+
+test("a commit that is lost in the turn in which it is written ends a unit of work that waits, and not the one behind it", async () => {
+  const append = async () => {
+    for (let step = 0; step < 20; step += 1) await undefined;
+    throw new Error("lost");
+  };
+  const done = async () => undefined;
+  const store = new MemoryStore(async () => ({ textOf: () => "", append, replace: done, close: done }));
+  await store.open([notes, rows]);
+  const look = async (tx: Reader) => {
+    for (let n = 0; n < 100; n += 1) await tx.get(rows, "a");
+  };
+  const others: Promise<PromiseSettledResult<unknown>[]>[] = [];
+  const lost = store.transact(async (tx) => {
+    await tx.put(notes, note("a"));
+    // They come after the watch over this turn, and before the commit is written.
+    setImmediate(() =>
+      others.push(Promise.allSettled([store.transact(() => new Promise(() => undefined)), store.transact(look)])),
+    );
+  });
+  await assert.rejects(lost, (error) => isStoreError(error, "StorageUnavailable"));
+  const ends = (await Promise.all(others)).flat();
+  assert.deepEqual(
+    ends.map(({ status }) => status),
+    ["rejected", "fulfilled"],
+  );
+});
 
 test("work that throws before it has promised anything is undone like any other, and the store goes on", async () => {
   const store = await opened();

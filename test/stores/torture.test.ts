@@ -5,11 +5,10 @@ import { after, test } from "node:test";
 import type { Finding } from "../../scripts/findings.ts";
 import { damage } from "../../scripts/torture/damage.ts";
 import { faults } from "../../scripts/torture/faults.ts";
-import { fleet } from "../../scripts/torture/fleet.ts";
+import { fleet, restarts } from "../../scripts/torture/fleet.ts";
 import { fullDisk } from "../../scripts/torture/full-disk.ts";
 import { kill } from "../../scripts/torture/kill.ts";
 import { Lab } from "../../scripts/torture/lab.ts";
-import { restarts } from "../../scripts/torture/restarts.ts";
 import { twoProcesses } from "../../scripts/torture/two-processes.ts";
 
 const lab = new Lab();

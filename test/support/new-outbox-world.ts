@@ -1,8 +1,9 @@
 // An outbox with its store, clock and rows, and no HTTP in front: events go in by function, receivers are real sockets. It
 // does not load the test runner, which watches every promise: what is timed in it would take twice as long.
-import { Outbox, type OutboxParts } from "../../src/delivery/outbox.ts";
-import { RETRY_WAITS_MS } from "../../src/delivery/schedule.ts";
-import { HttpSender, type Sender } from "../../src/delivery/sender.ts";
+
+import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
+import { type OutboxParts, outboxOf } from "../../src/delivery/outbox.ts";
+import { httpSender, type Sender } from "../../src/delivery/sender.ts";
 import type { Caller } from "../../src/domain/access.ts";
 import { dueDeliveries } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
@@ -62,10 +63,10 @@ export async function newOutboxWorld(options: WorldOptions = {}) {
   if (options.store === undefined) await store.open(ROWS);
   const onError = (error: unknown) => errors.push(error);
   const background = new Background(onError);
-  const outbox = new Outbox({
+  const outbox = outboxOf({
     clock,
     background,
-    sender: new HttpSender({ policy: "local", timeout_ms }),
+    sender: httpSender({ policy: "local", timeout_ms }),
     retryWaits_ms: RETRY_WAITS_MS,
     concurrency: decide("6.webhook-concurrency"),
     lease_ms: 60_000,

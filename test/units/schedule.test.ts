@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nextAttempt, RETRY_WAITS_MS, retryAfter_ms, retrySchedule } from "../../src/delivery/schedule.ts";
+import { nextAttempt, RETRY_WAITS_MS, retryAfter_ms, retrySchedule } from "../../src/delivery/attempt.ts";
 
 const S = 1_000;
 const H = 3_600 * S;

@@ -6,15 +6,14 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { test } from "node:test";
-import { judgeAddress } from "../../src/delivery/address-policy.ts";
-import { systemResolver } from "../../src/delivery/resolver.ts";
-import { HttpSender, type Outcome, type SenderOptions } from "../../src/delivery/sender.ts";
+import { judgeAddress, systemResolver } from "../../src/delivery/address-policy.ts";
+import { httpSender, type Outcome, type SenderOptions } from "../../src/delivery/sender.ts";
 import { closeLater } from "../support/closing.ts";
 import { closedPort, listen } from "../support/receivers.ts";
 import { CA_CERT, SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
-function sender(over: Partial<SenderOptions> = {}): HttpSender {
-  const made = new HttpSender({ policy: "local", timeout_ms: 2_000, ...over });
+function sender(over: Partial<SenderOptions> = {}) {
+  const made = httpSender({ policy: "local", timeout_ms: 2_000, ...over });
   closeLater(() => made.close());
   return made;
 }

@@ -1,11 +1,14 @@
 // The few file operations that the store is built from. Each is whole or fails: a write that comes back short goes on
 // until all is written or an error says why not. Nothing here decides what an error means.
+import { constants } from "node:buffer";
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 /** Readable for the owner only: the data holds hashes, secrets of webhooks and the signing key. */
 export const PRIVATE = 0o600;
+/** What is longer is no JavaScript string: it could not be parsed again. */
+export const BYTES_MAX = constants.MAX_STRING_LENGTH;
 const UNSYNCED_BYTES_MAX = 1024 * 1024;
 export const READ_WRITE_CREATE = fs.constants.O_RDWR | fs.constants.O_CREAT;
 
@@ -50,11 +53,11 @@ export async function readPart(fd: number, start: number, end: number): Promise<
   return part;
 }
 
-/** Fills a file under another name, which becomes its own once the disk has it all. Answers it, still open. */
-export async function replaceFile(file: string, fill: (fd: number) => Promise<void>): Promise<number> {
+/** Writes a file under another name, which becomes its own once the disk has it all. Answers it, still open. */
+export async function replaceFile(file: string, parts: Iterable<Buffer>): Promise<number> {
   const fd = await open(`${file}.new`, "w+", PRIVATE);
   try {
-    await fill(fd);
+    await writeParts(fd, parts, BYTES_MAX);
     await sync(fd);
     await rename(`${file}.new`, file);
     return fd;

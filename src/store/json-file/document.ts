@@ -5,8 +5,8 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { StoreRefusal } from "../../domain/store.ts";
 import type { Lists } from "../tables.ts";
-import { sizeOf } from "./disk.ts";
-import { BLOCK_LINES, BYTES_MAX, checksumsOf, encode } from "./layout.ts";
+import { BYTES_MAX, sizeOf } from "./disk.ts";
+import { BLOCK_LINES, checksumsOf, encode } from "./layout.ts";
 
 /** The lines between the records, as layout.ts writes them. */
 const BETWEEN = /^(\{"format":1,"journal":\d+,"collections":\{|"([^"\\]|\\.)*":\[|\],?|\},"checksums":\[[^\]]*\]\}|)$/;
@@ -30,11 +30,8 @@ export class Document {
       );
     const bytes = readFileSync(file);
     this.#text = bytes.toString("utf8").replace(/^\ufeff/, "");
-    const { lists, journal, checksums } = this.#members(this.#parsed());
-    this.lists = lists;
-    this.#checksums = checksums;
-    this.journal = journal;
-    this.isAsWritten = journal !== undefined && checksumsOf(bytes).join() === checksums?.join();
+    ({ lists: this.lists, journal: this.journal, checksums: this.#checksums } = this.#members(this.#parsed()));
+    this.isAsWritten = this.journal !== undefined && checksumsOf(bytes).join() === this.#checksums?.join();
     // Else what is no text would be replaced without a word.
     if (!this.isAsWritten && !isUtf8(bytes)) throw this.#notWhole((line) => line.includes("\ufffd"), "not UTF-8");
   }

@@ -1,12 +1,11 @@
 // FILE and FILE.journal in use: a batch of commits goes to the journal and counts once fdatasync has returned; when the
 // journal has grown, FILE is written anew beside the running service and the journal is cut. At every moment the two hold
 // the same data: the old FILE with the journal, or the new one with what came after.
-import { StorageUnavailable } from "../../domain/store.ts";
 import { inSteps, Turns } from "../../kit/background.ts";
-import { type Batch, Commits, type Stop, type Text } from "../commits.ts";
-import { type Change, type Lists, recordsIn, type Tables, undo } from "../tables.ts";
+import type { Keeper } from "../commits.ts";
+import { type Lists, recordsIn, type Tables, type Text } from "../tables.ts";
 import * as disk from "./disk.ts";
-import { BYTES_MAX, encode, isLong, lineOf, textInSteps, type Write } from "./layout.ts";
+import { encode, lineOf, textOf } from "./layout.ts";
 
 /** So many times as long as FILE the journal grows before it is folded: a start reads both, a folding costs the creates. */
 const LONGEST = 2;
@@ -18,14 +17,14 @@ export interface Settings {
   readonly journal_bytes_max: number;
 }
 
-export type Parts = Settings & { file: string; tables: Tables; stop: Stop; unlock: () => void };
+export type Parts = Settings & { file: string; tables: Tables; unlock: () => void };
 
 /** The lines of the journal that count: so many bytes, the last one with this number. */
 export type Good = { readonly length: number; readonly seq: number };
 
-export class Files {
+export class Files implements Keeper {
+  readonly textOf = textOf;
   readonly #parts: Parts;
-  readonly #commits: Commits<Change>;
   readonly #turns = new Turns();
   #journal: number;
   #good: Good;
@@ -42,11 +41,6 @@ export class Files {
 
   private constructor(parts: Parts, journal: number, good: Good) {
     this.#parts = parts;
-    const undone = (changes: readonly Change[]) => {
-      parts.stop("lost");
-      undo(changes);
-    };
-    this.#commits = new Commits((texts) => this.#append(texts).catch(unavailable), undone);
     this.#journal = journal;
     this.#good = good;
     this.#foldAt = this.#enough();
@@ -62,23 +56,13 @@ export class Files {
     return new Files(parts, journal, good);
   }
 
-  add(changes: readonly Change[]): Batch<Change> {
-    const writes = changes.map(({ table: { name }, row, after }): Write => {
-      return after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
-    });
-    const long = changes.some(({ after }) => isLong(after));
-    return this.#commits.add(long ? textInSteps(writes) : JSON.stringify(writes), changes);
-  }
-
   async replace(records: Lists): Promise<void> {
-    await this.#commits.quiet();
     await this.#folding;
-    await this.#renew(records).catch(unavailable);
+    await this.#renew(records);
   }
 
   /** Folds the journal into FILE, so that a clean stop leaves one file. */
   async close(): Promise<void> {
-    await this.#commits.quiet();
     await this.#folding;
     try {
       if (this.#good.length > 0) await this.#fold(recordsIn(this.#parts.tables));
@@ -90,8 +74,7 @@ export class Files {
     }
   }
 
-  async #append(texts: readonly Text[]): Promise<void> {
-    this.#parts.stop("waits");
+  async append(texts: readonly Text[]): Promise<void> {
     // Of a long text it is not known yet how long: the next commit looks again.
     const length = texts.reduce((sum, text) => sum + (typeof text === "string" ? text.length : 0), this.#good.length);
     const isDue = this.#folding === undefined && length > this.#foldAt;
@@ -136,7 +119,7 @@ export class Files {
     await this.#turns.run(async () => {
       const { length, seq } = this.#good;
       const rest = await disk.readPart(old, upTo, length);
-      this.#journal = await disk.replaceFile(file, (fd) => disk.writeAll(fd, rest, 0));
+      this.#journal = await disk.replaceFile(file, [rest]);
       this.#good = { length: rest.length, seq };
       // Else a power cut could bring the old file back, without the lines that follow from here on.
       await this.#attempt(() => disk.syncFolderOf(file), true);
@@ -165,11 +148,6 @@ export class Files {
   }
 }
 
-function unavailable(cause: unknown): never {
-  throw new StorageUnavailable(`The data could not be written: ${cause}`, { cause });
-}
-
 export async function writeFile(file: string, seq: number, records: Lists): Promise<void> {
-  const fd = await disk.replaceFile(file, (fd) => disk.writeParts(fd, encode(seq, records), BYTES_MAX));
-  await disk.close(fd);
+  await disk.close(await disk.replaceFile(file, encode(seq, records)));
 }

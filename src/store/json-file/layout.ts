@@ -1,12 +1,8 @@
 // How FILE and FILE.journal are written. FILE is one JSON document that a person can read and this program can check: a
 // record stands on a line, and the last line carries checksums of the lines before it, some hundred at a time. A line of
 // the journal is one batch of commits: the CRC of the rest of the line, its number, and the writes of each commit.
-import { constants } from "node:buffer";
 import type { Steps } from "../../kit/background.ts";
-import type { Lists } from "../tables.ts";
-
-/** What is longer is no JavaScript string: it could not be parsed again. */
-export const BYTES_MAX = constants.MAX_STRING_LENGTH;
+import type { Change, Lists, Text } from "../tables.ts";
 
 /** Lines under one checksum. */
 export const BLOCK_LINES = 250;
@@ -58,10 +54,8 @@ function* linesOf(journal: number, lists: Lists): Generator<string> {
   for (const [at, [name, records]] of lists.entries()) {
     yield `${JSON.stringify(name)}:[\n`;
     for (const [n, record] of records.entries()) {
-      const end = n + 1 < records.length ? ",\n" : "\n";
-      if (isLong(record)) yield* pieces(record);
-      else yield JSON.stringify(record);
-      yield end;
+      yield* pieces(record);
+      yield n + 1 < records.length ? ",\n" : "\n";
     }
     yield at + 1 < lists.length ? "],\n" : "]\n";
   }
@@ -71,11 +65,11 @@ function* linesOf(journal: number, lists: Lists): Generator<string> {
 const PIECE_ITEMS = 1_000;
 
 const isLongList = (value: unknown): value is readonly unknown[] => Array.isArray(value) && value.length > PIECE_ITEMS;
-export const isLong = (record: unknown): record is object =>
-  typeof record === "object" && record !== null && !Array.isArray(record) && Object.values(record).some(isLongList);
+const isLong = (record: unknown): record is object => Object.values(Object(record)).some(isLongList);
 
 /** What `JSON.stringify` makes of the record. */
-function* pieces(record: object): Generator<string> {
+function* pieces(record: unknown): Generator<string> {
+  if (!isLong(record)) return yield JSON.stringify(record);
   let before = "{";
   for (const [name, value] of Object.entries(record)) {
     if (value === undefined) continue;
@@ -90,18 +84,25 @@ function* pieces(record: object): Generator<string> {
   yield "}";
 }
 
-/** The text of a commit in which a record is long. */
-export function* textInSteps(writes: readonly Write[]): Steps<string> {
-  let text = "";
+/** The writes of a commit, as they stand in the journal. */
+export function textOf(changes: readonly Change[]): Text {
+  const writes = changes.map(({ table: { name }, row, after }): Write => {
+    return after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
+  });
+  return changes.some(({ after }) => isLong(after)) ? inPieces(writes) : JSON.stringify(writes);
+}
+
+function* inPieces(writes: readonly Write[]): Steps<string> {
+  const texts: string[] = [];
   for (const [kind, name, what] of writes) {
-    text += `${text === "" ? "[" : ","}["${kind}",${JSON.stringify(name)},`;
-    for (const piece of typeof what === "string" ? [JSON.stringify(what)] : pieces(what)) {
+    let text = "";
+    for (const piece of pieces(what)) {
       text += piece;
       yield;
     }
-    text += "]";
+    texts.push(`["${kind}",${JSON.stringify(name)},${text}]`);
   }
-  return `${text}]`;
+  return `[${texts.join(",")}]`;
 }
 
 /** The checksums that a FILE of these bytes would carry in its last line. */

@@ -5,7 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { StoreRefusal } from "../../domain/store.ts";
 import { codeOf, PRIVATE } from "./disk.ts";
 
-/** A file that another process may just be writing or removing is looked at so often before it counts as left behind. */
+/** A marker stands for microseconds; one that is still there after so many looks was left by a process that died in them. */
 const LOOKS = 10;
 const LOOK_WAIT_MS = 20;
 const NEVER = new Int32Array(new SharedArrayBuffer(4));
@@ -14,16 +14,15 @@ const NEVER = new Int32Array(new SharedArrayBuffer(4));
 export function lock(dataFile: string): () => void {
   const file = `${dataFile}.lock`;
   const own = `${JSON.stringify({ pid: process.pid, started: startOf(process.pid) })}\n`;
-  for (let looks = 1; !create(file, own); looks += 1) {
+  for (let looks = 1; ; looks += 1) {
     const found = read(file);
     const [, pid, started = ""] = /^\{"pid":(\d+),"started":"([^"]*)"\}\n$/.exec(found) ?? [];
     if (pid !== undefined && isAlive(Number(pid), started))
       throw new StoreRefusal(
         `${dataFile} is in use by process ${pid}. Stop that process first, or give this one another data file.`,
       );
-    // One that names nobody may just be being written.
-    const isDead = pid !== undefined || looks > LOOKS;
-    if (!isDead || !removed(file, found, looks > LOOKS)) Atomics.wait(NEVER, 0, 0, LOOK_WAIT_MS);
+    if (replaced(file, found, own, looks > LOOKS)) break;
+    Atomics.wait(NEVER, 0, 0, LOOK_WAIT_MS);
   }
   return () => {
     try {
@@ -35,28 +34,23 @@ export function lock(dataFile: string): () => void {
   };
 }
 
-/** Makes the file with this content; false when it is there already. */
-function create(file: string, text: string): boolean {
-  try {
-    writeFileSync(file, text, { flag: "wx", mode: PRIVATE });
-    return true;
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
-    throw error;
-  }
-}
-
-/**
- * Removes the lock of an owner that is dead. Of several processes that find it only the one that makes the marker file
- * may do so, and it looks again first: else the second would remove the lock of the first. A marker stands for
- * microseconds; one that stays was left by a process that died in them.
- */
-function removed(file: string, text: string, isLate: boolean): boolean {
+/** Of several processes that find nobody there only the one that makes the marker may write, and it looks again first. */
+function replaced(file: string, found: string, own: string, isLate: boolean): boolean {
   const marker = `${file}.takeover`;
-  const isMine = create(marker, `${process.pid}\n`);
-  if (isMine && read(file) === text) rmSync(file, { force: true });
-  if (isMine || isLate) rmSync(marker, { force: true });
-  return isMine;
+  try {
+    writeFileSync(marker, "", { flag: "wx", mode: PRIVATE });
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    if (isLate) rmSync(marker, { force: true });
+    return false;
+  }
+  try {
+    const isSame = read(file) === found;
+    if (isSame) writeFileSync(file, own, { mode: PRIVATE });
+    return isSame;
+  } finally {
+    rmSync(marker, { force: true });
+  }
 }
 
 /** What the file says; nothing where there is none. */

@@ -7,34 +7,35 @@ import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
 import { RouteTree, type Way } from "../../http/way.ts";
-import { curl } from "../docs/endpoints.ts";
+import { curl } from "../docs/reference.ts";
 import { html } from "../html.ts";
 import { DASHBOARD, redirect, refused, unlessKnown } from "../page.ts";
-import { badge, code, head, nothingYet } from "../parts.ts";
+import { badge, code, head, link, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
 import { type Sent, type Visit, visitOf, type WebParts } from "../visit.ts";
-import { apps, dataSources, deployments } from "./apps.ts";
+import { apiKeys, apps, dataSources, deployments, oauthApps, users } from "./account.ts";
 import { deliveries, events, webhooks } from "./events.ts";
-import { framed, PATHS, refusedPage } from "./frame.ts";
-import { apiKeys, oauthApps, users } from "./people.ts";
 import { listing, pagesOf, type Resource } from "./resource.ts";
-import { type DashboardRow, operationAt, type View, viewOf } from "./view.ts";
+import { type DashboardRow, framed, operationAt, PATHS, refusedPage, type View, viewOf } from "./view.ts";
 
 /** The first page after signing in: the account, and the next step for somebody who has just arrived. */
 async function homePage(view: View): Promise<Reply> {
   const { user, account, links } = view;
   const found = await view.ask<Page<unknown>>(operationAt("GET /apps"));
   const isNew = !(found instanceof Refusal) && found.total === 0 && view.may(operationAt("POST /apps"));
+  const first = curl("POST", `${links.baseUrl}/apps`, { body: firstApp(view.decide) });
   const recent = await listing(events, view);
   return framed(view, {
     title: account.name,
     body: html`${head(account.name, badge(account.state))}
-${user.permissions.length === 0 && nothingYet("Nothing here is yours to see yet", `${user.email} has no permissions. Somebody with the permission admin can give you some, under Users.`)}
-${isNew && html`<h2>Your first app</h2><p><a href="${PATHS.Apps}/new">Create app</a> makes it here, and so does this:</p>${code(curl("POST", `${links.baseUrl}/apps`, { body: firstApp(view.decide) }))}`}
+${user.permissions.length === 0 && nothingYet("Nothing here is yours to see yet", `${user.email} ${NONE}`)}
+${isNew && html`<h2>Your first app</h2><p>${link(`${PATHS.Apps}/new`, "Create app")} makes it here, and so does this:</p>${code(first)}`}
 <h2>Your API</h2>${code(links.baseUrl)}
 ${recent && html`<h2>Latest events</h2>${recent}`}`,
   });
 }
+
+const NONE = "has no permissions. Somebody with the permission admin can give you some, under Users.";
 
 const homeRows: readonly DashboardRow[] = [
   { method: "GET", path: DASHBOARD, operation: null, run: homePage },

@@ -6,11 +6,10 @@ import * as model from "../../domain/model.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { badge, time } from "../parts.ts";
+import { badge, link, mono, soft, time } from "../parts.ts";
 import { chain, drawn } from "../sequence.ts";
-import { PATHS } from "./frame.ts";
-import { listing, type Resource, rowsOf } from "./resource.ts";
-import type { View } from "./view.ts";
+import { facts, listing, type Resource, rowsOf } from "./resource.ts";
+import { PATHS, type View } from "./view.ts";
 
 /** As many as a page shows. */
 const SHOWN = { offset: 0, limit: 100 };
@@ -20,7 +19,7 @@ export const events: Resource<model.EventRecord> = {
   place: "Events",
   empty: "Events appear when apps are made, changed, deployed or used, and data processed.",
   name: (event, view) => nameOf(view, event),
-  below: ({ created }) => time(created),
+  below: facts("created"),
   right: async (event, view) => {
     const { items } = await deliveriesOf(view.store, event, SHOWN);
     return items.length === 0 ? badge("sent to nobody") : [...new Set(items.map(({ status }) => status))].map(badge);
@@ -51,28 +50,26 @@ async function ofOne(view: View, event: model.EventRecord): Promise<Html> {
 }
 
 /** What was answered so far, and what comes next. */
-function progress({ attempts, manual, status, next_attempt_at }: model.DeliveryRecord): Html {
+function progress({ attempts, manual, status, next_attempt_at }: model.DeliveryRecord): Shown {
   const answers = attempts.map(({ response_status, error }) => response_status ?? error).join(", ");
-  const next = status === "pending" && next_attempt_at !== null && html` · Next attempt: ${time(next_attempt_at)}`;
-  return html`${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"} ${answers && html`<code>${answers}</code>`}${manual ? " · It is about to be sent." : next}`;
+  const next = status === "pending" && next_attempt_at !== null && [" · Next attempt: ", time(next_attempt_at)];
+  const made = `${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"} ${answers}`;
+  return [made, manual ? " · It is about to be sent." : next];
 }
 
 export const webhooks: Resource<model.WebhookRecord> = {
   path: "/webhooks/{webhook_id}",
   place: "Webhooks",
   lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
-  live: true,
   once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
   hints: {
-    url: "Where the events are sent, such as: https://hooks.example.com/apps",
     secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
-    active: "Deliveries are sent.",
     type: "A sample of it is sent once, also while the webhook is off.",
   },
-  lead: html`This server sends a signed POST to each active webhook when something happens. <a href="/docs/events#receiver">How to receive it</a>.`,
+  lead: "This server sends a signed POST to each active webhook when something happens. [How to receive it](/docs/events#receiver).",
   empty: "Register the address that is to be told of events, instead of asking for them again and again.",
   name: ({ url }) => url,
-  below: ({ events, created_at }) => html`${events.join(", ")} · since ${time(created_at)}`,
+  below: facts("events", "created_at"),
   right: ({ active, disabled_reason, failing_since }) =>
     badge([active ? "active" : "off", disabled_reason ?? (failing_since && "failing")].filter(Boolean).join(", ")),
   more: async (view, { id }) =>
@@ -82,7 +79,6 @@ export const webhooks: Resource<model.WebhookRecord> = {
 export const deliveries: Resource<model.DeliveryRecord> = {
   path: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
   place: "Webhooks",
-  live: true,
   empty: "They appear here when one of its events happens. Send a test to see one now.",
   name: async ({ event_id, event_type, test }, view) => {
     const event = await view.store.get(model.events, event_id);
@@ -101,12 +97,12 @@ async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Sh
   const each = ({ number, at, trigger, duration_ms, response_status, response_body, error }: model.Attempt) => {
     const headers = deliveryHeaders(webhook, event, delivery.id, number, instant(at));
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-    return html`<h2>Attempt ${number}${trigger === "manual" && " by hand"}</h2><p class="soft">${time(at)} · ${duration_ms} ms</p>
+    return html`<h2>Attempt ${number}${trigger === "manual" && " by hand"}</h2>${soft([time(at), ` · ${duration_ms} ms`])}
 <div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>
-<div><h3>Response</h3><p><code>${response_status ?? error}</code></p>${response_body && html`<pre>${response_body}</pre>`}</div></div>`;
+<div><h3>Response</h3><pre>${[response_status ?? error, response_body].filter(Boolean).join("\n\n")}</pre></div></div>`;
   };
-  const of = delivery.test ? "a sample" : html`<a href="${PATHS.Events}/${event.id}">an event</a>`;
-  return html`<p>Of ${of}, to <span class="mono">${webhook.url}</span> · ${progress(delivery)}</p>
-${changed && html`<p class="soft">The webhook was changed since: shown is what it would send now.</p>`}
+  const of = delivery.test ? "a sample" : link(`${PATHS.Events}/${event.id}`, "an event");
+  return html`<p>Of ${of}, to ${mono(webhook.url)} · ${progress(delivery)}</p>
+${changed && soft("The webhook was changed since: shown is what it would send now.")}
 ${delivery.attempts.toReversed().map(each)}`;
 }

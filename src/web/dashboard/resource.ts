@@ -6,12 +6,22 @@ import { Refusal } from "../../domain/refusal.ts";
 import { API } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
-import { bodyOf, type Choices, controls, type Form, type Hints, membersOf, refusedForm, valuesOf } from "../form.ts";
+import {
+  bodyOf,
+  type Choices,
+  controls,
+  type Form,
+  type Hints,
+  isSchema,
+  membersOf,
+  refusedForm,
+  valuesOf,
+} from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
-import { badge, code, head, nothingYet, notice, tabs, terms, time } from "../parts.ts";
-import { deedOf, framed, PATHS, type Place, refusedPage } from "./frame.ts";
-import { type DashboardRow, operationAt, type View } from "./view.ts";
+import { badge, code, head, hidden, link, nothingYet, notice, prose, soft, tabs, terms, time } from "../parts.ts";
+import { countIn } from "../visit.ts";
+import { type DashboardRow, deedOf, framed, operationAt, PATHS, type Place, refusedPage, type View } from "./view.ts";
 
 type Later<T> = T | Promise<T>;
 
@@ -32,7 +42,7 @@ export interface Resource<R extends Named = Named> {
   readonly draft?: (sent: Form["values"]) => Form["values"] | Refusal;
   /** What is shown this once when one is made. */
   readonly once?: readonly [title: string, advice: string];
-  readonly lead?: Shown;
+  readonly lead?: string;
   /** What is said where there is none. */
   readonly empty: string;
   name(record: R, view: View): Later<string>;
@@ -42,8 +52,6 @@ export interface Resource<R extends Named = Named> {
   right?(record: R, view: View): Later<Shown>;
   /** What its own page says beside what the API shows of it. */
   more?(view: View, record: R): Later<Shown>;
-  /** Its own page follows what happens, where the script runs. */
-  readonly live?: true;
 }
 
 const above = (path: string): string => path.replace(/\/[^/]*$/, "");
@@ -61,19 +69,34 @@ const homeOf = (of: Resource): string => above(isWithin(of) ? above(pageOf(of, o
 
 const listOf = ({ path }: Resource) => operationAt(`GET ${above(path)}`);
 const getOf = ({ path }: Resource) => operationAt(`GET ${path}`);
-const makes = ({ path }: Resource, row: Operation): boolean => row.path === above(path);
 
-/** What can be done there: what it is for stands first, deleting it last. */
-const deedsOf = (of: Resource): readonly Operation[] =>
-  API.rows
-    .filter((row) => deedOf(row)[1] && (makes(of, row) || row.path === of.path || above(row.path) === of.path))
-    .sort((a, b) => b.method.localeCompare(a.method));
+/** What ends the address of the page that asks. */
+const ASKS: { readonly [method: string]: string } = { PATCH: "/edit", DELETE: "/delete" };
 
-/** The page that asks for what it takes. */
-function formOf(of: Resource, row: Operation): string {
-  const own = row.method === "PATCH" ? "/edit" : row.method === "DELETE" ? "/delete" : "";
-  return pageOf(of, row.path) + (makes(of, row) ? "/new" : own);
+type Deed = ReturnType<typeof deedsOf>[number];
+
+/** What can be done there, and the page that asks for what it takes: what it is for stands first, deleting it last. */
+function deedsOf(of: Resource) {
+  const all = API.rows.flatMap((row) => {
+    const [name, button] = deedOf(row);
+    const makes = row.path === above(of.path);
+    if (button === "" || !(makes || row.path === of.path || above(row.path) === of.path)) return [];
+    const at = pageOf(of, row.path) + (makes ? "/new" : (ASKS[row.method] ?? ""));
+    return [{ row, name, button, makes, at, look: row.method === "DELETE" ? "bad" : makes ? "" : "quiet" }];
+  });
+  return all.sort((a, b) => b.row.method.localeCompare(a.row.method));
 }
+
+/** The ways to what this user may do: to make one, or what is done to the one that `params` name. */
+const waysTo = (of: Resource, view: View, making: boolean, params = {}): readonly Html[] =>
+  deedsOf(of)
+    .filter(({ row, makes }) => makes === making && view.may(row))
+    .map(({ row, at, button, look }) => {
+      const path = filled(at, params);
+      // A button does it at once where nothing is asked.
+      if (row.body || look === "bad") return link(path, button, `button ${look}`);
+      return view.visit.form(path, html`<button class="${look}">${button}</button>`);
+    });
 
 /** All addresses of it. */
 export function pagesOf(of: Resource): readonly DashboardRow[] {
@@ -81,21 +104,19 @@ export function pagesOf(of: Resource): readonly DashboardRow[] {
   return [
     ...(isWithin(of) ? [] : [{ ...list, method: "GET" as const }]),
     { method: "GET", path: pageOf(of, of.path), operation: getOf(of), run: (view) => onePage(of, view) },
-    ...deedsOf(of).flatMap((operation): DashboardRow[] => {
-      const form = { path: formOf(of, operation), operation };
+    ...deedsOf(of).flatMap((deed): DashboardRow[] => {
+      const form = { path: deed.at, operation: deed.row };
       return [
-        { ...form, method: "GET", run: (view) => formPage(of, view, operation) },
-        { ...form, method: "POST", run: (view) => perform(of, view, operation) },
+        { ...form, method: "GET", run: (view) => formPage(of, view, deed) },
+        { ...form, method: "POST", run: (view) => perform(of, view, deed) },
       ];
     }),
   ];
 }
 
 async function listPage(of: Resource, view: View) {
-  const { place, lead } = of;
-  const deeds = deedsOf(of).filter((row) => makes(of, row) && view.may(row));
-  const links = deeds.map((row) => html`<a class="button" href="${formOf(of, row)}">${deedOf(row)[1]}</a>`);
-  const body = html`${head(place, links)}${lead && html`<p class="lead">${lead}</p>`}${await listing(of, view)}`;
+  const { place, lead = "" } = of;
+  const body = html`${head(place, waysTo(of, view, true))}<p class="lead">${prose(lead)}</p>${await listing(of, view)}`;
   return framed(view, { title: place, place, body });
 }
 
@@ -116,7 +137,7 @@ export async function listing(of: Resource, view: View, params: View["params"] =
   const counted = await read(0, 0);
   if (counted instanceof Refusal) return null;
   const { total } = counted;
-  const asked = Number(/^\d{1,9}$/.exec(view.query.get("skip") ?? "")?.[0] ?? 0);
+  const asked = countIn(view.query, "skip") ?? 0;
   const skip = asked < total ? asked : 0;
   const from = Math.max(total - skip - PAGE_LENGTH, 0);
   const found = await read(from, total - skip - from);
@@ -129,10 +150,12 @@ ${total > items.length && pager(skip, items.length, total, chosen ? `${path}?${f
 }
 
 /** Newer and older; `address` carries what else the query says. */
-const pager = (skip: number, count: number, total: number, address: string): Html =>
-  html`<nav class="row" aria-label="Pages"><span class="soft">${Math.min(skip + 1, total)} to ${skip + count} of ${total}, the newest first</span>
-${skip > 0 && html`<a class="button quiet small" rel="prev" href="${address}skip=${Math.max(skip - PAGE_LENGTH, 0)}">Newer</a>`}
-${skip + count < total && html`<a class="button quiet small" rel="next" href="${address}skip=${skip + count}">Older</a>`}</nav>`;
+function pager(skip: number, count: number, total: number, address: string): Html {
+  const to = (rel: string, at: number, text: string) =>
+    html`<a class="button quiet" rel="${rel}" href="${address}skip=${at}">${text}</a>`;
+  return html`<nav class="row" aria-label="Pages">${soft(`${skip + 1} to ${skip + count} of ${total}, the newest first`)}
+${skip > 0 && to("prev", Math.max(skip - PAGE_LENGTH, 0), "Newer")}${skip + count < total && to("next", skip + count, "Older")}</nav>`;
+}
 
 /** What each is called and a line below, what stands at its right. */
 export async function rowsOf(of: Resource, view: View, items: readonly Named[], chosen = "") {
@@ -153,45 +176,36 @@ async function onePage(of: Resource, view: View, params = view.params, once?: st
   const get = getOf(of);
   const record = await view.ask<Named>(get, { params });
   if (record instanceof Refusal) return refusedPage(view, record, of.place);
-  const { place, live } = of;
-  const at = filled(pageOf(of, of.path), params);
+  const { place } = of;
   const name = await of.name(record, view);
-  const deeds = deedsOf(of).filter((row) => !makes(of, row) && view.may(row));
   return framed(view, {
     title: name,
     place,
     status: once === undefined ? 200 : 201,
-    body: html`<p class="soft"><a href="${filled(homeOf(of), params)}">${place}</a>${live && html` <span data-live="${at}"></span>`}</p>
-${once && notice("good", html`<p class="title">${of.once?.[0]}</p>${code(once, "secret")}<p class="soft">${of.once?.[1]}</p>`)}
-${head(
-  name,
-  deeds.map((row) => wayTo(row, filled(formOf(of, row), params), view)),
-)}
-<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
-${await of.more?.(view, record)}<h2>Details</h2>${factsOf(view.shown(get, record).members)}</div>`,
+    body: html`${soft(html`${link(filled(homeOf(of), params), place)} <span data-live="${filled(pageOf(of, of.path), params)}"></span>`)}
+${once && notice("good", html`<p class="title">${of.once?.[0]}</p>${code(once, "secret")}${soft(of.once?.[1])}`)}
+${head(name, waysTo(of, view, false, params))}<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
+${await of.more?.(view, record)}<h2>Details</h2>${allOf(view.shown(get, record).members)}</div>`,
   });
 }
 
-/** A button does it at once where nothing is asked. */
-function wayTo(row: Operation, path: string, { visit }: View): Html {
-  const [, button] = deedOf(row);
-  return row.body || row.method === "DELETE"
-    ? html`<a class="button ${row.method === "DELETE" ? "bad" : "quiet"}" href="${path}">${button}</a>`
-    : html`<form method="post" action="${path}">${visit.csrfField}<button class="quiet">${button}</button></form>`;
+const named = (member: string): string => member.replaceAll("_", " ");
+
+function factOf(member: string, value: unknown): Shown {
+  if (value && /_at$|^created$/.test(member)) return time(String(value));
+  return [value ?? ""].flat().join(", ") || "none";
 }
+
+/** These members of one, on a line. */
+export const facts =
+  (...members: readonly string[]) =>
+  (record: object): Shown =>
+    members.map((each, at) => [at > 0 && " · ", `${named(each)} `, factOf(each, Reflect.get(record, each))]);
 
 /** What the API shows of it, but for what holds members of its own. */
-function factsOf(members: object): Html {
-  const isPlain = (value: unknown): boolean =>
-    Array.isArray(value) ? value.every(isPlain) : typeof value !== "object" || value === null;
-  const plain = Object.entries(members).filter(([, value]) => isPlain(value));
-  return terms(plain.map(([name, value]) => [name.replaceAll("_", " "), factOf(name, value)]));
-}
-
-function factOf(name: string, value: unknown): Shown {
-  const text = value === null || value === "" ? "none" : [value].flat().join(", ");
-  if (value !== null && (name.endsWith("_at") || name === "created")) return time(text);
-  return /(id|url|uris)$/.test(name) ? html`<code>${text}</code>` : text;
+function allOf(shown: object): Html {
+  const plain = Object.entries(shown).filter(([, value]) => ![value].flat().some(isSchema));
+  return terms(plain.map(([member, value]) => [named(member), factOf(member, value)]));
 }
 
 /** The body that it takes; a change is asked for as a whole. */
@@ -199,39 +213,33 @@ const schemaOf = ({ path }: Resource, row: Operation, view: View) =>
   view.body(row.method === "PATCH" ? operationAt(`POST ${above(path)}`) : row);
 
 /** Asks for what the operation takes; `refused` is what was sent in vain. */
-async function formPage(of: Resource, view: View, row: Operation, refused?: Form) {
+async function formPage(of: Resource, view: View, { row, makes, button, look }: Deed, refused?: Form) {
   const get = getOf(of);
-  const record = makes(of, row) ? undefined : await view.ask<Named>(get);
+  const record = makes ? undefined : await view.ask<Named>(get);
   if (record instanceof Refusal) return refusedPage(view, record, of.place);
-  const { call, csrfField } = view.visit;
+  const { call, form } = view.visit;
   const schema = schemaOf(of, row, view);
   const values = row.method === "PATCH" ? view.shown(get, record).members : Object.fromEntries(view.query);
-  const [, button] = deedOf(row);
   const title = record ? `${button} ${await of.name(record, view)}` : button;
   const fields = controls(refused ?? { values }, schema, of.hints, await of.choices?.(view));
-  const ends = row.method === "DELETE";
-  return framed(view, {
-    title,
-    place: of.place,
-    status: refused?.status,
-    body: html`${head(title)}<form class="card form" method="post" action="${call.path}" enctype="multipart/form-data">${csrfField}<input type="hidden" name="once" value="${call.id}">
-${ends && html`<p>${of.lost}</p>`}${fields}
-<div class="row"><button${ends && html` class="bad"`}>${button}</button><a class="button quiet" href="${above(call.path)}">Cancel</a></div></form>`,
-  });
+  const asked = html`${hidden("once", call.id)}<p>${look === "bad" && of.lost}</p>${fields}
+<div class="row"><button class="${look}">${button}</button>${link(above(call.path), "Cancel", "button quiet")}</div>`;
+  const body = html`${head(title)}${form(call.path, asked, "card form")}`;
+  return framed(view, { title, place: of.place, status: refused?.status, body });
 }
 
 /** Does it, and leads to the page of what it answers, or else to the list. */
-async function perform(of: Resource, view: View, row: Operation): Promise<Reply> {
+async function perform(of: Resource, view: View, deed: Deed): Promise<Reply> {
+  const { row, name } = deed;
   const sent = bodyOf(view.fields, schemaOf(of, row, view));
   const body = of.draft ? of.draft(sent) : sent;
   const kept = body instanceof Refusal ? body : await view.ask(row, { body });
-  if (kept instanceof Refusal) return formPage(of, view, row, refusedForm(sent, kept));
-  const [done] = deedOf(row);
+  if (kept instanceof Refusal) return formPage(of, view, deed, refusedForm(sent, kept));
   const shows = API.rows.find(({ method, view: shown }) => method === "GET" && shown === row.view);
-  if (shows === undefined) return redirect(`${filled(homeOf(of), view.params)}?done=${done}`);
+  if (shows === undefined) return redirect(`${filled(homeOf(of), view.params)}?done=${name}`);
   const { members, once } = view.shown(row, kept);
   const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
   const params = { ...view.params, [param]: members.id ?? "" };
   if (once !== undefined) return onePage(of, view, params, once);
-  return redirect(`${filled(pageOf(of, shows.path), params)}?done=${done}`);
+  return redirect(`${filled(pageOf(of, shows.path), params)}?done=${name}`);
 }

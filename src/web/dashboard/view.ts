@@ -1,16 +1,21 @@
 // What one page of the dashboard works with: who is signed in, what the address and the form say, and the operations of
 // the REST API: the route table's own rows. Scope, existence, fields and states are judged there; so a page can never be
-// allowed more, and says no in the same words. A form has no If-Match.
+// allowed more, and says no in the same words. A form has no If-Match. And the frame around it: navigation, the state of the
+// account, what can be done and what just was. The names are the specification's (Settings, API Keys; Settings, Webhooks).
 import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { Unit } from "../../domain/work.ts";
 import { API } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
+import { ADDRESSES } from "../../http/links.ts";
 import { answered, ask } from "../../http/operate.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { type JsonSchema, trusted } from "../../kit/schema.ts";
+import { DASHBOARD, type Page, page, told } from "../page.ts";
+import { notice, tabs } from "../parts.ts";
+import { whoIsIn } from "../sign-in.ts";
 import type { Sent, Visit, WebParts } from "../visit.ts";
 
 /** One address of the dashboard. */
@@ -24,11 +29,9 @@ type Values = { readonly [name: string]: string };
 type Asked = { readonly params?: Values; readonly query?: object; readonly body?: unknown };
 export type View = ReturnType<typeof viewOf>;
 
-const OPERATIONS = new Map(API.rows.map((row) => [`${row.method} ${row.path}`, row]));
-
 /** The row of the REST API with this method and path. */
 export function operationAt(at: string): Operation {
-  const found = OPERATIONS.get(at);
+  const found = API.rows.find(({ method, path }) => at === `${method} ${path}`);
   if (found === undefined) throw new Error(`The route table has no ${at}`);
   return found;
 }
@@ -71,4 +74,68 @@ export function viewOf(
       return { members, once: members[secret] };
     },
   };
+}
+
+const at = (path: string): string => `${DASHBOARD}/${path}`;
+const SECTIONS = {
+  Apps: at("apps"),
+  "Data sources": at("data-sources"),
+  Users: at("users"),
+  Events: at("events"),
+  Settings: at("settings"),
+};
+const SETTINGS = {
+  "API Keys": at("settings/api-keys"),
+  Webhooks: at("settings/webhooks"),
+  "OAuth apps": at("settings/oauth-apps"),
+};
+
+/** Where in the navigation a page is: a section, or one of the settings. */
+export const PATHS = { ...SECTIONS, ...SETTINGS };
+export type Place = keyof typeof PATHS;
+
+const QUEUED = "Queued. What becomes of it stands here.";
+
+type Deed = readonly [name: string, button: string, done?: string];
+
+/** What can be done, by operation or method: the words on its button, and what is said when it is done. */
+const DEEDS: readonly Deed[] = [
+  ["createApp", "Create app"],
+  ["deployApp", "Deploy", "Deployed. It is live now."],
+  ["createDataSource", "Upload"],
+  ["createUser", "Add user"],
+  ["createApiKey", "Generate new key"],
+  ["createWebhook", "Register webhook"],
+  ["testWebhook", "Send test", QUEUED],
+  ["redeliver", "Send again", QUEUED],
+  ["createOAuthClient", "Register OAuth app"],
+  ["PATCH", "Change", "Saved."],
+  ["DELETE", "Delete", "Deleted."],
+];
+/** Without a word where it cannot be done here. */
+export const deedOf = ({ operation, method }: Operation): Deed =>
+  DEEDS.find(([name]) => name === operation || name === method) ?? ["", ""];
+
+export function framed(view: View, { place, body, ...shown }: Page & { readonly place?: Place | undefined }): Reply {
+  // A word of the list, and nothing that somebody else could put into an address.
+  const [deed, , done = "Created."] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
+  const setting = place !== undefined && place in SETTINGS;
+  const sections = Object.entries({ ...SECTIONS, Docs: ADDRESSES.docs });
+  return page({
+    ...shown,
+    header: [whoIsIn(view.visit), tabs("Dashboard", sections, setting ? "Settings" : place)],
+    body: [
+      view.account.state === "limited" && LIMITED,
+      deed && notice("good", done),
+      setting && tabs("Settings", Object.entries(SETTINGS), place),
+      body,
+    ],
+  });
+}
+
+const LIMITED = notice("bad", "This account is limited. Everything can be looked at, nothing can be changed.");
+
+/** Why something cannot be done or seen, within the dashboard. */
+export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {
+  return framed(view, { ...told(refusal), narrow: false, place });
 }

@@ -6,34 +6,23 @@ import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { CODES, PROBLEMS, problem, statusOf } from "../../http/problem.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { DASHBOARD, page } from "../page.ts";
-import { code, json, prose, SCOPES_IN_WORDS, tabs, terms } from "../parts.ts";
+import { page } from "../page.ts";
+import { code, json, link, list, mono, prose, SCOPES_IN_WORDS, soft, tabs, terms } from "../parts.ts";
 import type { PageRow, WebParts } from "../visit.ts";
-import { curl, endpoints } from "./endpoints.ts";
-import { events } from "./events.ts";
+import { curl, endpoints, events } from "./reference.ts";
 import { decided, TOUR, tour, tourPages } from "./tour.ts";
 
-/** What the list at the side leads to, by its name. */
-interface Entry {
-  readonly id: string;
-  readonly name: string;
-  readonly term?: Shown;
-  readonly meaning: Shown;
-}
+/** What the list at the side leads to by its name; the term is its name in code where it is nothing else. */
+type Entry = readonly [id: string, meaning: Shown, name?: string, term?: Shown];
 
-/** A part of a page. */
-interface Section {
-  readonly id: string;
-  readonly title: string;
-  readonly body?: Shown;
-  readonly entries?: readonly Entry[];
-}
+/** A part of a page: what it says, and then its entries. */
+type Section = readonly [id: string, title: string, body: Shown, entries?: readonly Entry[]];
 
 interface DocsPage {
   /** Where it is not the name of its tab; `above` is a way to others of its kind. */
   readonly title?: string;
   readonly above?: Shown;
-  readonly lead: Shown;
+  readonly lead: string;
   readonly sections: readonly Section[];
 }
 
@@ -56,100 +45,83 @@ export const docsRows = (parts: WebParts): readonly PageRow[] =>
 const docsPage = (name: string, { title = name, above, lead, sections }: DocsPage): Reply =>
   page({
     title,
-    header: html`<a class="soft" href="${DASHBOARD}">Dashboard</a>${tabs("Docs", PAGES, name)}`,
-    body: html`${above}<div class="docs"><nav class="side" aria-label="On this page"><ul>${sections.map(listed)}</ul></nav>
-<div><h1>${title}</h1><p class="lead">${lead}</p>${sections.map(drawn)}</div></div>`,
+    header: tabs("Docs", PAGES, name),
+    body: html`${above}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
+<div><h1>${title}</h1><p class="lead">${prose(lead)}</p>${sections.map(drawn)}</div></div>`,
   });
 
-const listed = ({ id, title, entries }: Section): Html =>
-  html`<li><a href="#${id}">${title}</a>${entries && html`<ul>${entries.map((each) => html`<li><a href="#${each.id}">${each.name}</a></li>`)}</ul>`}</li>\n`;
+const listed = ([id, title, , entries]: Section): Shown => [
+  link(`#${id}`, title),
+  entries && list(entries.map(([at, , name = at]) => link(`#${at}`, name))),
+];
 
-const drawn = ({ id, title, body, entries }: Section): Html =>
+const drawn = ([id, title, body, entries]: Section): Html =>
   html`<h2 id="${id}">${title}</h2>${body}
-${entries && terms(entries.map((each) => [each.term ?? html`<code>${each.name}</code>`, each.meaning, each.id]))}`;
+${entries && terms(entries.map(([at, meaning, name = at, term = mono(name)]) => [term, meaning, at]))}`;
 
 const CREDENTIALS =
   "Every request carries `Authorization: Bearer` and an API key, which opens the whole account, or an OAuth 2.0 access token, which opens what its user allowed. Settings, API Keys in the dashboard generates a key.";
+const METADATA = `Metadata for libraries: [authorization server](/.well-known/oauth-authorization-server), [protected resource](${ADDRESSES.resource_metadata}).`;
 
 function start({ services: { links, decide } }: WebParts): DocsPage {
+  const first = curl("POST", `${links.baseUrl}/apps`, { body: firstApp(decide) });
   return {
     lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
     sections: [
-      {
-        id: "authentication",
-        title: "Authentication",
-        body: html`<p>${prose(CREDENTIALS)}</p>
-${code(`export API_KEY=…\n${curl("POST", `${links.baseUrl}/apps`, { body: firstApp(decide) })}`)}`,
-      },
-      {
-        id: "oauth",
-        title: "OAuth 2.0, step by step",
-        body: html`<ol>${oauthSteps(links).map(([what, request]) => html`<li><p>${prose(what)}</p>${code(request)}</li>`)}</ol>
-<p class="soft">Metadata for libraries: <a href="/.well-known/oauth-authorization-server">authorization server</a>, <a href="${ADDRESSES.resource_metadata}">protected resource</a>.</p>`,
-      },
-      {
-        id: "scopes",
-        title: "Scopes",
-        entries: Object.entries(SCOPES_IN_WORDS).map(([name, meaning]) => ({ id: name, name, meaning })),
-      },
-      {
-        id: "everywhere",
-        title: "The same everywhere",
-        body: prose(
-          `Lists take \`limit\` and \`offset\` and answer \`${decide("4.list-shape")}\`, with \`Link\` to the next and the previous page. A single resource carries an \`ETag\` for \`If-Match\` and \`If-None-Match\`. Any POST may carry an \`Idempotency-Key\`: repeated within a day, it is answered as the first time.`,
-        ),
-      },
+      ["authentication", "Authentication", [html`<p>${prose(CREDENTIALS)}</p>`, code(`export API_KEY=…\n${first}`)]],
+      [
+        "oauth",
+        "OAuth 2.0, step by step",
+        [list(Object.entries(oauthSteps(links)).map(step), "ol"), soft(prose(METADATA))],
+      ],
+      ["scopes", "Scopes", null, Object.entries(SCOPES_IN_WORDS)],
+      ["everywhere", "The same everywhere", prose(EVERYWHERE.replace("<list>", decide("4.list-shape")))],
     ],
   };
 }
 
+const EVERYWHERE =
+  "Lists take `limit` and `offset` and answer `<list>`, with `Link` to the next and the previous page. A single resource carries an `ETag` for `If-Match` and `If-None-Match`. Any POST may carry an `Idempotency-Key`: repeated within a day, it is answered as the first time.";
+
+const step = ([what, request]: readonly [string, string]): Html => html`<p>${prose(what)}</p>${code(request)}`;
+
 /** What to do, and a request that does it in a shell. */
-function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readonly (readonly [string, string])[] {
+function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): { readonly [what: string]: string } {
   const redirect_uri = "http://localhost:4700/callback";
   const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
   const asked = new URLSearchParams({ response_type: "code", redirect_uri, scope: "read:apps", state: "xyz" });
   const token = (grant_type: string, body: object) =>
     curl("POST", `${authUrl}/oauth/token`, { body: { grant_type, ...body }, token: null });
   const own = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
-  return [
-    [
-      "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
-      `${curl("POST", `${baseUrl}/oauth-clients`, { body: client })}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
-    ],
-    [
-      "Send the user there. Signed in and asked, they come back to the `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required of public clients.",
-      `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"\nexport CODE=…`,
-    ],
-    [
-      "Exchange the code within a minute; it works once.",
-      `${token("authorization_code", { ...own, code: "$CODE", redirect_uri })}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
-    ],
-    [
-      "The access token opens for an hour what its user allowed.",
-      curl("GET", `${baseUrl}/apps`, { token: "ACCESS_TOKEN" }),
-    ],
-    [
-      "Refresh. The refresh token changes at each use; the old one must not be used again.",
-      token("refresh_token", { refresh_token: "$REFRESH_TOKEN" }),
-    ],
-  ];
+  return {
+    "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.": `${curl("POST", `${baseUrl}/oauth-clients`, { body: client })}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
+    "Send the user there. Signed in and asked, they come back to the `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required of public clients.": `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"\nexport CODE=…`,
+    "Exchange the code within a minute; it works once.": `${token("authorization_code", { ...own, code: "$CODE", redirect_uri })}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
+    "The access token opens for an hour what its user allowed.": curl("GET", `${baseUrl}/apps`, {
+      token: "ACCESS_TOKEN",
+    }),
+    "Refresh. The refresh token changes at each use; the old one must not be used again.": token("refresh_token", {
+      refresh_token: "$REFRESH_TOKEN",
+    }),
+  };
 }
 
 /** The `type` of a problem leads to its entry here, so each code is an anchor. */
 function errors({ services: { links, decide } }: WebParts): DocsPage {
   const example = problem(invalidField("#/title", "is required"), "req_0Ub4aF…", links, decide);
-  const entry = (each: Code) => ({ id: each, name: each, meaning: PROBLEMS[each].slice(1).join(". ") });
+  const entry = (each: Code): Entry => [each, PROBLEMS[each].slice(1).join(". ")];
   const sections = [...new Set(CODES.map((each) => statusOf(each, decide)))].map((each): Section => {
     const own = CODES.filter((one) => statusOf(one, decide) === each);
-    return { id: `status-${each}`, title: String(each), entries: own.map(entry) };
+    return [`status-${each}`, String(each), null, own.map(entry)];
   });
   return {
-    lead: prose(
-      `Every error reads like this one, \`${decide("7.error-body")}\` (problem details are RFC 9457). Programs look at \`code\`, people at the sentence beside it; every answer carries the request id in \`X-Request-Id\`.`,
-    ),
-    sections: [{ id: "example", title: "An example", body: json(JSON.parse(example.body)) }, ...sections],
+    lead: ERRORS.replace("<type>", decide("7.error-body")),
+    sections: [["example", "An example", json(JSON.parse(example.body))], ...sections],
   };
 }
+
+const ERRORS =
+  "Every error reads like this one, `<type>` (problem details are RFC 9457). Programs look at `code`, people at the sentence beside it; every answer carries the request id in `X-Request-Id`.";
 
 /** What the specification leaves open, what this server does, and what others do. */
 function register({ services: { decide } }: WebParts): DocsPage {
@@ -157,9 +129,9 @@ function register({ services: { decide } }: WebParts): DocsPage {
   return {
     lead: `${Object.keys(DECISIONS).length} points that this server had to decide. Each choice is the very value that it runs on, and the tests that bear the id hold it; the first digit is the part of the specification.`,
     sections: [
-      { id: "gaps", title: "What the specification does not show", entries: Object.entries(GAPS).map(entry) },
-      { id: "added", title: "What users expect beyond it", entries: Object.entries(ADDED).map(entry) },
-      { id: "summed-up", title: "The rest, summed up", entries: Object.entries(SUMMED_UP).map(entry) },
+      ["gaps", "What the specification does not show", null, Object.entries(GAPS).map(entry)],
+      ["added", "What users expect beyond it", null, Object.entries(ADDED).map(entry)],
+      ["summed-up", "The rest, summed up", null, Object.entries(SUMMED_UP).map(entry)],
     ],
   };
 }

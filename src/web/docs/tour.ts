@@ -5,36 +5,36 @@ import type { Decide, Switched } from "../../domain/readings.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { trusted } from "../../kit/schema.ts";
 import { html } from "../html.ts";
-import { code, prose, tabs, terms } from "../parts.ts";
+import { code, link, mono, prose, soft, tabs, terms } from "../parts.ts";
 import { drawn, type Sequence } from "../sequence.ts";
 import type { WebParts } from "../visit.ts";
-import { curl } from "./endpoints.ts";
+import { curl } from "./reference.ts";
 import { PARTS } from "./specification.ts";
 
 export const TOUR = `${ADDRESSES.docs}/tour`;
-const STOPS = PARTS.map((part, at) => ({ ...part, number: at + 1, name: `${at + 1} ${part.title}` }));
+const STOPS = PARTS.map((part, at) => {
+  const number = at + 1;
+  return { ...part, number, name: `${number} ${part.title}`, path: `${TOUR}/${number}` };
+});
 type Stop = (typeof STOPS)[number];
-const pathOf = ({ number }: Stop): string => `${TOUR}/${number}`;
-const LINKS = STOPS.map((stop) => [stop.name, pathOf(stop)] as const);
+const LINKS = STOPS.map(({ name, path }) => [name, path] as const);
 
 export const tour = () => ({
   lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
-  sections: STOPS.map((stop) => ({
-    id: `part-${stop.number}`,
-    title: stop.name,
-    body: html`<p>${stop.says[0]?.[1]} <a href="${pathOf(stop)}">Go on to ${stop.name}</a></p>`,
-  })),
+  sections: STOPS.map(({ number, name, path, says }) => {
+    return [`part-${number}`, name, [says[0]?.[1], " ", link(path, `Go on to ${name}`)]] as const;
+  }),
 });
 
 /** The address of each page, and what makes it. */
-export const tourPages = STOPS.map((stop) => [pathOf(stop), (parts: WebParts) => partPage(stop, parts)] as const);
+export const tourPages = STOPS.map((stop) => [stop.path, (parts: WebParts) => partPage(stop, parts)] as const);
 
 function partPage({ number, name, title, says, request, answer, tryThis }: Stop, { services }: WebParts) {
   const { authUrl } = services.links;
   const { at, ...more } = request;
   const [method = "", path = ""] = at.split(" ");
   const asked = curl(method, authUrl + path, more).replace("curl", "curl -i");
-  const sentences = says.map(([ids, said]) => [ids.split(" ").map((id) => html`<code>${id}</code>`), said] as const);
+  const sentences = says.map(([ids, said]) => [ids.split(" ").map(mono), said] as const);
   const open = Object.entries<Decision>(DECISIONS).filter(([id]) => id.startsWith(`${number}.`));
   const picture = PICTURES[number];
   const body = html`${terms(sentences)}<p>Each id is that of a test:</p>${code(`npm run clause ${says[0]?.[0].split(" ")[0]}`)}`;
@@ -43,17 +43,17 @@ function partPage({ number, name, title, says, request, answer, tryThis }: Stop,
     above: tabs("Tour", LINKS, name),
     lead: "What the specification says in this part stands first, with the tests that hold it; what this server chose stands below.",
     sections: [
-      { id: "says", title: "What it says", body },
-      ...(picture ? [{ id: "picture", title: picture.title, body: drawn(picture) }] : []),
-      { id: "request", title: "A request", body: code(asked) },
-      { id: "answer", title: "The answer", body: html`${SHORTENED}${code(answer.replaceAll("$URL", authUrl))}` },
-      { id: "open", title: "What it leaves open", entries: open.map(decided(services.decide)) },
-      { id: "try", title: "Try this", body: html`<p>${prose(tryThis)}</p>` },
-    ],
+      ["says", "What it says", body],
+      ...(picture ? [["picture", picture.title, drawn(picture)] as const] : []),
+      ["request", "A request", code(asked)],
+      ["answer", "The answer", [SHORTENED, code(answer.replaceAll("$URL", authUrl))]],
+      ["open", "What it leaves open", null, open.map(decided(services.decide))],
+      ["try", "Try this", prose(tryThis)],
+    ] as const,
   };
 }
 
-const SHORTENED = html`<p>The lines that matter of what this server answers without --reading; … differs from run to run.</p>`;
+const SHORTENED = "The lines that matter of what this server answers without --reading; … differs from run to run.";
 
 const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
@@ -61,11 +61,11 @@ const shown = (value: unknown): string => (typeof value === "string" ? value : J
 export const decided =
   (decide: Decide) =>
   ([id, { open, choice, field, why }]: [string, Decision]) => {
-    const elsewhere = html`Elsewhere: ${field}. The other reading, ${choice.other}: <code>${shown(choice.or)}</code>`;
-    const asked = choice.named && html`, with <code>--reading ${id}=${choice.named}</code>`;
-    const inForce = choice.named === undefined ? choice.is : decide(trusted<Switched>(id));
-    const meaning = html`<p><code>${shown(inForce)}</code></p><p>${why}</p><p class="soft">${elsewhere}${asked}</p>`;
-    return { id: `decision-${id}`, name: id, term: html`<code>${id}</code>${open}`, meaning };
+    const { named, is, or, other } = choice;
+    const inForce = mono(shown(named === undefined ? is : decide(trusted<Switched>(id))));
+    const asked = named && [", with ", mono(`--reading ${id}=${named}`)];
+    const elsewhere = soft([`Elsewhere: ${field}. The other reading, ${other}: `, mono(shown(or)), asked]);
+    return [`decision-${id}`, html`<p>${inForce}</p><p>${why}</p>${elsewhere}`, id, [mono(id), open]] as const;
   };
 
 /** By the number of the part. */

@@ -47,13 +47,20 @@ function chartOver(type: Column["type"], columns: readonly Column[], rows: reado
   if (x === undefined || y === undefined) return undefined;
   const category = columns.find((column) => column !== x && fitsCategory(column, rows)) ?? null;
   const found = rows.flatMap((cells, row) => pointOf(cells, row, x, y, category));
-  // From left to right, but for names, which stand as they come.
-  const points = type === "string" ? found : inOrder(found);
+  // From left to right, but for names, which stand as they come. A time is read once, not at each comparison.
+  const placed = found.map((point) => ({ point, at: type === "string" ? 0 : position(point.x) }));
+  const points = placed.sort((a, b) => a.at - b.at).map(({ point }) => point);
   // In the order in which they appear; one that is null where there are none.
   const series = [...new Set(points.map((point) => point.category))];
   const kind = kindOf(x, points);
-  const places = points.map((point) => position(point.x));
-  const across = type === "string" ? names(points) : scale(places, ROOM.across, type);
+  const across =
+    type === "string"
+      ? names(points)
+      : scale(
+          Array.from(placed, ({ at }) => at),
+          ROOM.across,
+          type,
+        );
   const up = scale([...(kind === "points" ? [] : [0]), ...points.map((point) => point.y)], ROOM.up);
   return points.length > 0 && across && up ? { kind, x, y, ys, category, series, points, across, up } : undefined;
 }
@@ -72,21 +79,16 @@ function fitsCategory({ name, type }: Column, rows: readonly Row[]): boolean {
 
 /** A row without x or y is no point. */
 function pointOf(cells: Row, row: number, x: Column, y: Column, category: Column | null): Point[] {
-  const [at, height] = [cells[x.name], cells[y.name]];
-  if (typeof height !== "number" || at === null || at === undefined) return [];
-  const kind = category === null ? null : cells[category.name];
-  return [{ row, x: typeof at === "number" ? at : short(at), y: height, category: kind == null ? null : short(kind) }];
+  const [at, height] = [short(cells[x.name]), cells[y.name]];
+  if (typeof height !== "number" || at === null) return [];
+  const kind = category && short(cells[category.name]);
+  return [{ row, x: at, y: height, category: kind === null ? null : String(kind) }];
 }
 
 /** An event's data point carries text of this length at most. */
 const TEXT_MAX = 1_000;
-const short = (cell: NonNullable<Cell>): string => String(cell).slice(0, TEXT_MAX).toWellFormed();
-
-/** A time is read once, not at each comparison. */
-const inOrder = (points: readonly Point[]): readonly Point[] =>
-  Array.from(points, (point) => [position(point.x), point] as const)
-    .sort(([a], [b]) => a - b)
-    .map(([, point]) => point);
+const short = (cell: Cell = null): Point["x"] | null =>
+  cell === null || typeof cell === "number" ? cell : String(cell).slice(0, TEXT_MAX).toWellFormed();
 
 /** Bars and lines need one value a place; several are a cloud of points. */
 function kindOf(x: Column, points: readonly Point[]): "bars" | "line" | "points" {
@@ -99,10 +101,10 @@ function kindOf(x: Column, points: readonly Point[]): "bars" | "line" | "points"
 const position = (value: Point["x"]): number => (typeof value === "number" ? value : instant(value));
 
 function names(points: readonly Point[]): Axis {
-  const places = new Map<Point["x"], number>();
-  for (const { x } of points) if (!places.has(x)) places.set(x, places.size);
-  const at = (value: Point["x"]) => ((places.get(value) ?? 0) + 0.5) / places.size;
-  return { at, labels: Array.from(places.keys(), (name): Label => [at(name), String(name)]) };
+  const all = [...new Set(points.map(({ x }) => x))];
+  const places = new Map(all.map((name, place) => [name, (place + 0.5) / all.length]));
+  const at = (name: Point["x"]) => places.get(name) ?? 0;
+  return { at, labels: all.map((name) => [at(name), String(name)]) };
 }
 
 /** What a drawing can hold apart: numbers so near each other or so far apart that it cannot are read in the table. */
@@ -117,7 +119,7 @@ function scale(values: readonly number[], room: number, type?: Column["type"]): 
   const [low, high] = most > least ? [least, most] : [least && least - spread / 2, most + spread / 2];
   const at = (value: Point["x"]) => (position(value) - low) / (high - low);
   const round = type === "datetime" ? times(least, most, room) : numbers(least, most, room);
-  return { at, labels: round.map(([value, text]): Label => [at(value), text]) };
+  return { at, labels: round.map(([value, text]) => [at(value), text]) };
 }
 
 /** As many labels as an axis has room for at most. */
@@ -130,11 +132,11 @@ function numbers(low: number, high: number, room: number): readonly Label[] {
   return (low === high ? [low] : multiples(step, low, high)).map((value) => [value, figure(value, brief)]);
 }
 
-const multiples = (step: number, low: number, high: number): number[] => {
+function multiples(step: number, low: number, high: number): number[] {
   const from = Math.ceil(low / step);
-  const count = Math.floor(high / step) - from + 1;
-  return Array.from({ length: count }, (_, at) => Number(((from + at) * step).toPrecision(12)));
-};
+  const length = Math.floor(high / step) - from + 1;
+  return Array.from({ length }, (_, at) => Number(((from + at) * step).toPrecision(12)));
+}
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

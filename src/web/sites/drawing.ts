@@ -8,7 +8,6 @@ import { type Axis, type Chart, inWords, type Point } from "./chart.ts";
 const TOP = 12;
 const BOTTOM = 232;
 const HEIGHT = 264;
-const AXIS_WIDTH = 56;
 /** What is left free at both sides. */
 const EDGE = 0.03;
 /** A path is drawn on so many pixels across, and then stretched. */
@@ -20,18 +19,15 @@ const percent = (fraction: number): string => `${Number((fraction * 100).toFixed
 const px = (value: number): string => String(Number(value.toFixed(1)));
 
 export function drawing(chart: Chart): Html {
-  const { kind, points, up, across } = chart;
-  const few = points.length <= FEW && " few";
-  return html`<div class="plot"><svg class="axis" width="${AXIS_WIDTH}" height="${HEIGHT}" aria-hidden="true">${up.labels.map(
-    ([at, text]) => html`<text x="${AXIS_WIDTH - 8}" y="${px(upTo(at) + 4)}" text-anchor="end">${text}</text>`,
-  )}</svg><svg class="canvas" width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
-${up.labels.map(([at]) => html`<line x1="0" x2="100%" y1="${px(upTo(at))}" y2="${px(upTo(at))}"/>`)}${labels(across)}
-<svg class="${kind}${few}" width="100%" height="${HEIGHT}" viewBox="0 0 ${PIXELS} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${chart.series.map((category, at) => path(chart, category, at))}</svg>
-<g class="${kind}${few}">${pressable(points).map((point) => button(chart, point))}</g></svg></div>`;
+  const { kind, points, up, across, series } = chart;
+  const level = ([at, text]: Axis["labels"][number]) =>
+    html`<line x2="100%" y1="${px(upTo(at))}" y2="${px(upTo(at))}"/><text x="-8" y="${px(upTo(at) + 4)}" text-anchor="end">${text}</text>`;
+  return html`<div class="plot"><svg class="canvas" width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
+${up.labels.map(level)}${labels(across)}
+<svg class="${kind}" width="100%" height="${HEIGHT}" viewBox="0 0 ${PIXELS} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${kind !== "bars" && series.map((category, at) => path(chart, category, at))}</svg>
+<g class="${kind}">${pressable(points).map((point) => button(chart, point))}</g></svg></div>`;
 }
 
-/** So few that a line shows where each point is. */
-const FEW = 60;
 const PRESSABLE_MAX = 200;
 
 /** As many as can be pressed, spread over all. */
@@ -40,49 +36,41 @@ const pressable = (points: readonly Point[]): readonly Point[] => {
   return points.filter((_, at) => Math.floor((at + 1) * share) > Math.floor(at * share));
 };
 
-const colour = ({ series }: Chart, { category }: Point): number => series.indexOf(category);
-
-/** One bar alone is no wall. */
-const BAND = { most: 0.12, filled: 0.76 };
-
-/** Where its bar, or the point itself, begins and how wide that is; how high it is and where it stands. */
-function place(chart: Chart, point: Point) {
-  const { kind, series, across, up } = chart;
-  const [centre, top] = [along(across.at(point.x)), upTo(up.at(point.y))];
-  if (kind !== "bars") return { left: centre, width: 0, top, base: top };
-  const width = Math.min(BAND.filled / across.labels.length / series.length, BAND.most);
-  const left = centre + (colour(chart, point) - series.length / 2) * width;
-  return { left, width: width * 0.94, top, base: upTo(up.at(0)) };
-}
-
 /** Two points on one pixel are one. */
-function path(chart: Chart, category: string | null, at: number): Html {
-  const own = chart.points.filter((point) => point.category === category);
-  const drawn = own.map((point, first) => {
-    const { left, width, top, base } = place(chart, point);
-    const [from, to] = [left, left + width].map((fraction) => px(fraction * PIXELS));
-    if (chart.kind === "bars") return `M${from},${px(base)}V${px(top)}H${to}V${px(base)}`;
-    const pixel = `${Math.round(left * PIXELS)},${Math.round(top)}`;
-    return chart.kind === "points" ? `M${pixel}h0` : `${first === 0 ? "M" : "L"}${pixel}`;
+function path({ kind, points, across, up }: Chart, category: string | null, at: number): Html {
+  const own = points.filter((point) => point.category === category);
+  const drawn = own.map(({ x, y }, first) => {
+    const pixel = `${Math.round(along(across.at(x)) * PIXELS)},${Math.round(upTo(up.at(y)))}`;
+    return kind === "points" ? `M${pixel}h0` : `${first === 0 ? "M" : "L"}${pixel}`;
   });
   return html`<path class="s${at}" d="${[...new Set(drawn)].join("")}" vector-effect="non-scaling-stroke"/>`;
 }
 
+function button(chart: Chart, point: Point): Html {
+  const { kind, series, across, up } = chart;
+  const colour = series.indexOf(point.category);
+  const [centre, top] = [along(across.at(point.x)), upTo(up.at(point.y))];
+  const put = (left: number, from: number, size: Shown) =>
+    html`<foreignObject class="s${colour}${left > 0.5 && " end"}" x="${percent(left)}" y="${px(from)}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(chart, point)}"></button></foreignObject>\n`;
+  if (kind !== "bars") return put(centre, top, null);
+  const width = Math.min(BAND.filled / across.labels.length / series.length, BAND.most);
+  const left = centre + (colour - series.length / 2) * width;
+  const [base, wide] = [upTo(up.at(0)), percent(width * 0.94)];
+  const [height, least] = [Math.abs(base - top), Math.max(Math.abs(base - top), REACH)];
+  const bar = html`<rect class="s${colour}" x="${percent(left)}" y="${px(Math.min(top, base))}" width="${wide}" height="${px(height)}"/>`;
+  const pressed = html` width="${wide}" height="${px(least)}"`;
+  return html`${bar}${put(left, top > base ? base : base - least, pressed)}`;
+}
+
+/** One bar alone is no wall. */
+const BAND = { most: 0.12, filled: 0.76 };
 /** The least height of a bar's button: a finger must find it. */
 const REACH = 16;
-
-function button(chart: Chart, point: Point): Html {
-  const { left, width, top, base } = place(chart, point);
-  const reach = Math.max(Math.abs(base - top), REACH);
-  const size = width > 0 && html` width="${percent(width)}" height="${px(reach)}"`;
-  const from = width === 0 || top > base ? Math.min(top, base) : base - reach;
-  return html`<foreignObject class="s${colour(chart, point)}${left > 0.5 && " end"}" x="${percent(left)}" y="${px(from)}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(chart, point)}"></button></foreignObject>\n`;
-}
 
 const LABEL_MAX = 14;
 /** As many characters as fit below a chart that is narrow, wider and wide; the stylesheet shows each where there is room. */
 const ROOMS = [
-  ["narrow", 40],
+  ["narrow", 32],
   ["wider", 80],
   ["wide", 120],
 ] as const;

@@ -15,13 +15,13 @@ import { RouteTree, type Row, type Way } from "../../http/way.ts";
 import { fieldsOf } from "../../kit/form.ts";
 import { type Html, html } from "../html.ts";
 import { messagePage, page, redirect, refused, unlessKnown } from "../page.ts";
-import { nothingYet } from "../parts.ts";
+import { link, nothingYet } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
-import { type Sent, type Visit, visitOf, type WebParts } from "../visit.ts";
+import { countIn, type Sent, type Visit, visitOf, type WebParts } from "../visit.ts";
 import { figure, shelfOf } from "./shelf.ts";
 
 interface SiteRow extends Row {
-  run(visit: Visit, site: Site): Promise<Reply>;
+  run(visit: Visit, site: Site, parts: WebParts): Promise<Reply>;
 }
 
 /** What is more stands on the next page: whoever reads slowly keeps all of it in memory. */
@@ -33,18 +33,18 @@ const pathOf = ({ deployment }: Site): string => `${UNDER}/${deployment.id}/`;
 export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
   under: UNDER,
   tree: new RouteTree<SiteRow>([
-    { method: "GET", path: "/{deployment_id}", run: async (_, site) => redirect(pathOf(site)) },
-    { method: "GET", path: "/{deployment_id}/", run: (visit, site) => show(parts, visit, site) },
+    { method: "GET", path: "/{id}", run: async (_, site) => redirect(pathOf(site)) },
+    { method: "GET", path: "/{id}/", run: show },
     {
       method: "POST",
-      path: "/{deployment_id}/interactions",
-      run: (visit, site) => visit.posted((sent) => click(parts, visit, site, sent)),
+      path: "/{id}/interactions",
+      run: (visit, ...at) => visit.posted((sent) => click(visit, ...at, sent)),
     },
   ]),
   enter: (call) => visitOf(parts, call),
 
   async perform({ run }, { call, who, params }) {
-    const site = await siteOf(parts.unit.store, params.deployment_id ?? "");
+    const site = await siteOf(parts.unit.store, params.id ?? "");
     if (site === undefined) return messagePage(404, "There is no app here", "Is the address complete?");
     if ("gone" in site) return former(site.successor, parts);
     if (standing(site.account, call.method))
@@ -55,7 +55,7 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
     // A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8).
     const rate = await parts.limiter.count(`deployment ${site.deployment.id}`);
     if (rate?.exceeded) return refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-    return withheld(site, who) ?? run(who, site);
+    return withheld(site, who) ?? run(who, site, parts);
   },
 
   refused,
@@ -63,9 +63,8 @@ export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
 
 /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
 function former(successor: Site | undefined, { services: { links } }: WebParts): Reply {
-  const next =
-    successor?.app.public && html`<a href="${links.site(successor.deployment.id)}">To the one that took its place</a>`;
-  return messagePage(410, "This deployment is over", html`A newer one replaced it, or its app was deleted. ${next}`);
+  const next = successor?.app.public && link(links.site(successor.deployment.id), "To the one that took its place");
+  return messagePage(410, "This deployment is over", ["A newer one replaced it, or its app was deleted. ", next]);
 }
 
 function withheld(site: Site, visit: Visit): Reply | undefined {
@@ -76,13 +75,13 @@ function withheld(site: Site, visit: Visit): Reply | undefined {
     case "sign in":
       return signInFirst(pathOf(site));
     case "not yours":
-      return messagePage(404, "There is no app here", html`It may belong to another account.${out}`);
+      return messagePage(404, "There is no app here", ["It may belong to another account.", out]);
     case "no":
-      return messagePage(403, "This app is private", html`Seeing it takes the permission read:apps.${out}`);
+      return messagePage(403, "This app is private", ["Seeing it takes the permission read:apps.", out]);
   }
 }
 
-async function show({ unit: { store } }: WebParts, visit: Visit, { app, account }: Site): Promise<Reply> {
+async function show(visit: Visit, { app, account }: Site, { unit: { store } }: WebParts): Promise<Reply> {
   const { values } = fieldsOf(visit.call.query);
   const offset = countIn(values, "from") ?? 0;
   const { items, total } = await listDataSourcesOf(store, app.id, { offset, limit: LIMIT_MAX });
@@ -97,7 +96,7 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
     if (source.status !== "ready") continue;
     const row = values.get("chart") === source.id ? countIn(values, "point") : undefined;
     const shelf = await shelfOf(store, callerOf(account), source, asked.get(source.id));
-    const drawn = figure(source, shelf, visit.csrfField, asked, row);
+    const drawn = figure(visit, source, shelf, asked, row);
     chars += drawn.text.length;
     figures.push(drawn);
   }
@@ -107,21 +106,19 @@ async function show({ unit: { store } }: WebParts, visit: Visit, { app, account 
     theme: /^(light|dark)$/.test(theme) ? theme : "light dark",
     headers: { ...visit.setCookie, "cache-control": "private, no-cache" },
     body: html`<h1>${title}</h1>
-${description !== "" && html`<p class="lead">${description}</p>`}
+<p class="lead">${description}</p>
 ${figures.length + offset === 0 && next === total ? NOTHING : figures}
-${offset > 0 && html`<p><a href="./">Back to the first of ${total} data sources</a></p>`}
-${next < total && html`<p><a href="?from=${next}">Go on to the other ${total - next} of ${total} data sources</a></p>`}`,
+${offset > 0 && link("./", `Back to the first of ${total} data sources`)}
+${next < total && link(`?from=${next}`, `Go on to the other ${total - next} of ${total} data sources`)}`,
   });
   return unlessKnown(visit.call, whole);
 }
 
-const NOTHING = nothingYet(
-  "There is nothing to see yet",
-  "This app has no data. As soon as it is given a data source, its chart stands here.",
-);
+const NO_DATA = "This app has no data. As soon as it is given a data source, its chart stands here.";
+const NOTHING = nothingYet("There is nothing to see yet", NO_DATA);
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
-async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
+async function click(visit: Visit, { app, account }: Site, parts: WebParts, sent: Sent): Promise<Reply> {
   const [chart_id = "", y, from] = [sent.get("chart"), sent.get("y"), countIn(sent, "from")];
   const unit = new Unit(parts.unit, visit.call.id);
   const caller = callerOf(account);
@@ -138,9 +135,6 @@ async function click(parts: WebParts, visit: Visit, { app, account }: Site, sent
   const query = new URLSearchParams({ chart: chart_id, point: String(row), ...asked });
   return redirect(`./?${query}#${chart_id}`);
 }
-
-const countIn = (sent: Sent, name: string): number | undefined =>
-  /^\d{1,9}$/.test(sent.get(name) ?? "") ? Number(sent.get(name)) : undefined;
 
 /** A deployed app acts for its own account. */
 const callerOf = (account: AccountRecord): Caller => ({ account, scopes: new Set(), credential: "site" });

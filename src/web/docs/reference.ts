@@ -1,0 +1,160 @@
+// The endpoints and the events in /docs: the endpoints folded from the route table like the OpenAPI document, where what the
+// specification shows and what this project chose are told apart at each; the events (spec part 6) with how to receive them.
+// Samples of events are made by what makes the test deliveries, those of answers from their schemas.
+import { objectOf, sampleObject } from "../../domain/events.ts";
+import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
+import type { Decide } from "../../domain/readings.ts";
+import { API } from "../../http/api.ts";
+import { ADDRESSES } from "../../http/links.ts";
+import type { Operation as Row, Services } from "../../http/route.ts";
+import { listing } from "../../http/view.ts";
+import { AdjustableClock, iso, UNITS } from "../../kit/clock.ts";
+import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
+import type { JsonSchema } from "../../kit/schema.ts";
+import { isSchema, membersOf, requiredOf } from "../form.ts";
+import { type Html, html, type Shown } from "../html.ts";
+import { badge, code, json, link, list, mono, prose } from "../parts.ts";
+import type { WebParts } from "../visit.ts";
+
+export function endpoints({ services, operations }: WebParts) {
+  const { baseUrl } = services.links;
+  const groupOf = ({ path }: Row) => path.split("/")[1] ?? "";
+  return {
+    lead: `All paths are below \`${baseUrl}\`; bodies are JSON. The same as a file for machines: [openapi.json](/openapi.json).`,
+    sections: [...new Set(operations.map(groupOf))].map((id) => {
+      const own = operations.filter((row) => groupOf(row) === id);
+      return [id, id, null, own.map((row) => endpoint(row, services))] as const;
+    }),
+  };
+}
+
+function endpoint(row: Row, services: Services) {
+  const { method, path, operation, summary, gap, scope, status, query, example } = row;
+  const body = row.body?.(services);
+  const choice = `${ADDRESSES.docs}/register#decision-${gap}`;
+  const origin = gap === null ? badge("specification") : link(choice, "our choice", "badge");
+  const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
+  const sample = sampleAnswer(row, services);
+  const term = html`<span class="method ${method}">${method}</span> ${mono(path)}`;
+  const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : `Takes the scope ${scope}.`}</p>
+${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(method, url, { body: example }))}
+<p>Answers <code>${status}</code>${sample === undefined && " without a body"}</p>${sample !== undefined && json(sample)}`;
+  return [operation, meaning, summary, term] as const;
+}
+
+/** Made from its schema, and of what the requests for the same resource say. */
+function sampleAnswer({ view, once = {}, example }: Row, { decide }: Services): unknown {
+  if (view === undefined) return undefined;
+  const { kind, name, json } = view;
+  const alike = API.rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
+  const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
+  const told = known.filter(([each]) => each in membersOf(json));
+  const secrets = Object.keys(once).map((each) => [each, "…"]);
+  const one = { ...Object(sampleOf(json)), ...Object.fromEntries([...told, ...secrets]) };
+  const page = { items: JSON.stringify([one]), total: 1, limit: 20, offset: 0 };
+  return kind === "page" ? JSON.parse(listing(decide)(page)) : one;
+}
+
+/** Each member with its JSON Schema, which says its rules more exactly than words would. */
+function rules(caption: string, schema: JsonSchema): Shown {
+  if (Array.isArray(schema.oneOf)) return html`${schema.oneOf.filter(isSchema).map((each) => rules(caption, each))}`;
+  const required = requiredOf(schema);
+  const members = Object.entries(membersOf(schema)).map(
+    ([name, member]) =>
+      html`${mono(name)}${required.has(name) && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code>`,
+  );
+  return members.length > 0 && html`<p>${caption}:</p>${list(members)}`;
+}
+
+/** A request that can be pasted into a shell; `$NAME` in the body is a variable there. */
+export function curl(
+  method: string,
+  url: string,
+  { body, token = "API_KEY" }: { body?: unknown; token?: string | null },
+): string {
+  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}"${url}"`];
+  if (token !== null) lines.push(`-H "Authorization: Bearer $${token}"`);
+  const quoted =
+    body !== undefined &&
+    JSON.stringify(body)
+      .replaceAll("'", "'\\''")
+      .replace(/\$[A-Z_]+/g, `'"$&"'`);
+  if (quoted) lines.push('-H "Content-Type: application/json"', `-d '${quoted}'`);
+  return lines.join(" \\\n  ");
+}
+
+export const events = ({ retryWaits_ms, services: { decide } }: WebParts) => ({
+  lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
+  sections: [
+    ["types", "Types of events", null, EVENT_TYPES.map((type) => [type, json(sampleEvent(type, decide))] as const)],
+    ["receiver", "Receiving deliveries", receiving(retryWaits_ms.map(inWords).join(", "))],
+  ] as const,
+});
+
+const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
+const at = iso(SAMPLE_TIME);
+/** Of its own: those of the running server are not used up for a page. */
+const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));
+
+function sampleEvent(type: EventType, decide: Decide): object {
+  const object = objectOf(type, sampleObject({ ids, at }, type), decide);
+  const envelope = { id: ids.next("evt_"), type, created: at, data: { object } };
+  const account = { id: ids.next("acc_"), name: "Example account" };
+  return type === "user.interaction" ? envelope : { ...envelope, account };
+}
+
+/** A value that fits the schema of an answer; what may be null is. */
+function sampleOf(schema: JsonSchema): unknown {
+  const { type, format, pattern = "", items, minimum, anyOf } = schema;
+  const members = Object.entries(membersOf(schema));
+  const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  if (Array.isArray(anyOf)) return null;
+  if (prefix !== undefined) return ids.next(prefix);
+  if (members.length > 0) return Object.fromEntries(members.map(([name, each]) => [name, sampleOf(each)]));
+  if (type === "object") return { "…": null };
+  if (type === "array") return isSchema(items) ? [sampleOf(items)] : [];
+  if (type === "integer") return minimum ?? 0;
+  if (type === "boolean") return true;
+  return format === "date-time" ? at : format === "uri" ? "https://sales.example.com/" : "…";
+}
+
+const RULES = [
+  "Be reachable over HTTPS. On a machine of its own this server also sends to http on the same machine.",
+  "Check the signature first. `X-Service-Signature` is sha256= and the HMAC-SHA256 of the raw body in lower-case hexadecimal, keyed with the webhook’s secret. Compare in constant time and answer 401 where it differs.",
+  "Answer 2xx within 30 seconds. Store the event and work on it afterwards.",
+  "Expect an event more than once. Remember the `id` of each event that you have dealt with, and answer 2xx to those that you know.",
+  "Do not count on the order. `created` and the event’s id put events in order.",
+];
+
+const HEADERS =
+  "Beside the signature a delivery carries the event’s type in `X-Service-Event`, an id that is the same at every attempt in `X-Service-Delivery`, and `X-Service-Attempt`, which counts from 1; for libraries of Standard Webhooks also `webhook-id`, `webhook-timestamp` and `webhook-signature`.";
+
+const AGAIN =
+  "Anything but 2xx is tried again, after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
+
+const receiving = (waits: string): Html => html`${list(RULES.map(prose), "ol")}${code(EXAMPLE)}<p>${prose(HEADERS)}</p>
+<p>${prose(AGAIN.replace("<waits>", waits))}</p>`;
+
+/** In the largest unit that it is a whole number of. */
+function inWords(wait_ms: number): string {
+  const [name, ms] = [...UNITS].findLast(([, unit_ms]) => wait_ms % unit_ms === 0) ?? ["ms", 1];
+  return `${wait_ms / ms} ${name}`;
+}
+
+const EXAMPLE = `const { createHmac, timingSafeEqual } = require("node:crypto");
+const { buffer } = require("node:stream/consumers");
+
+const seen = new Set();
+
+require("node:http").createServer(async (request, response) => {
+  const body = await buffer(request);
+  const mac = createHmac("sha256", process.env.WEBHOOK_SECRET).update(body).digest("hex");
+  const expected = Buffer.from("sha256=" + mac);
+  const sent = Buffer.from(request.headers["x-service-signature"] ?? "");
+  if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return response.writeHead(401).end();
+  const event = JSON.parse(body);
+  if (!seen.has(event.id)) console.log(event.type, event.data.object);
+  seen.add(event.id);
+  response.writeHead(204).end();
+}).listen(4700);`;
