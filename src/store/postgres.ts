@@ -23,7 +23,7 @@ import {
   saidBy,
   type Values,
 } from "./postgres/session.ts";
-import { keyOf, Layout, prepare, RELEASE, Reading, recordsOf, TAKE } from "./postgres/tables.ts";
+import { columnsOf, keyOf, Layout, prepare, RELEASE, Reading, recordsOf, TAKE } from "./postgres/tables.ts";
 import { load, recordsIn, tablesOf } from "./tables.ts";
 
 const RUNS_MAX = 20;
@@ -141,10 +141,9 @@ class PostgresStore extends Reading implements port.Store {
     by: string,
     to: port.Collection<T>,
   ): Promise<readonly [R, T | undefined] | undefined> {
-    const layout = this.layout(from);
-    const [[key], [id]] = [layout.list(`unique ${unique}`), layout.list(`index ${by}`)];
+    const [[key], [id]] = [columnsOf(`unique_${unique}`), columnsOf(`index_${by}`)];
     const other = `SELECT record FROM ${this.layout(to).table} AS other WHERE id = mine.${id}`;
-    const both = `SELECT record, (${other}) FROM ${layout.table} AS mine WHERE ${key} = $1`;
+    const both = `SELECT record, (${other}) FROM ${this.layout(from).table} AS mine WHERE ${key} = $1`;
     const [row] = await this.ask(both, [keyOf(values)]);
     const [one, two] = (row ?? []).map((record) => (record === null ? undefined : JSON.parse(String(record))));
     return row && [one, two];

@@ -30,11 +30,14 @@ const AWAY_MS = 10_000;
 /** A unit of work never pauses: whoever does is frozen, and others want what it has locked. */
 const FROZEN_MS = 5_000;
 
-/** What an address does not say. Lists are looked at by their index only: a look at a whole table is in everybody's way. */
+/** Lists are looked at by their index only, in its order: a look at a whole table or list is in everybody's way. */
+const BY_INDEX = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off";
+
+/** What an address does not say. */
 export async function poolOf(address: string): Promise<Pool> {
   if (!URL.canParse(address)) throw new OptionError("An address is one such as postgres://user@host/database");
   const url = new URL(address);
-  url.searchParams.set("options", `-c enable_seqscan=off ${url.searchParams.get("options") ?? ""}`);
+  url.searchParams.set("options", `${BY_INDEX} ${url.searchParams.get("options") ?? ""}`);
   const { default: pg } = await import(DRIVER).catch((error: unknown) => {
     if (codeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new OptionError("PostgreSQL needs a driver that is not installed here: npm install pg", { cause: error });

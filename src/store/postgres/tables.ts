@@ -30,6 +30,9 @@ export function keyOf(values: Values): string | null {
 /** Bytes that compare as JavaScript compares text. */
 const rankOf = (value: unknown): Buffer => Buffer.from(String(value), "utf16le").swap16();
 
+/** Where the keys of "index_owner" or "unique_slot" stand, and what its list is ordered by before creation. */
+export const columnsOf = (list: string) => [`"${list}"`, `"${list}_order"`] as const;
+
 /** Whoever puts statements to the database. */
 type Asked = Pick<Reading, "ask">;
 type Rule = AnyCollection["indexes"][string];
@@ -40,39 +43,37 @@ export class Layout {
   readonly declared: readonly string[];
   /** The statements that make it. */
   readonly made: string;
-  /** Of "index owner" and "unique slot": where the keys stand, and beside them what the list is ordered by. */
-  readonly #places = new Map<string, number>();
-  readonly #rules: Rule[] = [];
+  readonly #rules: readonly Rule[];
+  readonly #put: string;
 
   constructor({ name, indexes, unique }: AnyCollection) {
-    const lists = Object.entries<Rule>(indexes).map(([list, rule]) => [`index ${list}`, rule] as const);
-    const uniques = Object.entries<Rule["by"]>(unique).map(([list, by]) => [`unique ${list}`, { by }] as const);
+    const lists = Object.entries<Rule>(indexes).map(([list, rule]) => [`index_${list}`, rule] as const);
+    const uniques = Object.entries<Rule["by"]>(unique).map(([list, by]) => [`unique_${list}`, { by }] as const);
     const all = [...lists, ...uniques];
-    for (const [list, rule] of all) this.#places.set(list, this.#rules.push(rule));
+    this.#rules = all.map(([, rule]) => rule);
     this.declared = [name, ...all.map((list) => JSON.stringify([name, ...list]))];
     this.table = `"apphost_${name}"`;
-    const columns = 'id text COLLATE "C" UNIQUE NOT NULL, record text NOT NULL, keys text[] COLLATE "C", ranks bytea[]';
-    this.made = `CREATE TABLE ${this.table} (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, ${columns});`;
-    for (const [key, rank] of lists.map(([list]) => this.list(list)))
-      this.made += `CREATE INDEX ON ${this.table} ((${key}), (${rank}), seq) WHERE ${key} IS NOT NULL;`;
-    for (const [key] of uniques.map(([list]) => this.list(list)))
-      this.made += `CREATE UNIQUE INDEX ON ${this.table} ((${key}));`;
-  }
-
-  /** In SQL. */
-  list(name: string): readonly [key: string, rank: string] {
-    const place = named(this.#places, name);
-    return [`keys[${place}]`, `ranks[${place}]`];
+    const columns = all.map(([list]) => columnsOf(list)).map(([key, rank]) => `${key} text COLLATE "C", ${rank} bytea`);
+    const fixed = 'seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" UNIQUE NOT NULL';
+    this.made = `CREATE TABLE ${this.table} (${[fixed, "record text NOT NULL", ...columns].join(", ")});`;
+    for (const [key, rank] of lists.map(([list]) => columnsOf(list)))
+      this.made += `CREATE INDEX ON ${this.table} (${key}, ${rank}, seq) WHERE ${key} IS NOT NULL;`;
+    for (const [key] of uniques.map(([list]) => columnsOf(list)))
+      this.made += `CREATE UNIQUE INDEX ON ${this.table} (${key});`;
+    const names = ["id", "record", ...all.flatMap(([list]) => columnsOf(list))];
+    const each = (text: (name: string, at: number) => string) => names.map(text).join(", ");
+    this.#put = `INSERT INTO ${this.table} (${each((name) => name)}) VALUES (${each((_, at) => `$${at + 1}`)})
+      ON CONFLICT (id) DO UPDATE SET ${each((name) => `${name} = excluded.${name}`)}`;
   }
 
   /** Creates the record or replaces it. What lacks a value of a list's fields stands in no such list. */
   async put(into: Asked, record: Fields): Promise<void> {
-    const valuesOf = (fields: readonly string[]) => fields.map((field) => record[field]);
-    const keys = this.#rules.map(({ by, order }) => keyOf(valuesOf([...by, order ?? "id"])) && keyOf(valuesOf(by)));
-    const ranks = this.#rules.map(({ order }) => (order === undefined ? null : rankOf(record[order])));
-    const text = `INSERT INTO ${this.table} (id, record, keys, ranks) VALUES ($1, $2, $3, $4)
-      ON CONFLICT (id) DO UPDATE SET record = excluded.record, keys = excluded.keys, ranks = excluded.ranks`;
-    await into.ask(text, [keyOf([record.id]), JSON.stringify(record), keys, ranks]);
+    const valuesOf = (fields: readonly string[]) => keyOf(fields.map((field) => record[field]));
+    const lists = this.#rules.flatMap(({ by, order }) => [
+      valuesOf([...by, order ?? "id"]) && valuesOf(by),
+      order === undefined ? null : rankOf(record[order]),
+    ]);
+    await into.ask(this.#put, [valuesOf(["id"]), JSON.stringify(record), ...lists]);
   }
 }
 
@@ -95,20 +96,20 @@ export abstract class Reading implements Reader {
   }
 
   async find<R extends Stored>(from: Collection<R>, unique: string, values: Scalars): Promise<R | undefined> {
-    const [key] = this.layout(from).list(`unique ${unique}`);
+    const [key] = columnsOf(`unique_${unique}`);
     return (await this.#records<R>(from, `${key} = $1`, [keyOf(values)]))[0];
   }
 
   async page<R extends Stored>(from: Collection<R>, index: string, values: Scalars, span: Span) {
-    const [key, rank] = this.layout(from).list(`index ${index}`);
+    const [key, rank] = columnsOf(`index_${index}`);
     const part = `${key} = $1 ORDER BY ${rank}, seq OFFSET $2 LIMIT $3`;
     return this.#records<R>(from, part, [keyOf(values), span.offset, span.limit]);
   }
 
   async count<R extends Stored>(from: Collection<R>, index: string, values: Scalars): Promise<number> {
-    const layout = this.layout(from);
-    const [key] = layout.list(`index ${index}`);
-    const [row] = await this.ask(`SELECT count(*) FROM ${layout.table} WHERE ${key} = $1`, [keyOf(values)]);
+    const [key] = columnsOf(`index_${index}`);
+    const { table } = this.layout(from);
+    const [row] = await this.ask(`SELECT count(*) FROM ${table} WHERE ${key} = $1`, [keyOf(values)]);
     return Number(row?.[0]);
   }
 
