@@ -16,68 +16,58 @@ import {
   answered,
   ask,
   type Client,
-  commit,
-  driver,
-  isLost,
   type Pool,
   Presence,
+  poolOf,
   type Rows,
   saidBy,
-  settingsOf,
   type Values,
 } from "./postgres/session.ts";
-import { type From, keyOf, Layout, prepare, RELEASE, Reading, TAKE } from "./postgres/tables.ts";
+import { columnsOf, keyOf, Layout, prepare, RELEASE, Reading, recordsOf, TAKE } from "./postgres/tables.ts";
 import { load, recordsIn, tablesOf } from "./tables.ts";
 
 const RUNS_MAX = 20;
 const PAUSE_MAX_MS = 64;
 const INSIDE = "A unit of work may only ask its own transaction; this one asked the store itself";
 
+type Layouts = ReadonlyMap<string, Layout>;
+type Work<T> = (run: Run) => Promise<T>;
+
 /** One run of a unit of work. */
 class Run extends Reading implements port.Tx {
-  readonly told = new Map<string, Set<string>>();
-  readonly #layouts: Layouts;
-  readonly #client: Client;
-  /** The session does one thing after the other. */
-  readonly #turns = new Turns();
-  #failed: { readonly error: unknown } | undefined;
+  /** As JSON, each once. */
+  readonly told = new Set<string>();
+  readonly client: Client;
+  readonly layouts: Layouts;
+  /** The session does one thing after the other, and nothing more once one has failed. */
+  #asked: Promise<Rows> = Promise.resolve([]);
   isOver = false;
 
   constructor(client: Client, layouts: Layouts) {
     super();
-    this.#client = client;
-    this.#layouts = layouts;
+    this.client = client;
+    this.layouts = layouts;
   }
 
-  layout({ name }: From): Layout {
-    this.#assertRuns();
-    return named(this.#layouts, name);
+  /** Rejects with the first thing that failed, whatever the work has made of it. */
+  async do<T>(work: Work<T>): Promise<T> {
+    try {
+      return await work(this);
+    } finally {
+      this.isOver = true;
+      await this.#asked;
+    }
   }
 
   async ask(text: string, values?: Values): Promise<Rows> {
     this.#assertRuns();
-    try {
-      return await this.#turns.run(() => ask(this.#client, text, values));
-    } catch (error) {
-      this.#failed ??= { error };
-      throw this.#failed.error;
-    }
-  }
-
-  /** Rejects with the first thing that failed, whatever the work has made of it. */
-  async do<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const begin = async () => work(this);
-    const value = begin();
-    await Promise.allSettled([value]);
-    this.isOver = true;
-    await this.#turns.run(async () => undefined);
-    if (this.#failed !== undefined) throw this.#failed.error;
-    return value;
+    this.#asked = this.#asked.then(() => ask(this.client, text, values));
+    return this.#asked;
   }
 
   async put<R extends port.Stored>(into: port.Collection<R>, record: R): Promise<void> {
     // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
-    await this.ask(...this.layout(into).put(trusted<Fields>(record)));
+    await this.layout(into).put(this, trusted<Fields>(record));
   }
 
   async remove<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<void> {
@@ -86,7 +76,7 @@ class Run extends Reading implements port.Tx {
 
   tell(topic: string, subject: string): void {
     this.#assertRuns();
-    this.told.set(topic, (this.told.get(topic) ?? new Set()).add(subject));
+    this.told.add(JSON.stringify([topic, subject]));
   }
 
   #assertRuns(): void {
@@ -94,7 +84,6 @@ class Run extends Reading implements port.Tx {
   }
 }
 
-type Layouts = ReadonlyMap<string, Layout>;
 interface Opened {
   readonly collections: readonly port.AnyCollection[];
   readonly layouts: Layouts;
@@ -114,7 +103,6 @@ class PostgresStore extends Reading implements port.Store {
   readonly #again = new Turns();
   #life: Opened | "new" | "closed" = "new";
   #closing: Promise<void> | undefined;
-  #marks = 0;
 
   constructor(address: string) {
     super();
@@ -124,34 +112,25 @@ class PostgresStore extends Reading implements port.Store {
   async open(collections: readonly port.AnyCollection[]): Promise<void> {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
-    const settings = settingsOf(this.#address);
-    const { Client, Pool } = await driver();
     const layouts = new Map(collections.map((collection) => [collection.name, new Layout(collection)]));
-    const first = new Client({ ...settings, query_timeout: 0 }); // a long list may want a new index
-    first.on("error", () => undefined); // whoever asks is told
+    const pool = await poolOf(this.#address);
     try {
-      await first.connect();
-      const channel = await prepare(first, [...layouts.values()]);
-      const presence = new Presence(() => new Client(settings), channel, this.#hearers);
-      await presence.begin();
-      const pool = new Pool(settings);
-      pool.on("error", () => undefined); // nobody asked; the next one gets another session
-      pool.on("connect", (client) => client.on("error", () => undefined)); // whoever asks is told
+      const presence = new Presence(pool, await prepare(pool, [...layouts.values()]), this.#hearers);
+      await presence.tend();
       this.#life = { collections, layouts, pool, presence };
     } catch (error) {
+      await pool.end();
       if (error instanceof StoreRefusal) throw error;
       throw new StoreRefusal(`The database cannot be used: ${saidBy(error)}`, { cause: error });
-    } finally {
-      await first.end();
     }
   }
 
-  layout({ name }: From): Layout {
-    return named(this.#opened().layouts, name);
+  get layouts(): Layouts {
+    return this.#opened().layouts;
   }
 
   ask(text: string, values?: Values): Promise<Rows> {
-    return this.#lent((client) => ask(client, text, values));
+    return this.#during(({ pool }) => ask(pool, text, values));
   }
 
   /** An index of one field has the same keys as the ids that it names. */
@@ -162,46 +141,45 @@ class PostgresStore extends Reading implements port.Store {
     by: string,
     to: port.Collection<T>,
   ): Promise<readonly [R, T | undefined] | undefined> {
-    const layout = this.layout(from);
-    const other = `SELECT record FROM ${this.layout(to).table} AS other WHERE id = mine.${layout.list(`index ${by}`).key}`;
-    const { key } = layout.list(`unique ${unique}`);
-    const both = `SELECT record, (${other}) FROM ${layout.table} AS mine WHERE ${key} = $1`;
+    const [[key], [id]] = [columnsOf(`unique_${unique}`), columnsOf(`index_${by}`)];
+    const other = `SELECT record FROM ${this.layout(to).table} AS other WHERE id = mine.${id}`;
+    const both = `SELECT record, (${other}) FROM ${this.layout(from).table} AS mine WHERE ${key} = $1`;
     const [row] = await this.ask(both, [keyOf(values)]);
     const [one, two] = (row ?? []).map((record) => (record === null ? undefined : JSON.parse(String(record))));
     return row && [one, two];
   }
 
-  transact<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    return this.#during(async () => {
-      const { value } = (await this.#attempt(work)) ?? (await this.#again.run(() => this.#repeat(work)));
+  transact<T>(work: Work<T>): Promise<T> {
+    return this.#during(async (opened) => {
+      for (let run = 1; ; run += 1)
+        try {
+          const attempt = () => this.#attempt(work, opened);
+          return await (run === 1 ? attempt() : this.#again.run(attempt));
+        } catch (error) {
+          if (!(error instanceof Again) || run === RUNS_MAX) throw error;
+          const pause_ms = (Math.min(2 ** run, PAUSE_MAX_MS) * systemRandom()) / 256;
+          await new Promise<void>((go) => realClock.schedule(realClock.now() + pause_ms, null, go));
+        }
+    });
+  }
+
+  /** A session that can begin anew is the pool's again, and one that cannot is nobody's. */
+  async #attempt<T>(work: Work<T>, { pool, layouts, presence }: Opened): Promise<T> {
+    const client = await answered(pool.connect());
+    try {
+      await answered(client.query("BEGIN ISOLATION LEVEL SERIALIZABLE"));
+      const run = new Run(client, layouts);
+      const value = await this.#inside.run(run, () => run.do(work));
+      await presence.commit(run);
+      client.release();
       return value;
-    });
-  }
-
-  async #repeat<T>(work: (run: Run) => Promise<T>) {
-    for (let run = 2; ; run += 1) {
-      const pause_ms = (Math.min(2 ** run, PAUSE_MAX_MS) * systemRandom()) / 256;
-      await new Promise<void>((go) => realClock.schedule(realClock.now() + pause_ms, null, go));
-      const outcome = await this.#attempt(work, run === RUNS_MAX);
-      if (outcome !== undefined) return outcome;
+    } catch (error) {
+      client.query("ROLLBACK").then(
+        () => client.release(),
+        () => client.release(true),
+      );
+      throw error;
     }
-  }
-
-  /** Answers nothing where it has to be done again. */
-  #attempt<T>(work: (run: Run) => Promise<T>, isLast = false) {
-    return this.#lent(async (client, { layouts, presence }) => {
-      try {
-        await answered(client.query("BEGIN ISOLATION LEVEL SERIALIZABLE"));
-        const run = new Run(client, layouts);
-        const value = await this.#inside.run(run, () => run.do(work));
-        await (run.told.size === 0 ? commit(client) : presence.commit(client, run.told));
-        return { value };
-      } catch (error) {
-        if (!isLost(error)) await answered(client.query("ROLLBACK"));
-        if (error instanceof Again && !isLast) return undefined;
-        throw error;
-      }
-    });
   }
 
   hear(topic: string, heard: (subject: string) => void): () => void {
@@ -209,11 +187,10 @@ class PostgresStore extends Reading implements port.Store {
   }
 
   async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
-    this.#marks += 1;
-    const mine = [keyOf([name]), this.#opened().presence.holder, this.#marks];
-    const taken = await this.ask(TAKE, [...mine, for_ms]);
+    const key = keyOf([name]);
+    const [taken] = await this.ask(TAKE, [key, this.#opened().presence.holder, for_ms]);
     const end = () => undefined; // where the database is out of reach it runs out
-    return taken.length === 0 ? undefined : { release: () => this.ask(RELEASE, mine).then(end, end) };
+    return taken && { release: () => this.ask(RELEASE, [key, taken[0]]).then(end, end) };
   }
 
   async now(): Promise<number> {
@@ -222,12 +199,11 @@ class PostgresStore extends Reading implements port.Store {
   }
 
   async snapshot(): Promise<port.StoreData> {
-    const { layouts } = this.#opened();
     return this.transact(async (run) => {
       const collections = new Map<string, readonly port.Stored[]>();
-      for (const [name, layout] of layouts) {
+      for (const [name, { table }] of run.layouts) {
         const records: Fields[] = [];
-        for await (const some of layout.records((...query) => run.ask(...query))) records.push(...some);
+        for await (const record of recordsOf(run, table)) records.push(record);
         collections.set(name, records);
       }
       return { format: 1, collections: Object.fromEntries(collections) };
@@ -245,7 +221,7 @@ class PostgresStore extends Reading implements port.Store {
       await run.ask(`LOCK TABLE ${all.join(", ")} IN EXCLUSIVE MODE`);
       for (const table of all) await run.ask(`DELETE FROM ${table}`);
       for (const [name, records] of recordsIn(tables))
-        await named(layouts, name).fill((...query) => run.ask(...query), trusted<Fields[]>(records));
+        for (const record of trusted<Fields[]>(records)) await named(layouts, name).put(run, record);
     });
   }
 
@@ -255,30 +231,17 @@ class PostgresStore extends Reading implements port.Store {
     this.#life = "closed";
     if (typeof life !== "string")
       this.#closing = Promise.allSettled(this.#running).then(async () => {
-        await life.presence.end();
+        life.presence.end();
         await life.pool.end();
       });
     return this.#closing ?? Promise.resolve();
-  }
-
-  /** A session for as long as it is used; one that is lost is nobody's any more. */
-  #lent<T>(use: (client: Client, opened: Opened) => Promise<T>): Promise<T> {
-    return this.#during(async (opened) => {
-      const client = await answered(opened.pool.connect());
-      const answer = use(client, opened);
-      await answer.then(
-        () => client.release(false),
-        (error: unknown) => client.release(isLost(error)),
-      );
-      return answer;
-    });
   }
 
   async #during<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
     if (this.#inside.getStore()?.isOver === false) throw new Error(INSIDE);
     const running = work(this.#opened());
     this.#running.add(running);
-    return await running.finally(() => this.#running.delete(running));
+    return running.finally(() => this.#running.delete(running));
   }
 
   #opened(): Opened {

@@ -1,72 +1,61 @@
 // How the PostgreSQL store speaks with its database: what it uses of the driver, which is the user's to install, what an
 // error means in the port's terms, and the one session of this process that hears what commits tell and stands for it as
 // the holder of its leases. What is asked, and when, is the store's and the tables' business.
+import { hash } from "node:crypto";
 import { StorageUnavailable, UniqueViolation } from "../../domain/store.ts";
 import { realClock, type Scheduled } from "../../kit/clock.ts";
-import { systemRandom } from "../../kit/ids.ts";
 import { OptionError } from "../../kit/schema.ts";
 import type { Hearers } from "../memory.ts";
 
-export interface Driver {
-  readonly Client: new (settings: object) => Client;
-  readonly Pool: new (settings: object) => Pool;
-}
-export interface Client {
+export type Rows = readonly (readonly unknown[])[];
+export type Values = readonly unknown[];
+interface Session {
   query(query: string | object): Promise<{ readonly rows: Rows }>;
-  on(event: string, happened: (what: { readonly payload: string }) => void): unknown;
-  connect(): Promise<unknown>;
-  end(): Promise<unknown>;
-  /** Of one that a pool lends: back to it, or away. */
-  release(isLost: boolean): void;
 }
-export interface Pool {
+export interface Client extends Session {
+  readonly processID: number;
+  on(event: string, happened: (note: { readonly processId: number; readonly payload: string }) => void): unknown;
+  release(isLost?: boolean): void;
+}
+export interface Pool extends Session {
   on(event: string, happened: (client: Client) => void): unknown;
   connect(): Promise<Client>;
   end(): Promise<unknown>;
 }
-export type Rows = readonly (readonly unknown[])[];
-export type Values = readonly unknown[];
 
 /** Not written into the import, since whoever compiles this need not have it. */
 const DRIVER = "pg";
-
-export async function driver(): Promise<Driver> {
-  try {
-    return (await import(DRIVER)).default;
-  } catch (error) {
-    if (codeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new OptionError("PostgreSQL needs a driver that is not installed here: npm install pg", { cause: error });
-  }
-}
-
-const CONNECTIONS = 10;
-const CONNECT_MS = 10_000;
 /** Longer than any statement takes: the database is out of reach. */
-const STATEMENT_MS = 10_000;
+const AWAY_MS = 10_000;
 /** A unit of work never pauses: whoever does is frozen, and others want what it has locked. */
 const FROZEN_MS = 5_000;
 
-/** What an address does not say. Lists are looked at by their index only: a look at a whole table is in everybody's way. */
-export function settingsOf(address: string) {
+/** Lists are looked at by their index only, in its order: a look at a whole table or list is in everybody's way. */
+const BY_INDEX = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off";
+
+/** What an address does not say. */
+export async function poolOf(address: string): Promise<Pool> {
   if (!URL.canParse(address)) throw new OptionError("An address is one such as postgres://user@host/database");
   const url = new URL(address);
-  url.searchParams.set("options", `-c enable_seqscan=off ${url.searchParams.get("options") ?? ""}`);
-  return {
+  url.searchParams.set("options", `${BY_INDEX} ${url.searchParams.get("options") ?? ""}`);
+  const { default: pg } = await import(DRIVER).catch((error: unknown) => {
+    if (codeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new OptionError("PostgreSQL needs a driver that is not installed here: npm install pg", { cause: error });
+  });
+  const pool: Pool = new pg.Pool({
     connectionString: url.href,
     fallback_application_name: "app-hosting-service",
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: AWAY_MS,
     idle_in_transaction_session_timeout: FROZEN_MS,
-    query_timeout: STATEMENT_MS,
-    keepAlive: true,
-    max: CONNECTIONS,
-  };
+    query_timeout: AWAY_MS,
+  });
+  pool.on("error", () => undefined); // nobody asked; the next one gets another session
+  pool.on("connect", (client) => client.on("error", () => undefined)); // whoever asks is told
+  return pool;
 }
 
 /** Units of work were in each other's way: this one has to be done again. */
 export class Again extends StorageUnavailable {}
-
-/** A commit that nobody answered. It is no `StorageUnavailable`, which says that nothing was kept. */
-class Unknown extends Error {}
 
 const codeOf = (error: unknown): string => String(Object(error).code ?? "");
 export const saidBy = (error: unknown): string => Object(error).message || codeOf(error) || String(error);
@@ -80,129 +69,115 @@ function told(error: unknown): unknown {
   return new StorageUnavailable(`The database does not answer: ${saidBy(error)}`, { cause: error });
 }
 
-export async function answered<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
+export const answered = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((error: unknown) => {
     throw told(error);
-  }
+  });
+
+/** A session prepares each text once, by its hash. */
+export async function ask(session: Session, text: string, values: Values = []): Promise<Rows> {
+  const name = hash("sha256", text, "base64");
+  return (await answered(session.query({ name, text, values, rowMode: "array" }))).rows;
 }
 
 /** Where PostgreSQL itself says that it did not commit, it did not; where nothing comes back nobody knows. */
-export async function commit(session: Client, before = ""): Promise<void> {
-  try {
-    await session.query(`${before}COMMIT`);
-  } catch (error) {
+const committed = (session: Session, before = ""): Promise<unknown> =>
+  session.query(`${before}COMMIT`).catch((error: unknown) => {
     if (Object(error).severity !== undefined && !/^(08|57)/.test(codeOf(error))) throw told(error);
-    throw new Unknown("The database was lost at a commit: whether it was kept is not known", { cause: error });
-  }
-}
-
-/** Whether nothing more can be asked of the session where this went wrong. */
-export const isLost = (error: unknown): boolean =>
-  error instanceof Unknown || (error instanceof StorageUnavailable && !(error instanceof Again));
-
-/** By their text, since a session prepares each once. */
-const names = new Map<string, string>();
-
-export async function ask(session: Client, text: string, values: Values = []): Promise<Rows> {
-  const name = names.get(text) ?? `apphost_${names.size}`;
-  names.set(text, name);
-  return (await answered(session.query({ name, text, values, rowMode: "array" }))).rows;
-}
+    // No `StorageUnavailable`, which says that nothing was kept.
+    throw new Error("The database was lost at a commit: whether it was kept is not known", { cause: error });
+  });
 
 /** How often the session is looked after. */
 const TEND_MS = 1_000;
 /** A notification takes 8,000 bytes. */
 const PIECES = /.{1,7000}/g;
 
-type Told = ReadonlyMap<string, ReadonlySet<string>>;
+/** The channel of all who share the tables, and a number of this process among them. */
+export interface Ours {
+  readonly channel: string;
+  readonly holder: unknown;
+}
 
 export class Presence {
-  /** While the session holds a lock of this number, others know that the leases have a holder. */
-  readonly holder = Array.from({ length: 6 }, systemRandom).reduce((number, byte) => number * 256 + byte, 0);
-  readonly #make: () => Client;
+  readonly #pool: Pool;
   readonly #channel: string;
   readonly #hearers: Hearers;
-  /** Commits that wait until it is their turn to be heard. */
+  /** While the session holds a lock of this number, others know that the leases have a holder. */
+  readonly holder: unknown;
+  /** By their sessions, the commits that wait until it is their turn to be heard. */
   readonly #waiting = new Map<number, (isHeard: boolean) => void>();
   #session: Client | undefined;
   #next: Scheduled | undefined;
   #isOver = false;
-  #commits = 0;
   #pieces = "";
 
-  constructor(make: () => Client, channel: string, hearers: Hearers) {
-    this.#make = make;
+  constructor(pool: Pool, { channel, holder }: Ours, hearers: Hearers) {
+    this.#pool = pool;
     this.#channel = channel;
+    this.holder = holder;
     this.#hearers = hearers;
   }
 
-  async begin(): Promise<void> {
-    const session = this.#make();
-    for (const sign of ["error", "end"]) session.on(sign, () => this.#lose(session));
-    session.on("notification", ({ payload }) => this.#hear(payload));
-    await session.connect();
-    await session.query(`LISTEN ${this.#channel}; SELECT pg_advisory_lock_shared(${this.holder})`);
-    this.#session = session;
-    this.#next ??= this.#tend();
+  /** Asks each second whether the session lives, since nobody tells of a line that is dead, or begins another. */
+  async tend(): Promise<void> {
+    await (this.#session?.query("SELECT") ?? this.#begin()).catch(() => this.#lose());
+    if (this.#isOver) this.#lose();
+    else this.#next = realClock.schedule(realClock.now() + TEND_MS, null, () => this.tend());
   }
 
-  /** Asks whether the session lives, since nobody tells of a line that is dead, or begins another. */
-  #tend(): Scheduled {
-    return realClock.schedule(realClock.now() + TEND_MS, null, async () => {
-      const session = this.#session;
-      await (session?.query("SELECT") ?? this.begin()).catch(() => this.#lose(session));
-      if (this.#isOver) this.#lose(this.#session);
-      else this.#next = this.#tend();
+  async #begin(): Promise<void> {
+    const session = await this.#pool.connect();
+    session.on("notification", ({ processId, payload }) => this.#hear(processId, payload));
+    const listen = session.query(`LISTEN ${this.#channel}; SELECT pg_advisory_lock_shared(${this.holder})`);
+    await listen.catch((error: unknown) => {
+      session.release(true);
+      throw error;
     });
+    this.#session = session;
   }
 
   /** What others tell meanwhile is missed. */
-  #lose(session: Client | undefined): void {
-    if (session !== this.#session) return;
+  #lose(): void {
+    this.#session?.release(true);
     this.#session = undefined;
     this.#pieces = "";
     for (const resolve of this.#waiting.values()) resolve(false);
-    this.#waiting.clear();
-    void session?.end();
   }
 
   /** Commits, and resolves when all this was heard: in the order of commits, as NOTIFY tells it to the session. */
-  async commit(client: Client, told: Told): Promise<void> {
-    this.#commits += 1;
-    const number = this.#commits;
-    const lists = Array.from(told, ([topic, subjects]) => [topic, ...subjects]);
-    const text = Buffer.from(JSON.stringify([this.holder, number, lists])).toString("base64");
+  async commit({ client, told }: { readonly client: Client; readonly told: ReadonlySet<string> }): Promise<void> {
+    if (told.size === 0) return void (await committed(client));
+    const text = Buffer.from(`[${[...told]}]`).toString("base64");
     const pieces = text.match(PIECES) ?? [];
     const notes = pieces.map((piece, n) => `NOTIFY ${this.#channel}, '${pieces.length - 1 - n} ${piece}'; `);
-    const heard = new Promise<boolean>((resolve) => this.#waiting.set(number, resolve));
-    if (this.#session === undefined) this.#waiting.get(number)?.(false);
-    await commit(client, notes.join("")).catch((error: unknown) => {
-      this.#waiting.delete(number);
-      throw error;
-    });
-    if (!(await heard)) this.#tell(lists);
-    this.#waiting.delete(number);
+    const heard = new Promise<boolean>((resolve) => this.#waiting.set(client.processID, resolve));
+    if (this.#session === undefined) this.#waiting.get(client.processID)?.(false);
+    try {
+      await committed(client, notes.join(""));
+      if (!(await heard)) this.#tell(text);
+    } finally {
+      this.#waiting.delete(client.processID);
+    }
   }
 
-  #hear(payload: string): void {
+  #hear(from: number, payload: string): void {
     const [left, piece = ""] = payload.split(" ");
     this.#pieces += piece;
     if (left !== "0") return;
-    const [holder, number, lists] = JSON.parse(Buffer.from(this.#pieces, "base64").toString());
+    this.#tell(this.#pieces);
     this.#pieces = "";
-    this.#tell(lists);
-    if (holder === this.holder) this.#waiting.get(number)?.(true);
+    this.#waiting.get(from)?.(true);
   }
 
-  #tell(lists: readonly (readonly string[])[]): void {
-    for (const [topic = "", ...subjects] of lists) for (const subject of subjects) this.#hearers.tell(topic, subject);
+  #tell(text: string): void {
+    for (const [topic, subject] of JSON.parse(Buffer.from(text, "base64").toString()))
+      this.#hearers.tell(topic, subject);
   }
 
-  async end(): Promise<void> {
+  end(): void {
     this.#isOver = true;
     this.#next?.cancel();
-    await this.#session?.end();
+    this.#lose();
   }
 }
