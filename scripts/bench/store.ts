@@ -1,7 +1,6 @@
 // The JSON-file store against better-sqlite3 (WAL, synchronous=FULL), and against JSON.parse.
-import { execFileSync } from "node:child_process";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { installed } from "../installed.ts";
 import { pool } from "../pool.ts";
 import { compare, type Line, ratio, type Side, scaled, whole } from "./figures.ts";
 import { inSide, newFolder, side } from "./machine.ts";
@@ -22,10 +21,7 @@ const inNewFolder = (name: string, ...args: string[]): Side => ({
 const GOALS = { 1: ">= 0.6", 16: ">= 4", 128: ">= 8" };
 
 export function writes(): Promise<Line[]> {
-  // Beside this repository, whose own dependencies it never joins, and left there for the next time.
-  const folder = join(tmpdir(), `bench-sqlite-${SQLITE}`);
-  const args = ["install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, `better-sqlite3@${SQLITE}`];
-  execFileSync("npm", args, { stdio: ["ignore", "ignore", "inherit"] });
+  const folder = installed({ "better-sqlite3": SQLITE });
   process.env.BENCH_SQLITE = join(folder, "node_modules/better-sqlite3/lib/index.js");
   const sqlite = inNewFolder(`better-sqlite3 ${SQLITE}, WAL, FULL`, "write", "sqlite", "1");
   return pool(1, Object.entries(GOALS), async ([writers, goal]) => {
