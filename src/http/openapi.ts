@@ -28,7 +28,12 @@ export function openApi(rows: readonly Operation[], services: Services, controls
   for (const row of rows)
     put(row.path, row, { security: row.scope ? [{ apiKey: [] }, { oauth: [row.scope] }] : undefined });
   // They lie beside the REST API, so each names the server's root.
-  const beside = { servers: [{ url: links.authUrl }], tags: ["control"], security: [{ apiKey: [] }] };
+  const beside = {
+    servers: [{ url: links.authUrl }],
+    tags: [CONTROL_TAG],
+    description: "Takes the start-up API key and no other.",
+    security: [{ apiKey: [] }],
+  };
   const asDecided = { ...services, decide: deciding({}) };
   for (const row of controls) put(CONTROL_PREFIX + row.path, row, beside, asDecided, CONTROL_PROBLEM);
   return {
@@ -38,10 +43,15 @@ export function openApi(rows: readonly Operation[], services: Services, controls
       version: VERSION,
       summary: "Create, deploy and manage data apps; be told of events by webhook.",
       description: `Errors are explained at ${links.authUrl}${ADDRESSES.docs}/errors.`,
+      contact: { name: "Documentation of this server", url: links.authUrl + ADDRESSES.docs },
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: new URL(links.baseUrl).pathname, description: "The server that this document came from" }],
     security: [{ apiKey: [] }, { oauth: [] }],
+    tags: [...new Set([...rows.map(tagOf), ...controls.map(() => CONTROL_TAG)])].map((name) => ({
+      name,
+      description: `The operations for ${name}.`,
+    })),
     paths,
     webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, webhook(type, decide)])),
     components: {
@@ -56,6 +66,9 @@ export function openApi(rows: readonly Operation[], services: Services, controls
   };
 }
 
+const CONTROL_TAG = "control";
+const tagOf = ({ path }: Operation): string => path.split("/")[1] ?? "";
+
 const flow = ({ authUrl }: ServiceLinks) => ({
   authorizationUrl: `${authUrl}/oauth/authorize`,
   tokenUrl: `${authUrl}/oauth/token`,
@@ -69,14 +82,15 @@ const readsOne = ({ method, view }: Operation): boolean => method === "GET" && v
 const isConditional = (row: Operation): boolean => ["PATCH", "DELETE"].includes(row.method) || readsOne(row);
 
 function operation(row: Operation, services: Services, problems: string): JsonSchema {
-  const { operation, path, summary, spec, gap, example, status } = row;
+  const { operation, scope, summary, spec, gap, example, status } = row;
   const schema = row.body?.(services).json;
   const examples = example === undefined ? undefined : { example: { value: example } };
   return {
     operationId: operation,
     deprecated: row.ends ? true : undefined,
     summary,
-    tags: [path.split("/")[1]],
+    description: scope === null ? "Any credential will do." : `Takes the scope ${scope}.`,
+    tags: [tagOf(row)],
     "x-spec": spec,
     "x-decision": gap ?? undefined,
     parameters: parameters(row),

@@ -6,7 +6,7 @@ import { DECISIONS } from "../../src/decisions.ts";
 import { route } from "../../src/http/route.ts";
 import { CLAUSES } from "../../src/web/docs/specification.ts";
 import { choice } from "../support/clauses.ts";
-import { isMembers, type Members, members } from "../support/client.ts";
+import { isMembers, type Members, members, str } from "../support/client.ts";
 import { breaches, resolve } from "../support/json-schema.ts";
 import { problem } from "../support/problem.ts";
 
@@ -38,6 +38,25 @@ choice("9.deprecation.openapi", "is OpenAPI 3.1 of this version, references and 
   }
   assert.ok(examples >= 10, `${examples} examples`);
 });
+
+choice(
+  "9.deprecation.linters",
+  "has what linters miss: described operations and tags, somebody to turn to",
+  "ours",
+  async (own) => {
+    const { info, tags, paths } = own.document.document;
+    assert.match(str(members(members(info).contact).url), /\/docs$/);
+    const described = new Map([tags].flat().map((tag) => [members(tag).name, members(tag).description]));
+    let operations = 0;
+    for (const each of Object.values(members(paths)).flatMap((path) => Object.values(members(path)))) {
+      const { tags: named, description } = members(each);
+      assert.match(str(description), /^(Takes the scope [a-z]+(:[a-z]+)?|Any credential will do)\.$/);
+      for (const name of [named].flat()) str(described.get(name));
+      operations += 1;
+    }
+    assert.ok(operations > 30);
+  },
+);
 
 choice("9.deprecation.openapi", "each operation says what it does, for whom, its origin", "ours", async (own) => {
   const { document } = own;
