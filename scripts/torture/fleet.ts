@@ -42,8 +42,8 @@ interface Trial {
 export const restarts = (lab: Lab, events: number, kills: number): Promise<Finding> =>
   disturbed({ what: "restarts", processes: 1, data: lab.file(), events, kills, outstanding_ms: 300_000, more: [] });
 
-export async function fleet(events: number, kills: number, freezes = 1): Promise<Finding> {
-  const what = `fleet, a restart of the database, ${freezes} frozen processes`;
+export async function fleet(processes: number, events: number, kills: number, freezes = 1): Promise<Finding> {
+  const what = `fleet of ${processes}, a restart of the database, ${freezes} frozen processes`;
   if (missing) return { what, tried: `SKIPPED, ${missing}`, wrong: [] };
   const database = startDatabase();
   const restart = () => {
@@ -52,7 +52,7 @@ export async function fleet(events: number, kills: number, freezes = 1): Promise
   };
   const [data, more] = [database.address(), [restart, ...Array<typeof freeze>(freezes).fill(freeze)]];
   try {
-    return await disturbed({ what, processes: 2, data, events, kills, outstanding_ms: 30_000, more });
+    return await disturbed({ what, processes, data, events, kills, outstanding_ms: 30_000, more });
   } finally {
     database.end();
   }
@@ -147,9 +147,10 @@ async function delivered(api: Client, webhooks: readonly { readonly id: string }
   const until = performance.now() + limit_ms;
   for (;;) {
     const lists = webhooks.map(({ id }) => api.get(`/webhooks/${id}/deliveries?status=pending&limit=1`));
-    const pending = (await Promise.all(lists)).reduce((sum, { json }) => sum + Number(json.total), 0);
-    if (pending === 0) return [];
-    if (performance.now() > until) return [`${pending} deliveries are outstanding after ${limit_ms} ms`];
+    const pending = (await Promise.all(lists)).map(({ json }) => Number(json.total));
+    if (pending.every((count) => count === 0)) return [];
+    if (performance.now() > until)
+      return [`${pending.join(", ")} deliveries of the webhooks are outstanding after ${limit_ms} ms`];
     await sleep(LOOK_AGAIN_MS);
   }
 }

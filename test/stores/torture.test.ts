@@ -29,7 +29,7 @@ const TORTURES: Readonly<Record<string, () => Promise<Finding>>> = {
   "promise 5: a write that comes back short is none": () => faults(lab, 0.2, ["short"]),
   "a service that is killed delivers after the restart what it had acknowledged": () => restarts(lab, 100, 1),
   "processes on one database that are killed lose nothing, keep no half, and leave nothing behind": () =>
-    fleet(40, 2, 0),
+    fleet(2, 40, 2, 0),
 };
 
 for (const [title, torture] of Object.entries(TORTURES))
