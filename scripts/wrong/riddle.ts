@@ -2,20 +2,31 @@
 // a receiver of one's own. The number does not tell which; it is the same in every run.
 import { hash } from "node:crypto";
 import { wrongUse } from "../arguments.ts";
+import { judge } from "../conformance/judge.ts";
 import { FAULTS, started } from "./server.ts";
 
-const USE = `Usage: npm run riddle -- N [--answer]
+const USE = `Usage: npm run riddle -- N [--kit] [--answer]
   N          which riddle, from 1 to ${FAULTS.length}
+  --kit      has the conformance kit look at it, and ends
   --answer   tells what is wrong, and ends`;
 
 const lot = ({ id }: { readonly id: string }) => hash("sha256", `riddle ${id}`);
 const drawn = [...FAULTS].sort((a, b) => (lot(a) < lot(b) ? -1 : 1));
 const [number = "", how = ""] = process.argv.slice(2);
 const fault = drawn[Number(number) - 1];
-if (fault === undefined || !["", "--answer"].includes(how)) wrongUse("There is no such riddle.", USE);
+if (fault === undefined || !["", "--kit", "--answer"].includes(how)) wrongUse("There is no such riddle.", USE);
 
 if (how === "--answer") console.log(`${fault.clause}: ${fault.says}`);
+else if (how === "--kit") await look(fault);
 else await pose(fault);
+
+async function look(wrong: typeof fault): Promise<void> {
+  const { target, close } = await started(wrong);
+  const { results } = await judge(target, "");
+  for (const { id, requirement, verdict, why } of results)
+    if (verdict !== "shown") console.log(`${verdict.padEnd(10)} ${id.padEnd(32)} ${requirement}\n           ${why}`);
+  await close();
+}
 
 async function pose(wrong: typeof fault): Promise<void> {
   const { target, service } = await started(wrong);
@@ -25,8 +36,11 @@ async function pose(wrong: typeof fault): Promise<void> {
   API key         ${apiKey}
   signs in        ${service.signInUrl}
   OAuth client    ${client?.id}, secret ${client?.secret}, ${client?.redirect_uri}
+  limited key     ${target.limitedKey}
+  suspended key   ${target.suspendedKey}
+  expired token   ${target.expiredToken}
 Try     curl ${baseUrl}/apps -H 'Authorization: Bearer ${apiKey}'
-or      npm run conformance -- --base-url ${baseUrl} --api-key ${apiKey} \\
-          --limited-key ${target.limitedKey} --suspended-key ${target.suspendedKey} --expired-token ${target.expiredToken}
+or      npm run conformance -- --base-url ${baseUrl} --api-key ${apiKey}
+or      npm run riddle -- ${number} --kit
 Solved  npm run riddle -- ${number} --answer`);
 }

@@ -182,7 +182,7 @@ export function outboxOf(parts: OutboxParts) {
       return;
     }
     // In this order: a look that began before may still find it, and then has to see that it is over.
-    await lease.release();
+    await lease.release().catch(report);
     free(lane, made.deliveryId);
   }
 

@@ -53,11 +53,14 @@ async function follow() {
 }
 
 function show(page) {
-  const focused = document.activeElement.id;
+  const held = document.activeElement, sign = held.id ? "id" : "href";
   const [old, now] = [document, page].map((each) => each.querySelector("[data-follow]"));
+  const isHere = old.contains(held);
   old.replaceWith(now);
+  for (const name of ["title", "h1"]) document.querySelector(name).textContent = page.querySelector(name).textContent;
   tell();
-  if (focused) document.getElementById(focused)?.focus();
+  const same = (each) => each.getAttribute(sign) === held.getAttribute(sign);
+  if (isHere) [...now.querySelectorAll(held.localName)].find(same)?.focus();
 }
 
 if (live) {

@@ -92,6 +92,8 @@ function signInPage(visit: Visit, next: string, token?: string, fault?: string):
     status: fault ? 400 : 200,
     headers: visit.setCookie,
     narrow: true,
+    // A client that is refused at once is told by the redirect that follows this form.
+    formAction: next.startsWith(AUTHORIZE_PATH) ? "'self' http: https:" : "'self'",
     body: html`<h1>Sign in</h1>${fault && notice("bad", fault)}
 ${visit.form(SIGN_IN_PATH, [hidden("next", next), token ? press : ask], "card")}`,
   });

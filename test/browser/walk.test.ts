@@ -217,6 +217,36 @@ inBrowser("browser: an OAuth app is allowed, and denied", async ({ api, page, go
   }
 });
 
+inBrowser("browser: a client that is refused is told of it also where one signs in on the way", async (stage) => {
+  const { api, page, hosts } = stage;
+  const server = createServer((_request, response) => response.end("back"));
+  closeLater(() => server.close());
+  const back = `http://127.0.0.1:${await listen(server)}/callback`;
+  hosts.add(new URL(back).host);
+  const client = await api.create("/oauth-clients", { name: "Mailer", redirect_uris: [back], scopes: ["write:apps"] });
+  const user = await api.create("/users", { email: "reader@example.com", permissions: ["read:apps"] });
+  const query = { client_id: client.id, redirect_uri: back, response_type: "code", scope: "write:apps", state: "s" };
+  const next = `/oauth/authorize?${new URLSearchParams(query)}`;
+  await page.context().clearCookies();
+  await page.goto(`${user.sign_in_url}&${new URLSearchParams({ next })}`);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${back}*`);
+  assert.equal(new URL(page.url()).searchParams.get("error"), "access_denied");
+});
+
+inBrowser("browser: what follows by itself keeps the focus of a link, and its heading", async (stage) => {
+  const { api, page, go } = stage;
+  const { id } = await api.create("/apps", { title: "Before" });
+  await api.post(`/apps/${id}/deploy`, { name: "Main" });
+  await go(`/dashboard/apps/${id}`);
+  const open = page.locator("[data-follow] a:not([id])").first();
+  await open.focus();
+  const href = await open.getAttribute("href");
+  await api.patch(`/apps/${id}`, { title: "After" });
+  await page.getByRole("heading", { name: "After" }).waitFor();
+  assert.equal(await page.evaluate("document.activeElement.getAttribute('href')"), href);
+});
+
 inBrowser("browser: what stands in a box of /docs is copied", async ({ context, page, go }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await go("/docs/endpoints");
