@@ -121,7 +121,10 @@ export class Listener {
     open.push(response);
     response.once("close", () => open.splice(open.indexOf(response), 1));
     // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
-    if (before) await sent(before);
+    if (before) {
+      await sent(before);
+      request.socket.setTimeout(0); // it may have waited for its reader
+    }
     if (request.socket.destroyed) return;
     const parts = await this.#serving;
     const started = realTime();

@@ -173,7 +173,7 @@ onDatabase("indexes and unique keys that are declared later hold what was there 
   await later.close();
   const old = postgresStore(address);
   await assert.rejects(old.open([collection<Note>()("notes")]), (error) => {
-    assert.match(String(error), /made by a newer version of this service \(it has .*; start that one/);
+    assert.match(String(error), /made by another version of this service \(it has .*; start that one/);
     return isStoreError(error, "StoreRefusal");
   });
 });

@@ -130,6 +130,27 @@ test("an answer that nobody reads is given up; one that takes its time to be mad
   for (const connection of [slow, deaf]) connection.destroy();
 });
 
+test("an answer that takes its time is not given up because the one before it was read late", async () => {
+  let finish = () => {};
+  const made = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const limits = { unread_ms: 600, connections: 2 };
+  const handle = async (call: Call) => {
+    if (call.path === "/slow") await made;
+    return large(call);
+  };
+  await using it = await listening(limits, { handle });
+  const late = await it.send(ASK_LARGE + ASK.replace("/", "/slow"));
+  await late.pausedAtFirst();
+  assert.equal((await late.resume().answer()).text.length, LARGE.length);
+  const deaf = (await it.send()).pause().write(ASK_LARGE);
+  await freed(it);
+  finish();
+  assert.equal((await late.answer()).status, 204);
+  for (const connection of [late, deaf]) connection.destroy();
+});
+
 test("of many requests at once one is answered after the other, as far as the client reads", async () => {
   let made = 0;
   const handle = (call: Call) => {

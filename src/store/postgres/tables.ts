@@ -151,7 +151,7 @@ export async function prepare(pool: Pool, layouts: readonly Layout[]): Promise<O
     for (const line of found)
       if (!lines.has(line))
         throw new StoreRefusal(
-          `The database was made by a newer version of this service (it has ${line}); start that one.`,
+          `The database was made by another version of this service (it has ${line}); start that one.`,
         );
     for (const layout of layouts) {
       const { table, declared, made } = layout;
