@@ -1,6 +1,6 @@
 // Puts the service together: a start, from settings to a service that stands, is read here from top to bottom. What fails
 // on the way leaves nothing behind - no port, no lock of a file.
-import { resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { judgeUrl } from "./delivery/address-policy.ts";
 import { httpSender } from "./delivery/sender.ts";
@@ -111,7 +111,7 @@ async function storeOf({ store, data }: Settings, { warn }: Log): Promise<Store>
 
 /** The store of a module that somebody else wrote: a file, or a package that is installed where this one is. */
 async function storeIn(name: string): Promise<Store> {
-  const isFile = /^[./]|\.[cm]?[jt]s$/.test(name);
+  const isFile = isAbsolute(name) || /^\.|\.[cm]?[jt]s$/.test(name);
   let why: unknown = "it exports neither";
   try {
     const { default: main, store = main } = await import(isFile ? pathToFileURL(resolve(name)).href : name);

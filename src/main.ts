@@ -66,12 +66,14 @@ function settingsOf(flags: Flags, env: NodeJS.ProcessEnv): Settings {
   for (const name of Object.keys(env))
     if (name.startsWith(PREFIX) && !known.includes(name))
       throw new OptionError(`There is no variable ${name}${meant(name, known)}`);
-  const nameOf = (setting: string, flag: string) => {
-    const set = [variableOf(flag), setting === "port" ? "PORT" : ""].find((name) => env[name]);
-    return flags[flag] === undefined && set !== undefined ? set : `--${flag}`;
-  };
-  const given = FLAGS.map(([setting, { flag }]) => [setting, flags[flag] ?? env[nameOf(setting, flag)]]);
-  return readSettings(Object.fromEntries(given), (setting) => nameOf(setting, OPTIONS[setting].flag));
+  /** The variable that speaks where its flag is not given; "" for none. */
+  const variable = (setting: string, flag: string) =>
+    (flags[flag] === undefined && [variableOf(flag), setting === "port" ? "PORT" : ""].find((name) => env[name])) || "";
+  const given = FLAGS.map(([setting, { flag }]) => [setting, flags[flag] ?? env[variable(setting, flag)]]);
+  return readSettings(Object.fromEntries(given), (setting) => {
+    const { flag } = OPTIONS[setting];
+    return variable(setting, flag) || `--${flag}`;
+  });
 }
 
 function usage(): string {

@@ -139,9 +139,8 @@ export function outboxOf(parts: OutboxParts) {
     lane.sending += 1;
     sending += 1;
     doubtful += doubt;
-    const failed = (error: unknown) => pause(lane, id, error);
-    const lease = await store.lease(`delivery ${id}`, lease_ms).catch(failed);
-    const made = lease && (await attempt(lane, id).catch(failed));
+    const lease = await store.lease(`delivery ${id}`, lease_ms).catch(report);
+    const made = lease && (await attempt(lane, id).catch((error) => pause(lane, id, error)));
     if (!lease) pause(lane, id);
     else if (made) await record(lane, made, lease);
     // Not awaited: who looks at the lane meanwhile finds it full, and nobody would look again when it no more is.

@@ -14,6 +14,7 @@ export function conditionsOf(call: Call, faults: FieldError[]): Conditions | und
   return match || noneMatch ? { match, noneMatch } : undefined;
 }
 
+/** `key`: the name as Node has it; to make it of the other at each request costs more than to look. */
 function tags(call: Call, key: string, name: string, faults: FieldError[]): readonly string[] | undefined {
   const given = header(call, key);
   if (given === undefined) return undefined;

@@ -62,9 +62,9 @@ export function viewOf(
 
     /** What the operation answers this user, of the page's own path where no other is named. */
     async ask<T>(row: Operation, { params: named = params, query, body }: Asked = {}): Promise<T | Refusal> {
-      const asked = { params: named, query: { ...FIRST, ...query }, call: visit.call, expect: () => undefined };
-      const before = { unit, caller, services, ...asked, body: undefined };
-      return unfit(row) ?? trusted<T | Refusal>(await ask(row, before, body));
+      const from = { params: named, query: { ...FIRST, ...query }, call: visit.call };
+      const asked = { unit, caller, services, ...from, expect: () => undefined, body: undefined };
+      return unfit(row) ?? trusted<T | Refusal>(await ask(row, asked, body));
     },
 
     /** What the operation answered, as the API shows it; `once` is what it shows this once. */
