@@ -425,6 +425,20 @@ test("a lease that takes its time to end holds up nothing behind a row that anot
   assert.deepEqual(await inShort(one, webhook), Array(2).fill("succeeded 1"));
 });
 
+test("a lease whose end fails is told of and holds up nothing behind it", async () => {
+  const store = await opened(memoryStore());
+  const lease: Store["lease"] = async (name, for_ms) => {
+    const held = await store.lease(name, for_ms);
+    return held && { release: () => held.release().then(() => Promise.reject(new Error("lost"))) };
+  };
+  const { world, webhook } = await hooked(undefined, { store: overridden(store, { lease }) });
+  await world.emit({ n: 1 });
+  await world.emit({ n: 2 });
+  await world.idle();
+  assert.deepEqual(await inShort(world, webhook), Array(2).fill("succeeded 1"));
+  assert.match(String(world.errors.splice(0)), /lost.*lost/);
+});
+
 test("a claimed row whose webhook was switched off meanwhile is not sent", async () => {
   const store = await opened(memoryStore());
   const lease: Store["lease"] = async (name, for_ms) => {
