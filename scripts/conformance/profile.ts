@@ -31,7 +31,9 @@ const DATA_SOURCES: readonly Members[] = [
   { name: "Orders", type: "csv", data: ROWS },
   { name: "Orders", type: "json", data: [{ region: "North", revenue: 5 }] },
   { name: "Orders", type: "csv", content: ROWS },
+  { name: "Orders", type: "postgres", url: "postgres://db.example.com/orders" },
   { name: "Orders", type: "http", url: "https://data.example.com/orders.csv" },
+  { name: "Orders", type: "csv" },
   { name: "Orders" },
 ];
 const BEYOND = 1_000_000;

@@ -3,7 +3,7 @@
 import { READINGS } from "../../src/domain/readings.ts";
 import type { Answer } from "./proxy.ts";
 import * as way from "./ways.ts";
-import { answers, answersJson, type Faults, refuses, type Wrong } from "./ways.ts";
+import { answers, answersJson, changed, type Faults, isAt, jsonOf, refuses, type Way, type Wrong } from "./ways.ts";
 
 const asOffset = (text: string) => text.replace(/(\d\d:\d\d:\d\d)\.\d+Z"/g, '$1+00:00"');
 const read = (readings: object): Wrong => ({ options: { readings } });
@@ -20,6 +20,21 @@ const inTypeOfItsOwn = (answer: Answer) =>
     ? way.header(answer, "content-type", "application/vnd.apps+json")
     : answer;
 
+/** The list from its other end. */
+const newestFirst: Way = async (asked, send) => {
+  if (!isAt("GET /apps", asked)) return send(asked);
+  const query = new URLSearchParams(asked.url.split("?")[1]);
+  const [limit, offset] = [Number(query.get("limit") ?? 20), Number(query.get("offset") ?? 0)];
+  for (const name of ["limit", "offset"]) query.delete(name);
+  const part = (from: number, to: number) => {
+    const span = new URLSearchParams([...query, ["limit", String(to - from || 1)], ["offset", String(from)]]);
+    return send({ ...asked, url: `/v1/apps?${span}` });
+  };
+  const { total = 0 } = Object(jsonOf(await part(0, 1)));
+  const [from, to] = [Math.max(total - offset - limit, 0), Math.max(total - offset, 0)];
+  return changed(await part(from, to), "data", (data) => (to > from ? [data].flat().toReversed() : []));
+};
+
 /** Success has no body. */
 const empty = (answer: Answer): Answer => (answer.status < 300 ? { ...answer, status: 204, body: "" } : answer);
 
@@ -31,6 +46,7 @@ export const RIGHT: Faults = {
     apps: Object(list).data,
     count: Object(list).total,
   })),
+  "newest-first 4.list-order: the newest app is listed first": { api: newestFirst },
   "limit-of-20 8.page-limit: no page holds more than 20": refuses(
     "GET /apps",
     400,
@@ -45,6 +61,7 @@ export const RIGHT: Faults = {
     api: async (asked, send) => ((answer) => ({ ...answer, body: asOffset(answer.body) }))(await send(asked)),
     hook: (delivery, send) => send(way.signed(delivery, asOffset(delivery.body))),
   },
+  "create-more 4.create-app: a create answers more than a list": answersJson("POST /apps", "url", way.is("")),
   "json-of-its-own 4.media-type: it speaks application/vnd.apps+json": answers("", inTypeOfItsOwn),
   "more-members 2.members: apps and events have more members": {
     ...way.apps("owner", way.is(null)),
