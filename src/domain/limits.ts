@@ -4,7 +4,7 @@
 // the limit, and few requests write. A portion is a twentieth of what is left: where that is little it is one request, and
 // the limit exact; before, so much may lie unused with another process.
 import { decide } from "../decisions.ts";
-import { type Clock, instant, iso } from "../kit/clock.ts";
+import { type Clock, type Instant, instant, iso } from "../kit/clock.ts";
 import { byExpiry, type Passing } from "./model.ts";
 import { collection, type Store } from "./store.ts";
 
@@ -40,8 +40,7 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
   /** One that another process began may end later than one of now does, as far as their clocks differ. */
   const isOpen = (ends: number, now: number) => now < ends && ends <= now + WINDOW_MS + (shared ? DIFFER_MS : 0);
 
-  function openWindow(id: string): Window | undefined {
-    const now = clock.now();
+  function openWindow(id: string, now: Instant): Window | undefined {
     // They end in the order in which they began, unless the clock was set back: then one that lies ahead is none.
     for (const [known, { ends }] of windows)
       if (now >= ends) windows.delete(known);
@@ -67,7 +66,7 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
       if (own > 0) await tx.put(rates, { id, expires_at, all: "rates", taken: taken + own });
       return { ends: instant(expires_at), own, left: left - own };
     });
-    const window = openWindow(id);
+    const window = openWindow(id, clock.now());
     if (window?.ends === portion.ends) Object.assign(window, { ...portion, own: window.own + portion.own });
     else begin(id, portion);
   }
@@ -81,7 +80,7 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
       const now = clock.now();
       const alone = shared === undefined;
       const window =
-        openWindow(id) ?? begin(id, { ends: now + WINDOW_MS, own: alone ? limit : 0, left: alone ? 0 : limit });
+        openWindow(id, now) ?? begin(id, { ends: now + WINDOW_MS, own: alone ? limit : 0, left: alone ? 0 : limit });
       const { ends, own, left } = window;
       if (shared && window.count + cost > own && left > 0) {
         const portion = taking.get(id) ?? take(shared, id, limit).finally(() => taking.delete(id));

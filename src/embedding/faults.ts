@@ -27,6 +27,20 @@ export function faultsOf({ clock, decide }: UnitParts, journals: Journals) {
       delays.add(end);
     });
 
+  /** Undefined where the operation goes on, after a delay. */
+  async function struck(call: Call, rule: FaultRule): Promise<Answer | undefined> {
+    const { status, connection, delayMs } = rule;
+    journals.note(call.id, { fault: rule });
+    if (delayMs > 0) await delay(delayMs);
+    if (connection !== undefined) return { ...empty(0), cut: connection };
+    if (status === undefined) return undefined;
+    const own = OWN[status];
+    if (own !== undefined) return refuse(own);
+    const [type, title, instance] = ["about:blank", "A failure on command", call.id];
+    const told = { type, title, status, detail: ASKED, instance, [CODE_MEMBER]: "failure_on_command" };
+    return errorReply(told, {}, decide);
+  }
+
   return {
     ...rules,
     /** Ends every rule; what a delay holds back goes on at once. */
@@ -35,22 +49,12 @@ export function faultsOf({ clock, decide }: UnitParts, journals: Journals) {
       for (const end of delays) end();
     },
     /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
-    async strike(call: Call, row: Operation): Promise<Answer | undefined> {
+    strike(call: Call, row: Operation): Promise<Answer | undefined> | undefined {
       // A row of the test controls may be called as one of the API is.
       const isThere = (path: string) =>
         path === call.path || (path === VERSION_PREFIX + row.path && call.path.startsWith(VERSION_PREFIX));
       const rule = rules.take(({ method, path }) => method === row.method && isThere(path));
-      if (rule === undefined) return undefined;
-      const { status, connection, delayMs } = rule;
-      journals.note(call.id, { fault: rule });
-      if (delayMs > 0) await delay(delayMs);
-      if (connection !== undefined) return { ...empty(0), cut: connection };
-      if (status === undefined) return undefined;
-      const own = OWN[status];
-      if (own !== undefined) return refuse(own);
-      const [type, title, instance] = ["about:blank", "A failure on command", call.id];
-      const told = { type, title, status, detail: ASKED, instance, [CODE_MEMBER]: "failure_on_command" };
-      return errorReply(told, {}, decide);
+      return rule && struck(call, rule);
     },
   };
 }

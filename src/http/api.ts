@@ -12,7 +12,6 @@ import type { Operation, Services } from "./route.ts";
 import { accountRoutes } from "./routes-account.ts";
 import { appRoutes } from "./routes-apps.ts";
 import { webhookRoutes } from "./routes-webhooks.ts";
-import { template } from "./view.ts";
 import { RouteTree, type Way } from "./way.ts";
 
 export interface ApiParts extends OperateParts {
@@ -50,7 +49,9 @@ function rowsOf(services: Services): readonly Operation[] {
 
 export function apiWay(parts: ApiParts): Way<Operation, Guest> {
   const { decide, links } = parts.services;
-  const rateHeaders = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, template(text)] as const);
+  const ofWindow = (text: string) =>
+    text.replace("<limit>", String(parts.limiter.limit)).replace("<window>", String(RATE_WINDOW_S));
+  const rateHeaders = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, ofWindow(text)] as const);
   return {
     under: VERSION_PREFIX,
     tree: new RouteTree(rowsOf(parts.services)),
@@ -59,7 +60,8 @@ export function apiWay(parts: ApiParts): Way<Operation, Guest> {
       const caller = await access.authenticate(call.values("authorization"));
       if (caller instanceof Refusal) return caller;
       const unfit = standing(caller.account, call.method);
-      const rate = await limiter.count(caller.account.id, unfit ? 0 : 1);
+      const counted = limiter.count(caller.account.id, unfit ? 0 : 1);
+      const rate = counted instanceof Promise ? await counted : counted;
       const exceeded = rate?.exceeded && refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
       return { caller, rate, unfit: unfit ?? (exceeded || undefined) };
     },
@@ -68,9 +70,8 @@ export function apiWay(parts: ApiParts): Way<Operation, Guest> {
     refused: (refusal, call) => problem(refusal, call.id, links, decide),
     leave({ headers }, { rate }) {
       if (rate === undefined) return;
-      const { remaining, reset_s: reset } = rate;
-      const values = { limit: String(parts.limiter.limit), window: RATE_WINDOW_S, remaining, reset };
-      for (const [name, text] of rateHeaders) headers[name] = text(values);
+      for (const [name, text] of rateHeaders)
+        headers[name] = text.replace("<remaining>", String(rate.remaining)).replace("<reset>", String(rate.reset_s));
     },
   };
 }

@@ -21,7 +21,7 @@ export interface OperateParts {
   readonly services: Services;
   readonly presenter: Presenter;
   /** Failures that a test asked for: one stands in the operation's place. */
-  readonly faults: { strike(call: Call, row: Operation): Promise<Answer | undefined> };
+  readonly faults: { strike(call: Call, row: Operation): Promise<Answer | undefined> | undefined };
 }
 
 export async function operate(
@@ -31,7 +31,8 @@ export async function operate(
 ): Promise<Answer> {
   if (row.scope !== null && !allows(caller.scopes, row.scope))
     return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, caller) });
-  const struck = await faults.strike(call, row);
+  const striking = faults.strike(call, row);
+  const struck = striking && (await striking);
   if (struck) return struck;
   const wrong: FieldError[] = [];
   const conditions = conditionsOf(call, wrong);
@@ -65,7 +66,7 @@ export async function ask(row: Operation, asked: Asked & { body: unknown }, sent
   const there = row.target && (await row.target.run(asked));
   if (there instanceof Refusal) return there;
   asked.body = row.body && (await readFields(row.body(asked.services), sent));
-  return asked.body instanceof Refusal ? asked.body : row.run(asked);
+  return asked.body instanceof Refusal ? asked.body : await row.run(asked);
 }
 
 /** The answer to what went well. `isKept`: as it comes again, without what is shown once. */

@@ -79,8 +79,13 @@ export class Index {
   }
 }
 
-/** A value alone stands for itself. */
-const keyOf = (values: readonly unknown[]): unknown => (values.length === 1 ? values[0] : JSON.stringify(values));
+/** A value alone stands for itself; of several it is told where each ends: JSON takes twice as long. */
+function keyOf(values: readonly unknown[]): unknown {
+  if (values.length === 1) return values[0];
+  let key = "";
+  for (const value of values) key += typeof value === "string" ? `${value.length}:${value}` : `${value};`;
+  return key;
+}
 
 /** Rows by (text of a field, creation), in chunks: to insert, delete and read anywhere costs the same among ten and a million. */
 class SortedRows {
@@ -106,7 +111,9 @@ class SortedRows {
 
   delete(row: Row): void {
     const { at, chunk, within } = this.#placeOf(row);
-    chunk.splice(within, 1);
+    // What is too old goes first: to take the first away needs no move of the others.
+    if (within === 0) chunk.shift();
+    else chunk.splice(within, 1);
     this.length -= 1;
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
