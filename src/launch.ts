@@ -32,7 +32,7 @@ import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { type Console, type Log, logTo } from "./kit/log.ts";
-import { changesOf, OptionError } from "./kit/schema.ts";
+import { OptionError } from "./kit/schema.ts";
 import { isDatabase, policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
@@ -138,8 +138,7 @@ async function stand(ground: Ground): Promise<Service> {
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
   const access = accessTo({ ...unit, background, checkToken: (token) => check(oauth, token) });
   const limiter = rateLimiter(clock, settings.rateLimit, store.now && store);
-  const draft = webhookDraft((url) => judgeUrl(url, policyOf(settings)));
-  const services = { links, decide, webhookDraft: draft, webhookChanges: changesOf(draft) };
+  const services = { links, decide, webhookDraft: webhookDraft((url) => judgeUrl(url, policyOf(settings))) };
 
   const service = await openService({ ...ground, services, port, oauth, limiter });
   const parts = { unit, services, presenter: new Presenter(links, decide), access, limiter, faults };

@@ -8,7 +8,7 @@ import type { Refusal } from "../domain/refusal.ts";
 import type { webhookDraft } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { instant } from "../kit/clock.ts";
-import { type Changes, type Infer, type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
+import { type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
 import { type Call, JSON_TYPE } from "./call.ts";
 import { BODY_BYTES } from "./input.ts";
 import type { ServiceLinks } from "./links.ts";
@@ -19,9 +19,8 @@ import type { Method, Row } from "./way.ts";
 export interface Services {
   readonly links: ServiceLinks;
   readonly decide: Decide;
-  /** The body of POST /webhooks under the URL policy in force, and that of PATCH. */
+  /** The body of POST /webhooks under the URL policy in force. */
   readonly webhookDraft: ReturnType<typeof webhookDraft>;
-  readonly webhookChanges: ObjectSchema<Changes<Infer<ReturnType<typeof webhookDraft>>>>;
 }
 
 /** The names between braces in a path. */

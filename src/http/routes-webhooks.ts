@@ -1,6 +1,7 @@
 // The rows for webhooks and their delivery log (spec parts 4 and 6).
 import { decide } from "../decisions.ts";
 import * as webhooks from "../domain/webhooks.ts";
+import { changesOf } from "../kit/schema.ts";
 import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, route } from "./route.ts";
 import { page } from "./view.ts";
@@ -23,7 +24,7 @@ const { get: webhook, rows } = resource({
     example: { url: "https://hooks.example.com/apps", events: ["app.created", "app.deployed"], active: true },
     once: { [decide("4.webhook-endpoints")]: ({ secret }) => secret },
   },
-  update: { body: ({ webhookChanges }) => webhookChanges, example: { active: false } },
+  update: { body: ({ webhookDraft }) => changesOf(webhookDraft), example: { active: false } },
 });
 
 export const webhookRoutes = chosen("4.webhook-endpoints", [
