@@ -23,20 +23,18 @@ const idWith = (prefix: string) => {
 
 const many = <T>(item: Schema<T>) => withDefault(list(item, { max: ITEMS_MAX }), []);
 
+const ANYWHERE = {
+  id: idWith("acc_"),
+  name: text({ min: 1, max: 200, notBlank: true }),
+  state: withDefault(oneOf(ACCOUNT_STATES), "active"),
+  api_keys: many(object({ ...apiKeyDraft.members, key: pinnedKey })),
+  users: many(object({ id: idWith("usr_"), ...userDraft.members })),
+  oauth_clients: many(object({ id: idWith("cli_"), client_secret: optional(pinnedKey), ...oauthClientDraft.members })),
+  apps: many(object({ id: idWith("app_"), ...appDraft(["title"]).members })),
+  data_sources: many(dataSourceSeed(idWith("ds_"))),
+};
 const accountSeed = (webhook: ReturnType<typeof webhookDraft>) =>
-  object({
-    id: idWith("acc_"),
-    name: text({ min: 1, max: 200, notBlank: true }),
-    state: withDefault(oneOf(ACCOUNT_STATES), "active"),
-    api_keys: many(object({ ...apiKeyDraft.members, key: pinnedKey })),
-    users: many(object({ id: idWith("usr_"), ...userDraft.members })),
-    oauth_clients: many(
-      object({ id: idWith("cli_"), client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
-    ),
-    apps: many(object({ id: idWith("app_"), ...appDraft(["title"]).members })),
-    data_sources: many(dataSourceSeed(idWith("ds_"))),
-    webhooks: many(object({ id: idWith("wh_"), ...webhook.members })),
-  });
+  object({ ...ANYWHERE, webhooks: many(object({ id: idWith("wh_"), ...webhook.members })) });
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
 type Seed = { readonly accounts: readonly AccountSeed[] };

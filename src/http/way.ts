@@ -58,9 +58,9 @@ export class RouteTree<R extends Row> {
       const there = all.filter((row) => row.path === path);
       const rows = new Map(there.map((row) => [row.method, row]));
       if (rows.size < there.length) throw new Error(`Of the rows for ${path} two have the same method`);
-      const pattern = new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`);
-      if (path.includes("{")) this.#named.push({ pattern, rows });
-      else this.#plain.set(path, { rows, params: {} });
+      const pattern = path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)");
+      if (pattern === path) this.#plain.set(path, { rows, params: {} });
+      else this.#named.push({ pattern: new RegExp(`^${pattern}$`), rows });
     }
   }
 
