@@ -81,10 +81,9 @@ export class Table {
   /** Adds what comes from elsewhere; answers what is wrong with it, if anything is. */
   load(given: unknown): string | undefined {
     if (typeof Object(given).id !== "string") return "not a record with an id";
-    const record = trusted<Fields>(given);
-    if (this.#rows.has(record.id)) return `a second record with the id "${record.id}" in ${this.name}`;
-    const change = this.put(record);
-    return typeof change === "string" ? change : undefined;
+    const change = this.put(trusted<Fields>(given));
+    if (typeof change === "string") return change;
+    return change.before && `a second record with the id "${change.before.id}" in ${this.name}`;
   }
 
   #changed(change: Change): Change {
