@@ -23,7 +23,8 @@ const idWith = (prefix: string) => {
 
 const many = <T>(item: Schema<T>) => withDefault(list(item, { max: ITEMS_MAX }), []);
 
-const ANYWHERE = {
+/** All that an account has but its webhooks, whose URLs are judged by the policy in force. */
+const MEMBERS = {
   id: idWith("acc_"),
   name: text({ min: 1, max: 200, notBlank: true }),
   state: withDefault(oneOf(ACCOUNT_STATES), "active"),
@@ -34,7 +35,7 @@ const ANYWHERE = {
   data_sources: many(dataSourceSeed(idWith("ds_"))),
 };
 const accountSeed = (webhook: ReturnType<typeof webhookDraft>) =>
-  object({ ...ANYWHERE, webhooks: many(object({ id: idWith("wh_"), ...webhook.members })) });
+  object({ ...MEMBERS, webhooks: many(object({ id: idWith("wh_"), ...webhook.members })) });
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
 type Seed = { readonly accounts: readonly AccountSeed[] };
