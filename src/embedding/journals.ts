@@ -98,9 +98,12 @@ export function journalsOf(clock: Clock) {
 
 /** By id, the oldest first; the oldest goes where there are too many. */
 class Newest<R> extends Map<string, R> {
+  /** Goes on where it was: from the start it would pass over all that have gone, at each request. */
+  readonly #oldest = this.keys();
+
   override set(id: string, record: R): this {
     super.set(id, record);
-    if (this.size > KEPT) this.delete(this.keys().next().value ?? "");
+    if (this.size > KEPT) this.delete(this.#oldest.next().value ?? "");
     return this;
   }
 }
