@@ -1,6 +1,5 @@
 // node:http in and out: makes a Call of each request, writes each Reply, and holds the limits of what arrives (contract,
 // part 8). One reader, one writer. What fails before a request exists is answered here as well.
-import { Buffer } from "node:buffer"; // the global one is a getter
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
@@ -128,7 +127,7 @@ export class Listener {
     }
     if (request.socket.destroyed) return;
     const parts = await this.#serving;
-    const started = parts.onAnswer ? realTime() : 0;
+    const started = realTime();
     const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     let reply: Reply;
     try {

@@ -31,8 +31,7 @@ export async function operate(
 ): Promise<Answer> {
   if (row.scope !== null && !allows(caller.scopes, row.scope))
     return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, caller) });
-  const striking = faults.strike(call, row);
-  const struck = striking && (await striking);
+  const struck = await faults.strike(call, row);
   if (struck) return struck;
   const wrong: FieldError[] = [];
   const conditions = conditionsOf(call, wrong);

@@ -87,12 +87,6 @@ export interface Operation extends Row, Spec<string, unknown, unknown, unknown> 
 
 const [SINCE, UNTIL] = decide("9.deprecation");
 
-/** What a row may have: all have all of it, so that to the engine they are of one kind and quick to look at. */
-const EMPTY = {
-  ...{ spec: undefined, example: undefined, refusals: undefined, target: undefined, body: undefined },
-  ...{ view: undefined, location: undefined, once: undefined, ends: undefined, run: undefined },
-};
-
 /** `at`: method and path, as `POST /apps/{app_id}/deploy`. */
 export function route<P extends string, R, Q = unknown, B = undefined>(
   at: `${Method} ${P}`,
@@ -110,7 +104,6 @@ export function route<P extends string, R, Q = unknown, B = undefined>(
     ...(ends && { [UNTIL]: new Date(instant(ends.gone_at)).toUTCString() }),
   };
   const row = {
-    ...EMPTY,
     ...{ query: object({}), bodyLimit: BODY_BYTES, status: view ? 200 : 204, gap: null },
     ...spec,
     ...{ method, path, scope, operation, summary, headers },

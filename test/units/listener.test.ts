@@ -151,6 +151,22 @@ test("an answer that takes its time is not given up because the one before it wa
   for (const connection of [late, deaf]) connection.destroy();
 });
 
+test("who reads a body that is broken off is told so", { timeout: 10_000 }, async () => {
+  let tell: (read: Buffer | Refusal) => void = () => {};
+  const read = new Promise<Buffer | Refusal>((resolve) => {
+    tell = resolve;
+  });
+  const handle = async (call: Call) => {
+    tell(await call.body(1_000));
+    return empty(204);
+  };
+  await using it = await listening({}, { handle });
+  const connection = await it.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12345");
+  connection.abort();
+  const told = await read;
+  assert.ok(told instanceof Refusal && told.reason.code === "invalid_request");
+});
+
 test("of many requests at once one is answered after the other, as far as the client reads", async () => {
   let made = 0;
   const handle = (call: Call) => {
