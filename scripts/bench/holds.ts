@@ -2,7 +2,7 @@
 // switched off or deleted, which cancels them behind the answer; a data source of many rows is uploaded and processed.
 import { pool } from "../pool.ts";
 import { type Line, percentile, plain, scaled, whole } from "./figures.ts";
-import { create, creates, run } from "./load.ts";
+import { create, creates, load, post, run } from "./load.ts";
 import { startReceiver, startService } from "./machine.ts";
 
 const PENDING = [scaled(30_000), scaled(100_000)];
@@ -41,11 +41,12 @@ async function cancelled(pending: number, [method, how, body]: typeof DELETE | t
 async function upload(): Promise<Line> {
   await using server = await startService();
   const data = Array.from({ length: ROWS }, () => ({ a: 1 }));
-  const text = JSON.stringify(data);
+  // Made before: whoever makes text of so much sends nothing else meanwhile.
+  const text = post("/v1/data-sources", { name: "Large", type: "json", data });
   const began = performance.now();
-  JSON.parse(text);
+  JSON.parse(text.slice(text.indexOf("{")));
   const parsing_ms = performance.now() - began;
-  const work = server.api.create("/data-sources", { name: "Large", type: "json", data });
+  const work = run(server.port, load(() => text, 201, { requests: 1, connections: 1, perSecond: 1 }));
   const longest_ms = await longest(server.port, work);
   return line(`${whole(ROWS)} rows are uploaded, beside the parsing`, longest_ms - parsing_ms, "<= 250");
 }
