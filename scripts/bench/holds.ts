@@ -46,7 +46,10 @@ async function upload(): Promise<Line> {
   const began = performance.now();
   JSON.parse(text.slice(text.indexOf("{")));
   const parsing_ms = performance.now() - began;
-  const work = run(server.port, load(() => text, 201, { requests: 1, connections: 1, perSecond: 1 }));
+  const work = run(
+    server.port,
+    load(() => text, 201, { requests: 1, connections: 1, perSecond: 1 }),
+  );
   const longest_ms = await longest(server.port, work);
   return line(`${whole(ROWS)} rows are uploaded, beside the parsing`, longest_ms - parsing_ms, "<= 250");
 }
