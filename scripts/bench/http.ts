@@ -1,12 +1,13 @@
 // The REST API with everything on, as CPU time per request: against a server that does the least, against another version
 // of itself in one run (what a change has cost or gained; BENCH_BEFORE names a folder in which that was built by `npm run
 // build`), and with --data, every create on the disk before it is answered, against memory.
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "../../test/support/client.ts";
 import { person, register, tokensFor } from "../../test/support/oauth.ts";
 import { compare, type Line, ratio } from "./figures.ts";
 import { type Case, contest, create, creates, draft, get, load, loadOn, patch, post } from "./load.ts";
-import { bare, KEY, newFolder, ours, type Server, startServer, startService } from "./machine.ts";
+import { bare, isBuilt, KEY, newFolder, ours, type Server, startServer, startService } from "./machine.ts";
 
 /** How many are there before a measurement; those are read, listed and changed. */
 const STORED = 100;
@@ -74,7 +75,8 @@ export async function file(): Promise<Line[]> {
 export async function before(): Promise<Line[]> {
   const other = process.env.BENCH_BEFORE;
   if (other === undefined) throw new Error("BENCH_BEFORE must name the folder of the version to compare with");
-  const was = ours("bin", join(other, "dist"));
+  const was = [join(other, "dist/bin.js")];
+  if (!isBuilt || !existsSync(was[0] ?? "")) throw new Error("Both versions must have been built: npm run build");
   const cases = Object.fromEntries(
     Object.entries(CASES).map(([what, [, make]]) => [what, [BEFORE_GOAL, make] as const]),
   );

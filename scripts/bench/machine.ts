@@ -132,8 +132,8 @@ const DIST = here("../../dist");
 export const isBuilt = existsSync(join(DIST, "bin.js"));
 
 /** The arguments of node that run a module of this package. */
-export const ours = (module: "bin" | "index", dist = DIST): readonly string[] =>
-  isBuilt ? [join(dist, `${module}.js`)] : sources(module);
+export const ours = (module: "bin" | "index"): readonly string[] =>
+  isBuilt ? [join(DIST, `${module}.js`)] : sources(module);
 
 /** The same as `npm start` does it. */
 export const sources = (module: "bin" | "index") => ["--import", "tsx", here(`../../src/${module}.ts`)];
