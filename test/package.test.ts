@@ -92,12 +92,9 @@ test("package: its types say what there is, and what there is not", async () => 
   );
 });
 
-test("package: the command starts, answers, and ends with the npm that started it", { timeout: 60_000 }, async () => {
-  await installed;
-  const npx = ["--no-install", "app-hosting-service"];
-  const version = JSON.parse(await readFile("package.json", "utf8")).version;
-  assert.equal((await run("npx", [...npx, "--version"], { cwd: folder })).stdout, `${version}\n`);
-  const npm = spawn("npx", [...npx, "--port", "0", "--log", "json", "--control"], { cwd: folder });
+/** Starts, answers, and ends with the npm that started it. */
+async function lives(command: string, args: readonly string[], cwd: string): Promise<void> {
+  const npm = spawn(command, [...args, "--port", "0", "--log", "json", "--control"], { cwd });
   const [line] = await once(npm.stdout, "data");
   const { base_url, auth_url, api_key } = JSON.parse(String(line).split("\n")[0] ?? "");
   const headers = { authorization: `Bearer ${api_key}` };
@@ -107,7 +104,19 @@ test("package: the command starts, answers, and ends with the npm that started i
   npm.kill("SIGTERM");
   await once(npm, "close"); // of the output, which the server has as well
   await assert.rejects(fetch(`${auth_url}/healthz`));
+}
+
+test("package: the command starts, answers, and ends with the npm that started it", { timeout: 60_000 }, async () => {
+  await installed;
+  const npx = ["--no-install", "app-hosting-service"];
+  const version = JSON.parse(await readFile("package.json", "utf8")).version;
+  assert.equal((await run("npx", [...npx, "--version"], { cwd: folder })).stdout, `${version}\n`);
+  await lives("npx", npx, folder);
 });
+
+test("package: npm start does the same with the sources", { timeout: 60_000 }, () =>
+  lives("npm", ["start", "--silent", "--"], process.cwd()),
+);
 
 test("package: PostgreSQL needs its driver, and one line says so", async () => {
   await installed;

@@ -135,7 +135,7 @@ export const isBuilt = existsSync(join(DIST, "bin.js"));
 export const ours = (module: "bin" | "index"): readonly string[] =>
   isBuilt ? [join(DIST, `${module}.js`)] : sources(module);
 
-/** The same as `npm start` does it. */
+/** The same from its sources. */
 export const sources = (module: "bin" | "index") => ["--import", "tsx", here(`../../src/${module}.ts`)];
 
 /** Whether somebody answers there, on a connection of its own. */

@@ -1,18 +1,25 @@
-// From the start of the process to its first answer, against a bare server of one file: the packed command, and the
-// sources as `npm start` runs them. And a whole life embedded in a test: start, first request, close.
+// From the start of the process to its first answer, against a bare server of one file: the packed command, and what
+// `npm start` does: it bundles the sources and runs that. And a whole life embedded in a test: start, first request, close.
+import { execSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { closedPort } from "../../test/support/receivers.ts";
 import { compare, type Line, ratio, type Side } from "./figures.ts";
-import { answers, bare, isBuilt, KEY, killed, ours, side, sources, spawnNode } from "./machine.ts";
+import { answers, bare, isBuilt, KEY, killed, ours, side, spawnNode } from "./machine.ts";
 
 const ROUNDS = 15;
+const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
+const [bundling = "", running = ""] = String(scripts.start).split(" && node ");
 
 export async function start(): Promise<Line[]> {
   const flags = (port: number) => ["--port", String(port), "--api-key", KEY, "--log", "off"];
   const [base, source, bin] = await compare(
     [
       starting(bare.name, () => bare.args),
-      starting("npm start", (port) => [...sources("bin"), ...flags(port)]),
+      starting("npm start", (port) => {
+        execSync(bundling);
+        return [...running.split(" "), ...flags(port)];
+      }),
       ...(isBuilt ? [starting("the bin", (port) => [...ours("bin"), ...flags(port)])] : []),
     ],
     2,

@@ -1,17 +1,11 @@
-// The server as a process of its own, started the way `npm start` starts it.
+// The server as a process of its own, run from its sources.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { trusted } from "../../src/kit/schema.ts";
-import { type Members, members, str } from "./client.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const PACKAGE = trusted<Members>(JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")));
-
-/** `npm start` without npm: the words of the script in package.json. */
-const [, ...START] = str(members(PACKAGE.scripts).start).split(" ");
+const START = ["--import", "tsx", "src/bin.ts"];
 
 export type ServerProcess = ReturnType<typeof serve>;
 export type Ended = Awaited<ServerProcess["ended"]>;
