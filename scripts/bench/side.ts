@@ -7,13 +7,15 @@ import { join } from "node:path";
 import { httpSender, type Sender } from "../../src/delivery/sender.ts";
 import { apps } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { jsonFileStore } from "../../src/index.ts";
 import { newOutboxWorld } from "../../test/support/new-outbox-world.ts";
 import { listen } from "../../test/support/receivers.ts";
 import { pool } from "../pool.ts";
 import { type Figures, median, scaled } from "./figures.ts";
 import { draft } from "./load.ts";
 import { answers, KEY, ours } from "./machine.ts";
+
+/** The package, as a user runs it. */
+const { jsonFileStore, startService }: typeof import("../../src/index.ts") = await import(ours("index").at(-1) ?? "");
 
 const WRITE_MS = 1_500;
 const LIVES = scaled(200);
@@ -86,7 +88,6 @@ async function load(file: string): Promise<Figures> {
 
 /** Start, first request and close in a test: `life own|bare`. */
 async function life(kind: string): Promise<Figures> {
-  const { startService }: typeof import("../../src/index.ts") = await import(ours("index").at(-1) ?? "");
   const own = async () => {
     const service = await startService({ apiKey: KEY });
     assert.ok(await answers(Number(new URL(service.baseUrl).port)));
