@@ -1,4 +1,4 @@
-// One, two and four processes on one PostgreSQL: what a request costs the server and the database in CPU time, against the
+// One to four processes on one PostgreSQL: what a request costs the server and the database in CPU time, against the
 // memory store in one process, and what is used up first. Nothing is bound to a core here, so all of them compete with the
 // load: the requests a second are those of this machine, the CPU times of any.
 import { readdirSync, readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { compare, type Line, ratio, type Side } from "./figures.ts";
 import { create, creates, get, type Load, load, loadOn } from "./load.ts";
 import { ANYWHERE, pin, type Server, startService } from "./machine.ts";
 
-const PROCESSES = [1, 2, 4];
+const PROCESSES = [1, 2, 3, 4];
 /** Of all requests at once, on all processes. */
 const CONNECTIONS = 16;
 const ROUNDS = 3;

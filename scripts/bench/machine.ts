@@ -36,7 +36,7 @@ export function describeMachine(): string {
   const [cpu] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);
   const pinned = canPin ? "server and load on a core each, a fleet on all" : "not pinned";
-  return `${cpus().length} cores (${cpu?.model ?? "unknown"}), ${memory} GB, Node ${process.versions.node}, ${pinned}`;
+  return `${cpus().length} cores (${cpu?.model ?? "unknown"}), ${memory} GB, Node ${process.versions.node}, ${pinned}, ${isBuilt ? "as built" : "from the sources, which tsx makes slower"}`;
 }
 
 /** Runs node; the other processes of a bench all come from here. */
