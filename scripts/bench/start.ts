@@ -1,6 +1,5 @@
 // From the start of the process to its first answer, against a bare server of one file: the packed command, and what
 // `npm start` does: it bundles the sources and runs that. And a whole life embedded in a test: start, first request, close.
-import { execSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { closedPort } from "../../test/support/receivers.ts";
@@ -9,17 +8,14 @@ import { answers, bare, isBuilt, KEY, killed, ours, side, spawnNode } from "./ma
 
 const ROUNDS = 15;
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
-const [bundling = "", running = ""] = String(scripts.start).split(" && node ");
+const [, ...npmStart] = String(scripts.start).split(" ");
 
 export async function start(): Promise<Line[]> {
   const flags = (port: number) => ["--port", String(port), "--api-key", KEY, "--log", "off"];
   const [base, source, bin] = await compare(
     [
       starting(bare.name, () => bare.args),
-      starting("npm start", (port) => {
-        execSync(bundling);
-        return [...running.split(" "), ...flags(port)];
-      }),
+      starting("npm start", (port) => [...npmStart, ...flags(port)]),
       ...(isBuilt ? [starting("the bin", (port) => [...ours("bin"), ...flags(port)])] : []),
     ],
     2,

@@ -1,0 +1,20 @@
+// npm start: bundles the sources and runs that, since a loader that transforms one module after the other takes most of a
+// start. The names carry hashes of what the files hold: one that is there is whole, and several may start at once.
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { buildSync } from "esbuild";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const outdir = join(root, "node_modules/.cache/app-hosting-service");
+const names = { entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]" };
+const form = { bundle: true, splitting: true, platform: "node", format: "esm", sourcemap: "inline" };
+const { outputFiles } = buildSync({ entryPoints: [join(root, "src/bin.ts")], outdir, write: false, ...names, ...form });
+mkdirSync(outdir, { recursive: true });
+for (const { path, contents } of outputFiles) {
+  if (existsSync(path)) continue;
+  writeFileSync(`${path}.${process.pid}`, contents);
+  renameSync(`${path}.${process.pid}`, path);
+}
+const { path } = outputFiles.find((file) => basename(file.path).startsWith("bin-"));
+await import(pathToFileURL(path).href);
