@@ -3,7 +3,7 @@
 // tree; it is in NODE_OPTIONS, for what a test starts, too. What a run starts ends with it.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -17,6 +17,7 @@ export interface Script {
 
 /** Everything that is written on the way, and gone at the end. */
 const scratch = mkdtempSync(join(tmpdir(), "mutate-"));
+chmodSync(scratch, 0o755); // a database that a test starts is another user's
 const TMPDIR = join(scratch, "tmp");
 mkdirSync(TMPDIR);
 
@@ -98,7 +99,7 @@ interface Covered {
 const LIMIT_MS = 300_000;
 const SOURCES = pathToFileURL("src/").href;
 
-/** A run with nothing changed, and whether one of its processes came to a place in a script. */
+/** A run with nothing changed, whether one of its processes came to a place in a script, and to how much of it. */
 export async function measured(path: string) {
   const folder = mkdtempSync(join(scratch, "coverage-"));
   const began = performance.now();
@@ -106,9 +107,10 @@ export async function measured(path: string) {
   const took_ms = performance.now() - began;
   const covered = readdirSync(folder).flatMap((name) => coveredIn(join(folder, name)));
   rmSync(folder, { recursive: true });
-  const comesTo = (script: string, offset: number) =>
-    covered.some((each) => each.url === pathToFileURL(script).href && wasRun(each, offset));
-  return { path, passed, took_ms, comesTo };
+  const of = (script: string) => covered.filter(({ url }) => url === pathToFileURL(script).href);
+  const comesTo = (script: string, offset: number) => of(script).some((each) => wasRun(each, offset));
+  const share = (script: string) => Math.max(...of(script).map(rangesRun));
+  return { path, passed, took_ms, comesTo, share };
 }
 
 function coveredIn(file: string): readonly Covered[] {
@@ -119,6 +121,9 @@ function coveredIn(file: string): readonly Covered[] {
     return []; // its process was killed in the middle of the report: as if it had been killed before
   }
 }
+
+const rangesRun = ({ functions }: Covered): number =>
+  functions.flatMap(({ ranges }) => ranges.filter(({ count }) => count > 0)).length;
 
 /** Ranges lie within each other, and the innermost knows. */
 function wasRun({ functions }: Covered, offset: number): boolean {
