@@ -53,13 +53,18 @@ const NO_IDS = [
   ..."toString null undefined 0 -1 %20 %0d%0aX:1 a%00b app_%00 %f0%9f%98%80 '%20OR%201=1-- %7Bapp_id%7D".split(" "),
   "a".repeat(2000),
 ];
-const KINDS = ["apps", "users", "webhooks", "events", "api-keys", "data-sources", "oauth-clients"];
+/** With what one is called. */
+const KINDS = Object.entries({
+  ...{ apps: "app", users: "user", webhooks: "webhook", events: "event" },
+  ...{ "api-keys": "API key", "data-sources": "data source", "oauth-clients": "OAuth client" },
+});
 
 choice("7.error-codes.404", "what is no path or no id is not there, however written", "ours", async ({ api }) => {
   for (const path of NO_PATHS)
     for (const method of ["GET", "POST", "DELETE"]) problem(await api.send(method, path), "not_found");
   for (const id of NO_IDS) {
-    for (const kind of KINDS) problem(await api.get(`/${kind}/${id}`), "not_found");
+    for (const [kind, word] of KINDS)
+      assert.equal(problem(await api.get(`/${kind}/${id}`), "not_found").detail, `There is no such ${word}.`);
     problem(await api.post(`/apps/${id}/deploy`, { name: "R" }), "not_found");
   }
 });

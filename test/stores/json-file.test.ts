@@ -27,6 +27,13 @@ import {
 
 storeContract(test, () => jsonFileStore(fileFor({ after })));
 
+test("the collections keep the names that data of versions before have", () => {
+  const names = collections.map(({ name }) => name).sort();
+  const before =
+    "accounts api_keys apps clock data_contents data_sources deliveries deployments domains events gone_apps gone_deployments grants idempotency oauth_clients rates refresh_tokens sessions sign_ins signing_keys users webhooks";
+  assert.deepEqual(names, before.split(" "));
+});
+
 // Written by the version of commit 5d27b9a: FILE and journal as a crash left them, and FILE after the next stop.
 const OLD = {
   file: '{"format":1,"journal":1,"collections":{\n"notes":[\n{"id":"b","list":"all","text":"text of b"},\n{"id":"a","list":"all","text":"text of a"},\n{"id":"c","list":"all","text":"\u2028 \\ud800 é"}\n]\n},"checksums":["12c382bc"]}\n',
