@@ -18,6 +18,7 @@ const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   restarts: (lab) => restarts(lab, 9_000, 20),
   fleet: () => fleet(2, 1_000, 20),
   "fleet-of-1": () => fleet(1, 400, 10),
+  "fleet-of-3": () => fleet(3, 400, 10),
   "fleet-of-4": () => fleet(4, 400, 10),
 };
 
