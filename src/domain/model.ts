@@ -1,6 +1,9 @@
-// The records that the service keeps (spec part 2; contract part 2) and the lists they are read by. A record holds the
-// resource's own fields and, behind them, what only the server needs; `views` in http/ names what goes out.
-import { oneOf } from "../kit/schema.ts";
+// The resources as clients see them, the records that the service keeps of them, and the lists they are read by (spec part
+// 2; contract part 2). Each field stands here once: a record is what its resource shows and, beside that, what only the
+// server needs. What may be sent is stricter and stands in the drafts, where it is judged.
+import { decide } from "../decisions.ts";
+import type { Infer, JsonSchema, Schema } from "../kit/schema.ts";
+import { flag, object, oneOf, optional, trusted, whole } from "../kit/schema.ts";
 import { collection, type Stored } from "./store.ts";
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
@@ -18,28 +21,33 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 export const eventType = oneOf(EVENT_TYPES);
 
-export const DELIVERY_STATUSES = ["pending", "succeeded", "failed", "cancelled"] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+export const deliveryStatus = oneOf(["pending", "succeeded", "failed", "cancelled"]);
+export type DeliveryStatus = Infer<typeof deliveryStatus>;
 
-export const ACCOUNT_STATES = ["active", "limited", "suspended"] as const;
-export type AccountState = (typeof ACCOUNT_STATES)[number];
+export const accountState = oneOf(["active", "limited", "suspended"]);
+export type AccountState = Infer<typeof accountState>;
 
-export interface AccountRecord extends Stored {
-  readonly name: string;
-  readonly state: AccountState;
-}
-/** `all` is the same for every account, so that `page` can list them. */
-export const accounts = collection<AccountRecord & { readonly all: "accounts" }>()("accounts", {
-  all: { by: ["all"] },
-});
+/** How a field reads in an answer. Nobody checks an answer: the type holds what is shown to what is kept. */
+const given = <T>(json: JsonSchema): Schema<T> => ({ json, check: trusted });
+const string = (rules: JsonSchema = {}) => given<string>({ type: "string", ...rules });
+const text = (maxLength: number) => string({ maxLength });
+const id = (prefix: string) => string({ pattern: `^${prefix}_[0-9A-Za-z]+$` });
+const url = string({ format: "uri" });
+const time = string({ format: "date-time", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" });
+const count = whole({ min: 0 });
+const listOf = <T>({ json }: Schema<T>, rules: JsonSchema = {}) =>
+  given<readonly T[]>({ type: "array", items: json, ...rules });
+const orNull = <T>({ json }: Schema<T>) => given<T | null>({ anyOf: [json, { type: "null" }] });
+const TIMES = { created_at: time, updated_at: time };
+const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
 
-/** What an account made, and what it can change afterwards. */
-interface Made extends Stored {
-  readonly created_at: string;
+/** Those of the members that the register names. */
+const only = <M extends { readonly [name: string]: Schema<unknown> }>(names: readonly string[], members: M): M =>
+  trusted(Object.fromEntries(names.map((name) => [name, members[name] ?? given({})])));
+
+/** What an account owns. */
+interface Owned {
   readonly account_id: string;
-}
-interface Changeable extends Made {
-  readonly updated_at: string;
 }
 const ofAccount = { account: { by: ["account_id"] } } as const;
 
@@ -50,25 +58,39 @@ export interface Passing<N extends string> extends Stored {
 }
 export const byExpiry = { expiry: { by: ["all"], order: "expires_at" } } as const;
 
-export interface AppRecord extends Changeable {
-  readonly title: string;
-  readonly description: string;
-  readonly theme: string;
-  readonly public: boolean;
-}
+export const account = object({ id: id("acc"), name: string(), state: accountState });
+export type AccountRecord = Infer<typeof account>;
+/** `all` is the same for every account, so that `page` can list them. */
+export const accounts = collection<AccountRecord & { readonly all: "accounts" }>()("accounts", {
+  all: { by: ["all"] },
+});
+
+export const app = object({
+  id: id("app"),
+  title: text(NAME_MAX),
+  description: text(TEXT_MAX),
+  theme: text(64),
+  public: flag,
+  ...TIMES,
+});
+export type AppRecord = Infer<typeof app> & Owned;
 export const apps = collection<AppRecord>()("apps", {
   ...ofAccount,
   account_public: { by: ["account_id", "public"] },
 });
 
-export interface DeploymentRecord extends Stored {
-  readonly app_id: string;
-  readonly name: string;
-  readonly environment: string;
-  readonly custom_domain: string | null;
-  readonly status: "live" | "retired";
-  readonly deployed_at: string;
-  readonly account_id: string;
+export const deployment = object({
+  id: id("dep"),
+  app_id: id("app"),
+  name: text(100),
+  environment: string(),
+  custom_domain: orNull(string()),
+  url,
+  status: oneOf(["live", decide("3.redeploy").live]),
+  deployed_at: time,
+});
+/** Its address is not kept: another public URL is another address. */
+export interface DeploymentRecord extends Omit<Infer<typeof deployment>, "url">, Owned {
   /** Environment and custom domain while live, null afterwards: an app has one live deployment an environment. */
   readonly live_in: string | null;
   readonly live_domain: string | null;
@@ -84,31 +106,33 @@ export const deployments = collection<DeploymentRecord>()(
  * A deployment that went with its app: nothing is left but that its address once led somewhere. Records made before they
  * were counted name no account; they stand in no list and stay.
  */
-export const goneDeployments = collection<Stored & { readonly account_id?: string }>()("gone_deployments", ofAccount);
+export const goneDeployments = collection<Stored & Partial<Owned>>()("gone_deployments", ofAccount);
 
 /** A deleted app that has left more behind than goes at once. */
-export type GoneApp = Pick<Made, "id" | "account_id"> & { readonly deleted_at: string; readonly all: "gone_apps" };
+export type GoneApp = Stored & Owned & { readonly deleted_at: string; readonly all: "gone_apps" };
 export const goneApps = collection<GoneApp>()("gone_apps", { all: { by: ["all"] } });
 
 /** Which app holds a custom domain, as long as there is such an app; the id is the host name. */
 export const domains = collection<Stored & { readonly app_id: string }>()("domains");
 
-export const COLUMN_TYPES = ["string", "number", "boolean", "datetime"] as const;
-export interface Column {
-  readonly name: string;
-  readonly type: (typeof COLUMN_TYPES)[number];
-}
+const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
+export type Column = Infer<typeof column>;
 export type Cell = string | number | boolean | null;
 
-export interface DataSourceRecord extends Changeable {
-  readonly name: string;
-  readonly type: "json" | "csv";
-  readonly app_id: string | null;
-  readonly status: "processing" | "ready" | "failed";
-  readonly columns: readonly Column[] | null;
-  readonly row_count: number | null;
-  readonly error: string | null;
-}
+export const dataSource = object({
+  id: id("ds"),
+  name: text(NAME_MAX),
+  type: oneOf(decide("2.data-source-request")),
+  app_id: orNull(id("app")),
+  ...only(decide("2.data-source-fields"), {
+    status: oneOf(decide("3.data-processing")),
+    columns: orNull(listOf(column)),
+    row_count: orNull(count),
+    error: orNull(string()),
+  }),
+  ...TIMES,
+});
+export type DataSourceRecord = Infer<typeof dataSource> & Owned;
 export const dataSources = collection<DataSourceRecord>()("data_sources", {
   ...ofAccount,
   ...ofApp,
@@ -124,10 +148,12 @@ interface DataRecord extends Stored {
 }
 export const dataContents = collection<DataRecord>()("data_contents");
 
-export interface UserRecord extends Changeable {
-  readonly email: string;
-  readonly name: string;
-  readonly permissions: readonly Scope[];
+export const user = object({
+  id: id("usr"),
+  ...only(decide("2.user-fields"), { email: text(254), name: text(NAME_MAX), permissions: listOf(scope) }),
+  ...TIMES,
+});
+export interface UserRecord extends Infer<typeof user>, Owned {
   readonly email_key: string;
   readonly is_admin: boolean;
 }
@@ -137,20 +163,28 @@ export const users = collection<UserRecord>()(
   { email: ["account_id", "email_key"] },
 );
 
-export interface ApiKeyRecord extends Made {
-  readonly name: string;
-  readonly last_four: string;
-  readonly last_used_at: string | null;
+export const apiKey = object({
+  id: id("key"),
+  name: text(NAME_MAX),
+  last_four: string(),
+  created_at: time,
+  last_used_at: orNull(time),
+});
+export interface ApiKeyRecord extends Infer<typeof apiKey>, Owned {
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
 }
 export const apiKeys = collection<ApiKeyRecord>()("api_keys", ofAccount, { hash: ["hash"] });
 
-export interface OAuthClientRecord extends Made {
-  readonly name: string;
-  readonly redirect_uris: readonly string[];
-  readonly scopes: readonly Scope[];
-  readonly public: boolean;
+export const oauthClient = object({
+  id: id("cli"),
+  name: text(NAME_MAX),
+  redirect_uris: listOf(url),
+  scopes: listOf(scope),
+  public: flag,
+  created_at: time,
+});
+export interface OAuthClientRecord extends Infer<typeof oauthClient>, Owned {
   /** SHA-256 of the client secret, hexadecimal; null for a public client. */
   readonly secret_hash: string | null;
 }
@@ -169,11 +203,14 @@ interface SessionRecord extends Passing<"sessions"> {
 }
 export const sessions = collection<SessionRecord>()("sessions", byExpiry);
 
-export interface WebhookRecord extends Changeable {
-  readonly url: string;
-  readonly events: readonly EventType[];
-  readonly active: boolean;
-  readonly disabled_reason: "gone" | "failing" | null;
+export const webhook = object({
+  id: id("wh"),
+  url,
+  events: listOf(eventType, { minItems: 1, uniqueItems: true }),
+  active: flag,
+  ...only(decide("2.webhook-fields"), { disabled_reason: orNull(oneOf(["gone", "failing"])), ...TIMES }),
+});
+export interface WebhookRecord extends Infer<typeof webhook>, Owned {
   readonly secret: string;
   /** The secret before the last change, and until when `webhook-signature` carries it too. */
   readonly old_secret: string | null;
@@ -193,13 +230,17 @@ export interface EventEnvelope {
   readonly data: { readonly object: { readonly [member: string]: unknown } };
   readonly account?: { readonly id: string; readonly name: string };
 }
+export const envelope = object({
+  id: id("evt"),
+  type: eventType,
+  created: time,
+  data: object({ object: given({ type: "object" }) }),
+  account: optional(object({ id: id("acc"), name: string() })),
+});
 
-export interface EventRecord extends Stored {
-  readonly type: EventType;
-  readonly created: string;
+export interface EventRecord extends Pick<EventEnvelope, "id" | "type" | "created">, Owned {
   /** The envelope as it goes out, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
   readonly body: string;
-  readonly account_id: string;
   /**
    * The account whose list shows it. Null for the sample event of a test delivery, and for an event past the number
    * kept that only waits for its last pending delivery.
@@ -229,24 +270,29 @@ export const ATTEMPT_ERRORS = [
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
-export interface Attempt {
-  readonly number: number;
-  readonly trigger: "schedule" | "manual";
-  readonly at: string;
-  readonly duration_ms: number;
-  readonly response_status: number | null;
-  readonly response_body: string | null;
-  readonly error: AttemptError | null;
-}
+const attempt = object({
+  number: whole({ min: 1 }),
+  trigger: oneOf(["schedule", "manual"]),
+  at: time,
+  duration_ms: count,
+  response_status: orNull(given<number>({ type: "integer" })),
+  response_body: orNull(string()),
+  error: orNull(oneOf(ATTEMPT_ERRORS)),
+});
+export type Attempt = Infer<typeof attempt>;
 
-export interface DeliveryRecord extends Made {
-  readonly webhook_id: string;
-  readonly event_id: string;
-  readonly event_type: EventType;
-  readonly status: DeliveryStatus;
-  readonly attempts: readonly Attempt[];
+export const delivery = object({
+  id: id("dlv"),
+  webhook_id: id("wh"),
+  event_id: id("evt"),
+  event_type: eventType,
+  status: deliveryStatus,
+  attempts: listOf(attempt),
   /** When the next attempt of the schedule is due; null when none is. */
-  readonly next_attempt_at: string | null;
+  next_attempt_at: orNull(time),
+  created_at: time,
+});
+export interface DeliveryRecord extends Infer<typeof delivery>, Owned {
   /** Asked to be sent again and not attempted since. */
   readonly manual: boolean;
   /** A test delivery: sent whatever the webhook subscribes to, once. */

@@ -1,11 +1,11 @@
 // What a fresh server starts with (contract, part 1): one account with its owner and one key, or what a seed says. A
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
 import type { Fault, Infer, Schema } from "../kit/schema.ts";
-import { list, object, oneOf, optional, pointer, text, withDefault } from "../kit/schema.ts";
+import { list, object, optional, pointer, text, withDefault } from "../kit/schema.ts";
 import { addApp, appDraft } from "./apps.ts";
 import { addApiKey, addOAuthClient, apiKeyDraft, oauthClientDraft, pinnedKey } from "./credentials.ts";
 import { addDataSource, dataSourceSeed } from "./data-sources.ts";
-import { ACCOUNT_STATES, accounts } from "./model.ts";
+import { accountState, accounts } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { addUser, userDraft } from "./users.ts";
 import { addWebhook, type webhookDraft } from "./webhooks.ts";
@@ -27,7 +27,7 @@ const many = <T>(item: Schema<T>) => withDefault(list(item, { max: ITEMS_MAX }),
 const MEMBERS = {
   id: idWith("acc_"),
   name: text({ min: 1, max: 200, notBlank: true }),
-  state: withDefault(oneOf(ACCOUNT_STATES), "active"),
+  state: withDefault(accountState, "active"),
   api_keys: many(object({ ...apiKeyDraft.members, key: pinnedKey })),
   users: many(object({ id: idWith("usr_"), ...userDraft.members })),
   oauth_clients: many(object({ id: idWith("cli_"), client_secret: optional(pinnedKey), ...oauthClientDraft.members })),

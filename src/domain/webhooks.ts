@@ -5,7 +5,7 @@
 import { decide } from "../decisions.ts";
 import { type Instant, iso } from "../kit/clock.ts";
 import type { Infer } from "../kit/schema.ts";
-import { flag, list, object, oneOf, optional, text, withDefault } from "../kit/schema.ts";
+import { flag, list, object, optional, text, withDefault } from "../kit/schema.ts";
 import { serviceSignature, standardSignature } from "../kit/signature.ts";
 import { VERSION } from "../kit/version.ts";
 import type { Caller } from "./access.ts";
@@ -13,7 +13,7 @@ import { askedAgain, leavingQueue, putDelivery, testDelivery } from "./deliverie
 import { recordSample } from "./events.ts";
 import { owned, pageOf, spanParameters } from "./lists.ts";
 import type { DeliveryStatus, EventRecord, EventType, WebhookRecord } from "./model.ts";
-import { DELIVERY_STATUSES, deliveries, EVENT_TYPES, eventType, webhooks } from "./model.ts";
+import { deliveries, deliveryStatus, EVENT_TYPES, eventType, webhooks } from "./model.ts";
 import { notFound, Refusal } from "./refusal.ts";
 import type { Reader, Span } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
@@ -79,7 +79,7 @@ export function deliveryHeaders(webhook: WebhookRecord, event: EventRecord, id: 
   };
 }
 
-export const deliveryQuery = object({ ...spanParameters, status: optional(oneOf(DELIVERY_STATUSES)) });
+export const deliveryQuery = object({ ...spanParameters, status: optional(deliveryStatus) });
 
 export async function listDeliveries(
   reader: Reader,

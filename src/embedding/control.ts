@@ -3,7 +3,7 @@
 // it; nothing here counts against the rate. What cannot be done is a refusal.
 import { timingSafeEqual } from "node:crypto";
 import { bearerToken, type Caller, sha256 } from "../domain/access.ts";
-import { ACCOUNT_STATES } from "../domain/model.ts";
+import { accountState } from "../domain/model.ts";
 import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
@@ -14,7 +14,7 @@ import { plain, shape } from "../http/view.ts";
 import { accountView } from "../http/views.ts";
 import { RouteTree, type Way } from "../http/way.ts";
 import { duration, iso } from "../kit/clock.ts";
-import { type JsonSchema, OptionError, object, oneOf, optional, taken, text, withDefault } from "../kit/schema.ts";
+import { type JsonSchema, OptionError, object, optional, taken, text, withDefault } from "../kit/schema.ts";
 import type { Rule, Rules } from "./rules.ts";
 import type { Service } from "./service.ts";
 
@@ -102,7 +102,7 @@ const controlRows = (service: Service): readonly Operation[] =>
       run: ({ body }) => refusedAt("#", () => service.restore(body)),
     }),
     route("PATCH /account", null, "setAccountState", "Suspend or limit the account, or make it active again", {
-      body: object({ state: oneOf(ACCOUNT_STATES) }),
+      body: object({ state: accountState }),
       view: accountView,
       run: ({ body }) => service.setAccountState(body.state),
     }),

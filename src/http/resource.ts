@@ -8,7 +8,7 @@ import type { Reader, Span, Stored } from "../domain/store.ts";
 import type { Unit } from "../domain/work.ts";
 import { type ObjectSchema, trusted } from "../kit/schema.ts";
 import { type Asked, type Operation, route, type Spec } from "./route.ts";
-import { page, type View } from "./view.ts";
+import { page, type View, view } from "./view.ts";
 
 /** The scope of all that no line of the specification's table of scopes names (part 5). */
 export const MANAGE = decide("5.scope-per-endpoint");
@@ -27,12 +27,12 @@ interface Owned<R, N, D, Q> {
 interface Resource<R, N, D, C, Q> {
   /** Of one of them: `/apps/{app_id}`. */
   readonly path: string;
-  /** As the operations call it: createApp, listApps. */
+  /** As the operations call it, and the description what they answer: createApp, listApps, App. */
   readonly noun: string;
   /** As people call one, several, and what goes with one. */
   readonly words: readonly [one: string, many: string, gone: string];
   readonly scopes: readonly [read: Scope, write: Scope, remove: Scope];
-  readonly view: View<R>;
+  readonly shown: ObjectSchema<unknown>;
   readonly owned: Owned<R, N, D, Q>;
   /** What each row says beside what all of its kind do. */
   readonly create: Partial<Spec<string, unknown, D, N>>;
@@ -46,29 +46,30 @@ interface Resource<R, N, D, C, Q> {
 export function resource<R extends Stored, N extends R, D, C extends object, Q = Span>(
   of: Resource<R, N, D, C, Q>,
 ): { readonly get: Operation; readonly rows: readonly Operation[] } {
-  const { path, noun, view, owned } = of;
+  const { path, noun, owned } = of;
+  const shows: View<R> = view(noun, of.shown);
   const [one, many, gone] = of.words;
   const [read, write, remove] = of.scopes;
   const all = path.slice(0, path.lastIndexOf("/"));
   const parameter = path.slice(all.length + 2, -1);
   const idOf = ({ params }: Asked) => params[parameter] ?? "";
   const get = route(`GET ${path}`, read, `get${noun}`, `Read ${one}`, {
-    view,
+    view: shows,
     run: (asked) => owned.get(asked.unit.store, asked.caller, idOf(asked)),
   });
   const create = route(`POST ${all}`, write, `create${noun}`, `Create ${one}`, {
-    ...{ view, location: ({ id }: N) => `${all}/${id}` },
+    ...{ view: shows, location: ({ id }: N) => `${all}/${id}` },
     run: ({ unit, caller, body }) => owned.create(unit, caller, body),
     ...of.create,
   });
   const list = route(`GET ${all}`, read, `list${noun}s`, `List ${many}`, {
     query: trusted<ObjectSchema<Q>>(listQuery),
-    view: page(view),
+    view: page(shows),
     run: ({ unit, caller, query }) => owned.list(unit.store, caller, query),
     ...of.list,
   });
   const change = route(`${CHANGE} ${path}`, write, `update${noun}`, `Change ${one}`, {
-    ...{ target: get, view },
+    ...{ target: get, view: shows },
     run: (asked) => owned.change(asked.unit, asked.caller, idOf(asked), asked.body, asked.expect),
     ...of.update,
   });

@@ -2,18 +2,19 @@
 import { decide } from "../decisions.ts";
 import * as credentials from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
+import * as model from "../domain/model.ts";
 import * as users from "../domain/users.ts";
 import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
 import { page } from "./view.ts";
-import { accountView, apiKeyView, eventView, oauthClientView, userView } from "./views.ts";
+import { accountView, eventView } from "./views.ts";
 
 const user = resource({
   path: `${decide("4.user-area")}/{user_id}`,
   noun: "User",
   words: ["a user", "users", "a user; they are signed out"],
   scopes: MANAGED,
-  view: userView,
+  shown: model.user,
   owned: users.own,
   create: {
     body: users.userDraft,
@@ -33,7 +34,7 @@ const key = resource({
   noun: "ApiKey",
   words: ["an API key", "API keys", "an API key; whatever uses it is refused"],
   scopes: MANAGED,
-  view: apiKeyView,
+  shown: model.apiKey,
   owned: credentials.keys,
   create: { body: credentials.apiKeyDraft, example: { name: "Build server" }, once: { key: ({ key }) => key } },
 });
@@ -43,7 +44,7 @@ const client = resource({
   noun: "OAuthClient",
   words: ["an OAuth client", "OAuth clients", "an OAuth client; its tokens stop working"],
   scopes: MANAGED,
-  view: oauthClientView,
+  shown: model.oauthClient,
   owned: credentials.clients,
   create: {
     body: credentials.oauthClientDraft,

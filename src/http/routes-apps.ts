@@ -3,12 +3,13 @@ import * as apps from "../domain/apps.ts";
 import * as data from "../domain/data-sources.ts";
 import * as deployments from "../domain/deployments.ts";
 import { listQuery } from "../domain/lists.ts";
+import * as model from "../domain/model.ts";
 import { hostOf } from "./call.ts";
 import { DATA_BODY_BYTES } from "./input.ts";
 import { MANAGE, resource } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
 import { page } from "./view.ts";
-import { appView, dataSourceView, deploymentView, eventView, rowView } from "./views.ts";
+import { deploymentView, eventView, rowView } from "./views.ts";
 
 /** The event is recorded; what receivers make of it is still to come. */
 const INTERACTION_STATUS = 202;
@@ -18,7 +19,7 @@ const app = resource({
   noun: "App",
   words: ["an app", "apps", "an app with its deployments"],
   scopes: ["read:apps", "write:apps", "delete:apps"],
-  view: appView,
+  shown: model.app,
   owned: apps.own,
   create: {
     spec: "4.create-app",
@@ -71,7 +72,7 @@ const source = resource({
   noun: "DataSource",
   words: ["a data source", "data sources", "a data source with its rows"],
   scopes: ["read:data", MANAGE, MANAGE],
-  view: dataSourceView,
+  shown: model.dataSource,
   owned: data.own,
   create: {
     spec: "4.create-data-source",

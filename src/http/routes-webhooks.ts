@@ -1,11 +1,12 @@
 // The rows for webhooks and their delivery log (spec parts 4 and 6).
 import { decide } from "../decisions.ts";
+import * as model from "../domain/model.ts";
 import * as webhooks from "../domain/webhooks.ts";
 import { changesOf } from "../kit/schema.ts";
 import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, route } from "./route.ts";
 import { page } from "./view.ts";
-import { deliveryView, webhookView } from "./views.ts";
+import { deliveryView } from "./views.ts";
 
 /** It is queued; the delivery log tells what became of it. */
 const DELIVERY_STATUS = 202;
@@ -16,7 +17,7 @@ const { get: webhook, rows } = resource({
   noun: "Webhook",
   words: ["a webhook", "webhooks", "a webhook; what waits for it is cancelled"],
   scopes: MANAGED,
-  view: webhookView,
+  shown: model.webhook,
   owned: webhooks.own,
   create: {
     spec: "4.create-webhook",

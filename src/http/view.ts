@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import { decide } from "../decisions.ts";
 import type { Page } from "../domain/lists.ts";
 import type { Decide } from "../domain/readings.ts";
-import { type JsonSchema, trusted } from "../kit/schema.ts";
+import { type JsonSchema, type ObjectSchema, trusted } from "../kit/schema.ts";
 import type { ServiceLinks } from "./links.ts";
 
 export interface View<R> {
@@ -25,25 +25,22 @@ export const shape = (properties: Record<string, JsonSchema>, required = Object.
   additionalProperties: false,
 });
 
-/** Shows these members, in this order, of the record or of what is `made` of it. */
-export function view<R extends object>(
+/** Shows the members of the resource, in their order, of the record or of what is `made` of it. */
+export const view = <R extends object>(
   name: string,
-  members: { readonly [name: string]: JsonSchema },
+  { json, members }: ObjectSchema<unknown>,
   made: (record: R, links: ServiceLinks) => object = (record) => record,
-): View<R> {
-  const names = Object.keys(members);
-  return {
-    kind: "one",
-    name,
-    json: shape(members),
-    text(record, { links }) {
-      const all = trusted<Record<string, unknown>>(made(record, links));
-      const shown: Record<string, unknown> = {};
-      for (const each of names) shown[each] = all[each];
-      return JSON.stringify(shown);
-    },
-  };
-}
+): View<R> => ({
+  kind: "one",
+  name,
+  json,
+  text(record, { links }) {
+    const all = trusted<Record<string, unknown>>(made(record, links));
+    const shown: Record<string, unknown> = {};
+    for (const each in members) shown[each] = all[each];
+    return JSON.stringify(shown);
+  },
+});
 
 export const plain = (json: JsonSchema): View<object> => ({
   kind: "plain",
