@@ -44,10 +44,22 @@ export async function pageOf<R extends Stored, I extends string>(
 
 /** What is made, and what a change or a removal brings with it, in the same transaction; a refusal undoes all of it. */
 interface Consequences<R, D, A> {
-  readonly adding: (w: Work, account_id: string, draft: D, caller: Caller) => Promise<A>;
-  /** Answers what is kept. */
+  readonly adding: (w: Work, account_id: string, draft: D, caller: Caller) => Promise<A | Refusal>;
+  /** Answers what is kept; without it nothing can be changed. */
   readonly changing?: (w: Work, after: R, before: R, caller: Caller) => Promise<R | Refusal>;
   readonly removing?: (w: Work, record: R, caller: Caller) => Promise<unknown>;
+}
+
+/** What is done with the records `R` that an account owns; `A` is a new one, with what is shown of it once. */
+export interface Owned<R, D, A, Q = Span> {
+  create(unit: Unit, caller: Caller, draft: D): Promise<A | Refusal>;
+  get(reader: Reader, caller: Caller, id: string): Promise<R | Refusal>;
+  list(reader: Reader, caller: Caller, query: Q): Promise<Page<R>>;
+  /** Does something with the caller's own record, in one transaction. */
+  act<T>(unit: Unit, caller: Caller, id: string, work: (w: Work, record: R) => Promise<T>): Promise<T | Refusal>;
+  /** Changes the fields sent, whose values the schema has judged. */
+  change(unit: Unit, caller: Caller, id: string, sent: Sent<R>, expect: Expect<R>): Promise<R | Refusal>;
+  remove(unit: Unit, caller: Caller, id: string, expect: Expect<R>): Promise<R | Refusal>;
 }
 
 /** `name` is what people call one of them. */
@@ -55,56 +67,40 @@ export function owned<R extends Stored & { readonly account_id: string }, D, A>(
   from: Collection<R, "account">,
   name: string,
   { adding, changing, removing }: Consequences<R, D, A>,
-) {
-  const create = (unit: Unit, caller: Caller, draft: D) =>
-    unit.transact((w) => adding(w, caller.account.id, draft, caller));
+): Owned<R, D, A> {
+  const own: Owned<R, D, A> = {
+    create: (unit, caller, draft) => unit.transact((w) => adding(w, caller.account.id, draft, caller)),
 
-  const get = async (reader: Reader, caller: Caller, id: string): Promise<R | Refusal> => {
-    const record = await reader.get(from, id);
-    return record?.account_id === caller.account.id ? record : notFound(name);
+    async get(reader, caller, id) {
+      const record = await reader.get(from, id);
+      return record?.account_id === caller.account.id ? record : notFound(name);
+    },
+
+    list: (reader, caller, span) => pageOf(reader, from, "account", [caller.account.id], span),
+
+    act: (unit, caller, id, work) =>
+      unit.transact(async (w) => {
+        const record = await own.get(w.tx, caller, id);
+        return record instanceof Refusal ? record : work(w, record);
+      }),
+
+    change: (unit, caller, id, sent, expect) =>
+      own.act(unit, caller, id, async (w, before) => {
+        const after = differs(before, sent) ? await changing?.(w, { ...before, ...sent }, before, caller) : undefined;
+        if (after instanceof Refusal) return after;
+        if (after) await w.tx.put(from, after);
+        return expect(before) ?? after ?? before;
+      }),
+
+    remove: (unit, caller, id, expect) =>
+      own.act(unit, caller, id, async (w, record) => {
+        const consequence = await removing?.(w, record, caller);
+        if (consequence instanceof Refusal) return consequence;
+        await w.tx.remove(from, id);
+        return expect(record) ?? record;
+      }),
   };
-
-  const list = (reader: Reader, caller: Caller, span: Span) =>
-    pageOf(reader, from, "account", [caller.account.id], span);
-
-  /** Does something with the caller's own record, in one transaction. */
-  const act = <T>(
-    unit: Unit,
-    caller: Caller,
-    id: string,
-    work: (w: Work, record: R) => Promise<T | Refusal>,
-    expect?: Expect<R>,
-  ) =>
-    unit.transact(async (w) => {
-      const record = await get(w.tx, caller, id);
-      if (record instanceof Refusal) return record;
-      const done = await work(w, record);
-      return done instanceof Refusal ? done : (expect?.(record) ?? done);
-    });
-
-  /** Changes the fields sent, whose values the schema has judged. */
-  const change = (unit: Unit, caller: Caller, id: string, sent: Sent<R>, expect: Expect<R>) => {
-    const work = async (w: Work, before: R) => {
-      if (!differs(before, sent)) return before;
-      const asked = { ...before, ...sent };
-      const after = changing ? await changing(w, asked, before, caller) : asked;
-      if (!(after instanceof Refusal)) await w.tx.put(from, after);
-      return after;
-    };
-    return act(unit, caller, id, work, expect);
-  };
-
-  const remove = (unit: Unit, caller: Caller, id: string, expect: Expect<R>) => {
-    const work = async (w: Work, record: R) => {
-      const consequence = await removing?.(w, record, caller);
-      if (consequence instanceof Refusal) return consequence;
-      await w.tx.remove(from, id);
-      return record;
-    };
-    return act(unit, caller, id, work, expect);
-  };
-
-  return { act, create, get, list, change, remove };
+  return own;
 }
 
 /** A record as it stands in an answer and in an event: without whose it is. */
@@ -113,7 +109,7 @@ export const shownFields = <R extends { readonly account_id: string }>(record: R
   account_id: undefined,
 });
 
-type Sent<R> = { readonly [N in keyof R]?: unknown };
+export type Sent<R> = { readonly [N in keyof R]?: unknown };
 
 function differs<R>(record: R, sent: Sent<R>): boolean {
   for (const name in sent) if (!isDeepStrictEqual(record[name], sent[name])) return true;

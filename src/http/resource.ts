@@ -1,11 +1,8 @@
 // The rows that nearly every resource has, in one form each: create, list, read, change, remove (contract, part 4).
 import { decide } from "../decisions.ts";
-import type { Caller } from "../domain/access.ts";
-import { listQuery, type Page } from "../domain/lists.ts";
+import { listQuery, type Owned, type Page, type Sent } from "../domain/lists.ts";
 import type { Scope } from "../domain/model.ts";
-import type { Expect, Refusal } from "../domain/refusal.ts";
-import type { Reader, Span, Stored } from "../domain/store.ts";
-import type { Unit } from "../domain/work.ts";
+import type { Span, Stored } from "../domain/store.ts";
 import { type ObjectSchema, trusted } from "../kit/schema.ts";
 import { type Asked, type Operation, route, type Spec } from "./route.ts";
 import { page, type View, view } from "./view.ts";
@@ -14,15 +11,6 @@ import { page, type View, view } from "./view.ts";
 export const MANAGE = decide("5.scope-per-endpoint");
 export const MANAGED = [MANAGE, MANAGE, MANAGE] as const;
 const CHANGE = decide("4.app-endpoints");
-
-/** What the domain does with those that an account owns; `N` is a new one, with what is shown of it once. */
-interface Owned<R, N, D, Q> {
-  create(unit: Unit, caller: Caller, draft: D): Promise<N | Refusal>;
-  get(reader: Reader, caller: Caller, id: string): Promise<R | Refusal>;
-  list(reader: Reader, caller: Caller, query: Q): Promise<Page<R> | Refusal>;
-  change(unit: Unit, caller: Caller, id: string, sent: object, expect: Expect<R>): Promise<R | Refusal>;
-  remove(unit: Unit, caller: Caller, id: string, expect: Expect<R>): Promise<R | Refusal>;
-}
 
 interface Resource<R, N, D, C, Q> {
   /** Of one of them: `/apps/{app_id}`. */
@@ -33,7 +21,7 @@ interface Resource<R, N, D, C, Q> {
   readonly words: readonly [one: string, many: string, gone: string];
   readonly scopes: readonly [read: Scope, write: Scope, remove: Scope];
   readonly shown: ObjectSchema<unknown>;
-  readonly owned: Owned<R, N, D, Q>;
+  readonly owned: Owned<R, D, N, Q>;
   /** What each row says beside what all of its kind do. */
   readonly create: Partial<Spec<string, unknown, D, N>>;
   readonly list?: Partial<Spec<string, Q, undefined, Page<R>>>;
@@ -43,7 +31,7 @@ interface Resource<R, N, D, C, Q> {
 }
 
 /** The row that reads one, for whatever else is done to it; and all of them. */
-export function resource<R extends Stored, N extends R, D, C extends object, Q = Span>(
+export function resource<R extends Stored, N extends R, D, C extends Sent<R>, Q = Span>(
   of: Resource<R, N, D, C, Q>,
 ): { readonly get: Operation; readonly rows: readonly Operation[] } {
   const { path, noun, owned } = of;
