@@ -95,7 +95,6 @@ const ANNOUNCED: ReadonlySet<string> = new Set(decide("6.emitted-by"));
 /** With it go its rows, or what is still to be processed. */
 const removing = ({ tx }: Work, { id }: DataSourceRecord) => tx.remove(dataContents, id);
 export const own = owned(dataSources, "data source", { adding: addDataSource, removing });
-export const { create: createDataSource, get: getDataSource, remove: removeDataSource } = own;
 
 export const listDataSourcesOf = (reader: Reader, appId: string, span: Span) =>
   pageOf(reader, dataSources, "app", [appId], span);

@@ -2,7 +2,7 @@
 // active webhook that asked for its type; and samples for test deliveries. Sending is the outbox's; here only rows are
 // written.
 import { decide } from "../decisions.ts";
-import { object, optional } from "../kit/schema.ts";
+import { type Infer, object, optional } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { newDelivery, putDelivery } from "./deliveries.ts";
 import { pageOf, spanParameters } from "./lists.ts";
@@ -51,7 +51,7 @@ async function putEvent(w: Work, owner: Owner, type: EventType, object: object, 
 
 export const eventQuery = object({ ...spanParameters, type: optional(eventType) });
 
-export const listEvents = (reader: Reader, caller: Caller, type: EventType | undefined, span: Span) =>
+export const listEvents = (reader: Reader, caller: Caller, { type, ...span }: Infer<typeof eventQuery>) =>
   pageOf(reader, events, type ? "account_type" : "account", [caller.account.id, type], span);
 
 export async function getEvent(reader: Reader, caller: Caller, id: string) {

@@ -22,7 +22,6 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export const eventType = oneOf(EVENT_TYPES);
 
 export const deliveryStatus = oneOf(["pending", "succeeded", "failed", "cancelled"]);
-export type DeliveryStatus = Infer<typeof deliveryStatus>;
 
 export const accountState = oneOf(["active", "limited", "suspended"]);
 export type AccountState = Infer<typeof accountState>;

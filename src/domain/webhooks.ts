@@ -12,10 +12,10 @@ import type { Caller } from "./access.ts";
 import { askedAgain, leavingQueue, putDelivery, testDelivery } from "./deliveries.ts";
 import { recordSample } from "./events.ts";
 import { owned, pageOf, spanParameters } from "./lists.ts";
-import type { DeliveryStatus, EventRecord, EventType, WebhookRecord } from "./model.ts";
+import type { EventRecord, EventType, WebhookRecord } from "./model.ts";
 import { deliveries, deliveryStatus, EVENT_TYPES, eventType, webhooks } from "./model.ts";
 import { notFound, Refusal } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import type { Reader } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
 
 /** So long `webhook-signature` carries both secrets, so that a receiver can change over without a gap. */
@@ -43,7 +43,6 @@ export async function addWebhook(w: Work, account_id: string, { id, secret, ...d
 
 const removing = async ({ tx }: Work, webhook: WebhookRecord) => leavingQueue(tx, webhook);
 export const own = owned(webhooks, "webhook", { adding: addWebhook, changing, removing });
-export const { create: createWebhook, get: getWebhook, change: changeWebhook, remove: removeWebhook } = own;
 
 /** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
 async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {
@@ -81,32 +80,19 @@ export function deliveryHeaders(webhook: WebhookRecord, event: EventRecord, id: 
 
 export const deliveryQuery = object({ ...spanParameters, status: optional(deliveryStatus) });
 
-export async function listDeliveries(
-  reader: Reader,
-  caller: Caller,
-  webhookId: string,
-  status: DeliveryStatus | undefined,
-  span: Span,
-) {
-  const webhook = await getWebhook(reader, caller, webhookId);
-  if (webhook instanceof Refusal) return webhook;
-  return pageOf(reader, deliveries, status ? "webhook_status" : "webhook", [webhookId, status], span);
-}
+/** Whose webhook it is, the row has asked. */
+export const listDeliveries = (reader: Reader, id: string, { status, ...span }: Infer<typeof deliveryQuery>) =>
+  pageOf(reader, deliveries, status ? "webhook_status" : "webhook", [id, status], span);
 
-export async function getDelivery(reader: Reader, caller: Caller, webhookId: string, id: string) {
-  const webhook = await getWebhook(reader, caller, webhookId);
-  return webhook instanceof Refusal ? webhook : deliveryOf(reader, webhook, id);
-}
-
-async function deliveryOf(reader: Reader, webhook: WebhookRecord, id: string) {
+export async function getDelivery(reader: Reader, webhookId: string, id: string) {
   const delivery = await reader.get(deliveries, id);
-  return delivery?.webhook_id === webhook.id ? delivery : notFound("delivery");
+  return delivery?.webhook_id === webhookId ? delivery : notFound("delivery");
 }
 
 /** Queues the delivery once more, ahead of what waits. What the schedule has in store for it stays beside that. */
 export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: string) =>
   own.act(unit, caller, webhookId, async (w, webhook) => {
-    const delivery = await deliveryOf(w.tx, webhook, id);
+    const delivery = await getDelivery(w.tx, webhookId, id);
     return delivery instanceof Refusal ? delivery : putDelivery(w.tx, askedAgain(delivery, webhook, w.at));
   });
 

@@ -60,7 +60,7 @@ const others = [
   route("GET /events", MANAGE, "listEvents", "List events", {
     query: events.eventQuery,
     view: page(eventView),
-    run: ({ unit, caller, query: { type, ...span } }) => events.listEvents(unit.store, caller, type, span),
+    run: ({ unit, caller, query }) => events.listEvents(unit.store, caller, query),
   }),
   route("GET /events/{event_id}", MANAGE, "getEvent", "Read an event", {
     view: eventView,

@@ -39,14 +39,15 @@ export const webhookRoutes = chosen("4.webhook-endpoints", [
     run: ({ unit, caller, params, body }) => webhooks.sendTest(unit, caller, params.webhook_id, body.type),
   }),
   route(`GET ${LOG}`, MANAGE, "listDeliveries", "List the deliveries of a webhook", {
+    target: webhook,
     query: webhooks.deliveryQuery,
     view: page(deliveryView),
-    run: ({ unit, caller, params, query: { status, ...span } }) =>
-      webhooks.listDeliveries(unit.store, caller, params.webhook_id, status, span),
+    run: ({ unit, params, query }) => webhooks.listDeliveries(unit.store, params.webhook_id, query),
   }),
   route(`GET ${LOG}/{delivery_id}`, MANAGE, "getDelivery", "Read a delivery with all its attempts", {
+    target: webhook,
     view: deliveryView,
-    run: ({ unit, caller, params }) => webhooks.getDelivery(unit.store, caller, params.webhook_id, params.delivery_id),
+    run: ({ unit, params }) => webhooks.getDelivery(unit.store, params.webhook_id, params.delivery_id),
   }),
   route(`POST ${LOG}/{delivery_id}/redeliver`, MANAGE, "redeliver", "Send a delivery once more", {
     status: DELIVERY_STATUS,

@@ -20,7 +20,7 @@ import {
 import { deciding } from "../../src/domain/readings.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { createWebhook } from "../../src/domain/webhooks.ts";
+import { own } from "../../src/domain/webhooks.ts";
 import { Unit } from "../../src/domain/work.ts";
 import { Background } from "../../src/kit/background.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
@@ -90,7 +90,7 @@ export async function newOutboxWorld(options: WorldOptions = {}) {
     idle: () => background.idle(),
     advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms)),
     webhook: async (url: string) =>
-      kept(await createWebhook(unit, caller, { url, events: ["app.created"], secret: SECRET, active: true })),
+      kept(await own.create(unit, caller, { url, events: ["app.created"], secret: SECRET, active: true })),
     emit: async (object: object = { n: 1 }, from: Caller = caller, type: EventType = "app.created") =>
       kept(await unit.transact((w) => recordEvent(w, from.account, type, object))),
     read: async ({ id }: WebhookRecord) => kept(await store.get(webhooks, id)),

@@ -2,12 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  createDataSource,
   type DataSourceDraft,
   dataSourceDraft,
-  getDataSource,
+  own,
   processDataSource,
-  removeDataSource,
   rowsPage,
   unprocessed,
 } from "../../src/domain/data-sources.ts";
@@ -28,14 +26,14 @@ async function setUp() {
   const process = (id: string) => processDataSource(unit, id);
   /** As the service does it: the request, then the processing without one. */
   const sent = async (...[type, data]: Sent) =>
-    kept(await createDataSource(new Unit(parts, "req_1"), caller, { name: "Sales", app_id: null, type, data }));
-  const sourceOf = async (id: string) => kept(await getDataSource(store, caller, id));
+    kept(await own.create(new Unit(parts, "req_1"), caller, { name: "Sales", app_id: null, type, data }));
+  const sourceOf = async (id: string) => kept(await own.get(store, caller, id));
   const load = async (...given: Sent) => {
     const { id } = await sent(...given);
     await process(id);
     return sourceOf(id);
   };
-  const removed = (id: string) => removeDataSource(unit, caller, id, () => undefined);
+  const removed = (id: string) => own.remove(unit, caller, id, () => undefined);
   const rowsOf = async (id: string) => kept(await rowsPage(store, caller, id, SPAN)).items;
   const allEvents = async () => {
     const page = await store.page(events, "account_type", [caller.account.id, "data.processed"], SPAN);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { own as apps } from "../../src/domain/apps.ts";
-import { createDataSource, getDataSource, listDataSourcesOf } from "../../src/domain/data-sources.ts";
+import { own as dataSources, listDataSourcesOf } from "../../src/domain/data-sources.ts";
 import { deploy, getDeployment, siteAt, siteOf } from "../../src/domain/deployments.ts";
 import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import { deployments, domains, goneApps, goneDeployments, TOPIC } from "../../src/domain/model.ts";
@@ -26,7 +26,7 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   for (let n = 0; n < MANY; n += 1) {
     deployed.push(await put(app.id, n, `d${n}.example.com`));
     const given = { name: "s", app_id: app.id, type: "csv", data: "a" } as const;
-    sources.push(kept(await createDataSource(unit, caller, given)).id);
+    sources.push(kept(await dataSources.create(unit, caller, given)).id);
   }
   await clock.advance(1_000);
   const told: string[] = [];
@@ -69,7 +69,7 @@ for (const when of ["when the account's next events are swept", "after a restart
     assert.equal(await store.count(goneDeployments, "account", [caller.account.id]), MANY);
     assert.equal(await store.get(domains, last.custom_domain ?? ""), undefined);
     assert.deepEqual((await listDataSourcesOf(store, app.id, { offset: 0, limit: 1 })).total, 0);
-    const source = kept(await getDataSource(store, caller, sources.at(-1) ?? ""));
+    const source = kept(await dataSources.get(store, caller, sources.at(-1) ?? ""));
     assert.deepEqual([source.app_id, source.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
     assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
   });

@@ -5,7 +5,7 @@ import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord } from "../../src/domain/model.ts";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
-import { changeWebhook, redeliver, removeWebhook, type WebhookDraft } from "../../src/domain/webhooks.ts";
+import { own, redeliver, type WebhookDraft } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -39,7 +39,7 @@ const inShort = async (world: World, webhook: WebhookRecord) =>
   (await world.log(webhook)).map(({ status, attempts }) => `${status} ${attempts.length}`);
 
 const change = async ({ unit, caller }: World, { id }: WebhookRecord, changes: Partial<WebhookDraft>) =>
-  kept(await changeWebhook(unit, caller, id, changes, () => undefined));
+  kept(await own.change(unit, caller, id, changes, () => undefined));
 
 const again = async ({ unit, caller }: World, { id }: WebhookRecord, delivery: { readonly id: string } | undefined) =>
   kept(await redeliver(unit, caller, id, delivery?.id ?? ""));
@@ -463,7 +463,7 @@ const failedOnce = (world: World, webhook: WebhookRecord, count: number) =>
   });
 
 const removed = async ({ unit, caller }: World, { id }: WebhookRecord) =>
-  assert.equal(kept(await removeWebhook(unit, caller, id, () => undefined)).id, id);
+  assert.equal(kept(await own.remove(unit, caller, id, () => undefined)).id, id);
 
 const cancelledOf = ({ store }: World, { id }: WebhookRecord) =>
   store.count(deliveries, "webhook_status", [id, "cancelled"]);

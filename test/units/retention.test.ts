@@ -18,7 +18,7 @@ const emitMany = (world: World, count: number, types: readonly EventType[] = ["a
   });
 
 const total = async (world: World, type?: EventType) =>
-  (await listEvents(world.store, world.caller, type, { offset: 0, limit: 1 })).total;
+  (await listEvents(world.store, world.caller, { type, offset: 0, limit: 1 })).total;
 
 test("8.bounds.events: of clicks, of all other types and of samples the newest 10,000 an account, with their deliveries", async () => {
   const world = await outboxWorld();
@@ -48,7 +48,7 @@ test("8.bounds.events: of clicks, of all other types and of samples the newest 1
   assert.equal(await world.store.get(events, change.id), undefined, "the oldest of all the other types together");
   assert.deepEqual(await world.log(webhook), []);
   assert.ok(await world.store.get(events, foreign.id));
-  const { items } = await listEvents(world.store, world.caller, undefined, { offset: KEPT - 1, limit: 2 });
+  const { items } = await listEvents(world.store, world.caller, { type: undefined, offset: KEPT - 1, limit: 2 });
   assert.equal(items.map(({ type }) => type).join(), "user.interaction,app.updated", "one list in order of creation");
 });
 

@@ -1,7 +1,7 @@
 // What a site shows of a data source (web/sites/shelf): made once for each state of the data.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createDataSource, getDataSource, processDataSource } from "../../src/domain/data-sources.ts";
+import { own, processDataSource } from "../../src/domain/data-sources.ts";
 import { shelfOf } from "../../src/web/sites/shelf.ts";
 import { kept, wholeWorld } from "../support/outbox-world.ts";
 import { withTurns } from "../support/steps.ts";
@@ -10,8 +10,8 @@ test("shelf: made once for each state of the data", async () => {
   const { store, unit, caller } = await wholeWorld();
   const data = [{ town: "Bath", people: 3, area: 2 }];
   const draft = { name: "Towns", type: "json", app_id: null, data } as const;
-  const { id } = kept(await createDataSource(unit, caller, draft));
-  const sourceNow = async () => kept(await getDataSource(store, caller, id));
+  const { id } = kept(await own.create(unit, caller, draft));
+  const sourceNow = async () => kept(await own.get(store, caller, id));
   const shelfNow = async (wanted?: string) => shelfOf(store, caller, await sourceNow(), wanted);
   assert.equal((await shelfNow()).chart, undefined, "its rows are not known yet");
   await processDataSource(unit, id);

@@ -3,7 +3,7 @@
 // 6). What is not live any more, not public or not possible is said on a page of its own.
 import { type Caller, sha256, standing } from "../../domain/access.ts";
 import { interact } from "../../domain/apps.ts";
-import { getDataSource, listDataSourcesOf } from "../../domain/data-sources.ts";
+import { listDataSourcesOf, own as sources } from "../../domain/data-sources.ts";
 import { mayView, type Site, siteOf } from "../../domain/deployments.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { AccountRecord } from "../../domain/model.ts";
@@ -122,7 +122,7 @@ async function click(visit: Visit, { app, account }: Site, parts: WebParts, sent
   const [chart_id = "", y, from] = [sent.get("chart"), sent.get("y"), countIn(sent, "from")];
   const unit = new Unit(parts.unit, visit.call.id);
   const caller = callerOf(account);
-  const source = await getDataSource(unit.store, caller, chart_id);
+  const source = await sources.get(unit.store, caller, chart_id);
   const isShown = !(source instanceof Refusal) && source.app_id === app.id;
   const { chart } = isShown ? await shelfOf(unit.store, caller, source, y) : {};
   const point = chart?.points.find(({ row }) => row === countIn(sent, "point"));
