@@ -67,7 +67,8 @@ export const deploy = (unit: Unit, caller: Caller, app_id: string, request: Depl
       if (links.isOwn(domain)) return invalidField("#/custom_domain", "must not be this server's own host");
       const holder = await w.tx.get(domains, domain);
       const held = holder && holder.app_id !== app_id && (await w.tx.get(apps, holder.app_id));
-      if (held) return refuse({ code: "domain_taken", domain });
+      if (held)
+        return refuse({ code: "domain_taken", detail: `${domain} is held by a live deployment of another app.` });
     }
     const before = await w.tx.find(deployments, "live", [app_id, environment]);
     if (before) await retire(w, before);

@@ -10,34 +10,22 @@ export interface FieldError {
   readonly detail: string;
 }
 
-export type Reason =
-  | {
-      readonly code: "invalid_json" | "invalid_request";
-      readonly detail: string;
-      readonly errors?: readonly FieldError[];
-    }
-  | {
-      readonly code: "invalid_parameter" | "invalid_header" | "validation_failed" | "idempotency_key_reused";
-      readonly detail?: string;
-      readonly errors: readonly FieldError[];
-    }
-  | {
-      readonly code: "missing_credential" | "malformed_credential" | "invalid_credential" | "expired_credential";
-      readonly detail: string;
-      readonly scheme?: "bearer" | "other";
-    }
-  | { readonly code: "insufficient_scope"; readonly scope: Scope; readonly detail?: string }
-  | { readonly code: "account_suspended" | "account_limited" }
-  | { readonly code: "rate_limit_exceeded"; readonly retry_after_s: number }
-  | { readonly code: "not_found"; readonly detail: string }
-  | { readonly code: "method_not_allowed"; readonly allow: readonly string[] }
-  | { readonly code: "request_timeout" }
-  | { readonly code: "domain_taken"; readonly domain: string }
-  | { readonly code: "email_taken"; readonly email: string }
-  | { readonly code: "last_admin" | "idempotency_in_progress" | "precondition_failed" }
-  | { readonly code: "payload_too_large" | "uri_too_long" | "headers_too_large"; readonly limit_bytes: number }
-  | { readonly code: "unsupported_media_type"; readonly detail: string }
-  | { readonly code: "not_implemented" | "internal_error" | "storage_unavailable" };
+/** The code, with what the answer says of this very case: in words, or in what its headers are made of. */
+export type Reason = Readonly<
+  | { code: "missing_credential" | "invalid_credential" | "expired_credential" | "invalid_request"; detail: string }
+  | { code: "malformed_credential"; detail: string; scheme: "bearer" | "other" }
+  | { code: "not_found" | "domain_taken" | "email_taken" | "unsupported_media_type"; detail: string }
+  | { code: "payload_too_large" | "uri_too_long" | "headers_too_large"; detail: string }
+  | { code: "invalid_json"; detail: string; errors: readonly FieldError[] }
+  | { code: "invalid_parameter" | "invalid_header" | "validation_failed"; errors: readonly FieldError[] }
+  | { code: "idempotency_key_reused"; errors: readonly FieldError[] }
+  | { code: "insufficient_scope"; scope: Scope; detail?: string }
+  | { code: "rate_limit_exceeded"; retry_after_s: number }
+  | { code: "method_not_allowed"; allow: readonly string[] }
+  | { code: "account_suspended" | "account_limited" | "last_admin" | "precondition_failed" }
+  | { code: "idempotency_in_progress" | "request_timeout" }
+  | { code: "not_implemented" | "internal_error" | "storage_unavailable" }
+>;
 
 export type Code = Reason["code"];
 

@@ -61,7 +61,9 @@ async function changing(w: Work, after: UserRecord, before: UserRecord) {
 
 async function emailTaken(tx: Tx, { id, account_id, email, email_key }: UserRecord) {
   const holder = await tx.find(users, "email", [account_id, email_key]);
-  return holder && holder.id !== id ? refuse({ code: "email_taken", email }) : undefined;
+  return holder && holder.id !== id
+    ? refuse({ code: "email_taken", detail: `${email} is already a user of this account.` })
+    : undefined;
 }
 
 async function lastAdmin(tx: Tx, user: UserRecord) {

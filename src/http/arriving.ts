@@ -46,7 +46,7 @@ export function arrived(id: string, request: IncomingMessage, response: ServerRe
 }
 
 const over = (code: "payload_too_large" | "uri_too_long" | "headers_too_large", limit_bytes: number): Refusal =>
-  refuse({ code, limit_bytes });
+  refuse({ code, detail: `At most ${limit_bytes} bytes are read.` });
 
 const NOTHING: Buffer = Buffer.alloc(0);
 

@@ -70,14 +70,6 @@ function detailOf(reason: Reason): string {
       return `Too many requests; the next window starts in ${reason.retry_after_s} s.`;
     case "method_not_allowed":
       return `Allowed here: ${reason.allow.join(", ")}.`;
-    case "domain_taken":
-      return `${reason.domain} is held by a live deployment of another app.`;
-    case "email_taken":
-      return `${reason.email} is already a user of this account.`;
-    case "payload_too_large":
-    case "uri_too_long":
-    case "headers_too_large":
-      return `At most ${reason.limit_bytes} bytes are read.`;
     case "invalid_parameter":
     case "invalid_header":
     case "validation_failed":
@@ -140,7 +132,7 @@ export function problem(refusal: Refusal, requestId: string, links: ServiceLinks
   const { title, detail } = explain(refusal);
   const status = statusOf(reason.code, decide);
   const type = links.problemType(reason.code);
-  const errors = "errors" in reason ? reason.errors?.slice(0, FAULTS_MAX).map(short) : undefined;
+  const errors = "errors" in reason ? reason.errors.slice(0, FAULTS_MAX).map(short) : undefined;
   const told = { type, title, status, detail, instance: requestId, [CODE_MEMBER]: reason.code, errors };
   return errorReply(told, headersOf(reason, links.resourceMetadata), decide);
 }

@@ -65,7 +65,7 @@ export function bodyOf(sent: ReadonlyMap<string, string>, schema: JsonSchema): F
 export function refusedForm(values: Form["values"], refusal: Refusal): Form {
   const { reason } = refusal;
   const { status, detail } = explain(refusal);
-  const errors = "errors" in reason && reason.errors ? reason.errors : [{ detail }];
+  const errors = "errors" in reason ? reason.errors : [{ detail }];
   const faults = new Map<string, string>();
   for (const error of errors.slice(0, FAULTS_MAX)) {
     const [, name = ""] = /^#\/([^/]+)/.exec(("pointer" in error && error.pointer) || "") ?? [];
