@@ -1,11 +1,11 @@
 // Conditional requests (RFC 9110 13): If-Match and If-None-Match against the strong ETag of one resource.
 import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
-import { type Call, empty, header, type Reply } from "./call.ts";
+import { type Call, header } from "./call.ts";
 
 const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 
 /** The listed tags of each header, or "*" alone; undefined where the header is absent. */
-export type Conditions = { readonly [header in "match" | "noneMatch"]: readonly string[] | undefined };
+type Conditions = { readonly [header in "match" | "noneMatch"]: readonly string[] | undefined };
 
 /** Undefined where there are none, so that no ETag is made to be compared with nothing. */
 export function conditionsOf(call: Call, faults: FieldError[]): Conditions | undefined {
@@ -25,22 +25,11 @@ function tags(call: Call, key: string, name: string, faults: FieldError[]): read
 }
 
 /** RFC 9110 13.1.1: a change that was made of an older version changes nothing. */
-const FAILED = refuse({ code: "precondition_failed" });
+export const FAILED = refuse({ code: "precondition_failed" });
 
-function judge({ match, noneMatch }: Conditions, etag: string): "failed" | "known" | undefined {
+/** What they make of what has this ETag: nothing where it may go on, `known` where it is what the caller has. */
+export function judged<K>({ match, noneMatch }: Conditions, etag: string, known: K): Refusal | K | undefined {
   const names = (tag: string) => tag === "*" || tag === etag;
-  if (match && !match.some(names)) return "failed";
-  return noneMatch?.some((tag) => names(tag.replace(/^W\//, ""))) ? "known" : undefined;
-}
-
-/** What the conditions say to a change of the resource that has this ETag. */
-export const forbids = (conditions: Conditions, etag: string): Refusal | undefined => judge(conditions, etag) && FAILED;
-
-/** What they make of the answer to a reader: 412, or 304 where it is what they have. */
-export function judged(conditions: Conditions, reply: Reply): Reply | Refusal {
-  const { etag } = reply.headers;
-  if (etag === undefined) return reply;
-  const verdict = judge(conditions, etag);
-  if (verdict === "failed") return FAILED;
-  return verdict === "known" ? empty(304, { etag }) : reply;
+  if (match && !match.some(names)) return FAILED;
+  return noneMatch?.some((tag) => names(tag.replace(/^W\//, ""))) ? known : undefined;
 }

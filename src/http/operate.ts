@@ -8,8 +8,8 @@ import type { Scope } from "../domain/model.ts";
 import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { trusted } from "../kit/schema.ts";
-import type { Call, Reply } from "./call.ts";
-import { conditionsOf, forbids, judged } from "./conditional.ts";
+import { type Call, empty, type Reply } from "./call.ts";
+import { conditionsOf, FAILED, judged } from "./conditional.ts";
 import { idempotencyKey, once } from "./idempotency.ts";
 import { badInput, parseJson, readFields, readQuery, unfitMediaType } from "./input.ts";
 import type { Asked, Operation, Services } from "./route.ts";
@@ -43,13 +43,16 @@ export async function operate(
   const sent = body && parseJson(body);
   if (sent instanceof Refusal) return sent;
   const there = row.target?.view;
-  const expect = (record: object) => there && conditions && forbids(conditions, presenter.shown(there, record).etag);
+  const expect = (record: object) =>
+    there && conditions && judged(conditions, presenter.shown(there, record).etag, FAILED);
   const perform = async (unit: Unit): Promise<Answer> => {
     const asked = { unit, caller, params, services, query, call, expect, body: undefined };
     const result = await ask(row, asked, sent);
     if (result instanceof Refusal) return result;
     const reply = answered(row, result, presenter, call);
-    return conditions && row.method === "GET" ? judged(conditions, reply) : reply;
+    const { etag } = reply.headers;
+    const isRead = etag !== undefined && row.method === "GET";
+    return (isRead && conditions && judged(conditions, etag, empty(304, { etag }))) || reply;
   };
   if (key === undefined) return await perform(new Unit(parts, call.id));
   return await once(parts, { caller, key, call, body }, (keep) =>
