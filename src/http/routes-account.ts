@@ -6,8 +6,7 @@ import * as model from "../domain/model.ts";
 import * as users from "../domain/users.ts";
 import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
-import { page } from "./view.ts";
-import { accountView, eventView } from "./views.ts";
+import { accountView, eventView, page } from "./view.ts";
 
 const user = resource({
   path: `${decide("4.user-area")}/{user_id}`,

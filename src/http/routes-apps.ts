@@ -8,8 +8,7 @@ import { hostOf } from "./call.ts";
 import { DATA_BODY_BYTES } from "./input.ts";
 import { MANAGE, resource } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
-import { page } from "./view.ts";
-import { deploymentView, eventView, rowView } from "./views.ts";
+import { deploymentView, eventView, page, rowView } from "./view.ts";
 
 /** The event is recorded; what receivers make of it is still to come. */
 const INTERACTION_STATUS = 202;

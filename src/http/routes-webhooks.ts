@@ -5,8 +5,7 @@ import * as webhooks from "../domain/webhooks.ts";
 import { changesOf } from "../kit/schema.ts";
 import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, route } from "./route.ts";
-import { page } from "./view.ts";
-import { deliveryView } from "./views.ts";
+import { deliveryView, page } from "./view.ts";
 
 /** It is queued; the delivery log tells what became of it. */
 const DELIVERY_STATUS = 202;

@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { decide } from "../decisions.ts";
 import type { Page } from "../domain/lists.ts";
+import * as model from "../domain/model.ts";
 import type { Decide } from "../domain/readings.ts";
 import { type JsonSchema, type ObjectSchema, trusted } from "../kit/schema.ts";
 import type { ServiceLinks } from "./links.ts";
@@ -57,6 +58,27 @@ export const page = <R extends object>(of: View<R>): View<Page<R>> => ({
     return presenter.listed({ items: `[${texts.join(",")}]`, total, limit: span.limit, offset: span.offset });
   },
 });
+
+// The resources that have more rows than those of `resource`, or are not shown as they are kept.
+
+export const deploymentView = view<model.DeploymentRecord>("Deployment", model.deployment, (record, links) => ({
+  ...record,
+  url: links.site(record.id),
+}));
+export const deliveryView = view<model.DeliveryRecord>("Delivery", model.delivery);
+export const accountView = view<model.AccountRecord>("Account", model.account);
+
+export const eventView: View<model.EventRecord> = {
+  ...view("Event", model.envelope),
+  text: ({ body }) => body,
+};
+
+export const rowView: View<{ readonly [column: string]: unknown }> = {
+  kind: "one",
+  name: "Row",
+  json: { type: "object", additionalProperties: { type: ["string", "number", "boolean", "null"] } },
+  text: (row) => JSON.stringify(row),
+};
 
 /** 120 bits of the hash in base64url. */
 const ETAG_CHARACTERS = 20;
