@@ -139,10 +139,7 @@ async function drop(tx: Tx, accountId: string): Promise<number> {
     return Number.POSITIVE_INFINITY;
   }
   const found = [await oldestOf(tx, events, "sample", [[accountId]])];
-  // Nearly always all kinds together are fewer than one of them may be.
-  const all = await tx.count(events, "account", [accountId]);
-  if (all <= KEPT) found.push({ past: all - KEPT, oldest: [] });
-  for (const types of all <= KEPT ? [] : [CLICKS, OTHERS]) {
+  for (const types of [CLICKS, OTHERS]) {
     const lists = types.map((type) => [accountId, type]);
     found.push(await oldestOf(tx, events, "account_type", lists));
   }
