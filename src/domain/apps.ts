@@ -34,10 +34,9 @@ export const firstApp = (decide: Decide) =>
 
 type AppDraft = Seeded<Infer<ReturnType<typeof appDraft>>>;
 
-export async function addApp({ tx, ids, at }: Work, account_id: string, draft: AppDraft) {
-  const { id = ids.next("app_"), title, description, theme, public: shared } = draft;
-  const app: AppRecord = { id, title, description, theme, public: shared, created_at: at, updated_at: at, account_id };
-  await tx.put(apps, app);
+export async function addApp(w: Work, account_id: string, { id = w.ids.next("app_"), ...draft }: AppDraft) {
+  const app: AppRecord = { id, ...draft, created_at: w.at, updated_at: w.at, account_id };
+  await w.tx.put(apps, app);
   return app;
 }
 
@@ -47,9 +46,7 @@ type AppQuery = Infer<typeof appQuery>;
 const listApps = (reader: Reader, caller: Caller, { public: shared, ...span }: AppQuery) =>
   pageOf(reader, apps, shared === undefined ? "account" : "account_public", [caller.account.id, shared], span);
 
-const all = owned(apps, "app", { adding, changing, removing });
-export const own = { ...all, list: listApps };
-export const actInApp = all.act;
+export const own = { ...owned(apps, "app", { adding, changing, removing }), list: listApps };
 
 async function adding(w: Work, account_id: string, draft: AppDraft, { account }: Caller) {
   const app = await addApp(w, account_id, draft);
@@ -106,4 +103,4 @@ export const interaction = object({
 
 /** Records that a user did something in the app: an event and nothing else. */
 export const interact = (unit: Unit, caller: Caller, app_id: string, done: Infer<typeof interaction>) =>
-  actInApp(unit, caller, app_id, (w) => recordEvent(w, caller.account, "user.interaction", { app_id, ...done }));
+  own.act(unit, caller, app_id, (w) => recordEvent(w, caller.account, "user.interaction", { app_id, ...done }));

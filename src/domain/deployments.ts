@@ -4,7 +4,7 @@ import { domainToASCII } from "node:url";
 import { decide } from "../decisions.ts";
 import { type Infer, nullable, object, type Schema, text, withDefault } from "../kit/schema.ts";
 import { allows, type Caller } from "./access.ts";
-import { actInApp } from "./apps.ts";
+import { own as ofAccount } from "./apps.ts";
 import { recordEvent } from "./events.ts";
 import { pageOf } from "./lists.ts";
 import { accounts, apps, type DeploymentRecord, deployments, domains, goneDeployments } from "./model.ts";
@@ -61,7 +61,7 @@ type DeployRequest = Infer<typeof deployRequest>;
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
 export const deploy = (unit: Unit, caller: Caller, app_id: string, request: DeployRequest, links: Links) =>
-  actInApp(unit, caller, app_id, async (w, app) => {
+  ofAccount.act(unit, caller, app_id, async (w, app) => {
     const { custom_domain: domain, environment } = request;
     if (domain !== null) {
       if (links.isOwn(domain)) return invalidField("#/custom_domain", "must not be this server's own host");

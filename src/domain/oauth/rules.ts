@@ -3,6 +3,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { decide } from "../../decisions.ts";
 import { isLoopbackHost } from "../../kit/loopback.ts";
+import { trusted } from "../../kit/schema.ts";
 import { sha256 } from "../access.ts";
 import { oauthClients, SCOPES, type Scope } from "../model.ts";
 import type { Reader } from "../store.ts";
@@ -35,10 +36,8 @@ export const accessDenied = refusing("access_denied");
 /** The scopes in a space-separated list, each once; a text is the first name that is no scope. */
 export function scopesIn(list: string): readonly Scope[] | string {
   const names = [...new Set(list.split(" ").filter((part) => part !== ""))];
-  return names.every(isScope) ? names : (names.find((name) => !isScope(name)) ?? "");
+  return names.find((name) => !SCOPES.some((scope) => scope === name)) ?? trusted<readonly Scope[]>(names);
 }
-
-const isScope = (name: string): name is Scope => SCOPES.some((scope) => scope === name);
 
 /** What is left of the scopes asked for where only these are held, in the order of asking; `admin` contains the rest. */
 export function cut(asked: readonly Scope[], held: readonly Scope[]): readonly Scope[] {
