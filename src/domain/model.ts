@@ -2,7 +2,7 @@
 // 2; contract part 2). Each field stands here once: a record is what its resource shows and, beside that, what only the
 // server needs. What may be sent is stricter and stands in the drafts, where it is judged.
 import { decide } from "../decisions.ts";
-import type { Infer, JsonSchema, Schema } from "../kit/schema.ts";
+import type { Infer, JsonSchema, Members, Schema } from "../kit/schema.ts";
 import { flag, object, oneOf, optional, trusted, whole } from "../kit/schema.ts";
 import { collection, type Stored } from "./store.ts";
 
@@ -41,7 +41,7 @@ const TIMES = { created_at: time, updated_at: time };
 const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
 
 /** Those of the members that the register names. */
-const only = <M extends { readonly [name: string]: Schema<unknown> }>(names: readonly string[], members: M): M =>
+const only = <M extends Members>(names: readonly string[], members: M): M =>
   trusted(Object.fromEntries(names.map((name) => [name, members[name] ?? given({})])));
 
 /** What an account owns. */
@@ -221,21 +221,16 @@ export interface WebhookRecord extends Infer<typeof webhook>, Owned {
 }
 export const webhooks = collection<WebhookRecord>()("webhooks", ofAccount);
 
-/** What a receiver gets. */
-export interface EventEnvelope {
-  readonly id: string;
-  readonly type: EventType;
-  readonly created: string;
-  readonly data: { readonly object: { readonly [member: string]: unknown } };
-  readonly account?: { readonly id: string; readonly name: string };
-}
+const owner = object({ id: id("acc"), name: string() });
 export const envelope = object({
   id: id("evt"),
   type: eventType,
   created: time,
-  data: object({ object: given({ type: "object" }) }),
-  account: optional(object({ id: id("acc"), name: string() })),
+  data: object({ object: given<{ readonly [member: string]: unknown }>({ type: "object" }) }),
+  account: optional(owner),
 });
+/** What a receiver gets. */
+export type EventEnvelope = Omit<Infer<typeof envelope>, "account"> & { readonly account?: Infer<typeof owner> };
 
 export interface EventRecord extends Pick<EventEnvelope, "id" | "type" | "created">, Owned {
   /** The envelope as it goes out, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */

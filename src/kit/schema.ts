@@ -188,7 +188,7 @@ export const withDefault = <T>(schema: Schema<T>, value: T): Schema<T> => ({
 /** The member may be absent and then stays `undefined`. */
 export const optional = <T>(schema: Schema<T>): Schema<T | undefined> => ({ ...schema, absent: { value: undefined } });
 
-type Members = { readonly [name: string]: Schema<unknown> };
+export type Members = { readonly [name: string]: Schema<unknown> };
 type Shape<M extends Members> = { readonly [N in keyof M]: Infer<M[N]> };
 
 export type ObjectSchema<T, M extends Members = Members> = Schema<T> & { readonly members: M };
