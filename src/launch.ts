@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { judgeUrl } from "./delivery/address-policy.ts";
 import { httpSender } from "./delivery/sender.ts";
 import { workersOf } from "./delivery/workers.ts";
-import { accessTo } from "./domain/access.ts";
+import { authenticating } from "./domain/access.ts";
 import { collections } from "./domain/collections.ts";
 import { siteAt } from "./domain/deployments.ts";
 import { rateLimiter } from "./domain/limits.ts";
@@ -136,12 +136,12 @@ async function stand(ground: Ground): Promise<Service> {
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const access = accessTo({ ...unit, background, checkToken: (token) => check(oauth, token) });
+  const authenticate = authenticating({ ...unit, background, checkToken: (token) => check(oauth, token) });
   const limiter = rateLimiter(clock, settings.rateLimit, store.now && store);
   const services = { links, decide, webhookDraft: webhookDraft((url) => judgeUrl(url, policyOf(settings))) };
 
   const service = await openService({ ...ground, services, port, oauth, limiter });
-  const parts = { unit, services, presenter: new Presenter(links, decide), access, limiter, faults };
+  const parts = { unit, services, presenter: new Presenter(links, decide), authenticate, limiter, faults };
   const handle = handlerOf(ground, parts, oauth, service);
   listener.serve({
     ...{ ids, links, onError: log.error },

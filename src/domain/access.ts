@@ -1,6 +1,6 @@
 // Who calls and what they may do (spec part 5; contract part 5, API keys): the key, and the state of the account behind
 // it. A key is found by its SHA-256; the key itself is kept nowhere. How an access token is verified is the business of
-// domain/oauth, handed in as `TokenCheck`.
+// domain/oauth, handed in as `checkToken`.
 import { hash as digest } from "node:crypto";
 import { decide } from "../decisions.ts";
 import type { Background } from "../kit/background.ts";
@@ -17,8 +17,6 @@ export interface Caller {
   /** The API key's id, or the grant that an access token belongs to: what an Idempotency-Key is remembered under. */
   readonly credential: string;
 }
-
-export type TokenCheck = (token: string) => Promise<Caller | Refusal>;
 
 const KEY_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
 
@@ -63,22 +61,19 @@ const REMEMBERED_MAX = 1_000;
 const UNKNOWN_KEY = refuse({ code: "invalid_credential", detail: "The API key is not known or was deleted." });
 
 interface AccessParts extends Pick<UnitParts, "store" | "clock"> {
-  readonly checkToken: TokenCheck;
+  readonly checkToken: (token: string) => Promise<Caller | Refusal>;
   readonly background: Background;
 }
 
-export type Access = ReturnType<typeof accessTo>;
+export type Authenticate = ReturnType<typeof authenticating>;
 
-export function accessTo({ store, clock, checkToken, background }: AccessParts) {
+export function authenticating({ store, clock, checkToken, background }: AccessParts) {
   /** By header, the hash of the key in it: to read and hash one at every use took a quarter of the time until the answer. */
   const hashes = new Map<string, string>();
-  let noted = { minute: Number.NaN, at: "" };
 
   /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
   function note({ id, last_used_at }: ApiKeyRecord): void {
-    const minute = Math.floor(clock.now() / NOTED_MS);
-    if (minute !== noted.minute) noted = { minute, at: iso(minute * NOTED_MS) };
-    const { at } = noted;
+    const at = iso(Math.floor(clock.now() / NOTED_MS) * NOTED_MS);
     if ((last_used_at ?? "") >= at) return;
     background.run("noting the use of an API key", () =>
       store.transact(async (tx) => {
@@ -109,12 +104,10 @@ export function accessTo({ store, clock, checkToken, background }: AccessParts) 
     return byKey;
   }
 
-  return {
-    /** Who sends these Authorization headers. The store is asked at every use: a deleted key is refused at the next call. */
-    authenticate(headers: readonly string[]): Promise<Caller | Refusal> {
-      const known = headers.length === 1 ? hashes.get(headers[0] ?? "") : undefined;
-      return known === undefined ? bearer(headers) : holder(known);
-    },
+  /** Who sends these Authorization headers. The store is asked at every use: a deleted key is refused at the next call. */
+  return (headers: readonly string[]): Promise<Caller | Refusal> => {
+    const known = headers.length === 1 ? hashes.get(headers[0] ?? "") : undefined;
+    return known === undefined ? bearer(headers) : holder(known);
   };
 }
 

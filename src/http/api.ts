@@ -1,6 +1,6 @@
 // The way into the REST API (spec part 5; contract, part 5): the credential, the account's standing, the rate, and for every
 // answer what is left of it.
-import { type Access, type Caller, standing } from "../domain/access.ts";
+import { type Authenticate, type Caller, standing } from "../domain/access.ts";
 import { RATE_WINDOW_S, type Rate, type RateLimiter } from "../domain/limits.ts";
 import { cutLimit } from "../domain/lists.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
@@ -15,7 +15,7 @@ import { webhookRoutes } from "./routes-webhooks.ts";
 import { RouteTree, type Way } from "./way.ts";
 
 export interface ApiParts extends OperateParts {
-  readonly access: Access;
+  readonly authenticate: Authenticate;
   readonly limiter: RateLimiter;
 }
 
@@ -56,13 +56,13 @@ export function apiWay(parts: ApiParts): Way<Operation, Guest> {
     under: VERSION_PREFIX,
     tree: new RouteTree(rowsOf(parts.services)),
     async enter(call) {
-      const { access, limiter } = parts;
-      const caller = await access.authenticate(call.values("authorization"));
+      const { authenticate, limiter } = parts;
+      const caller = await authenticate(call.values("authorization"));
       if (caller instanceof Refusal) return caller;
       const unfit = standing(caller.account, call.method);
       const rate = await limiter.count(caller.account.id, unfit ? 0 : 1);
-      const exceeded = rate?.exceeded && refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-      return { caller, rate, unfit: unfit ?? (exceeded || undefined) };
+      const over = rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
+      return { caller, rate, unfit: unfit ?? over };
     },
     admit: ({ unfit }) => unfit,
     perform: (row, { call, who, params }) => operate(parts, row, { call, who: who.caller, params }),

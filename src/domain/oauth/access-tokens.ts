@@ -43,7 +43,7 @@ export async function issue(context: Context, grant: GrantRecord, scopes: readon
   return signJwt(await keys.signing(), TYP, claims);
 }
 
-/** The `TokenCheck` of the REST API. */
+/** Who calls the REST API with the token. */
 export async function check(context: Context, token: string): Promise<Caller | Refusal> {
   const used = await use(context, token);
   if (used instanceof Refusal) return used;
