@@ -54,7 +54,7 @@ async function adding(w: Work, account_id: string, draft: AppDraft, { account }:
   return app;
 }
 
-async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: Caller): Promise<AppRecord> {
+async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: Caller) {
   const app = { ...after, updated_at: w.at };
   await recordEvent(w, caller.account, "app.updated", shownFields(app));
   return app;
@@ -83,7 +83,7 @@ export async function clearAway(tx: Tx, { id, account_id, deleted_at }: GoneApp)
   return deployed.length === STEP || sources.length === STEP;
 }
 
-async function removing(w: Work, app: AppRecord, { account }: Caller): Promise<void> {
+async function removing(w: Work, app: AppRecord, { account }: Caller) {
   const gone = { id: app.id, account_id: app.account_id, deleted_at: w.at, all: "gone_apps" } as const;
   if (await clearAway(w.tx, gone)) {
     await w.tx.put(goneApps, gone);

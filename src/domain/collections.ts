@@ -5,7 +5,6 @@ import * as grants from "./oauth/grants.ts";
 import * as keys from "./oauth/signing-keys.ts";
 import type { AnyCollection } from "./store.ts";
 
-const isCollection = (value: unknown): value is AnyCollection =>
-  typeof value === "object" && value !== null && "indexes" in value;
+const isCollection = (value: unknown): value is AnyCollection => value instanceof Object && "indexes" in value;
 
 export const collections = Object.values<unknown>({ ...limits, ...model, ...grants, ...keys }).filter(isCollection);

@@ -92,9 +92,11 @@ export const dataSourceSeed = (id: Schema<string | undefined>) => judged(object(
 const [WAITING, READY, FAILED] = decide("3.data-processing");
 const ANNOUNCED: ReadonlySet<string> = new Set(decide("6.emitted-by"));
 
-/** With it go its rows, or what is still to be processed. */
-const removing = ({ tx }: Work, { id }: DataSourceRecord) => tx.remove(dataContents, id);
-export const own = owned(dataSources, "data source", { adding: addDataSource, removing });
+export const own = owned(dataSources, "data source", {
+  adding: addDataSource,
+  /** With it go its rows, or what is still to be processed. */
+  removing: ({ tx }, { id }) => tx.remove(dataContents, id),
+});
 
 export const listDataSourcesOf = (reader: Reader, appId: string, span: Span) =>
   pageOf(reader, dataSources, "app", [appId], span);
@@ -127,9 +129,8 @@ export async function processDataSource(unit: Unit, id: string) {
   return unit.transact(async (w) => {
     const source = await w.tx.get(dataSources, id);
     const content = await w.tx.get(dataContents, id);
-    if (source?.status !== WAITING || content === undefined) return null;
-    const account = await w.tx.get(accounts, source.account_id);
-    if (account === undefined) throw new Error(`The data source ${id} belongs to no account`);
+    const account = source && (await w.tx.get(accounts, source.account_id));
+    if (source?.status !== WAITING || !content || !account) return null;
     const outcome =
       typeof table === "string"
         ? { status: FAILED, error: table }

@@ -26,8 +26,8 @@ export async function recordEvent(w: Work, account: Owner, type: EventType, obje
 }
 
 /** The event of a test delivery: real in form, listed nowhere. */
-export const recordSample = (w: Work, account: Owner, type: EventType, object = sampleObject(w, type)) =>
-  putEvent(w, account, type, object, true);
+export const recordSample = (w: Work, account: Owner, type: EventType) =>
+  putEvent(w, account, type, sampleObject(w, type), true);
 
 /** What an event of the type tells of its object. */
 export const objectOf = (type: EventType, object: object, decide: Decide): object =>

@@ -7,7 +7,7 @@ import { type Instant, instant, type Scheduled } from "../kit/clock.ts";
 import { clearAway } from "./apps.ts";
 import { dropIfOver } from "./deliveries.ts";
 import { rates } from "./limits.ts";
-import type { EventType, Passing } from "./model.ts";
+import type { Passing } from "./model.ts";
 import { EVENT_TYPES, events, goneApps, goneDeployments, idempotency, sessions, signIns } from "./model.ts";
 import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
 import type { Collection, Store, Stored, Tx, Values } from "./store.ts";
@@ -124,8 +124,8 @@ async function step<T>(store: Store, work: (tx: Tx) => Promise<T>): Promise<T> {
   return store.transact(work);
 }
 
-const CLICKS: readonly EventType[] = ["user.interaction"];
-const OTHERS = EVENT_TYPES.filter((type) => !CLICKS.includes(type));
+const CLICK = "user.interaction";
+const OTHERS = EVENT_TYPES.filter((type) => type !== CLICK);
 
 /**
  * A step of the oldest of what may go: visitors' events never push out the account's others, nor test events either. An
@@ -138,11 +138,12 @@ async function drop(tx: Tx, accountId: string): Promise<number> {
     if (!(await clearAway(tx, app))) await tx.remove(goneApps, app.id);
     return Number.POSITIVE_INFINITY;
   }
-  const found = [await oldestOf(tx, events, "sample", [[accountId]])];
-  for (const types of [CLICKS, OTHERS]) {
-    const lists = types.map((type) => [accountId, type]);
-    found.push(await oldestOf(tx, events, "account_type", lists));
-  }
+  const others = OTHERS.map((type) => [accountId, type]);
+  const found = [
+    await oldestOf(tx, events, "sample", [[accountId]]),
+    await oldestOf(tx, events, "account_type", [[accountId, CLICK]]),
+    await oldestOf(tx, events, "account_type", others),
+  ];
   for (const event of found.flatMap(({ oldest }) => oldest))
     if (!(await dropIfOver(tx, event))) await tx.put(events, { ...event, listed_in: null, sample_of: null });
   const gone = await oldestOf(tx, goneDeployments, "account", [[accountId]]);

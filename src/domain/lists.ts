@@ -47,7 +47,7 @@ interface Consequences<R, D, A> {
   readonly adding: (w: Work, account_id: string, draft: D, caller: Caller) => Promise<A | Refusal>;
   /** Answers what is kept; without it nothing can be changed. */
   readonly changing?: (w: Work, after: R, before: R, caller: Caller) => Promise<R | Refusal>;
-  readonly removing?: (w: Work, record: R, caller: Caller) => Promise<unknown>;
+  readonly removing?: (w: Work, record: R, caller: Caller) => unknown;
 }
 
 /** What is done with the records `R` that an account owns; `A` is a new one, with what is shown of it once. */

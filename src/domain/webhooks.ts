@@ -33,16 +33,20 @@ export type WebhookDraft = Infer<ReturnType<typeof webhookDraft>>;
 
 export const testRequest = object({ type: eventType });
 
-export async function addWebhook(w: Work, account_id: string, { id, secret, ...draft }: Seeded<WebhookDraft>) {
+export async function addWebhook(w: Work, account_id: string, given: Seeded<WebhookDraft>) {
+  const { id = w.ids.next("wh_"), secret = w.ids.secret(), ...draft } = given;
   const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
-  const own = { id: id ?? w.ids.next("wh_"), ...draft, ...untried, secret: secret ?? w.ids.secret() };
-  const webhook: WebhookRecord = { ...own, created_at: w.at, updated_at: w.at, account_id };
+  const times = { created_at: w.at, updated_at: w.at };
+  const webhook: WebhookRecord = { id, ...draft, ...untried, secret, ...times, account_id };
   await w.tx.put(webhooks, webhook);
   return webhook;
 }
 
-const removing = async ({ tx }: Work, webhook: WebhookRecord) => leavingQueue(tx, webhook);
-export const own = owned(webhooks, "webhook", { adding: addWebhook, changing, removing });
+export const own = owned(webhooks, "webhook", {
+  adding: addWebhook,
+  changing,
+  removing: ({ tx }, webhook) => leavingQueue(tx, webhook),
+});
 
 /** Switched off, it leaves what waits behind; switched on again, it forgets why it was off. */
 async function changing(w: Work, after: WebhookRecord, before: WebhookRecord) {
