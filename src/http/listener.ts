@@ -111,12 +111,8 @@ export class Listener {
     for (const socket of this.#begun.keys()) if ("bytesRead" in socket && socket.bytesRead === 0) socket.destroy();
   }
 
-  #open(socket: Duplex): ServerResponse[] {
-    return this.#begun.get(socket) ?? [];
-  }
-
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const open = this.#open(request.socket);
+    const open = this.#begun.get(request.socket) ?? [];
     const before = open.at(-1);
     open.push(response);
     response.on("close", () => open.splice(open.indexOf(response), 1));
@@ -168,7 +164,7 @@ export class Listener {
    */
   async #refuseSocket(error: NodeJS.ErrnoException, socket: Duplex): Promise<void> {
     const parts = await this.#serving;
-    const open = this.#open(socket);
+    const open = this.#begun.get(socket) ?? [];
     const before = open.findLast(({ req }) => req.complete);
     if (!socket.writable) socket.destroy();
     else if (before) before.once("close", () => this.#refuseSocket(error, socket));

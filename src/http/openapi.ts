@@ -84,15 +84,15 @@ const isConditional = (row: Operation): boolean => ["PATCH", "DELETE"].includes(
 function operation(row: Operation, services: Services, problems: string): JsonSchema {
   const { operation, scope, summary, spec, gap, example, status } = row;
   const schema = row.body?.(services).json;
-  const examples = example === undefined ? undefined : { example: { value: example } };
+  const examples = example && { example: { value: example } };
   return {
     operationId: operation,
-    deprecated: row.ends ? true : undefined,
+    deprecated: row.ends && true,
     summary,
     description: scope === null ? "Any credential will do." : `Takes the scope ${scope}.`,
     tags: [tagOf(row)],
     "x-spec": spec,
-    "x-decision": gap ?? undefined,
+    "x-decision": gap,
     parameters: parameters(row),
     requestBody: schema && { required: true, content: { [JSON_TYPE]: { schema, examples } } },
     responses: {

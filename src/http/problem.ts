@@ -95,11 +95,11 @@ const NAME_MAX = 200;
 const cut = (text: string, max = NAME_MAX): string =>
   text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 
-function short(error: FieldError): FieldError {
-  const { pointer = "", parameter = "" } = error;
-  if (pointer.length <= NAME_MAX && parameter.length <= NAME_MAX) return error;
-  return { ...error, ...(pointer ? { pointer: cut(pointer) } : { parameter: cut(parameter) }) };
-}
+const short = ({ pointer, parameter, ...rest }: FieldError): FieldError => ({
+  ...(pointer && { pointer: cut(pointer) }),
+  ...(parameter && { parameter: cut(parameter) }),
+  ...rest,
+});
 
 /** Headers that the cause itself asks for: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */
 export function headersOf(reason: Reason, metadataUrl: string): Record<string, string> {

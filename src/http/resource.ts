@@ -12,7 +12,7 @@ export const MANAGE = decide("5.scope-per-endpoint");
 export const MANAGED = [MANAGE, MANAGE, MANAGE] as const;
 const CHANGE = decide("4.app-endpoints");
 
-interface Resource<R, N, D, C, Q> {
+interface Resource<R, N, D, Q> {
   /** Of one of them: `/apps/{app_id}`. */
   readonly path: string;
   /** As the operations call it, and the description what they answer: createApp, listApps, App. */
@@ -26,21 +26,21 @@ interface Resource<R, N, D, C, Q> {
   readonly create: Partial<Spec<string, unknown, D, N>>;
   readonly list?: Partial<Spec<string, Q, undefined, Page<R>>>;
   /** Without it none can be changed. */
-  readonly update?: Partial<Spec<string, unknown, C, R>>;
+  readonly update?: Partial<Spec<string, unknown, Sent<R>, R>>;
   readonly remove?: Partial<Spec<string, unknown, undefined, R>>;
 }
 
 /** The row that reads one, for whatever else is done to it; and all of them. */
-export function resource<R extends Stored, N extends R, D, C extends Sent<R>, Q = Span>(
-  of: Resource<R, N, D, C, Q>,
+export function resource<R extends Stored, N extends R, D, Q = Span>(
+  of: Resource<R, N, D, Q>,
 ): { readonly get: Operation; readonly rows: readonly Operation[] } {
   const { path, noun, owned } = of;
   const shows: View<R> = view(noun, of.shown);
   const [one, many, gone] = of.words;
   const [read, write, remove] = of.scopes;
   const all = path.slice(0, path.lastIndexOf("/"));
-  const parameter = path.slice(all.length + 2, -1);
-  const idOf = ({ params }: Asked) => params[parameter] ?? "";
+  /** The one parameter of the path. */
+  const idOf = ({ params }: Asked) => Object.values(params)[0] ?? "";
   const get = route(`GET ${path}`, read, `get${noun}`, `Read ${one}`, {
     view: shows,
     run: (asked) => owned.get(asked.unit.store, asked.caller, idOf(asked)),

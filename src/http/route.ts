@@ -46,7 +46,7 @@ export interface Asked<P extends string = string, Q = unknown> {
 export interface Spec<P extends string, Q, B, R> {
   /** The clause of the specification that shows the operation; without it the row stands in a `chosen` list. */
   readonly spec?: string;
-  readonly example?: unknown;
+  readonly example?: object;
   /** Codes whose status no other operation of its kind answers. */
   readonly refusals?: readonly ("email_taken" | "last_admin")[];
   /** The row that reads the resource of the path: it is looked for before the body's fields are judged. */
@@ -75,8 +75,8 @@ export interface Operation extends Row, Spec<string, unknown, unknown, unknown> 
   /** The operation's name for generated clients. */
   readonly operation: string;
   readonly summary: string;
-  /** The decision that chose the operation; null where the specification shows it. */
-  readonly gap: DecisionId | null;
+  /** The decision that chose the operation; without one the specification shows it. */
+  readonly gap?: DecisionId;
   readonly query: ObjectSchema<unknown>;
   readonly body?: (services: Services) => Schema<unknown>;
   readonly bodyLimit: number;
@@ -104,7 +104,7 @@ export function route<P extends string, R, Q = unknown, B = undefined>(
     ...(ends && { [UNTIL]: new Date(instant(ends.gone_at)).toUTCString() }),
   };
   const row = {
-    ...{ query: object({}), bodyLimit: BODY_BYTES, status: view ? 200 : 204, gap: null },
+    ...{ query: object({}), bodyLimit: BODY_BYTES, status: view ? 200 : 204 },
     ...spec,
     ...{ method, path, scope, operation, summary, headers },
     body: body && (typeof body === "function" ? body : () => body),

@@ -24,19 +24,17 @@ interface Place extends Found<Row> {
 }
 
 export class Router {
-  readonly #parts: RouterParts;
   /** The first that has the path answers. */
   #ways: readonly Way[];
   #whole: Promise<void> | undefined;
 
-  constructor(parts: RouterParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: RouterParts) {
     this.#ways = [...parts.ways, parts.rest];
   }
 
   /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
   async handle(call: Call): Promise<Reply> {
-    let way = this.#parts.rest;
+    let way = this.parts.rest;
     try {
       if (call.unfit) return this.#find(call.path).way.refused(call.unfit, call);
       const first = this.#find(call.path);
@@ -49,7 +47,7 @@ export class Router {
       way.leave?.(reply, who);
       return reply;
     } catch (error) {
-      this.#parts.onError(error, call.id);
+      this.parts.onError(error, call.id);
       const isFull = isStoreError(error, "StorageUnavailable");
       return way.refused(refuse({ code: isFull ? "storage_unavailable" : "internal_error" }), call);
     }
@@ -57,11 +55,11 @@ export class Router {
 
   /** The addresses of the server answer on every host; whatever else a host has is its site's. */
   #isNamed({ way, rows }: Place, { path }: Call): boolean {
-    return path !== "/" && (way !== this.#parts.rest || rows.size > 0);
+    return path !== "/" && (way !== this.parts.rest || rows.size > 0);
   }
 
   async #elsewhere(call: Call): Promise<Place> {
-    const { later, siteOf } = this.#parts;
+    const { later, siteOf } = this.parts;
     this.#whole ??= later().then((ways) => {
       this.#ways = [...this.#ways, ...ways];
     });
@@ -72,10 +70,10 @@ export class Router {
   }
 
   #find(path: string): Place {
-    let owner = this.#parts.rest;
+    let owner = this.parts.rest;
     for (const way of this.#ways) {
       const found = path.startsWith(way.under) ? way.tree.find(path.slice(way.under.length)) : undefined;
-      if (found) return { way, rows: found.rows, params: found.params };
+      if (found) return { way, ...found };
       if (way.under !== "" && `${path}/`.startsWith(`${way.under}/`)) owner = way;
     }
     return { way: owner, rows: new Map(), params: {} };

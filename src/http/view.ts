@@ -86,12 +86,9 @@ const TAG = decide("4.etag");
 
 /** A text with the ETag of its bytes, strong (RFC 9110 8.8.1): a hash of them, made when it is first asked for. */
 class Shown {
-  readonly text: string;
   #etag: string | undefined;
 
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 
   get etag(): string {
     this.#etag ??= TAG.replace("<hash>", hash("sha256", this.text, "base64url").slice(0, ETAG_CHARACTERS));
@@ -109,13 +106,14 @@ export function listing(decide: Decide) {
 export const isTotalApart = (decide: Decide) => !decide("4.list-shape").includes("<total>");
 
 export class Presenter {
-  readonly links: ServiceLinks;
   readonly listed: ReturnType<typeof listing>;
   readonly isTotalApart: boolean;
   readonly #kept = new WeakMap<object, Shown>();
 
-  constructor(links: ServiceLinks, decide: Decide) {
-    this.links = links;
+  constructor(
+    readonly links: ServiceLinks,
+    decide: Decide,
+  ) {
     this.listed = listing(decide);
     this.isTotalApart = isTotalApart(decide);
   }

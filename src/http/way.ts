@@ -46,21 +46,19 @@ export interface Found<R> {
 
 /** Finds the rows of a path in a table. */
 export class RouteTree<R extends Row> {
-  readonly rows: readonly R[];
   /** Those without parameters. */
   readonly #plain = new Map<string, Found<R>>();
   readonly #named: { readonly pattern: RegExp; readonly rows: Found<R>["rows"] }[] = [];
 
-  constructor(all: readonly R[]) {
-    this.rows = all;
+  constructor(readonly rows: readonly R[]) {
     // A brace comes behind every letter: of two paths that fit, the one with the word is found first.
-    for (const path of [...new Set(all.map((row) => row.path))].sort()) {
-      const there = all.filter((row) => row.path === path);
-      const rows = new Map(there.map((row) => [row.method, row]));
-      if (rows.size < there.length) throw new Error(`Of the rows for ${path} two have the same method`);
+    for (const path of [...new Set(rows.map((row) => row.path))].sort()) {
+      const there = rows.filter((row) => row.path === path);
+      const byMethod = new Map(there.map((row) => [row.method, row]));
+      if (byMethod.size < there.length) throw new Error(`Of the rows for ${path} two have the same method`);
       const pattern = path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)");
-      if (pattern === path) this.#plain.set(path, { rows, params: {} });
-      else this.#named.push({ pattern: new RegExp(`^${pattern}$`), rows });
+      if (pattern === path) this.#plain.set(path, { rows: byMethod, params: {} });
+      else this.#named.push({ pattern: new RegExp(`^${pattern}$`), rows: byMethod });
     }
   }
 

@@ -52,7 +52,7 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
   for (const { operation, method, path, scope, view, gap } of API.rows) {
     const entry = endpointIn(text, operation);
     const url = own.baseUrl + path.replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`);
-    const origin = gap === null ? "specification" : `/docs/register#decision-${gap}`;
+    const origin = gap === undefined ? "specification" : `/docs/register#decision-${gap}`;
     const told = [path, scope ?? "Any credential", url, origin, `class="method ${method}"`];
     for (const part of told) assert.ok(entry.includes(part), `${operation}: ${part}`);
     const [, shown] = codeIn(entry);

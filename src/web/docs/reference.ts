@@ -32,7 +32,7 @@ function endpoint(row: Row, services: Services) {
   const { method, path, operation, summary, gap, scope, status, query, example } = row;
   const body = row.body?.(services);
   const choice = `${ADDRESSES.docs}/register#decision-${gap}`;
-  const origin = gap === null ? badge("specification") : link(choice, "our choice", "badge");
+  const origin = gap === undefined ? badge("specification") : link(choice, "our choice", "badge");
   const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const sample = sampleAnswer(row, services);
   const term = html`<span class="method ${method}">${method}</span> ${mono(path)}`;
