@@ -41,9 +41,8 @@ export async function addApp(w: Work, account_id: string, { id = w.ids.next("app
 }
 
 export const appQuery = object({ ...spanParameters, public: optional(fromText(flag)) });
-type AppQuery = Infer<typeof appQuery>;
 
-const listApps = (reader: Reader, caller: Caller, { public: shared, ...span }: AppQuery) =>
+const listApps = (reader: Reader, caller: Caller, { public: shared, ...span }: Infer<typeof appQuery>) =>
   pageOf(reader, apps, shared === undefined ? "account" : "account_public", [caller.account.id, shared], span);
 
 export const own = { ...owned(apps, "app", { adding, changing, removing }), list: listApps };

@@ -5,9 +5,7 @@ import { decide } from "../decisions.ts";
 import type { Steps } from "../kit/background.ts";
 import { isDateTime } from "../kit/clock.ts";
 import { recordsOf } from "../kit/csv.ts";
-import type { Cell, Column } from "./model.ts";
-
-export type Row = { readonly [column: string]: Cell };
+import type { Cell, Column, Row } from "./model.ts";
 
 /** Wider tables are nearly always a list whose rows and columns were confused. */
 export const COLUMNS_MAX = decide("8.bounds").columns;

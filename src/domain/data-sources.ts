@@ -4,14 +4,14 @@
 // the data source tells, not an error of the server. Who has them processed, and when, is the service's business.
 import { decide } from "../decisions.ts";
 import { inSteps, type Steps } from "../kit/background.ts";
-import type { Fault, Infer, JsonSchema, ObjectSchema, Schema } from "../kit/schema.ts";
-import { fail, nullable, object, oneOf, text, trusted, unfitText, withDefault } from "../kit/schema.ts";
+import type { Fault, Infer, ObjectSchema, Schema } from "../kit/schema.ts";
+import { fail, nullable, object, oneOf, text, unfitText, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
-import { COLUMNS_MAX, type Row, tableOfCsv, tableOfObjects } from "./columns.ts";
+import { COLUMNS_MAX, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields } from "./lists.ts";
-import type { Cell, Column, DataSourceRecord } from "./model.ts";
-import { accounts, apps, dataContents, dataSources, TOPIC } from "./model.ts";
+import type { Cell, Column, DataSourceRecord, Row } from "./model.ts";
+import { accounts, apps, dataContents, dataSources, given, TOPIC } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { ALL, type Reader, type Span } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
@@ -56,8 +56,6 @@ const DATA_JSON = {
   json: { type: "array", items: { type: "object", additionalProperties: scalar } },
   csv: { type: "string" },
 };
-/** As they came, not copied: a copy could lose a member called __proto__. */
-const kept = (json: JsonSchema): Schema<string | readonly Row[]> => ({ json, check: trusted });
 const TYPES = decide("2.data-source-request");
 
 const draft = object({
@@ -65,14 +63,15 @@ const draft = object({
   type: oneOf(TYPES),
   // Several apps may show the same data, so a data source can stand alone.
   app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
-  data: kept({}),
+  /** As they came, not copied: a copy could lose a member called __proto__. */
+  data: given<string | readonly Row[]>({}),
 });
 export type DataSourceDraft = Infer<typeof draft>;
 
 /** The schema with `data` judged by `type`; where that is not known, they are not judged. */
 const judged = <D extends DataSourceDraft>({ members, check }: ObjectSchema<D>): ObjectSchema<D> => ({
   members,
-  json: { oneOf: TYPES.map((type) => object({ ...members, type: oneOf([type]), data: kept(DATA_JSON[type]) }).json) },
+  json: { oneOf: TYPES.map((type) => object({ ...members, type: oneOf([type]), data: given(DATA_JSON[type]) }).json) },
   check(value, path, faults) {
     const given = check(value, path, faults);
     Array.from(judge(given ?? {}, path, faults));

@@ -13,12 +13,10 @@ import { notFound } from "./refusal.ts";
 import { ALL, type Reader, type Span } from "./store.ts";
 import type { Work } from "./work.ts";
 
-type Owner = Pick<AccountRecord, "id" | "name">;
-
 const WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(decide("6.events-without-account"));
 
 /** Records that `object` became what it is, and queues the event for every webhook that asked for it. */
-export async function recordEvent(w: Work, account: Owner, type: EventType, object: object) {
+export async function recordEvent(w: Work, account: AccountRecord, type: EventType, object: object) {
   const event = await putEvent(w, account, type, object, false);
   for (const webhook of await w.tx.page(webhooks, "account", [account.id], ALL))
     if (webhook.active && webhook.events.includes(type)) await putDelivery(w.tx, newDelivery(w, webhook, event));
@@ -26,7 +24,7 @@ export async function recordEvent(w: Work, account: Owner, type: EventType, obje
 }
 
 /** The event of a test delivery: real in form, listed nowhere. */
-export const recordSample = (w: Work, account: Owner, type: EventType) =>
+export const recordSample = (w: Work, account: AccountRecord, type: EventType) =>
   putEvent(w, account, type, sampleObject(w, type), true);
 
 /** What an event of the type tells of its object. */
@@ -35,7 +33,7 @@ export const objectOf = (type: EventType, object: object, decide: Decide): objec
     ? Object.fromEntries(decide("6.event-objects").map((field) => [field, Reflect.get(object, field)]))
     : object;
 
-async function putEvent(w: Work, owner: Owner, type: EventType, object: object, isSample: boolean) {
+async function putEvent(w: Work, owner: AccountRecord, type: EventType, object: object, isSample: boolean) {
   const id = w.ids.next("evt_");
   const account_id = owner.id;
   const account = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name: owner.name };

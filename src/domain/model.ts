@@ -27,7 +27,7 @@ export const accountState = oneOf(["active", "limited", "suspended"]);
 export type AccountState = Infer<typeof accountState>;
 
 /** How a field reads in an answer. Nobody checks an answer: the type holds what is shown to what is kept. */
-const given = <T>(json: JsonSchema): Schema<T> => ({ json, check: trusted });
+export const given = <T>(json: JsonSchema): Schema<T> => ({ json, check: trusted });
 const string = (rules: JsonSchema = {}) => given<string>({ type: "string", ...rules });
 const text = (maxLength: number) => string({ maxLength });
 const id = (prefix: string) => string({ pattern: `^${prefix}_[0-9A-Za-z]+$` });
@@ -117,6 +117,7 @@ export const domains = collection<Stored & { readonly app_id: string }>()("domai
 const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
 export type Column = Infer<typeof column>;
 export type Cell = string | number | boolean | null;
+export type Row = { readonly [column: string]: Cell };
 
 export const dataSource = object({
   id: id("ds"),
@@ -140,7 +141,7 @@ export const dataSources = collection<DataSourceRecord>()("data_sources", {
 
 /** What was sent (`raw`, until processed) and what became of it (`rows`); the id is the data source's. */
 interface DataRecord extends Stored {
-  readonly raw: string | readonly { readonly [column: string]: Cell }[] | null;
+  readonly raw: string | readonly Row[] | null;
   readonly rows: readonly (readonly Cell[])[];
   /** The request that sent it, for the trace of the event that follows. */
   readonly request_id: string | null;

@@ -1,7 +1,6 @@
 // The few pieces that pages are put together from. Each is plain HTML that works by itself; what the script adds hangs on
 // data attributes.
-import type { Row } from "../domain/columns.ts";
-import type { Column, Scope } from "../domain/model.ts";
+import type { Column, Row, Scope } from "../domain/model.ts";
 import { type Html, html, type Shown } from "./html.ts";
 
 export const mono = (text: Shown): Html => html`<code>${text}</code>`;

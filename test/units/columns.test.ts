@@ -1,7 +1,8 @@
 // domain/columns: which type a column gets, what its cells become, and where width and size end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CELLS_MAX, type Row, type Table, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
+import { CELLS_MAX, type Table, tableOfCsv, tableOfObjects } from "../../src/domain/columns.ts";
+import type { Row } from "../../src/domain/model.ts";
 import { atOnce } from "../support/steps.ts";
 
 type Cells = readonly (string | number | boolean | null)[];

@@ -1,7 +1,6 @@
 // What an account holds beside events. Apps: what they are, where they are deployed, and the data that they show: upload (a
 // file or pasted text), what became of it, and a preview of its rows. And who may do what: the users with their permissions
 // (the scopes of the specification's part 5), the keys of the API, and the applications that may ask users for access.
-import type { Row } from "../../domain/columns.ts";
 import { listDataSourcesOf } from "../../domain/data-sources.ts";
 import { LIMIT_MAX, type Page } from "../../domain/lists.ts";
 import type * as model from "../../domain/model.ts";
@@ -80,7 +79,7 @@ async function preview(view: View, { status, error, columns, app_id }: model.Dat
   if (status === "processing") return nothingYet("Still being processed", "Without the script, load the page again.");
   if (error !== null)
     return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
-  const found = await view.ask<Page<Row>>(operationAt("GET /data-sources/{data_source_id}/rows"));
+  const found = await view.ask<Page<model.Row>>(operationAt("GET /data-sources/{data_source_id}/rows"));
   if (found instanceof Refusal || columns === null) return null;
   return html`${app_id !== null && link(`${PATHS.Apps}/${app_id}`, "To the app that draws it")}
 <h2>Rows</h2><div class="card">${table(columns, found.items, found.total, true)}</div>`;

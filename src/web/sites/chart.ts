@@ -1,7 +1,6 @@
 // From a table to a chart: which columns become x, y and category, which rows become points, and where these stand on their
 // axes. Nothing is drawn here.
-import type { Row } from "../../domain/columns.ts";
-import type { Cell, Column } from "../../domain/model.ts";
+import type { Cell, Column, Row } from "../../domain/model.ts";
 import { instant, isDateTime } from "../../kit/clock.ts";
 import { cut } from "../parts.ts";
 
