@@ -26,7 +26,7 @@ export const deliveryStatus = oneOf(["pending", "succeeded", "failed", "cancelle
 export const accountState = oneOf(["active", "limited", "suspended"]);
 export type AccountState = Infer<typeof accountState>;
 
-/** How a field reads in an answer. Nobody checks an answer: the type holds what is shown to what is kept. */
+/** What is taken as it comes, such as what goes into an answer: there the type alone holds what is shown to what is kept. */
 export const given = <T>(json: JsonSchema): Schema<T> => ({ json, check: trusted });
 const string = (rules: JsonSchema = {}) => given<string>({ type: "string", ...rules });
 const text = (maxLength: number) => string({ maxLength });
@@ -45,7 +45,7 @@ const only = <M extends Members>(names: readonly string[], members: M): M =>
   trusted(Object.fromEntries(names.map((name) => [name, members[name] ?? given({})])));
 
 /** What an account owns. */
-interface Owned {
+interface OfAccount {
   readonly account_id: string;
 }
 const ofAccount = { account: { by: ["account_id"] } } as const;
@@ -72,7 +72,7 @@ export const app = object({
   public: flag,
   ...TIMES,
 });
-export type AppRecord = Infer<typeof app> & Owned;
+export type AppRecord = Infer<typeof app> & OfAccount;
 export const apps = collection<AppRecord>()("apps", {
   ...ofAccount,
   account_public: { by: ["account_id", "public"] },
@@ -89,7 +89,7 @@ export const deployment = object({
   deployed_at: time,
 });
 /** Its address is not kept: another public URL is another address. */
-export interface DeploymentRecord extends Omit<Infer<typeof deployment>, "url">, Owned {
+export interface DeploymentRecord extends Omit<Infer<typeof deployment>, "url">, OfAccount {
   /** Environment and custom domain while live, null afterwards: an app has one live deployment an environment. */
   readonly live_in: string | null;
   readonly live_domain: string | null;
@@ -105,10 +105,10 @@ export const deployments = collection<DeploymentRecord>()(
  * A deployment that went with its app: nothing is left but that its address once led somewhere. Records made before they
  * were counted name no account; they stand in no list and stay.
  */
-export const goneDeployments = collection<Stored & Partial<Owned>>()("gone_deployments", ofAccount);
+export const goneDeployments = collection<Stored & Partial<OfAccount>>()("gone_deployments", ofAccount);
 
 /** A deleted app that has left more behind than goes at once. */
-export type GoneApp = Stored & Owned & { readonly deleted_at: string; readonly all: "gone_apps" };
+export type GoneApp = Stored & OfAccount & { readonly deleted_at: string; readonly all: "gone_apps" };
 export const goneApps = collection<GoneApp>()("gone_apps", { all: { by: ["all"] } });
 
 /** Which app holds a custom domain, as long as there is such an app; the id is the host name. */
@@ -132,7 +132,7 @@ export const dataSource = object({
   }),
   ...TIMES,
 });
-export type DataSourceRecord = Infer<typeof dataSource> & Owned;
+export type DataSourceRecord = Infer<typeof dataSource> & OfAccount;
 export const dataSources = collection<DataSourceRecord>()("data_sources", {
   ...ofAccount,
   ...ofApp,
@@ -153,7 +153,7 @@ export const user = object({
   ...only(decide("2.user-fields"), { email: text(254), name: text(NAME_MAX), permissions: listOf(scope) }),
   ...TIMES,
 });
-export interface UserRecord extends Infer<typeof user>, Owned {
+export interface UserRecord extends Infer<typeof user>, OfAccount {
   readonly email_key: string;
   readonly is_admin: boolean;
 }
@@ -170,7 +170,7 @@ export const apiKey = object({
   created_at: time,
   last_used_at: orNull(time),
 });
-export interface ApiKeyRecord extends Infer<typeof apiKey>, Owned {
+export interface ApiKeyRecord extends Infer<typeof apiKey>, OfAccount {
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
 }
@@ -184,7 +184,7 @@ export const oauthClient = object({
   public: flag,
   created_at: time,
 });
-export interface OAuthClientRecord extends Infer<typeof oauthClient>, Owned {
+export interface OAuthClientRecord extends Infer<typeof oauthClient>, OfAccount {
   /** SHA-256 of the client secret, hexadecimal; null for a public client. */
   readonly secret_hash: string | null;
 }
@@ -210,7 +210,7 @@ export const webhook = object({
   active: flag,
   ...only(decide("2.webhook-fields"), { disabled_reason: orNull(oneOf(["gone", "failing"])), ...TIMES }),
 });
-export interface WebhookRecord extends Infer<typeof webhook>, Owned {
+export interface WebhookRecord extends Infer<typeof webhook>, OfAccount {
   readonly secret: string;
   /** The secret before the last change, and until when `webhook-signature` carries it too. */
   readonly old_secret: string | null;
@@ -233,7 +233,7 @@ export const envelope = object({
 /** What a receiver gets. */
 export type EventEnvelope = Omit<Infer<typeof envelope>, "account"> & { readonly account?: Infer<typeof owner> };
 
-export interface EventRecord extends Pick<EventEnvelope, "id" | "type" | "created">, Owned {
+export interface EventRecord extends Pick<EventEnvelope, "id" | "type" | "created">, OfAccount {
   /** The envelope as it goes out, serialised once: the same bytes at every attempt and in GET /events/{event_id}. */
   readonly body: string;
   /**
@@ -287,7 +287,7 @@ export const delivery = object({
   next_attempt_at: orNull(time),
   created_at: time,
 });
-export interface DeliveryRecord extends Infer<typeof delivery>, Owned {
+export interface DeliveryRecord extends Infer<typeof delivery>, OfAccount {
   /** Asked to be sent again and not attempted since. */
   readonly manual: boolean;
   /** A test delivery: sent whatever the webhook subscribes to, once. */
