@@ -11,7 +11,7 @@ import { COLUMNS_MAX, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields } from "./lists.ts";
 import type { Cell, Column, DataSourceRecord, Row } from "./model.ts";
-import { accounts, apps, dataContents, dataSources, given, TOPIC } from "./model.ts";
+import { accounts, apps, dataContents, dataRow, dataSources, given, TOPIC } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { ALL, type Reader, type Span } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
@@ -50,12 +50,8 @@ function unfitCell(value: unknown): string | undefined {
   return value === null || typeof value === "boolean" ? undefined : "must be a string, a number, true, false or null";
 }
 
-const scalar = { type: ["string", "number", "boolean", "null"] };
 /** How `data` look, by type. */
-const DATA_JSON = {
-  json: { type: "array", items: { type: "object", additionalProperties: scalar } },
-  csv: { type: "string" },
-};
+const DATA_JSON = { json: { type: "array", items: dataRow.json }, csv: { type: "string" } };
 const TYPES = decide("2.data-source-request");
 
 const draft = object({

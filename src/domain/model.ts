@@ -117,7 +117,11 @@ export const domains = collection<Stored & { readonly app_id: string }>()("domai
 const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
 export type Column = Infer<typeof column>;
 export type Cell = string | number | boolean | null;
-export type Row = { readonly [column: string]: Cell };
+export const dataRow = given<{ readonly [column: string]: Cell }>({
+  type: "object",
+  additionalProperties: { type: ["string", "number", "boolean", "null"] },
+});
+export type Row = Infer<typeof dataRow>;
 
 export const dataSource = object({
   id: id("ds"),
