@@ -11,7 +11,7 @@ import { COLUMNS_MAX, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields } from "./lists.ts";
 import type { Cell, Column, DataSourceRecord, Row } from "./model.ts";
-import { accounts, apps, dataContents, dataRow, dataSources, given, TOPIC } from "./model.ts";
+import { accounts, apps, asItIs, dataContents, dataRow, dataSources, TOPIC } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { ALL, type Reader, type Span } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
@@ -60,14 +60,14 @@ const draft = object({
   // Several apps may show the same data, so a data source can stand alone.
   app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
   /** As they came, not copied: a copy could lose a member called __proto__. */
-  data: given<string | readonly Row[]>({}),
+  data: asItIs<string | readonly Row[]>({}),
 });
 export type DataSourceDraft = Infer<typeof draft>;
 
 /** The schema with `data` judged by `type`; where that is not known, they are not judged. */
 const judged = <D extends DataSourceDraft>({ members, check }: ObjectSchema<D>): ObjectSchema<D> => ({
   members,
-  json: { oneOf: TYPES.map((type) => object({ ...members, type: oneOf([type]), data: given(DATA_JSON[type]) }).json) },
+  json: { oneOf: TYPES.map((type) => object({ ...members, type: oneOf([type]), data: asItIs(DATA_JSON[type]) }).json) },
   check(value, path, faults) {
     const given = check(value, path, faults);
     Array.from(judge(given ?? {}, path, faults));

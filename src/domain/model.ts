@@ -27,22 +27,22 @@ export const accountState = oneOf(["active", "limited", "suspended"]);
 export type AccountState = Infer<typeof accountState>;
 
 /** What is taken as it comes, such as what goes into an answer: there the type alone holds what is shown to what is kept. */
-export const given = <T>(json: JsonSchema): Schema<T> => ({ json, check: trusted });
-const string = (rules: JsonSchema = {}) => given<string>({ type: "string", ...rules });
+export const asItIs = <T>(json: JsonSchema): Schema<T> => ({ json, check: trusted });
+const string = (rules: JsonSchema = {}) => asItIs<string>({ type: "string", ...rules });
 const text = (maxLength: number) => string({ maxLength });
 const id = (prefix: string) => string({ pattern: `^${prefix}_[0-9A-Za-z]+$` });
 const url = string({ format: "uri" });
 const time = string({ format: "date-time", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" });
 const count = whole({ min: 0 });
 const listOf = <T>({ json }: Schema<T>, rules: JsonSchema = {}) =>
-  given<readonly T[]>({ type: "array", items: json, ...rules });
-const orNull = <T>({ json }: Schema<T>) => given<T | null>({ anyOf: [json, { type: "null" }] });
+  asItIs<readonly T[]>({ type: "array", items: json, ...rules });
+const orNull = <T>({ json }: Schema<T>) => asItIs<T | null>({ anyOf: [json, { type: "null" }] });
 const TIMES = { created_at: time, updated_at: time };
 const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
 
 /** Those of the members that the register names. */
 const only = <M extends Members>(names: readonly string[], members: M): M =>
-  trusted(Object.fromEntries(names.map((name) => [name, members[name] ?? given({})])));
+  trusted(Object.fromEntries(names.map((name) => [name, members[name] ?? asItIs({})])));
 
 /** What an account owns. */
 interface OfAccount {
@@ -117,7 +117,7 @@ export const domains = collection<Stored & { readonly app_id: string }>()("domai
 const column = object({ name: string(), type: oneOf(["string", "number", "boolean", "datetime"]) });
 export type Column = Infer<typeof column>;
 export type Cell = string | number | boolean | null;
-export const dataRow = given<{ readonly [column: string]: Cell }>({
+export const dataRow = asItIs<{ readonly [column: string]: Cell }>({
   type: "object",
   additionalProperties: { type: ["string", "number", "boolean", "null"] },
 });
@@ -231,7 +231,7 @@ export const envelope = object({
   id: id("evt"),
   type: eventType,
   created: time,
-  data: object({ object: given<{ readonly [member: string]: unknown }>({ type: "object" }) }),
+  data: object({ object: asItIs<{ readonly [member: string]: unknown }>({ type: "object" }) }),
   account: optional(owner),
 });
 /** What a receiver gets. */
@@ -274,7 +274,7 @@ const attempt = object({
   trigger: oneOf(["schedule", "manual"]),
   at: time,
   duration_ms: count,
-  response_status: orNull(given<number>({ type: "integer" })),
+  response_status: orNull(asItIs<number>({ type: "integer" })),
   response_body: orNull(string()),
   error: orNull(oneOf(ATTEMPT_ERRORS)),
 });
