@@ -7,7 +7,7 @@ import type { Background } from "../kit/background.ts";
 import { iso } from "../kit/clock.ts";
 import type { AccountRecord, AccountState, ApiKeyRecord, Scope } from "./model.ts";
 import { accounts, apiKeys, SCOPES } from "./model.ts";
-import { notFound, Refusal, refuse } from "./refusal.ts";
+import { Refusal, refuse } from "./refusal.ts";
 import type { Reader, Store } from "./store.ts";
 import type { Unit, UnitParts } from "./work.ts";
 
@@ -132,8 +132,6 @@ export function standing(account: AccountRecord, method: string): Refusal | unde
 export const setAccountState = (unit: Unit, accountId: string, state: AccountState) =>
   unit.transact(async (w) => {
     const account = await w.tx.get(accounts, accountId);
-    if (account === undefined) return notFound("account");
-    const changed = { ...account, state };
-    await w.tx.put(accounts, changed);
-    return changed;
+    if (account === undefined) throw new Error("The account is gone");
+    await w.tx.put(accounts, { ...account, state });
   });

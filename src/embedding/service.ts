@@ -9,7 +9,6 @@ import { type AccountRecord, type AccountState, SCOPES, type Scope, users } from
 import type { Context } from "../domain/oauth/access-tokens.ts";
 import { OAuthError, scopesIn } from "../domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
-import { Refusal } from "../domain/refusal.ts";
 import type { StoreData } from "../domain/store.ts";
 import { Unit } from "../domain/work.ts";
 import { type Background, Turns } from "../kit/background.ts";
@@ -151,8 +150,7 @@ export async function openService(parts: ServiceParts) {
       return answer;
     },
     async setAccountState(state: AccountState): Promise<AccountRecord> {
-      const changed = await setAccountState(new Unit(unit), service.account.id, state);
-      if (changed instanceof Refusal) throw new Error("The account is gone");
+      await setAccountState(new Unit(unit), service.account.id, state);
       service.account = { ...service.account, state };
       return service.account;
     },
