@@ -10,7 +10,7 @@ import { owned } from "./lists.ts";
 import { accounts, SCOPES, scope, sessions, signIns, type UserRecord, users } from "./model.ts";
 import { Refusal, refuse } from "./refusal.ts";
 import type { Reader, Store, Tx } from "./store.ts";
-import { type Seeded, Unit, type UnitParts, type Work } from "./work.ts";
+import type { Seeded, Unit, Work } from "./work.ts";
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
 /** C0, DEL and C1: an address stands in the log and on the console. */
@@ -97,8 +97,8 @@ export async function sessionOf(reader: Reader, secret: string, now: number) {
  * Uses up the token of a sign-in link and ends the session that this browser had. Answers the new session's secret;
  * undefined where the link does not work.
  */
-export const signInWith = (parts: UnitParts, token: string, before: string) =>
-  new Unit(parts).transact(async ({ tx, now, at, ids }) => {
+export const signInWith = (unit: Unit, token: string, before: string) =>
+  unit.transact(async ({ tx, now, at, ids }) => {
     const link = await tx.get(signIns, sha256(token));
     if (link === undefined) return undefined;
     await tx.remove(signIns, link.id);

@@ -6,14 +6,13 @@ import type { Consent, Ended } from "../domain/oauth/authorize.ts";
 import * as authorization from "../domain/oauth/authorize.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
-import { Unit } from "../domain/work.ts";
 import type { Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import { hidden, list, mono, notice, SCOPES_IN_WORDS, soft } from "./parts.ts";
-import { ownPath, type PageRow, type Sent, type Visit, type WebParts } from "./visit.ts";
+import { ownPath, type PageRow, type Sent, type Visit } from "./visit.ts";
 
 const SIGN_IN_PATH = ADDRESSES.sign_in;
 const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
@@ -21,20 +20,16 @@ const AUTHORIZE_PATH = "/oauth/authorize";
 const CONSENT_PATH = "/oauth/consent";
 
 /** Nothing is granted by opening what asks for consent, so a link or an image that leads there does no harm. */
-export const signInRows = (parts: WebParts): readonly PageRow[] => [
+export const signInRows: readonly PageRow[] = [
   { method: "GET", path: SIGN_IN_PATH, answer: openSignIn },
-  { method: "POST", path: SIGN_IN_PATH, answer: (visit, sent) => signIn(parts, visit, sent) },
-  { method: "POST", path: SIGN_OUT_PATH, answer: (visit, sent) => leave(parts, visit, sent) },
-  { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => consent(parts, visit, visit.call.query) },
-  {
-    method: "POST",
-    path: CONSENT_PATH,
-    answer: (visit, sent) => consent(parts, visit, sent.get("request") ?? "", sent),
-  },
+  { method: "POST", path: SIGN_IN_PATH, answer: signIn },
+  { method: "POST", path: SIGN_OUT_PATH, answer: leave },
+  { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => consent(visit, visit.call.query) },
+  { method: "POST", path: CONSENT_PATH, answer: (visit, sent) => consent(visit, sent.get("request") ?? "", sent) },
 ];
 
-async function leave({ unit }: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
-  await signOut(unit.store, visit.secret);
+async function leave(visit: Visit, sent: Sent): Promise<Reply> {
+  await signOut(visit.store, visit.secret);
   return signInFirst(nextOf(sent), visit.cookieOf());
 }
 
@@ -52,23 +47,23 @@ async function openSignIn(visit: Visit, sent: Sent): Promise<Reply> {
 }
 
 /** The form of a link was sent, or that which asks for one. */
-async function signIn(parts: WebParts, visit: Visit, sent: Sent): Promise<Reply> {
+async function signIn(visit: Visit, sent: Sent): Promise<Reply> {
   const next = nextOf(sent);
   const token = sent.get("token");
-  if (token === undefined) return askForLink(parts, visit, sent.get("email") ?? "", next);
+  if (token === undefined) return askForLink(visit, sent.get("email") ?? "", next);
   // The session gets a secret of its own: one that somebody planted in the browser before is worth nothing.
-  const secret = await signInWith(parts.unit, token, visit.secret);
+  const secret = await signInWith(visit.unit, token, visit.secret);
   if (secret !== undefined) return redirect(next, visit.cookieOf(secret));
   return visit.signedIn ? redirect(next) : signInPage(visit, next, undefined, USED);
 }
 
 const USED = "This link has been used or is too old. Ask for a new one.";
 
-async function askForLink(parts: WebParts, visit: Visit, email: string, next: string) {
-  const made = await new Unit(parts.unit, visit.call.id).transact((w) => askForLinks(w, email.trim()));
+async function askForLink({ unit, links, announce }: Visit, email: string, next: string) {
+  const made = await unit.transact((w) => askForLinks(w, email.trim()));
   for (const { user, account, token } of made instanceof Refusal ? [] : made) {
     const on = next === DASHBOARD ? "" : `&${new URLSearchParams({ next })}`;
-    parts.announce(`Sign-in link for ${user.email} (${account.name}): ${parts.services.links.signIn(token)}${on}`);
+    announce(`Sign-in link for ${user.email} (${account.name}): ${links.signIn(token)}${on}`);
   }
   return ASKED;
 }
@@ -104,7 +99,8 @@ const SENT =
 const ASKED = messagePage(200, "Look at the console", SENT);
 
 /** Puts the request before the user who is signed in, or does what was `decided`; or what the browser is answered instead. */
-async function consent({ oauth }: WebParts, visit: Visit, query: string, decided?: Sent): Promise<Reply> {
+async function consent(visit: Visit, query: string, decided?: Sent): Promise<Reply> {
+  const { oauth } = visit;
   const request = await authorization.judge(oauth, fieldsOf(query));
   if (!("client" in request)) return ended(request);
   if (visit.signedIn === undefined) return signInFirst(addressOf(query));

@@ -1,15 +1,16 @@
 // One call of a browser: its cookie, who is signed in by it, and whether a form that it posts is ours. Every form carries a
 // token derived from the cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC
-// 9700 4.7). Only pages look at cookies; the REST API never does.
+// 9700 4.7). Only pages look at cookies; the REST API never does. And the way in which all pages answer visits.
 import { sha256 } from "../domain/access.ts";
 import type { Context } from "../domain/oauth/access-tokens.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { sessionOf } from "../domain/users.ts";
+import { Unit } from "../domain/work.ts";
 import type { ApiParts } from "../http/api.ts";
 import type { Call, Reply } from "../http/call.ts";
 import type { Operation } from "../http/route.ts";
-import type { Row } from "../http/way.ts";
-import { type Fields, gathered } from "../kit/form.ts";
+import { RouteTree, type Row, type Way } from "../http/way.ts";
+import { type Fields, fieldsOf, gathered } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { messagePage, refused } from "./page.ts";
 import { hidden } from "./parts.ts";
@@ -32,7 +33,8 @@ const COOKIE = "apphost_session";
 export type Sent = ReadonlyMap<string, string>;
 export type Visit = Awaited<ReturnType<typeof visitOf>>;
 
-export async function visitOf({ unit, services }: WebParts, call: Call) {
+async function visitOf(parts: WebParts, call: Call) {
+  const { unit, services } = parts;
   const { authUrl } = services.links;
   const secure = authUrl.startsWith("https:");
   const name = secure ? `__Host-${COOKIE}` : COOKIE;
@@ -61,7 +63,9 @@ export async function visitOf({ unit, services }: WebParts, call: Call) {
   }
 
   return {
-    ...{ call, secret, cookieOf, posted },
+    ...{ ...parts, ...services, call, secret, cookieOf, posted, store: unit.store },
+    unit: new Unit(unit, call.id),
+    query: fieldsOf(call.query).values,
     signedIn: sent === undefined ? undefined : await sessionOf(unit.store, sent, unit.clock.now()),
     /** To be sent with a page that holds a form. */
     setCookie: sent === undefined ? cookieOf(secret) : {},
@@ -105,6 +109,20 @@ export function ownPath(path: string | undefined): string | undefined {
   const { origin, pathname, search } = new URL(path, base);
   return origin === base && !pathname.startsWith("//") ? pathname + search : undefined;
 }
+
+/** The way of the pages below an address, or of those that have one of their own. */
+export const pageWay = <R extends Row>(
+  parts: WebParts,
+  under: string,
+  rows: readonly R[],
+  perform: Way<R, Visit>["perform"],
+): Way<R, Visit> => ({
+  under,
+  tree: new RouteTree(rows.map((row) => ({ ...row, path: row.path.slice(under.length) }))),
+  enter: (call) => visitOf(parts, call),
+  perform,
+  refused,
+});
 
 /** A page at an address of its own; `sent` is what its query says, or the form that was posted. */
 export interface PageRow extends Row {

@@ -6,13 +6,13 @@ import { firstApp } from "../../domain/apps.ts";
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reply } from "../../http/call.ts";
-import { RouteTree, type Way } from "../../http/way.ts";
+import type { Way } from "../../http/way.ts";
 import { curl } from "../docs/reference.ts";
 import { html } from "../html.ts";
 import { DASHBOARD, redirect, refused, unlessKnown } from "../page.ts";
 import { badge, code, head, link, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
-import { type Sent, type Visit, visitOf, type WebParts } from "../visit.ts";
+import { pageWay, type Sent, type Visit, type WebParts } from "../visit.ts";
 import { apiKeys, apps, dataSources, deployments, oauthApps, users } from "./account.ts";
 import { deliveries, events, webhooks } from "./events.ts";
 import { listing, pagesOf, type Resource } from "./resource.ts";
@@ -50,7 +50,6 @@ const resources: readonly Resource[] = [
 
 /** THE table of the dashboard's pages. */
 export const dashboardRows: readonly DashboardRow[] = [...homeRows, ...resources.flatMap(pagesOf)];
-const TREE = new RouteTree(dashboardRows.map((row) => ({ ...row, path: row.path.slice(DASHBOARD.length) })));
 
 /** What a form carries beside the data that an operation takes. */
 const FRAME_BYTES = 65_536;
@@ -71,27 +70,22 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
     return answer;
   }
 
-  return {
-    under: DASHBOARD,
-    tree: TREE,
-    enter: (call) => visitOf(parts, call),
+  const way = pageWay(parts, DASHBOARD, dashboardRows, async ({ method, operation, run }, { call, who, params }) => {
+    const view = viewOf(who, params);
+    const unfit = standing(view.account, call.method) ?? (operation && view.unfit(operation));
+    if (unfit) return refusedPage(view, unfit);
+    if (method === "GET") return unlessKnown(call, await run(view));
+    const act = (sent: Sent) => {
+      const make = () => run(viewOf(who, params, sent));
+      return sent.has("once") ? once([who.secret, call.path, ...[...sent].flat()], make) : make();
+    };
+    return who.posted(act, FRAME_BYTES + (operation?.bodyLimit ?? 0));
+  });
 
+  return {
+    ...way,
     admit: ({ signedIn }, { method, path, query }) =>
       signedIn ? undefined : signInFirst(method !== "GET" ? DASHBOARD : query === "" ? path : `${path}?${query}`),
-
-    async perform({ method, operation, run }, { call, who, params }) {
-      const view = viewOf(parts, who, params);
-      const unfit = standing(view.account, call.method) ?? (operation && view.unfit(operation));
-      if (unfit) return refusedPage(view, unfit);
-      if (method === "GET") return unlessKnown(call, await run(view));
-      const act = (sent: Sent) => {
-        const make = () => run(viewOf(parts, who, params, sent));
-        return sent.has("once") ? once([who.secret, call.path, ...[...sent].flat()], make) : make();
-      };
-      return who.posted(act, FRAME_BYTES + (operation?.bodyLimit ?? 0));
-    },
-
-    refused: (refusal, _call, visit) =>
-      visit?.signedIn ? refusedPage(viewOf(parts, visit, {}), refusal) : refused(refusal),
+    refused: (refusal, _call, visit) => (visit?.signedIn ? refusedPage(viewOf(visit, {}), refusal) : refused(refusal)),
   };
 }

@@ -95,7 +95,7 @@ const waysTo = (of: Resource, view: View, making: boolean, params = {}): readonl
       const path = filled(at, params);
       // A button does it at once where nothing is asked.
       if (row.body || look === "bad") return link(path, button, `button ${look}`);
-      return view.visit.form(path, html`<button class="${look}">${button}</button>`);
+      return view.form(path, html`<button class="${look}">${button}</button>`);
     });
 
 /** All addresses of it. */
@@ -217,7 +217,7 @@ async function formPage(of: Resource, view: View, { row, makes, button, look }: 
   const get = getOf(of);
   const record = makes ? undefined : await view.ask<Named>(get);
   if (record instanceof Refusal) return refusedPage(view, record, of.place);
-  const { call, form } = view.visit;
+  const { call, form } = view;
   const schema = schemaOf(of, row, view);
   const values = row.method === "PATCH" ? view.shown(get, record).members : Object.fromEntries(view.query);
   const title = record ? `${button} ${await of.name(record, view)}` : button;

@@ -4,19 +4,17 @@
 // account, what can be done and what just was. The names are the specification's (Settings, API Keys; Settings, Webhooks).
 import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
-import { Unit } from "../../domain/work.ts";
 import { API } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { answered, ask } from "../../http/operate.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
-import { fieldsOf } from "../../kit/form.ts";
 import { type JsonSchema, trusted } from "../../kit/schema.ts";
 import { DASHBOARD, type Page, page, told } from "../page.ts";
 import { notice, tabs } from "../parts.ts";
 import { whoIsIn } from "../sign-in.ts";
-import type { Sent, Visit, WebParts } from "../visit.ts";
+import type { Sent, Visit } from "../visit.ts";
 
 /** One address of the dashboard. */
 export interface DashboardRow extends Row {
@@ -40,36 +38,29 @@ export function operationAt(at: string): Operation {
 const FIRST = { offset: 0, limit: 20 };
 
 /** `params` are the values of the path; `fields` is what was posted, empty where nothing was. */
-export function viewOf(
-  { unit: unitParts, services, presenter }: WebParts,
-  visit: Visit,
-  params: Values,
-  fields: Sent = new Map(),
-) {
-  if (visit.signedIn === undefined) throw new Error("Nobody is signed in");
-  const { user, account } = visit.signedIn;
+export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
+  const { call, unit, services, presenter, signedIn } = visit;
+  if (signedIn === undefined) throw new Error("Nobody is signed in");
+  const { user, account } = signedIn;
   const caller: Caller = { account, scopes: new Set(user.permissions), credential: user.id };
-  const unit = new Unit(unitParts, visit.call.id);
   const unfit = ({ scope }: Operation): Refusal | undefined =>
     scope === null || allows(caller.scopes, scope) ? undefined : refuse({ code: "insufficient_scope", scope });
   return {
-    ...{ visit, user, account, params, fields, unfit, store: unit.store },
-    ...{ links: services.links, decide: services.decide },
-    query: fieldsOf(visit.call.query).values,
+    ...{ ...visit, user, account, params, fields, unfit },
     may: (row: Operation): boolean => unfit(row) === undefined,
     /** The body that the operation takes. */
     body: (row: Operation): JsonSchema => row.body?.(services).json ?? {},
 
     /** What the operation answers this user, of the page's own path where no other is named. */
     async ask<T>(row: Operation, { params: named = params, query, body }: Asked = {}): Promise<T | Refusal> {
-      const from = { params: named, query: { ...FIRST, ...query }, call: visit.call };
+      const from = { params: named, query: { ...FIRST, ...query }, call };
       const asked = { unit, caller, services, ...from, expect: () => undefined, body: undefined };
       return unfit(row) ?? trusted<T | Refusal>(await ask(row, asked, body));
     },
 
     /** What the operation answered, as the API shows it; `once` is what it shows this once. */
     shown(row: Operation, value: unknown) {
-      const members = trusted<Values>(JSON.parse(answered(row, value, presenter, visit.call).body));
+      const members = trusted<Values>(JSON.parse(answered(row, value, presenter, call).body));
       const [secret = ""] = Object.keys(row.once ?? {});
       return { members, once: members[secret] };
     },
@@ -123,7 +114,7 @@ export function framed(view: View, { place, body, ...shown }: Page & { readonly 
   const sections = Object.entries({ ...SECTIONS, Docs: ADDRESSES.docs });
   return page({
     ...shown,
-    header: [whoIsIn(view.visit), tabs("Dashboard", sections, setting ? "Settings" : place)],
+    header: [whoIsIn(view), tabs("Dashboard", sections, setting ? "Settings" : place)],
     body: [
       view.account.state === "limited" && LIMITED,
       deed && notice("good", done),

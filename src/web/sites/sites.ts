@@ -8,20 +8,18 @@ import { mayView, type Site, siteOf } from "../../domain/deployments.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { Refusal, refuse } from "../../domain/refusal.ts";
-import { Unit } from "../../domain/work.ts";
 import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
-import { RouteTree, type Row, type Way } from "../../http/way.ts";
-import { fieldsOf } from "../../kit/form.ts";
+import type { Row } from "../../http/way.ts";
 import { type Html, html } from "../html.ts";
-import { messagePage, page, redirect, refused, unlessKnown } from "../page.ts";
+import { messagePage, page, redirect, unlessKnown } from "../page.ts";
 import { link, nothingYet } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
-import { countIn, type Sent, type Visit, visitOf, type WebParts } from "../visit.ts";
+import { countIn, pageWay, type Sent, type Visit, type WebParts } from "../visit.ts";
 import { figure, shelfOf } from "./shelf.ts";
 
 interface SiteRow extends Row {
-  run(visit: Visit, site: Site, parts: WebParts): Promise<Reply>;
+  run(visit: Visit, site: Site): Promise<Reply>;
 }
 
 /** What is more stands on the next page: whoever reads slowly keeps all of it in memory. */
@@ -30,39 +28,33 @@ const PAGE_CHARS = 1_048_576;
 const UNDER = ADDRESSES.sites;
 const pathOf = ({ deployment }: Site): string => `${UNDER}/${deployment.id}/`;
 
-export const sites = (parts: WebParts): Way<SiteRow, Visit> => ({
-  under: UNDER,
-  tree: new RouteTree<SiteRow>([
-    { method: "GET", path: "/{id}", run: async (_, site) => redirect(pathOf(site)) },
-    { method: "GET", path: "/{id}/", run: show },
-    {
-      method: "POST",
-      path: "/{id}/interactions",
-      run: (visit, ...at) => visit.posted((sent) => click(visit, ...at, sent)),
-    },
-  ]),
-  enter: (call) => visitOf(parts, call),
+const rows: readonly SiteRow[] = [
+  { method: "GET", path: `${UNDER}/{id}`, run: async (_, site) => redirect(pathOf(site)) },
+  { method: "GET", path: `${UNDER}/{id}/`, run: show },
+  {
+    method: "POST",
+    path: `${UNDER}/{id}/interactions`,
+    run: (visit, site) => visit.posted((sent) => click(visit, site, sent)),
+  },
+];
 
-  async perform({ run }, { call, who, params }) {
-    const site = await siteOf(parts.unit.store, params.id ?? "");
+export const sites = (parts: WebParts) =>
+  pageWay(parts, UNDER, rows, async ({ run }, { call, who, params }) => {
+    const site = await siteOf(who.store, params.id ?? "");
     if (site === undefined) return messagePage(404, "There is no app here", "Is the address complete?");
-    if ("gone" in site) return former(site.successor, parts);
+    if ("gone" in site) return former(site.successor, who);
     if (standing(site.account, call.method))
       return messagePage(403, "This app is not available", "Its account is suspended or limited at the moment.");
     // Under its custom domain nobody can sign in.
-    if (!call.path.startsWith(UNDER) && !site.app.public)
-      return redirect(parts.services.links.site(site.deployment.id));
+    if (!call.path.startsWith(UNDER) && !site.app.public) return redirect(who.links.site(site.deployment.id));
     // A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8).
-    const rate = await parts.limiter.count(`deployment ${site.deployment.id}`);
+    const rate = await who.limiter.count(`deployment ${site.deployment.id}`);
     if (rate?.exceeded) return refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-    return withheld(site, who) ?? run(who, site, parts);
-  },
-
-  refused,
-});
+    return withheld(site, who) ?? run(who, site);
+  });
 
 /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
-function former(successor: Site | undefined, { services: { links } }: WebParts): Reply {
+function former(successor: Site | undefined, { links }: Visit): Reply {
   const next = successor?.app.public && link(links.site(successor.deployment.id), "To the one that took its place");
   return messagePage(410, "This deployment is over", ["A newer one replaced it, or its app was deleted. ", next]);
 }
@@ -81,11 +73,11 @@ function withheld(site: Site, visit: Visit): Reply | undefined {
   }
 }
 
-async function show(visit: Visit, { app, account }: Site, { unit: { store } }: WebParts): Promise<Reply> {
-  const { values } = fieldsOf(visit.call.query);
-  const offset = countIn(values, "from") ?? 0;
+async function show(visit: Visit, { app, account }: Site): Promise<Reply> {
+  const { query, store } = visit;
+  const offset = countIn(query, "from") ?? 0;
   const { items, total } = await listDataSourcesOf(store, app.id, { offset, limit: LIMIT_MAX });
-  const asked = new Map([...values].filter(([name]) => items.some(({ id }) => id === name)));
+  const asked = new Map([...query].filter(([name]) => items.some(({ id }) => id === name)));
   if (offset > 0) asked.set("from", String(offset));
   const figures: Html[] = [];
   let next = offset;
@@ -94,7 +86,7 @@ async function show(visit: Visit, { app, account }: Site, { unit: { store } }: W
     if (chars > PAGE_CHARS) break;
     next += 1;
     if (source.status !== "ready") continue;
-    const row = values.get("chart") === source.id ? countIn(values, "point") : undefined;
+    const row = query.get("chart") === source.id ? countIn(query, "point") : undefined;
     const shelf = await shelfOf(store, callerOf(account), source, asked.get(source.id));
     const drawn = figure(visit, source, shelf, asked, row);
     chars += drawn.text.length;
@@ -118,13 +110,13 @@ const NO_DATA = "This app has no data. As soon as it is given a data source, its
 const NOTHING = nothingYet("There is nothing to see yet", NO_DATA);
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
-async function click(visit: Visit, { app, account }: Site, parts: WebParts, sent: Sent): Promise<Reply> {
+async function click(visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
   const [chart_id = "", y, from] = [sent.get("chart"), sent.get("y"), countIn(sent, "from")];
-  const unit = new Unit(parts.unit, visit.call.id);
+  const { unit, store } = visit;
   const caller = callerOf(account);
-  const source = await sources.get(unit.store, caller, chart_id);
+  const source = await sources.get(store, caller, chart_id);
   const isShown = !(source instanceof Refusal) && source.app_id === app.id;
-  const { chart } = isShown ? await shelfOf(unit.store, caller, source, y) : {};
+  const { chart } = isShown ? await shelfOf(store, caller, source, y) : {};
   const point = chart?.points.find(({ row }) => row === countIn(sent, "point"));
   if (point === undefined)
     return messagePage(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
