@@ -103,7 +103,7 @@ function operation(row: Operation, services: Services, problems: string): JsonSc
   };
 }
 
-function parameters(row: Operation): JsonSchema[] {
+function parameters(row: Operation): object[] {
   const { path, query, method } = row;
   const named = (where: string, name: string, schema: unknown = TEXT, description?: string) => {
     return { name, in: where, required: where === "path", schema, description };

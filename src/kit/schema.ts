@@ -3,7 +3,14 @@
 // No other file may assert a type (`as`): here it was checked on the line above, or holds by the rule at `trusted`.
 import type { Steps } from "./background.ts";
 
-export type JsonSchema = { readonly [keyword: string]: unknown };
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+  readonly properties?: { readonly [name: string]: JsonSchema };
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly oneOf?: readonly JsonSchema[];
+  readonly enum?: readonly string[];
+}
 
 /** A fault in a value: where (path of member names and positions) and which rule it breaks. */
 export interface Fault {

@@ -26,7 +26,7 @@ const LINE_MAX = 1_000;
 /** How a member is asked for: text without a bound is a file, or what is pasted instead. */
 function kindOf({ type, items, maxLength, format }: JsonSchema, options: readonly Option[]) {
   if (type === "boolean") return "flag";
-  if (type === "array") return isSchema(items) && items.enum ? "set" : "lines";
+  if (type === "array") return items?.enum ? "set" : "lines";
   if (options.length > 0) return "choice";
   if (maxLength === undefined) return "file";
   return Number(maxLength) > LINE_MAX && format === undefined ? "text" : "line";
@@ -39,10 +39,9 @@ const option = (value: string): Option => [value, value in MEANINGS ? `${MEANING
 function fieldsOf(schema: JsonSchema, hints: Hints = {}, choices: Choices = {}) {
   const required = requiredOf(schema);
   return Object.entries(membersOf(schema)).map(([name, member]) => {
-    const known = valuesOf(isSchema(member.items) ? member.items : member);
-    const options = choices[name] ?? known.map(option);
+    const options = choices[name] ?? (member.items ?? member).enum?.map(option) ?? [];
     const kind = kindOf(member, options);
-    return { name, hint: hints[name], kind, options, otherwise: member.default, required: required.has(name) };
+    return { name, hint: hints[name], kind, options, otherwise: member.default, required: required.includes(name) };
   });
 }
 
@@ -117,21 +116,9 @@ ${control()}${told}</div>${kind === "file" && pasted}`;
 const textarea = (attributes: Html, held: readonly string[]): Html =>
   html`<textarea ${attributes} rows="4">\n${held.join("\n")}</textarea>`;
 
-export const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** By name; of all alternatives where there are several. */
-export const membersOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> => {
-  if (Array.isArray(schema.oneOf)) return Object.assign({}, ...schema.oneOf.filter(isSchema).map(membersOf));
-  const named = isSchema(schema.properties) ? Object.entries(schema.properties) : [];
-  return Object.fromEntries(named.flatMap(([name, each]) => (isSchema(each) ? [[name, each]] : [])));
-};
+export const membersOf = ({ properties, oneOf = [] }: JsonSchema): { readonly [name: string]: JsonSchema } =>
+  Object.assign({}, properties, ...oneOf.map(membersOf));
 
-export const requiredOf = (schema: JsonSchema): ReadonlySet<unknown> => {
-  const [first] = Array.isArray(schema.oneOf) ? schema.oneOf.filter(isSchema) : [schema];
-  return new Set(Array.isArray(first?.required) ? first.required : []);
-};
-
-/** The values that it allows, where it lists them. */
-export const valuesOf = (schema: JsonSchema | undefined): readonly string[] =>
-  Array.isArray(schema?.enum) ? schema.enum.map(String) : [];
+export const requiredOf = ({ required, oneOf }: JsonSchema): readonly string[] =>
+  required ?? oneOf?.[0]?.required ?? [];

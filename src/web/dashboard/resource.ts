@@ -6,17 +6,7 @@ import { Refusal } from "../../domain/refusal.ts";
 import { API } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
-import {
-  bodyOf,
-  type Choices,
-  controls,
-  type Form,
-  type Hints,
-  isSchema,
-  membersOf,
-  refusedForm,
-  valuesOf,
-} from "../form.ts";
+import { bodyOf, type Choices, controls, type Form, type Hints, refusedForm } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { badge, code, head, hidden, link, nothingYet, notice, prose, soft, tabs, terms, time } from "../parts.ts";
@@ -128,9 +118,8 @@ const PAGE_LENGTH = 20;
  */
 export async function listing(of: Resource, view: View, params: View["params"] = {}) {
   const list = listOf(of);
-  const parameters = Object.entries(membersOf(list.query.json));
-  const [filter = "", words] = parameters.find(([, each]) => valuesOf(each).length > 0) ?? [];
-  const values = valuesOf(words);
+  const parameters = Object.entries(list.query.members).map(([name, { json }]) => [name, json.enum ?? []] as const);
+  const [filter, values] = parameters.find(([, words]) => words.length > 0) ?? ["", []];
   const chosen = values.find((each) => each === view.query.get(filter));
   const read = (offset: number, limit: number) =>
     view.ask<Page<Named>>(list, { params, query: { offset, limit, [filter]: chosen } });
@@ -204,7 +193,7 @@ export const facts =
 
 /** What the API shows of it, but for what holds members of its own. */
 function allOf(shown: object): Html {
-  const plain = Object.entries(shown).filter(([, value]) => ![value].flat().some(isSchema));
+  const plain = Object.entries(shown).filter(([, value]) => ![value].flat().some((each) => each === Object(each)));
   return terms(plain.map(([member, value]) => [named(member), factOf(member, value)]));
 }
 

@@ -11,7 +11,7 @@ import { listing } from "../../http/view.ts";
 import { AdjustableClock, iso, UNITS } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
-import { isSchema, membersOf, requiredOf } from "../form.ts";
+import { membersOf, requiredOf } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { badge, code, json, link, list, mono, prose } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
@@ -57,11 +57,11 @@ function sampleAnswer({ view, once = {}, example }: Row, { decide }: Services): 
 
 /** Each member with its JSON Schema, which says its rules more exactly than words would. */
 function rules(caption: string, schema: JsonSchema): Shown {
-  if (Array.isArray(schema.oneOf)) return html`${schema.oneOf.filter(isSchema).map((each) => rules(caption, each))}`;
+  if (schema.oneOf) return schema.oneOf.map((each) => rules(caption, each));
   const required = requiredOf(schema);
   const members = Object.entries(membersOf(schema)).map(
     ([name, member]) =>
-      html`${mono(name)}${required.has(name) && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code>`,
+      html`${mono(name)}${required.includes(name) && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code>`,
   );
   return members.length > 0 && html`<p>${caption}:</p>${list(members)}`;
 }
@@ -105,15 +105,15 @@ function sampleEvent(type: EventType, decide: Decide): object {
 
 /** A value that fits the schema of an answer; what may be null is. */
 function sampleOf(schema: JsonSchema): unknown {
-  const { type, format, pattern = "", items, minimum, anyOf } = schema;
+  const { type, format, pattern = "", items, minimum, anyOf, enum: words } = schema;
   const members = Object.entries(membersOf(schema));
   const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
-  if (Array.isArray(schema.enum)) return schema.enum[0];
-  if (Array.isArray(anyOf)) return null;
+  if (words) return words[0];
+  if (anyOf) return null;
   if (prefix !== undefined) return ids.next(prefix);
   if (members.length > 0) return Object.fromEntries(members.map(([name, each]) => [name, sampleOf(each)]));
   if (type === "object") return { "…": null };
-  if (type === "array") return isSchema(items) ? [sampleOf(items)] : [];
+  if (type === "array") return items ? [sampleOf(items)] : [];
   if (type === "integer") return minimum ?? 0;
   if (type === "boolean") return true;
   return format === "date-time" ? at : format === "uri" ? "https://sales.example.com/" : "…";
