@@ -117,46 +117,42 @@ function scale(values: readonly number[], room: number, type?: Column["type"]): 
   if (!(spread > SPREAD.min && spread < SPREAD.max && spread > size * SPREAD.ofSize)) return undefined;
   const [low, high] = most > least ? [least, most] : [least && least - spread / 2, most + spread / 2];
   const at = (value: Point["x"]) => (position(value) - low) / (high - low);
-  const round = type === "datetime" ? times(least, most, room) : numbers(least, most, room);
-  return { at, labels: round.map(([value, text]) => [at(value), text]) };
+  const labels = round(least, most, room, type === "datetime").map(([value, text]) => [at(value), text] as const);
+  return { at, labels };
 }
 
 /** As many labels as an axis has room for at most. */
 const ROOM = { across: 12, up: 6 };
 
-function numbers(low: number, high: number, room: number): readonly Label[] {
-  const rough = (high - low) / room;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 2.5, 5].find((factor) => factor * power >= rough) ?? 10) * power;
-  return (low === high ? [low] : multiples(step, low, high)).map((value) => [value, figure(value, brief)]);
-}
-
-function multiples(step: number, low: number, high: number): number[] {
-  const from = Math.ceil(low / step);
-  const length = Math.floor(high / step) - from + 1;
-  return Array.from({ length }, (_, at) => Number(((from + at) * step).toPrecision(12)));
-}
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 86_400_000;
 /** Months and years are taken to be as long as each other: two days after their start, the calendar says so as well. */
 const YEAR_MS = 365.2425 * DAY_MS;
 const SURELY_MS = 2 * DAY_MS;
 const STEPS_MS = [
-  ...[1 / 60, 5 / 60, 0.25, 1, 3, 6, 12, 24, 48, 168].map((hours) => hours * HOUR_MS),
+  ...[1, 5, 15, 60, 180, 360, 720, 1_440, 2_880, 10_080].map((minutes) => minutes * 60_000),
   ...[1 / 12, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 500, 2_000].map((years) => years * YEAR_MS),
 ];
+const FACTORS = [1, 2, 2.5, 5, 10];
 
-function times(low: number, high: number, room: number): readonly Label[] {
-  if (low === high) return [[low, dayOf(low)]];
-  const step = STEPS_MS.find((each) => (high - low) / each <= room) ?? 2_000 * YEAR_MS;
-  const text = (at: number): string => {
-    if (step >= YEAR_MS) return date(at + SURELY_MS, { year: "numeric" });
-    if (step > 7 * DAY_MS) return date(at + SURELY_MS, { month: "short", year: "numeric" });
-    return date(at, at % DAY_MS === 0 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
-  };
-  const start = step > 7 * DAY_MS ? -1970 * YEAR_MS : 0;
-  return multiples(step, low - start, high - start).map((at) => [at + start, text(at + start)]);
+/** The values between the two that are multiples of a round number, or of a length of time. */
+function round(low: number, high: number, room: number, isTime: boolean): readonly Label[] {
+  if (low === high) return [[low, isTime ? dayOf(low) : figure(low, brief)]];
+  const power = 10 ** Math.floor(Math.log10((high - low) / room));
+  const steps = isTime ? STEPS_MS : FACTORS.map((factor) => factor * power);
+  const step = steps.find((each) => (high - low) / each <= room) ?? high - low;
+  const start = isTime && step > 7 * DAY_MS ? -1970 * YEAR_MS : 0;
+  const from = Math.ceil((low - start) / step);
+  return Array.from({ length: Math.floor((high - start) / step) - from + 1 }, (_, at) => {
+    const value = start + Number(((from + at) * step).toPrecision(12));
+    return [value, isTime ? timeOf(value, step) : figure(value, brief)];
+  });
+}
+
+/** As the step between them asks. */
+function timeOf(at: number, step: number): string {
+  if (step >= YEAR_MS) return date(at + SURELY_MS, { year: "numeric" });
+  if (step > 7 * DAY_MS) return date(at + SURELY_MS, { month: "short", year: "numeric" });
+  return date(at, at % DAY_MS === 0 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
 }
 
 const date = (at: number, parts: Intl.DateTimeFormatOptions): string =>
