@@ -87,11 +87,12 @@ line { stroke: var(--line); }
 @container (min-width: 40rem) { .wider { display: initial; } }
 @container (min-width: 54rem) { .wide { display: initial; } }
 ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 ${hue(at)}), oklch(.8 .11 ${hue(at)})); }`).join("\n")}
-.bars rect { fill: var(--s); }
 :is(.line, .points) path { fill: none; stroke: var(--s); stroke-width: 2; stroke-linejoin: round; }
 .points path { stroke-width: 7; stroke-linecap: round; }
 :is(.line, .points) > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
-.point { position: relative; width: 100%; height: 100%; padding: 0; border: 0; background: none; }
+.point { display: block; position: relative; width: 100%; height: 100%; padding: 0; border: 0; background: none; }
+.bars .point { border-radius: 0; background: var(--s); forced-color-adjust: none; }
+.bars .point::before { content: ""; position: absolute; inset: -8px 0; }
 .line .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
 .point:is(:hover, :focus-visible, [aria-current]) { outline: 2px solid var(--ink); }
 .point:is(:hover, :focus-visible)::after {

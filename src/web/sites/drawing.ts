@@ -46,26 +46,20 @@ function path({ kind, points, across, up }: Chart, category: string | null, at: 
   return html`<path class="s${at}" d="${[...new Set(drawn)].join("")}" vector-effect="non-scaling-stroke"/>`;
 }
 
+/** A bar is its own button. */
 function button(chart: Chart, point: Point): Html {
   const { kind, series, across, up } = chart;
   const colour = series.indexOf(point.category);
-  const [centre, top] = [along(across.at(point.x)), upTo(up.at(point.y))];
-  const put = (left: number, from: number, size: Shown) =>
-    html`<foreignObject class="s${colour}${left > 0.5 && " end"}" x="${percent(left)}" y="${px(from)}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(chart, point)}"></button></foreignObject>\n`;
-  if (kind !== "bars") return put(centre, top, null);
+  const [centre, top, base] = [along(across.at(point.x)), upTo(up.at(point.y)), upTo(up.at(0))];
   const width = Math.min(BAND.filled / across.labels.length / series.length, BAND.most);
-  const left = centre + (colour - series.length / 2) * width;
-  const [base, wide] = [upTo(up.at(0)), percent(width * 0.94)];
-  const [height, least] = [Math.abs(base - top), Math.max(Math.abs(base - top), REACH)];
-  const bar = html`<rect class="s${colour}" x="${percent(left)}" y="${px(Math.min(top, base))}" width="${wide}" height="${px(height)}"/>`;
-  const pressed = html` width="${wide}" height="${px(least)}"`;
-  return html`${bar}${put(left, top > base ? base : base - least, pressed)}`;
+  const left = kind === "bars" ? centre + (colour - series.length / 2) * width : centre;
+  const [from, height] = kind === "bars" ? [Math.min(top, base), Math.max(Math.abs(base - top), 1)] : [top];
+  const size = height && html` width="${percent(width * 0.94)}" height="${px(height)}"`;
+  return html`<foreignObject class="s${colour}${left > 0.5 && " end"}" x="${percent(left)}" y="${px(from)}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(chart, point)}"></button></foreignObject>\n`;
 }
 
 /** One bar alone is no wall. */
 const BAND = { most: 0.12, filled: 0.76 };
-/** The least height of a bar's button: a finger must find it. */
-const REACH = 16;
 
 const LABEL_MAX = 14;
 /** As many characters as fit below a chart that is narrow, wider and wide; the stylesheet shows each where there is room. */
