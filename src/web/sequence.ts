@@ -74,3 +74,37 @@ export function chain(request: Message, emitted: readonly Emitted[], whereTo = n
   const messages = [request, ...emitted.flatMap(event)];
   return { title: "What a request has led to", actors: ["Client", "Service", "Receiver"], messages };
 }
+
+/** What the tour shows, by the number of the part. */
+export const PICTURES: { readonly [part: number]: Sequence } = {
+  5: {
+    title: "The authorization code flow",
+    actors: ["User", "Client", "Authorization server", "API"],
+    messages: [
+      [0, 1, "wants to use the client"],
+      [1, 0, "302 to /oauth/authorize", "with client_id, redirect_uri, response_type, scope and a fresh state"],
+      [0, 2, "GET /oauth/authorize", "who is signed in is asked whether the client may"],
+      [0, 2, "allows"],
+      [2, 0, "303 to redirect_uri?code=…&state=…"],
+      [0, 1, "brings code and state", "the client compares the state first"],
+      [1, 2, "POST /oauth/token", "code, redirect_uri, client_secret; a code lasts a minute, once (our choice)"],
+      [2, 1, "200 and the tokens", "in the form of RFC 6749 (our choice)"],
+      [1, 3, "GET /v1/apps", "Authorization: Bearer and the access token"],
+      [3, 1, "200", "or 401 once it has run out: the refresh token fetches another"],
+    ],
+  },
+  6: {
+    title: "From an event to its delivery, and again",
+    actors: ["Client", "Service", "Receiver"],
+    messages: [
+      [0, 1, "POST /v1/apps"],
+      [1, 1, "app.created is recorded", "together with the app, so that neither is there alone"],
+      [1, 0, "201", "nothing waits for a receiver"],
+      [1, 2, "POST, signed: attempt 1", "X-Service-Signature is of the body’s bytes"],
+      [2, 1, "500", "or a redirect, or nothing for 30 seconds: all but 2xx has failed"],
+      [1, 1, "waits about 5 s", "that a delivery can be repeated is said; when and how often is our choice"],
+      [1, 2, "the same bytes: attempt 2", "the receiver knows the event by its id"],
+      [2, 1, "204", "checked and put aside, answered, and only then worked on"],
+    ],
+  },
+};

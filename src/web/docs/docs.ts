@@ -1,16 +1,20 @@
-// /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on.
-import { ADDED, DECISIONS, GAPS, SUMMED_UP } from "../../decisions.ts";
+// /docs: everything that the author of a client asks, on a few pages made from the tables that the server runs on. And the
+// tour: the specification in nine pages, one a part, each with a request to paste and what it answers, pictures of its
+// flows, the tests that hold it, and from the register what it leaves open and who reads it how.
+import { ADDED, DECISIONS, type Decision, GAPS, SUMMED_UP } from "../../decisions.ts";
 import { firstApp } from "../../domain/apps.ts";
+import type { Decide, Switched } from "../../domain/readings.ts";
 import { type Code, invalidField } from "../../domain/refusal.ts";
-import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { CODES, PROBLEMS, problem, statusOf } from "../../http/problem.ts";
+import { trusted } from "../../kit/schema.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { page } from "../page.ts";
 import { code, json, link, list, mono, prose, SCOPES_IN_WORDS, soft, tabs, terms } from "../parts.ts";
+import { drawn, PICTURES } from "../sequence.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints, events } from "./reference.ts";
-import { decided, TOUR, tour, tourPages } from "./tour.ts";
+import { PARTS } from "./specification.ts";
 
 /** What the list at the side leads to by its name; the term is its name in code where it is nothing else. */
 type Entry = readonly [id: string, meaning: Shown, name?: string, term?: Shown];
@@ -26,6 +30,7 @@ interface DocsPage {
   readonly sections: readonly Section[];
 }
 
+const TOUR = `${ADDRESSES.docs}/tour`;
 const PAGES: readonly (readonly [name: string, path: string, make: (parts: WebParts) => DocsPage])[] = [
   ["Start", ADDRESSES.docs, start],
   ["Tour", TOUR, tour],
@@ -36,26 +41,23 @@ const PAGES: readonly (readonly [name: string, path: string, make: (parts: WebPa
 ];
 
 /** They need no sign-in, and without the script nothing but the copy buttons is missing. */
-export const docsRows = (parts: WebParts): readonly PageRow[] =>
-  [...PAGES, ...tourPages.map(([path, make]) => ["Tour", path, make] as const)].map(([name, path, make]) => {
-    const made = make(parts);
-    return { method: "GET", path, answer: async () => docsPage(name, made) };
-  });
+export const docsRows = (parts: WebParts): readonly PageRow[] => [
+  ...PAGES.map(([name, path, make]) => rowOf(name, path, make(parts))),
+  ...STOPS.map((stop) => rowOf("Tour", stop.path, partPage(stop, parts))),
+];
 
-const docsPage = (name: string, { title = name, above, lead, sections }: DocsPage): Reply =>
-  page({
-    title,
-    header: tabs("Docs", PAGES, name),
-    body: html`${above}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
-<div><h1>${title}</h1><p class="lead">${prose(lead)}</p>${sections.map(drawn)}</div></div>`,
-  });
+function rowOf(name: string, path: string, { title = name, above, lead, sections }: DocsPage): PageRow {
+  const body = html`${above}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
+<div><h1>${title}</h1><p class="lead">${prose(lead)}</p>${sections.map(section)}</div></div>`;
+  return { method: "GET", path, answer: async () => page({ title, header: tabs("Docs", PAGES, name), body }) };
+}
 
 const listed = ([id, title, , entries]: Section): Shown => [
   link(`#${id}`, title),
   entries && list(entries.map(([at, , name = at]) => link(`#${at}`, name))),
 ];
 
-const drawn = ([id, title, body, entries]: Section): Html =>
+const section = ([id, title, body, entries]: Section): Html =>
   html`<h2 id="${id}">${title}</h2>${body}
 ${entries && terms(entries.map(([at, meaning, name = at, term = mono(name)]) => [term, meaning, at]))}`;
 
@@ -135,3 +137,59 @@ function register({ services: { decide } }: WebParts): DocsPage {
     ],
   };
 }
+
+const STOPS = PARTS.map((part, at) => {
+  const number = at + 1;
+  return { ...part, number, name: `${number} ${part.title}`, path: `${TOUR}/${number}` };
+});
+type Stop = (typeof STOPS)[number];
+const LINKS = STOPS.map(({ name, path }) => [name, path] as const);
+
+function tour(): DocsPage {
+  const stop = ({ number, name, path, says }: Stop): Section => {
+    return [`part-${number}`, name, [says[0]?.[1], " ", link(path, `Go on to ${name}`)]];
+  };
+  return {
+    lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
+    sections: STOPS.map(stop),
+  };
+}
+
+function partPage({ number, name, title, says, request, answer, tryThis }: Stop, { services }: WebParts): DocsPage {
+  const { authUrl } = services.links;
+  const { at, ...more } = request;
+  const [method = "", path = ""] = at.split(" ");
+  const asked = curl(method, authUrl + path, more).replace("curl", "curl -i");
+  const sentences = says.map(([ids, said]) => [ids.split(" ").map(mono), said] as const);
+  const open = Object.entries<Decision>(DECISIONS).filter(([id]) => id.startsWith(`${number}.`));
+  const picture = PICTURES[number];
+  const body = html`${terms(sentences)}<p>Each id is that of a test:</p>${code(`npm run clause ${says[0]?.[0].split(" ")[0]}`)}`;
+  return {
+    title: `Part ${number}: ${title}`,
+    above: tabs("Tour", LINKS, name),
+    lead: "What the specification says in this part stands first, with the tests that hold it; what this server chose stands below.",
+    sections: [
+      ["says", "What it says", body],
+      ...(picture ? [["picture", picture.title, drawn(picture)] as const] : []),
+      ["request", "A request", code(asked)],
+      ["answer", "The answer", [SHORTENED, code(answer.replaceAll("$URL", authUrl))]],
+      ["open", "What it leaves open", null, open.map(decided(services.decide))],
+      ["try", "Try this", prose(tryThis)],
+    ],
+  };
+}
+
+const SHORTENED = "The lines that matter of what this server answers without --reading; … differs from run to run.";
+
+const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** A row of the register: the choice in force, why, what others do, and the other reading. */
+const decided =
+  (decide: Decide) =>
+  ([id, { open, choice, field, why }]: [string, Decision]) => {
+    const { named, is, or, other } = choice;
+    const inForce = mono(shown(named === undefined ? is : decide(trusted<Switched>(id))));
+    const asked = named && [", with ", mono(`--reading ${id}=${named}`)];
+    const elsewhere = soft([`Elsewhere: ${field}. The other reading, ${other}: `, mono(shown(or)), asked]);
+    return [`decision-${id}`, html`<p>${inForce}</p><p>${why}</p>${elsewhere}`, id, [mono(id), open]] as const;
+  };
