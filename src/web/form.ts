@@ -1,7 +1,7 @@
 // Forms, drawn from the JSON Schema of the body that an operation takes: its members are the fields, called what the API
 // calls them. Which values are right the operation says; here they are only put into a form and taken out of it, and its
 // faults become words at a field.
-import type { Refusal } from "../domain/refusal.ts";
+import type { FieldError, Refusal } from "../domain/refusal.ts";
 import { explain } from "../http/problem.ts";
 import { FAULTS_MAX, type JsonSchema } from "../kit/schema.ts";
 import { type Html, html, type Shown } from "./html.ts";
@@ -64,11 +64,11 @@ export function bodyOf(sent: ReadonlyMap<string, string>, schema: JsonSchema): F
 export function refusedForm(values: Form["values"], refusal: Refusal): Form {
   const { reason } = refusal;
   const { status, detail } = explain(refusal);
-  const errors = "errors" in reason ? reason.errors : [{ detail }];
+  const errors: readonly FieldError[] = "errors" in reason ? reason.errors : [{ detail }];
   const faults = new Map<string, string>();
-  for (const error of errors.slice(0, FAULTS_MAX)) {
-    const [, name = ""] = /^#\/([^/]+)/.exec(("pointer" in error && error.pointer) || "") ?? [];
-    faults.set(name, [faults.get(name), error.detail].filter(Boolean).join("; "));
+  for (const { pointer = "", detail: said } of errors.slice(0, FAULTS_MAX)) {
+    const [, name = ""] = pointer.split("/");
+    faults.set(name, [faults.get(name), said].filter(Boolean).join("; "));
   }
   if (errors.length > FAULTS_MAX) faults.set("", detail);
   return { values, faults, status };

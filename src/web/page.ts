@@ -1,6 +1,6 @@
 // The frame of every page, the few files that it loads, and the headers that keep it to itself: nothing inline, nothing from
 // elsewhere, never framed, never cached (contract, part 5).
-import { createHash } from "node:crypto";
+import { sha256 } from "../domain/access.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { Call, Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
@@ -28,7 +28,7 @@ export interface Page {
   readonly formAction?: string;
 }
 
-const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 20);
+const hashOf = (text: string): string => sha256(text).slice(0, 20);
 
 /** A file that pages load, which a browser keeps for good: another content has another address. */
 function asset(path: string, type: string, body: string, kept = "max-age=31536000, immutable") {

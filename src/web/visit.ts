@@ -26,6 +26,7 @@ export interface WebParts extends ApiParts {
   readonly announce: (line: string) => void;
 }
 
+/** What a form holds beside the data that an operation takes. */
 const FORM_BYTES = 65_536;
 /** A name of its own, since cookies of all ports of a host share one space. */
 const COOKIE = "apphost_session";
@@ -48,13 +49,13 @@ async function visitOf(parts: WebParts, call: Call) {
   const csrf = sha256(`csrf ${secret}`);
 
   /** Runs on what a form carries that was posted from one of our own pages, or answers why it is not taken. */
-  async function posted(run: (sent: Sent) => Promise<Reply>, limit_bytes = FORM_BYTES): Promise<Reply> {
+  async function posted(run: (sent: Sent) => Promise<Reply>, more_bytes = 0): Promise<Reply> {
     const { host } = call.headers;
     // A server may be reached under more names than its public one: the name in use is as good.
     const own: readonly string[] = [authUrl, `http://${host}`, `https://${host}`];
     // Browsers send an Origin; scripts that send none still need the cookie and the token made from it.
     if (!call.values("origin").every((origin) => own.includes(origin))) return STALE;
-    const body = await call.body(limit_bytes);
+    const body = await call.body(FORM_BYTES + more_bytes);
     if (body instanceof Refusal) return refused(body);
     const fields = await fieldsIn(body, call.values("content-type"));
     if (fields === undefined) return NO_FORM;

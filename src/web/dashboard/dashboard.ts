@@ -51,8 +51,6 @@ const resources: readonly Resource[] = [
 /** THE table of the dashboard's pages. */
 export const dashboardRows: readonly DashboardRow[] = [...homeRows, ...resources.flatMap(pagesOf)];
 
-/** What a form carries beside the data that an operation takes. */
-const FRAME_BYTES = 65_536;
 /** So many answers to forms that make something are remembered. */
 const ANSWERS_MAX = 100;
 
@@ -79,7 +77,7 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
       const make = () => run(viewOf(who, params, sent));
       return sent.has("once") ? once([who.secret, call.path, ...[...sent].flat()], make) : make();
     };
-    return who.posted(act, FRAME_BYTES + (operation?.bodyLimit ?? 0));
+    return who.posted(act, operation?.bodyLimit);
   });
 
   return {

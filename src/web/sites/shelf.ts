@@ -91,14 +91,14 @@ const EDGE = 0.03;
 const PIXELS = 1_000;
 
 const along = (fraction: number): number => EDGE + fraction * (1 - 2 * EDGE);
-const upTo = (fraction: number): number => BOTTOM - fraction * (BOTTOM - TOP);
+/** A whole pixel. */
+const upTo = (fraction: number): number => Math.round(BOTTOM - fraction * (BOTTOM - TOP));
 const percent = (fraction: number): string => `${Number((fraction * 100).toFixed(2))}%`;
-const px = (value: number): string => String(Number(value.toFixed(1)));
 
 function drawing(chart: Chart): Html {
   const { kind, points, up, across, series } = chart;
   const level = ([at, text]: Axis["labels"][number]) =>
-    html`<line x2="100%" y1="${px(upTo(at))}" y2="${px(upTo(at))}"/><text x="-8" y="${px(upTo(at) + 4)}" text-anchor="end">${text}</text>`;
+    html`<line x2="100%" y1="${upTo(at)}" y2="${upTo(at)}"/><text x="-8" y="${upTo(at) + 4}" text-anchor="end">${text}</text>`;
   return html`<div class="plot"><svg class="canvas" width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
 ${up.labels.map(level)}${labels(across)}
 <svg class="${kind}" width="100%" height="${HEIGHT}" viewBox="0 0 ${PIXELS} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${kind !== "bars" && series.map((category, at) => path(chart, category, at))}</svg>
@@ -117,7 +117,7 @@ const pressable = (points: readonly Point[]): readonly Point[] => {
 function path({ kind, points, across, up }: Chart, category: string | null, at: number): Html {
   const own = points.filter((point) => point.category === category);
   const drawn = own.map(({ x, y }, first) => {
-    const pixel = `${Math.round(along(across.at(x)) * PIXELS)},${Math.round(upTo(up.at(y)))}`;
+    const pixel = `${Math.round(along(across.at(x)) * PIXELS)},${upTo(up.at(y))}`;
     return kind === "points" ? `M${pixel}h0` : `${first === 0 ? "M" : "L"}${pixel}`;
   });
   return html`<path class="s${at}" d="${[...new Set(drawn)].join("")}" vector-effect="non-scaling-stroke"/>`;
@@ -131,8 +131,8 @@ function button(chart: Chart, point: Point): Html {
   const width = Math.min(BAND.filled / across.labels.length / series.length, BAND.most);
   const left = kind === "bars" ? centre + (colour - series.length / 2) * width : centre;
   const [from, height] = kind === "bars" ? [Math.min(top, base), Math.max(Math.abs(base - top), 1)] : [top];
-  const size = height && html` width="${percent(width * 0.94)}" height="${px(height)}"`;
-  return html`<foreignObject class="s${colour}${left > 0.5 && " end"}" x="${percent(left)}" y="${px(from)}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(chart, point)}"></button></foreignObject>\n`;
+  const size = height && html` width="${percent(width * 0.94)}" height="${height}"`;
+  return html`<foreignObject class="s${colour}${left > 0.5 && " end"}" x="${percent(left)}" y="${from}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(chart, point)}"></button></foreignObject>\n`;
 }
 
 /** One bar alone is no wall. */
