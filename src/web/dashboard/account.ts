@@ -23,7 +23,7 @@ export const apps: Resource<model.AppRecord> = {
   empty: "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
   name: ({ title }) => title,
   below: facts("public", "updated_at"),
-  more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view, { app_id: app.id })}
+  more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view)}
 <h2>Data</h2>${await dataOf(view, app)}`,
 };
 

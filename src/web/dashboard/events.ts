@@ -72,8 +72,7 @@ export const webhooks: Resource<model.WebhookRecord> = {
   below: facts("events", "created_at"),
   right: ({ active, disabled_reason, failing_since }) =>
     badge([active ? "active" : "off", disabled_reason ?? (failing_since && "failing")].filter(Boolean).join(", ")),
-  more: async (view, { id }) =>
-    html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view, { webhook_id: id })}`,
+  more: async (view) => html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view)}`,
 };
 
 export const deliveries: Resource<model.DeliveryRecord> = {

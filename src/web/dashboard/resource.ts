@@ -11,7 +11,7 @@ import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { badge, code, head, hidden, link, nothingYet, notice, prose, soft, tabs, terms, time } from "../parts.ts";
 import { countIn } from "../visit.ts";
-import { type DashboardRow, deedOf, framed, operationAt, PATHS, type Place, refusedPage, type View } from "./view.ts";
+import { type DashboardRow, deedOf, framed, operationAt, PATHS, refusedPage, type View, viewOf } from "./view.ts";
 
 type Later<T> = T | Promise<T>;
 
@@ -22,7 +22,7 @@ interface Named {
 export interface Resource<R extends Named = Named> {
   /** Of one of them in the API: `/apps/{app_id}`. */
   readonly path: string;
-  readonly place: Place;
+  readonly place: keyof typeof PATHS;
   /** What follows from deleting one. */
   readonly lost?: string;
   /** For all its forms. */
@@ -77,12 +77,12 @@ function deedsOf(of: Resource) {
   return all.sort((a, b) => b.row.method.localeCompare(a.row.method));
 }
 
-/** The ways to what this user may do: to make one, or what is done to the one that `params` name. */
-const waysTo = (of: Resource, view: View, making: boolean, params = {}): readonly Html[] =>
+/** The ways to what this user may do: to make one, or what is done to the one of the page. */
+const waysTo = (of: Resource, view: View, making: boolean): readonly Html[] =>
   deedsOf(of)
     .filter(({ row, makes }) => makes === making && view.may(row))
     .map(({ row, at, button, look }) => {
-      const path = filled(at, params);
+      const path = filled(at, view.params);
       // A button does it at once where nothing is asked.
       if (row.body || look === "bad") return link(path, button, `button ${look}`);
       return view.form(path, html`<button class="${look}">${button}</button>`);
@@ -114,15 +114,15 @@ const PAGE_LENGTH = 20;
 
 /**
  * A page of the list with the newest first, whereas the API lists in creation order, and the words by which the API can
- * choose among them. `skip` is in the query; one that makes no sense is none. `params` are those of the list's path.
+ * choose among them. `skip` is in the query; one that makes no sense is none.
  */
-export async function listing(of: Resource, view: View, params: View["params"] = {}) {
+export async function listing(of: Resource, view: View) {
   const list = listOf(of);
   const parameters = Object.entries(list.query.members).map(([name, { json }]) => [name, json.enum ?? []] as const);
   const [filter, values] = parameters.find(([, words]) => words.length > 0) ?? ["", []];
   const chosen = values.find((each) => each === view.query.get(filter));
   const read = (offset: number, limit: number) =>
-    view.ask<Page<Named>>(list, { params, query: { offset, limit, [filter]: chosen } });
+    view.ask<Page<Named>>(list, { query: { offset, limit, [filter]: chosen } });
   const counted = await read(0, 0);
   if (counted instanceof Refusal) return null;
   const { total } = counted;
@@ -131,7 +131,7 @@ export async function listing(of: Resource, view: View, params: View["params"] =
   const from = Math.max(total - skip - PAGE_LENGTH, 0);
   const found = await read(from, total - skip - from);
   const items = found instanceof Refusal ? [] : found.items.toReversed();
-  const path = filled(homeOf(of), params);
+  const path = filled(homeOf(of), view.params);
   const links = values.map((each) => [each, `${path}?${filter}=${each}`] as const);
   return html`${links.length > 0 && tabs(filter, [["all", path], ...links], chosen ?? "all")}
 ${await rowsOf(of, view, items, chosen)}
@@ -160,20 +160,20 @@ export async function rowsOf(of: Resource, view: View, items: readonly Named[], 
 const stateOf = (of: Resource, record: Named, view: View): Later<Shown> =>
   of.right ? of.right(record, view) : "status" in record && badge(String(record.status));
 
-/** The page of the one that `params` name. `once` is what is shown this once. */
-async function onePage(of: Resource, view: View, params = view.params, once?: string) {
+/** `once` is what is shown this once. */
+async function onePage(of: Resource, view: View, once?: string) {
   const get = getOf(of);
-  const record = await view.ask<Named>(get, { params });
+  const record = await view.ask<Named>(get);
   if (record instanceof Refusal) return refusedPage(view, record, of.place);
-  const { place } = of;
+  const { params } = view;
   const name = await of.name(record, view);
   return framed(view, {
     title: name,
-    place,
+    place: of.place,
     status: once === undefined ? 200 : 201,
-    body: html`${soft(html`${link(filled(homeOf(of), params), place)} <span data-live="${filled(pageOf(of, of.path), params)}"></span>`)}
+    body: html`${soft(html`${link(filled(homeOf(of), params), of.place)} <span data-live="${filled(pageOf(of, of.path), params)}"></span>`)}
 ${once && notice("good", html`<p class="title">${of.once?.[0]}</p>${code(once, "secret")}${soft(of.once?.[1])}`)}
-${head(name, waysTo(of, view, false, params))}<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
+${head(name, waysTo(of, view, false))}<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
 ${await of.more?.(view, record)}<h2>Details</h2>${allOf(view.shown(get, record).members)}</div>`,
   });
 }
@@ -229,6 +229,6 @@ async function perform(of: Resource, view: View, deed: Deed): Promise<Reply> {
   const { members, once } = view.shown(row, kept);
   const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
   const params = { ...view.params, [param]: members.id ?? "" };
-  if (once !== undefined) return onePage(of, view, params, once);
+  if (once !== undefined) return onePage(of, viewOf(view, params), once);
   return redirect(`${filled(pageOf(of, shows.path), params)}?done=${name}`);
 }

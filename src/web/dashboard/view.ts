@@ -24,7 +24,7 @@ export interface DashboardRow extends Row {
 }
 
 type Values = { readonly [name: string]: string };
-type Asked = { readonly params?: Values; readonly query?: object; readonly body?: unknown };
+type Asked = { readonly query?: object; readonly body?: unknown };
 export type View = ReturnType<typeof viewOf>;
 
 /** The row of the REST API with this method and path. */
@@ -51,9 +51,9 @@ export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
     /** The body that the operation takes. */
     body: (row: Operation): JsonSchema => row.body?.(services).json ?? {},
 
-    /** What the operation answers this user, of the page's own path where no other is named. */
-    async ask<T>(row: Operation, { params: named = params, query, body }: Asked = {}): Promise<T | Refusal> {
-      const from = { params: named, query: { ...FIRST, ...query }, call };
+    /** What the operation answers this user, of the page's own path. */
+    async ask<T>(row: Operation, { query, body }: Asked = {}): Promise<T | Refusal> {
+      const from = { params, query: { ...FIRST, ...query }, call };
       const asked = { unit, caller, services, ...from, expect: () => undefined, body: undefined };
       return unfit(row) ?? trusted<T | Refusal>(await ask(row, asked, body));
     },
@@ -83,7 +83,6 @@ const SETTINGS = {
 
 /** Where in the navigation a page is: a section, or one of the settings. */
 export const PATHS = { ...SECTIONS, ...SETTINGS };
-export type Place = keyof typeof PATHS;
 
 const QUEUED = "Queued. What becomes of it stands here.";
 
@@ -107,7 +106,7 @@ const DEEDS: readonly Deed[] = [
 export const deedOf = ({ operation, method }: Operation): Deed =>
   DEEDS.find(([name]) => name === operation || name === method) ?? ["", ""];
 
-export function framed(view: View, { place, body, ...shown }: Page & { readonly place?: Place | undefined }): Reply {
+export function framed(view: View, { place, body, ...shown }: Page & { readonly place?: string | undefined }): Reply {
   // A word of the list, and nothing that somebody else could put into an address.
   const [deed, , done = "Created."] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
   const setting = place !== undefined && place in SETTINGS;
@@ -127,6 +126,6 @@ export function framed(view: View, { place, body, ...shown }: Page & { readonly 
 const LIMITED = notice("bad", "This account is limited. Everything can be looked at, nothing can be changed.");
 
 /** Why something cannot be done or seen, within the dashboard. */
-export function refusedPage(view: View, refusal: Refusal, place?: Place): Reply {
+export function refusedPage(view: View, refusal: Refusal, place?: string): Reply {
   return framed(view, { ...told(refusal), narrow: false, place });
 }
