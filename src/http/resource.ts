@@ -39,8 +39,8 @@ export function resource<R extends Stored, N extends R, D, Q = Span>(
   const [one, many, gone] = of.words;
   const [read, write, remove] = of.scopes;
   const all = path.slice(0, path.lastIndexOf("/"));
-  /** The one parameter of the path. */
-  const idOf = ({ params }: Asked) => Object.values(params)[0] ?? "";
+  const parameter = path.slice(all.length + 2, -1);
+  const idOf = ({ params }: Asked) => params[parameter] ?? "";
   const get = route(`GET ${path}`, read, `get${noun}`, `Read ${one}`, {
     view: shows,
     run: (asked) => owned.get(asked.unit.store, asked.caller, idOf(asked)),
