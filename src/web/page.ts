@@ -2,7 +2,7 @@
 // elsewhere, never framed, never cached (contract, part 5).
 import { sha256 } from "../domain/access.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import type { Call, Reply } from "../http/call.ts";
+import { type Call, empty, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { explain } from "../http/problem.ts";
 import { html, type Shown } from "./html.ts";
@@ -103,7 +103,7 @@ function headersOf({ reason }: Refusal): Record<string, string> {
 export function unlessKnown(call: Call, reply: Reply): Reply {
   const etag = `"${hashOf(reply.body)}"`;
   const headers = { ...reply.headers, etag };
-  return call.values("if-none-match").includes(etag) ? { status: 304, headers, body: "" } : { ...reply, headers };
+  return call.values("if-none-match").includes(etag) ? empty(304, headers) : { ...reply, headers };
 }
 
 /** For a person who went where nothing is; undefined for a program. */
@@ -118,8 +118,5 @@ export function nowherePage(call: Call): Reply | undefined {
 }
 
 /** 303: whatever the method was, the browser goes on with GET (RFC 9700 4.12). */
-export const redirect = (location: string, headers: Reply["headers"] = {}): Reply => ({
-  status: 303,
-  headers: { location, "cache-control": "no-store", "referrer-policy": "same-origin", ...headers },
-  body: "",
-});
+export const redirect = (location: string, headers: Reply["headers"] = {}): Reply =>
+  empty(303, { location, "cache-control": "no-store", "referrer-policy": "same-origin", ...headers });

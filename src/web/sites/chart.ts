@@ -52,14 +52,8 @@ function chartOver(type: Column["type"], columns: readonly Column[], rows: reado
   // In the order in which they appear; one that is null where there are none.
   const series = [...new Set(points.map((point) => point.category))];
   const kind = kindOf(x, points);
-  const across =
-    type === "string"
-      ? names(points)
-      : scale(
-          Array.from(placed, ({ at }) => at),
-          ROOM.across,
-          type,
-        );
+  const spots = placed.map(({ at }) => at);
+  const across = type === "string" ? names(points) : scale(spots, ROOM.across, type);
   const up = scale([...(kind === "points" ? [] : [0]), ...points.map((point) => point.y)], ROOM.up);
   return points.length > 0 && across && up ? { kind, x, y, ys, category, series, points, across, up } : undefined;
 }
