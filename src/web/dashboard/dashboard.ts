@@ -13,9 +13,8 @@ import { DASHBOARD, redirect, refused, unlessKnown } from "../page.ts";
 import { badge, code, head, link, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
 import { pageWay, type Sent, type Visit, type WebParts } from "../visit.ts";
-import { apiKeys, apps, dataSources, deployments, oauthApps, users } from "./account.ts";
-import { deliveries, events, webhooks } from "./events.ts";
-import { listing, pagesOf, type Resource } from "./resource.ts";
+import { listing, pagesOf } from "./resource.ts";
+import { events, resources } from "./resources.ts";
 import { type DashboardRow, framed, operationAt, PATHS, refusedPage, type View, viewOf } from "./view.ts";
 
 /** The first page after signing in: the account, and the next step for somebody who has just arrived. */
@@ -41,11 +40,6 @@ const homeRows: readonly DashboardRow[] = [
   { method: "GET", path: DASHBOARD, operation: null, run: homePage },
   { method: "GET", path: `${DASHBOARD}/`, operation: null, run: async () => redirect(DASHBOARD) },
   { method: "GET", path: `${DASHBOARD}/settings`, operation: null, run: async () => redirect(PATHS["API Keys"]) },
-];
-
-const resources: readonly Resource[] = [
-  ...[apps, deployments, dataSources, users, events],
-  ...[apiKeys, webhooks, deliveries, oauthApps],
 ];
 
 /** THE table of the dashboard's pages. */

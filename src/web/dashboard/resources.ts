@@ -1,0 +1,231 @@
+// THE table of resources: what an account holds, each kind said once. Apps: what they are, where they are deployed, and the
+// data that they show: upload (a file or pasted text), what became of it, and a preview of its rows. Who may do what: the
+// users with their permissions (the scopes of the specification's part 5), the keys of the API, and the applications that may
+// ask users for access. Events (spec part 6), each with the chain that it stands in: the request that caused it, and what was
+// sent because of it. And webhooks: who is told of what, every delivery with its status and response codes, and on its own
+// page every attempt, request and response side by side, and what comes next.
+import { listDataSourcesOf } from "../../domain/data-sources.ts";
+import { deliveriesOf } from "../../domain/events.ts";
+import { LIMIT_MAX, type Page } from "../../domain/lists.ts";
+import * as model from "../../domain/model.ts";
+import { invalidField, Refusal } from "../../domain/refusal.ts";
+import { deliveryHeaders } from "../../domain/webhooks.ts";
+import { instant } from "../../kit/clock.ts";
+import { type Html, html, type Shown } from "../html.ts";
+import { badge, link, mono, nothingYet, soft, table, time } from "../parts.ts";
+import { chain, drawn } from "../sequence.ts";
+import { facts, listing, type Resource, rowsOf } from "./resource.ts";
+import { operationAt, PATHS, type View } from "./view.ts";
+
+const apps: Resource<model.AppRecord> = {
+  path: "/apps/{app_id}",
+  place: "Apps",
+  lost: "Its deployments go with it, and their addresses say so. Its data sources stay. This cannot be undone.",
+  hints: {
+    theme: "light, dark, or any other name: then its pages follow the reader’s system.",
+    public: "Anybody with the address sees it. Otherwise only users of this account do.",
+    environment: "Deploying again to the same one replaces what is live there.",
+    custom_domain: "A host name that you point at this server.",
+  },
+  empty: "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
+  name: ({ title }) => title,
+  below: facts("public", "updated_at"),
+  more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view)}
+<h2>Data</h2>${await dataOf(view, app)}`,
+};
+
+const deployments: Resource<model.DeploymentRecord> = {
+  path: "/apps/{app_id}/deployments/{deployment_id}",
+  place: "Apps",
+  empty: "Deployed, it has an address. Deploying takes write:apps.",
+  name: ({ name }) => name,
+  below: facts("environment", "custom_domain", "deployed_at"),
+  right: ({ id, status }, { links }) => [status === "live" && link(links.site(id), "Open"), badge(status)],
+};
+
+async function dataOf(view: View, { id }: model.AppRecord): Promise<Shown> {
+  if (!view.may(operationAt("GET /data-sources"))) return soft("Seeing its data takes the permission read:data.");
+  const { items } = await listDataSourcesOf(view.store, id, { offset: 0, limit: LIMIT_MAX });
+  const add = link(`${PATHS["Data sources"]}/new?app_id=${id}`, "Add data", "button quiet");
+  return [await rowsOf(dataSources, view, items), view.may(operationAt("POST /data-sources")) && add];
+}
+
+const dataSources: Resource<model.DataSourceRecord> = {
+  path: "/data-sources/{data_source_id}",
+  place: "Data sources",
+  lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
+  hints: { data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB." },
+  choices: async (view) => ({
+    app_id: [["", "none"], ...(await appsOf(view))],
+    type: ["csv", "json"].map((type) => [type, type.toUpperCase()]),
+  }),
+  draft,
+  empty: "A data source is a table, written in CSV or JSON. An app that it is given to draws it.",
+  name: ({ name }) => name,
+  below: facts("type", "row_count", "created_at"),
+  more: preview,
+};
+
+async function appsOf(view: View): Promise<readonly (readonly [string, string])[]> {
+  const found = await view.ask<Page<model.AppRecord>>(operationAt("GET /apps"), { query: { limit: LIMIT_MAX } });
+  return found instanceof Refusal ? [] : found.items.map(({ id, title }) => [id, title]);
+}
+
+/** The body of POST /data-sources holds JSON as it is, or CSV as text. */
+function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal {
+  const { type, data } = sent;
+  if (type !== "json" || typeof data !== "string") return sent;
+  try {
+    return { ...sent, data: JSON.parse(data) };
+  } catch (error) {
+    return invalidField("#/data", `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+async function preview(view: View, { status, error, columns, app_id }: model.DataSourceRecord): Promise<Shown> {
+  if (status === "processing") return nothingYet("Still being processed", "Without the script, load the page again.");
+  if (error !== null)
+    return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
+  const found = await view.ask<Page<model.Row>>(operationAt("GET /data-sources/{data_source_id}/rows"));
+  if (found instanceof Refusal || columns === null) return null;
+  return html`${app_id !== null && link(`${PATHS.Apps}/${app_id}`, "To the app that draws it")}
+<h2>Rows</h2><div class="card">${table(columns, found.items, found.total, true)}</div>`;
+}
+
+const users: Resource<model.UserRecord> = {
+  path: "/users/{user_id}",
+  place: "Users",
+  lost: "They are signed out, and every application that acts for them is refused. This cannot be undone.",
+  once: ["Their sign-in link", "It works once, for 15 minutes. Later they ask for one at the sign-in page."],
+  empty: "Whoever is added can sign in here.",
+  name: ({ name, email }) => name || email,
+  below: facts("email", "permissions", "created_at"),
+};
+
+const COPY = "Copy it now: only its hash is kept, so it is never shown again.";
+
+const apiKeys: Resource<model.ApiKeyRecord> = {
+  path: "/api-keys/{key_id}",
+  place: "API Keys",
+  lost: "Whatever uses this key is refused at once. This cannot be undone.",
+  once: ["The key", COPY],
+  lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
+  empty: "Without one, only OAuth access tokens open the API.",
+  name: ({ name }) => name,
+  below: facts("last_four", "created_at", "last_used_at"),
+};
+
+const oauthApps: Resource<model.OAuthClientRecord> = {
+  path: "/oauth-clients/{client_id}",
+  place: "OAuth apps",
+  lost: "It can ask nobody any more, and every token that it holds stops working at once.",
+  once: ["Its client_secret", COPY],
+  hints: {
+    redirect_uris: "One a line: where users come back to. https, or http to this machine.",
+    public: "It runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
+  },
+  lead: "Applications that act for users of this account, as far as each user allows it.",
+  empty: "Register an application here before it sends users to ask for access.",
+  name: ({ name }) => name,
+  below: facts("public", "scopes", "created_at"),
+};
+
+/** As many as a page shows. */
+const SHOWN = { offset: 0, limit: 100 };
+
+export const events: Resource<model.EventRecord> = {
+  path: "/events/{event_id}",
+  place: "Events",
+  empty: "Events appear when apps are made, changed, deployed or used, and data processed.",
+  name: (event, view) => nameOf(view, event),
+  below: facts("created"),
+  right: async (event, view) => {
+    const { items } = await deliveriesOf(view.store, event, SHOWN);
+    return items.length === 0 ? badge("sent to nobody") : [...new Set(items.map(({ status }) => status))].map(badge);
+  },
+  more: ofOne,
+};
+
+/** What happened to what, by its name where it has one. */
+async function nameOf(view: View, { type, body }: model.EventRecord): Promise<string> {
+  const { object }: { readonly object: Readonly<Record<string, string>> } = JSON.parse(body).data;
+  const { title, name, app_id = "", id } = object;
+  return `${type} · ${title ?? name ?? (await view.store.get(model.apps, app_id))?.title ?? id ?? app_id}`;
+}
+
+/** Drawn are so many deliveries, the first; all are listed. */
+const DRAWN = 5;
+
+async function ofOne(view: View, event: model.EventRecord): Promise<Html> {
+  const { items } = await deliveriesOf(view.store, event, SHOWN);
+  // The deliveries of one event differ in where they went.
+  const urls = new Map<string, string>();
+  for (const { webhook_id: id } of items) urls.set(id, (await view.store.get(model.webhooks, id))?.url ?? id);
+  const name = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
+  const empty = "No active webhook named its type when it happened.";
+  const picture = chain([0, 1, event.request_id ?? "the seed"], [{ event, deliveries: items.slice(0, DRAWN) }], urls);
+  return html`<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
+<h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
+}
+
+/** What was answered so far, and what comes next. */
+function progress({ attempts, manual, status, next_attempt_at }: model.DeliveryRecord): Shown {
+  const answers = attempts.map(({ response_status, error }) => response_status ?? error).join(", ");
+  const next = status === "pending" && next_attempt_at !== null && [" · Next attempt: ", time(next_attempt_at)];
+  const made = `${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"} ${answers}`;
+  return [made, manual ? " · It is about to be sent." : next];
+}
+
+const webhooks: Resource<model.WebhookRecord> = {
+  path: "/webhooks/{webhook_id}",
+  place: "Webhooks",
+  lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
+  once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
+  hints: {
+    secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
+    type: "A sample of it is sent once, also while the webhook is off.",
+  },
+  lead: "This server sends a signed POST to each active webhook when something happens. [How to receive it](/docs/events#receiver).",
+  empty: "Register the address that is to be told of events, instead of asking for them again and again.",
+  name: ({ url }) => url,
+  below: facts("events", "created_at"),
+  right: ({ active, disabled_reason, failing_since }) =>
+    badge([active ? "active" : "off", disabled_reason ?? (failing_since && "failing")].filter(Boolean).join(", ")),
+  more: async (view) => html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view)}`,
+};
+
+const deliveries: Resource<model.DeliveryRecord> = {
+  path: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
+  place: "Webhooks",
+  empty: "They appear here when one of its events happens. Send a test to see one now.",
+  name: async ({ event_id, event_type, test }, view) => {
+    const event = await view.store.get(model.events, event_id);
+    return `${event ? await nameOf(view, event) : event_type}${test ? " · test" : ""}`;
+  },
+  below: (delivery) => html`${time(delivery.created_at)} · ${progress(delivery)}`,
+  more: exchanges,
+};
+
+/** What was sent, and beside it what was answered, the last first. */
+async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Shown> {
+  const webhook = await view.store.get(model.webhooks, delivery.webhook_id);
+  const event = await view.store.get(model.events, delivery.event_id);
+  if (webhook === undefined || event === undefined) return null;
+  const changed = delivery.attempts.some(({ at }) => at < webhook.updated_at);
+  const each = ({ number, at, trigger, duration_ms, response_status, response_body, error }: model.Attempt) => {
+    const headers = deliveryHeaders(webhook, event, delivery.id, number, instant(at));
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    return html`<h2>Attempt ${number}${trigger === "manual" && " by hand"}</h2>${soft([time(at), ` · ${duration_ms} ms`])}
+<div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>
+<div><h3>Response</h3><pre>${[response_status ?? error, response_body].filter(Boolean).join("\n\n")}</pre></div></div>`;
+  };
+  const of = delivery.test ? "a sample" : link(`${PATHS.Events}/${event.id}`, "an event");
+  return html`<p>Of ${of}, to ${mono(webhook.url)} · ${progress(delivery)}</p>
+${changed && soft("The webhook was changed since: shown is what it would send now.")}
+${delivery.attempts.toReversed().map(each)}`;
+}
+
+export const resources: readonly Resource[] = [
+  ...[apps, deployments, dataSources, users, events],
+  ...[apiKeys, webhooks, deliveries, oauthApps],
+];
