@@ -25,7 +25,7 @@ export function drawn(sequence: Sequence): Html {
   const [width, height] = [lineOf(actors.length - 1) + MARGIN, HEAD + messages.length * ROW + ROW / 2];
   const line = (name: string, actor: number) =>
     html`<line x1="${lineOf(actor)}" y1="32" x2="${lineOf(actor)}" y2="${height}"/><text class="actor" x="${lineOf(actor)}" y="20">${name}</text>`;
-  return html`<figure><div class="scroll"><svg class="sequence" role="img" aria-label="${title}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
+  return html`<figure><div class="scroll"><svg class="sequence" role="img" aria-label="${title}" width="${width}" height="${height}">
 ${actors.map(line)}${messages.map((each, at) => arrow(each, HEAD + at * ROW))}</svg></div>
 <figcaption>${list(inWords(sequence), "ol")}</figcaption></figure>`;
 }

@@ -59,7 +59,7 @@ input:not([type=checkbox]), select, textarea {
   &.bad { background: var(--card); color: var(--bad); border-color: currentcolor; }
 }
 .list, .side ul, .legend { list-style: none; padding: 0; }
-.list > li { justify-content: space-between; padding: .875rem 1.25rem; }
+.list > li { padding: .875rem 1.25rem; }
 .list > li > :first-child { flex: 1 1 16rem; }
 .entries { padding-block: 0; > div { padding: .75rem 0; } dt code { display: block; } }
 .list > li + li, .entries > div + div { border-top-width: 1px; }

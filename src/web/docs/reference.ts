@@ -113,8 +113,8 @@ function sampleOf(schema: JsonSchema): unknown {
   if (prefix !== undefined) return ids.next(prefix);
   if (members.length > 0) return Object.fromEntries(members.map(([name, each]) => [name, sampleOf(each)]));
   if (type === "object") return { "…": null };
-  if (type === "array") return items ? [sampleOf(items)] : [];
-  if (type === "integer") return minimum ?? 0;
+  if (type === "array") return [sampleOf(items ?? {})];
+  if (type === "integer") return minimum;
   if (type === "boolean") return true;
   return format === "date-time" ? at : format === "uri" ? "https://sales.example.com/" : "…";
 }
