@@ -12,7 +12,7 @@ import type { Reader } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { cut, hidden, soft, table, tabs } from "../parts.ts";
-import { countIn, type Visit } from "../visit.ts";
+import type { Sent, Visit } from "../visit.ts";
 import { type Axis, type Chart, chartOf, inWords, type Point } from "./chart.ts";
 
 interface Shelf {
@@ -60,16 +60,14 @@ function saidOf({ x, y, category, series, points }: Chart, read: number, total: 
 ${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
 }
 
-/** The query says what is drawn of each source, where the page starts, and which point was just sent. */
-export function figure({ form, query }: Visit, { id, name }: DataSourceRecord, shelf: Shelf): Html {
+/** `row` is that of the point that was just sent; `query` says what is drawn of each source, and where the page starts. */
+export function figure({ form }: Visit, { id, name }: DataSourceRecord, shelf: Shelf, query: Sent, row?: number): Html {
   const { chart, drawn, table: rows } = shelf;
   const plot = () => {
     if (chart === undefined) return rows;
-    const row = query.get("chart") === id ? countIn(query, "point") : undefined;
     const sent = chart.points.find((point) => point.row === row);
     const short = chart.ys.filter((y) => y.name === cut(y.name));
-    const kept = [...query].filter(([each]) => each !== "chart" && each !== "point");
-    const to = (y: string) => `?${new URLSearchParams([...new Map(kept).set(id, y)])}#${id}`;
+    const to = (y: string) => `?${new URLSearchParams([...new Map(query).set(id, y)])}#${id}`;
     const links = short.map((y) => [y.name, to(y.name)] as const);
     const said = sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it.";
     const fields = Object.entries({ chart: id, y: query.get(id), from: query.get("from") });

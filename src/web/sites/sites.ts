@@ -77,6 +77,8 @@ async function show(visit: Visit, { app, account }: Site): Promise<Reply> {
   const { query, store } = visit;
   const offset = countIn(query, "from") ?? 0;
   const { items, total } = await listDataSourcesOf(store, app.id, { offset, limit: LIMIT_MAX });
+  const asked = new Map([...query].filter(([name]) => items.some(({ id }) => id === name)));
+  if (offset > 0) asked.set("from", String(offset));
   const figures: Html[] = [];
   let next = offset;
   let chars = 0;
@@ -84,7 +86,9 @@ async function show(visit: Visit, { app, account }: Site): Promise<Reply> {
     if (chars > PAGE_CHARS) break;
     next += 1;
     if (source.status !== "ready") continue;
-    const drawn = figure(visit, source, await shelfOf(store, callerOf(account), source, query.get(source.id)));
+    const row = query.get("chart") === source.id ? countIn(query, "point") : undefined;
+    const shelf = await shelfOf(store, callerOf(account), source, asked.get(source.id));
+    const drawn = figure(visit, source, shelf, asked, row);
     chars += drawn.text.length;
     figures.push(drawn);
   }
