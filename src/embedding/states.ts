@@ -2,7 +2,7 @@
 // one holds, and any snapshot: everything the store keeps as plain JSON, in the form of the store's own file, with the
 // service's time as a record among the others. Everything kept is replaced in one step, and all that was only counted or
 // noted begins anew. What runs behind the answers is not known here, and requests under way are their sender's to wait for.
-import { keyOf } from "../domain/access.ts";
+import { keyOf, sha256 } from "../domain/access.ts";
 import { collections } from "../domain/collections.ts";
 import { addApiKey } from "../domain/credentials.ts";
 import { processDataSource, unprocessed } from "../domain/data-sources.ts";
@@ -91,7 +91,15 @@ export function statesOf(parts: StatesParts, forget: () => void) {
         await lease?.release();
         await new Promise<void>((go) => realClock.schedule(realClock.now() + SOWN_AFTER_MS, null, go));
       }
-      if (settings.seed) log.warn("The seed was not used: the store already holds an account.");
+      if (settings.seed) {
+        await planted(parts, settings.apiKey); // a reset will need it
+        log.warn("The seed was not used: the store already holds an account.");
+      }
+      if (settings.randomSeed !== null) {
+        // What was made of the seed before must not come again: from the same records the same follows, and from others not.
+        const kept = JSON.stringify((await store.snapshot()).collections);
+        ids.restart(seededRandom(`${settings.randomSeed}, ${sha256(kept)}`));
+      }
       if (settings.clock === "system") await goOn();
       return settings.apiKey;
     },
@@ -142,7 +150,8 @@ export function checkedSnapshot(value: unknown): StoreData {
   if (format !== 1) throw new OptionError(`The snapshot's format must be 1; it is ${JSON.stringify(format)}`);
   for (const [name, records] of Object.entries(Object(collections)))
     if (!Array.isArray(records)) throw new OptionError(`The snapshot's ${name} must be an array of records`);
-  if (!collections?.[accounts.name]?.length) throw new OptionError("The snapshot holds no account");
+  if (!collections?.[accounts.name]?.some((each: unknown) => Object(each).all === accounts.name))
+    throw new OptionError("The snapshot holds no account");
   return { format, collections };
 }
 

@@ -1,6 +1,6 @@
 // Back to the seed, and to snapshots (contract, part 10).
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { OptionError, startService } from "../../src/index.ts";
@@ -80,6 +80,20 @@ test("reset: journals are empty, nothing waits, faults and chaos are over, a man
   assert.deepEqual([titles(hook), titles(again)], [[], ["After"]]);
 });
 
+test("reset: what a form was answered before is no answer to the same form after it, where all ids repeat", async () => {
+  await using it = await embedded({ randomSeed: "repeat" });
+  for (let times = 0; times < 2; times += 1) {
+    const browser = new Browser(it.api);
+    await browser.signIn(it.service.signInUrl);
+    const made = await browser.submit(await browser.open("/dashboard/apps/new"), "/dashboard/apps/new", {
+      title: "New",
+    });
+    assert.equal(made.status, 200);
+    assert.equal(await titlesOf(it), "New");
+    await it.service.reset();
+  }
+});
+
 test("reset of a service over other data plants the seed, with the key that it was started with", async () => {
   await using first = await embedded();
   await create(first, "Old");
@@ -100,6 +114,29 @@ test("a seed over other data is said not to be used; in a fresh store it is, and
   const data = await snapshotFile(first);
   assert.match(await told(data), /^[^\n]*"event":"warning"[^\n]*The seed was not used[^\n]*\n$/);
   assert.equal(await told(`${data}.fresh`), "");
+});
+
+test("a wrong seed is refused over other data as well, since a reset would need it", async () => {
+  await using first = await embedded();
+  const data = await snapshotFile(first);
+  await assert.rejects(startService({ data, seed: { accounts: [{ nam: "A" }] } }), /nam.*did you mean name/);
+});
+
+test("a random seed makes nothing twice over data that it has made, and from the same data the same", async () => {
+  const folder = freshFolder();
+  const data = join(folder, "data.json");
+  const secret = async (file: string) => {
+    await using it = await embedded({ data: file, apiKey: "pinned-key-1", randomSeed: "repeat" });
+    const { account, apiKey } = it.service;
+    assert.deepEqual([account.name, apiKey], ["Example account", "pinned-key-1"]);
+    return (await it.api.create("/webhooks", { url: "http://localhost:9/", events: ["app.created"] })).secret;
+  };
+  const before = [await secret(data), await secret(data)];
+  const copy = join(folder, "copy.json");
+  copyFileSync(data, copy);
+  const next = await secret(data);
+  assert.equal(new Set([...before, next]).size, 3);
+  assert.equal(await secret(copy), next);
 });
 
 test("snapshot: it is plain JSON that later deeds do not change; restore brings everything back, and the time", async () => {
@@ -165,6 +202,7 @@ test("snapshot: what is none is refused by name, and nothing is changed", async 
     [{ format: 2, collections }, /format must be 1; it is 2/],
     [{ format: 1, collections: [] }, /holds no account/],
     [{ format: 1, collections: { accounts: [] } }, /holds no account/],
+    [{ format: 1, collections: { accounts: [{ id: "acc_x" }] } }, /holds no account/],
     [{ format: 1, collections: { ...collections, apps: {} } }, /apps must be an array of records/],
   ];
   for (const [snapshot, says] of wrong)
