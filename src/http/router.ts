@@ -35,6 +35,7 @@ export class Router {
   /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
   async handle(call: Call): Promise<Reply> {
     let way = this.parts.rest;
+    let caller: unknown;
     try {
       if (call.unfit) return this.#find(call.path).way.refused(call.unfit, call);
       const first = this.#find(call.path);
@@ -42,6 +43,7 @@ export class Router {
       way = place.way;
       const who = await way.enter(call);
       if (who instanceof Refusal) return way.refused(who, call);
+      caller = who;
       const answer = way.admit?.(who, call) ?? (await this.#answered(place, call, who));
       const reply = answer instanceof Refusal ? way.refused(answer, call, who) : answer;
       way.leave?.(reply, who);
@@ -49,7 +51,9 @@ export class Router {
     } catch (error) {
       this.parts.onError(error, call.id);
       const isFull = isStoreError(error, "StorageUnavailable");
-      return way.refused(refuse({ code: isFull ? "storage_unavailable" : "internal_error" }), call);
+      const reply = way.refused(refuse({ code: isFull ? "storage_unavailable" : "internal_error" }), call);
+      if (caller !== undefined) way.leave?.(reply, caller);
+      return reply;
     }
   }
 

@@ -31,7 +31,9 @@ choice("7.error-codes.storage", "a write that cannot be kept is 503, and nothing
       ["POST", `${app}/deploy`],
     ] as const) {
       const body = path === `${app}/deploy` ? { name: "Lost" } : { title: "Lost" };
-      problem(await api.call(method, path, method === "DELETE" ? undefined : body), "storage_unavailable");
+      const answer = await api.call(method, path, method === "DELETE" ? undefined : body);
+      problem(answer, "storage_unavailable");
+      assert.match(answer.header("RateLimit"), /^"default";r=\d+;t=\d+$/, "it was counted like any other");
     }
     assert.deepEqual(await lists(), before, "reads go on, and show what was");
     gate.fault = undefined;
