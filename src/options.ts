@@ -20,6 +20,8 @@ import { meant, OptionError, parse, trusted } from "./kit/schema.ts";
 /** How a text becomes a value, and what is no text does; where it does not, `must` says what it has to be. */
 interface Kind<T> {
   readonly must: string;
+  /** All that there are, where they can be counted. */
+  readonly known?: readonly string[];
   read(text: string, given: unknown): T | undefined;
 }
 
@@ -54,8 +56,10 @@ const whole = (min: number, max: number) =>
   kind(`be a whole number from ${min} to ${max}`, (text) =>
     /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
   );
-const oneOf = <T extends string>(values: readonly T[]) =>
-  kind(`be one of ${values.join(", ")}`, (text) => values.find((known) => known === text));
+const oneOf = <T extends string>(known: readonly T[]) => ({
+  ...kind(`be one of ${known.join(", ")}`, (text) => known.find((each) => each === text)),
+  known,
+});
 const countOrOff = kind<number | null>("be a whole number from 1 to 999999999, or off", (text) =>
   text === "off" ? null : whole(1, 999_999_999).read(text, text),
 );
@@ -118,7 +122,11 @@ export const OPTIONS = {
   webhookConcurrency: option("webhook-concurrency N", whole(1, 256), "attempts at once, each webhook (1)"),
   webhookTimeout: option("webhook-timeout TIME", answerTime, "what a receiver has to answer, 30s at most", ANSWER_MS),
   tokenAlg: option("token-alg ALG", oneOf(ALGORITHMS), `signs tokens: ${ALGORITHMS.join(", ")}`, TOKEN_ALGORITHM),
-  randomSeed: option("random-seed TEXT", anyText, "ids and keys repeat from run to run (loopback only)"),
+  randomSeed: option(
+    "random-seed TEXT",
+    anyText,
+    "what is random in ids and keys repeats from run to run (loopback only)",
+  ),
   readings: option("reading ID=NAME", readings, "another reading of a gap; repeatable, all are at /docs/register", {}),
   control: option("control", yesOrNo, "answer /_control: time, faults, reset, for tests in any language", false),
   log: option("log FORM", oneOf(LOG_FORMS), LOG_FORMS.join(", "), "pretty"),
@@ -173,7 +181,7 @@ function readOption(option: Option<unknown>, value: unknown, called: string): un
   } catch (error) {
     why += ` (${error instanceof Error ? error.message : String(error)})`;
   }
-  throw new OptionError(`${called} must ${option.must}${why}`);
+  throw new OptionError(`${called} must ${option.must}${why}${meant(String(value), option.known ?? [])}`);
 }
 
 /** Whether only this machine reaches the server. */

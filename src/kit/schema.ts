@@ -137,10 +137,14 @@ export function whole({ min, max }: { readonly min: number; readonly max?: numbe
   return taken(json, what, (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= most);
 }
 
-export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> =>
-  taken({ type: "string", enum: values }, `one of ${values.map((value) => `"${value}"`).join(", ")}`, (value) =>
-    values.some((known) => known === value),
-  );
+export const oneOf = <const T extends string>(values: readonly T[]): Schema<T> => ({
+  json: { type: "string", enum: values },
+  check(value, path, faults) {
+    if (values.some((known) => known === value)) return trusted(value);
+    const near = typeof value === "string" ? meant(value, values) : "";
+    return fail(faults, path, `must be one of ${values.map((known) => `"${known}"`).join(", ")}${near}`);
+  },
+});
 
 /** A number or a flag as text, as in a query: decimal digits without leading zeros, `true`, `false`; one form for each. */
 export const fromText = <T extends number | boolean>(schema: Schema<T>): Schema<T> => ({

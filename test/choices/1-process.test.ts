@@ -213,6 +213,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
   [["--seed", seedFile("titel.json", { accounts: [{ name: "A", apps: [{ titel: "T" }] }] })], /titel/],
   [["--retry-schedule", ""], /--retry-schedule/],
+  [["--log", "jsn"], /^--log must be one of .* it is "jsn"; did you mean json\?/],
   [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
   [["--tls-cert", "package.json", "--tls-key", "package.json"], /--tls-cert.*--tls-key/],
   [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must be given together\. See/],
