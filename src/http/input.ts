@@ -58,6 +58,7 @@ export const mediaTypeOf = (call: Call): readonly string[] =>
 /** Media type application/json, with no charset but UTF-8 and no content coding. */
 export function unfitMediaType(call: Call): Refusal | undefined {
   const unsupported = (detail: string) => refuse({ code: "unsupported_media_type", detail });
+  if (call.values("content-type").length > 1) return unsupported("There is more than one Content-Type.");
   if (header(call, "content-encoding") !== undefined) return unsupported("A Content-Encoding is not supported.");
   if (header(call, "content-type") === JSON_TYPE) return undefined;
   const [type, ...parameters] = mediaTypeOf(call);

@@ -183,7 +183,7 @@ export class Listener {
 function headersOf(id: string, { status, headers }: Reply, bytes: number, { always }: ServiceLinks, closes: boolean) {
   const lines = [REQUEST_ID.header, id, ...always];
   for (const name in headers) lines.push(name, headers[name] ?? "");
-  if (closes) lines.push("connection", "close");
+  if (closes && headers.connection === undefined) lines.push("connection", "close");
   if (status !== 204 && status !== 304) lines.push("content-length", String(bytes));
   return lines;
 }

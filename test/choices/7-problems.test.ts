@@ -5,6 +5,7 @@ import { choice, MANUAL } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
 import { badHeader, badParameter, errorsOf, invalid, problem } from "../support/problem.ts";
 import { printedOn } from "../support/process.ts";
+import { RawConnection } from "../support/raw.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const APP = '{"title":"T"}';
@@ -107,7 +108,13 @@ const TAKEN = [
   "application/json; charset=utf-8",
 ];
 
-choice("7.error-codes", "JSON in UTF-8, not compressed, is the one media type", async ({ api }) => {
+choice("7.error-codes", "JSON in UTF-8, not compressed, is the one media type", async ({ api, authUrl }) => {
+  const twice = "Content-Type: application/json\r\nContent-Type: text/plain\r\n";
+  const head = `POST /v1/apps HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.key}\r\n${twice}`;
+  const connection = await RawConnection.open(authUrl);
+  connection.write(`${head}Content-Length: ${APP.length}\r\n\r\n${APP}`);
+  problem(await connection.answer(), "unsupported_media_type");
+  connection.abort();
   for (const type of NOT_TAKEN) problem(await send(api, APP, { "content-type": type }), "unsupported_media_type");
   for (const coding of ["gzip", "br", "x"])
     problem(await send(api, APP, { ...JSON_TYPE, "content-encoding": coding }), "unsupported_media_type");

@@ -121,8 +121,12 @@ function parse(received: Buffer, bodiless: boolean): { answer: Answer; size: num
   const [first = "", ...lines] = received.subarray(0, end).toString("latin1").split("\r\n");
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1]);
   assert.ok(status >= 100, `no status line: ${first}`);
-  const pairs = lines.map((line) => /^([^:]*):(.*)$/.exec(line) ?? []);
-  const headers = Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name.toLowerCase(), value.trim()]));
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const [, name = "", value = ""] = /^([^:]*): *(.*)$/.exec(line) ?? [];
+    const before = headers[name.toLowerCase()];
+    headers[name.toLowerCase()] = before === undefined ? value : `${before}, ${value}`;
+  }
   const none = bodiless || status < 200 || status === 204 || status === 304;
   const size = end + 4 + (none ? 0 : Number(headers["content-length"] ?? 0));
   if (received.length < size) return undefined;

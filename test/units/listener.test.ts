@@ -60,7 +60,9 @@ for (const [what, limits, ...parts] of [
     await using it = await listening(limits);
     for (const part of parts) {
       const connection = await it.send(part);
-      problem(await connection.answer(), "request_timeout");
+      const answer = await connection.answer();
+      problem(answer, "request_timeout");
+      assert.equal(answer.headers.connection, "close");
       assert.equal(await connection.untilClosed(), "end");
     }
   });
