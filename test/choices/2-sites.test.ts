@@ -332,6 +332,8 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
   await api.patch(`/apps/${app}`, { public: false });
   const led = await at(context, custom_domain, "/");
   assert.deepEqual([led.status, led.header("location")], [303, newer.url], "where one can sign in");
+  const second = await api.root.as(null).get(`${new URL(String(newer.url)).pathname}?from=1`);
+  assert.match(second.header("location"), /next=.*%3Ffrom%3D1$/, "and comes back to the page that one was at");
   await api.delete(`/apps/${app}`);
   assert.equal((await at(context, custom_domain, "/")).header("location"), "/dashboard", "the name is free again");
 });

@@ -60,12 +60,14 @@ function former(successor: Site | undefined, { links }: Visit): Reply {
 }
 
 function withheld(site: Site, visit: Visit): Reply | undefined {
-  const out = whoIsIn(visit, pathOf(site));
+  const { method, query } = visit.call;
+  const next = pathOf(site) + (method === "GET" && query ? `?${query}` : "");
+  const out = whoIsIn(visit, next);
   switch (mayView(site, visit.signedIn)) {
     case "yes":
       return undefined;
     case "sign in":
-      return signInFirst(pathOf(site));
+      return signInFirst(next);
     case "not yours":
       return messagePage(404, "There is no app here", ["It may belong to another account.", out]);
     case "no":
