@@ -1,5 +1,6 @@
 // `npm run receiver -- --port 4700 --secret … [--answers 500,hang,200]`: a receiver to point a webhook at. It prints each
 // delivery with its verdict.
+import { escaped } from "../src/kit/log.ts";
 import { type ReceiverAnswer, type SeenRequest, startReceiver } from "../src/receiver.ts";
 import { given, wrongUse } from "./arguments.ts";
 
@@ -15,7 +16,8 @@ function readAnswer(text: string): ReceiverAnswer {
 function print({ verdict, headers, rawBody, answer }: SeenRequest): void {
   const said = answer === "hang" ? "no answer" : `answered ${answer}`;
   const attempt = headers["x-service-attempt"] ?? "?";
-  console.log(`${headers["x-service-event"] ?? "?"}, attempt ${attempt}: ${verdict}, ${said}\n  ${rawBody}`);
+  const event = headers["x-service-event"] ?? "?";
+  console.log(`${escaped(`${event}, attempt ${attempt}: ${verdict}, ${said}`)}\n  ${escaped(rawBody)}`);
 }
 
 const string = { type: "string" } as const;

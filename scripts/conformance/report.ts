@@ -1,5 +1,6 @@
 // The report in the forms that people and programs read: lines, JSON, and JUnit's XML, which every CI shows.
 import { styleText } from "node:util";
+import { escaped as legible } from "../../src/kit/log.ts";
 import type { Report, Result } from "./judge.ts";
 
 export const FORMS: Readonly<Record<string, (report: Report) => string>> = { text, json, junit };
@@ -8,7 +9,7 @@ const COLOURS = { shown: "green", chosen: "green", failed: "red", "not tried": "
 const LINES_MAX = 6;
 
 function text({ baseUrl, profile, results, sums }: Report): string {
-  const readings = Object.values(profile).map((says) => `  ${says}`);
+  const readings = Object.values(profile).map((says) => `  ${legible(says)}`);
   const told = readings.length === 0 ? [] : [`Where the specification leaves it open, ${baseUrl}`, ...readings, ""];
   const counted = Object.entries(sums).map(([verdict, sum]) => `${sum} ${verdict}`);
   return [...told, ...results.flatMap(lines), "", counted.join(", ")].join("\n");
@@ -19,7 +20,7 @@ function lines({ id, requirement, verdict, why }: Result): string[] {
   const line = `${styleText(COLOURS[verdict], verdict.padEnd(9))} ${id.padEnd(34)} ${requirement}`;
   if (verdict === "not tried") return [`${line} (${why})`];
   const reasons = why.split("\n").filter((reason) => reason.trim() !== "");
-  return [line, ...reasons.slice(0, LINES_MAX).map((reason) => `          ${id}: ${reason}`)];
+  return [line, ...reasons.slice(0, LINES_MAX).map((reason) => `          ${id}: ${legible(reason)}`)];
 }
 
 function json(report: Report): string {
