@@ -50,7 +50,8 @@ const LEASE_SPARE_MS = 10_000;
 
 /** Starts the service; resolves when it listens and everything in it is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  return run(readSettings({ port: 0, log: "off", ...options }), true);
+  const { port, log } = options;
+  return run(readSettings({ ...options, port: port ?? 0, log: log ?? "off" }), true);
 }
 
 /** The same for a process of its own, whose settings were read from flags. `watched`: somebody may look in and disturb. */
@@ -100,7 +101,8 @@ async function groundOf(settings: Settings, watched: boolean) {
     clock.close();
     await store.close();
   };
-  return { settings, watched, log, unit, background, journals, workers, faults, chaos, listener, stop };
+  const answers = new Map<string, Promise<Reply>>();
+  return { settings, watched, log, unit, background, journals, workers, faults, chaos, answers, listener, stop };
 }
 
 async function storeOf({ store, data }: Settings, { warn }: Log): Promise<Store> {
@@ -152,7 +154,12 @@ async function stand(ground: Ground): Promise<Service> {
 }
 
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
-function handlerOf({ settings, unit, log }: Ground, parts: ApiParts, oauth: Context, service: Service): Handler {
+function handlerOf(
+  { settings, unit, log, answers }: Ground,
+  parts: ApiParts,
+  oauth: Context,
+  service: Service,
+): Handler {
   const { links } = parts.services;
   const api = apiWay(parts);
   const control = controlWay(parts, settings.control ? service : undefined, log.warn);
@@ -168,7 +175,8 @@ function handlerOf({ settings, unit, log }: Ground, parts: ApiParts, oauth: Cont
       const { nowherePage, pageWays } = await import("./web/pages.ts");
       nowhere = nowherePage;
       const operations = api.tree.rows;
-      const launched = { ...parts, operations, oauth, retryWaits_ms: settings.retrySchedule, announce: log.announce };
+      const { retrySchedule: retryWaits_ms } = settings;
+      const launched = { ...parts, operations, oauth, retryWaits_ms, answers, announce: log.announce };
       return pageWays(launched, control.tree.rows);
     },
     async siteOf(host) {

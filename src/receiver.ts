@@ -6,6 +6,8 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { EventEnvelope, EventType } from "./domain/model.ts";
 import { Refusal } from "./domain/refusal.ts";
 import { readBody } from "./http/arriving.ts";
+import { LONGEST_TIMER_MS } from "./kit/clock.ts";
+import { OptionError } from "./kit/schema.ts";
 import { verifySignature } from "./kit/signature.ts";
 
 /** A status, or no answer at all. */
@@ -41,9 +43,15 @@ export interface SeenRequest extends ReceivedAttempt {
   readonly verdict: "new" | "seen before" | "bad signature";
 }
 
+const STATUS = /^[2-5]\d\d$/;
+
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 export async function startReceiver(options: ReceiverOptions) {
+  const isFit = (answer: unknown) => answer === "hang" || (Number.isInteger(answer) && STATUS.test(String(answer)));
+  const wrong = options.answers?.find((answer) => !isFit(answer));
+  if (wrong !== undefined)
+    throw new OptionError(`answers must be statuses from 200 to 599, or "hang"; one is ${wrong}`);
   const { received, take, next } = inboxOf(options);
   const server = createServer((request, response) => {
     const end = (answer: ReceiverAnswer) => answer !== "hang" && response.writeHead(answer).end();
@@ -101,7 +109,7 @@ function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
 
   /** The next event of the type that an earlier call has not answered; rejects when none comes in time (5 s). */
   async function next(type: EventType, { timeoutMs = 5_000 } = {}): Promise<ReceivedEvent> {
-    const signal = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
     for (;;) {
       const found = received.find((each) => each.type === type && !given.has(each));
       if (found) {

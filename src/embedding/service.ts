@@ -12,7 +12,7 @@ import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
 import type { StoreData } from "../domain/store.ts";
 import { Unit } from "../domain/work.ts";
 import { type Background, Turns } from "../kit/background.ts";
-import { duration, type Instant, type Ran } from "../kit/clock.ts";
+import { duration, type Instant, LONGEST_TIMER_MS, type Ran } from "../kit/clock.ts";
 import { OptionError } from "../kit/schema.ts";
 import type { JournalDelivery, Journals } from "./journals.ts";
 import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./rules.ts";
@@ -23,6 +23,7 @@ export interface ServiceParts extends StatesParts {
   readonly workers: Workers;
   readonly background: Background;
   readonly limiter: { clear(): void };
+  readonly answers: { clear(): void };
   readonly oauth: Context;
   readonly journals: Journals;
   readonly faults: Rules<GivenFault, FaultRule>;
@@ -48,11 +49,11 @@ const LAST: Instant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 export type Service = Readonly<Awaited<ReturnType<typeof openService>>>;
 
 export async function openService(parts: ServiceParts) {
-  const { port, unit, workers, background, limiter, oauth, journals, faults, chaos, stop } = parts;
+  const { port, unit, workers, background, limiter, answers, oauth, journals, faults, chaos, stop } = parts;
   const { store, clock } = unit;
   const { baseUrl, authUrl } = parts.services.links;
   const states = statesOf(parts, () => {
-    for (const each of [limiter, journals, faults, chaos]) each.clear();
+    for (const each of [limiter, answers, journals, faults, chaos]) each.clear();
   });
   const turns = new Turns();
   /** Resolves when all has ended; undefined until that is asked for. */
@@ -126,7 +127,7 @@ export async function openService(parts: ServiceParts) {
      * because sockets are. It is no guess and no sleep. What other processes on the store have due is waited for as well.
      */
     async settled({ timeoutMs = 5_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
-      const patience = AbortSignal.timeout(timeoutMs);
+      const patience = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
       const passed = once(patience, "abort");
       for (;;) {
         await Promise.race([background.idle(), passed]);

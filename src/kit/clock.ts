@@ -51,7 +51,7 @@ export const realTime = (): number => performance.now();
 /** In whole milliseconds, so that a time that is set is the one that is read. */
 const REAL = { system: Date.now, monotonic: () => Math.floor(realTime()) };
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Entry {
   readonly at: Instant;

@@ -22,6 +22,8 @@ export interface WebParts extends ApiParts {
   readonly operations: readonly Operation[];
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
+  /** What forms that were posted have been answered, the oldest first. */
+  readonly answers: Map<string, Promise<Reply>>;
   /** Shows one line to whoever runs the server. */
   readonly announce: (line: string) => void;
 }

@@ -98,11 +98,13 @@ test("1.test-controls: chaos comes and goes, and settled names what is pending w
   const rule = { effect: "delay", delayMs: 1_000, webhookId: hook.webhook.id, type: "app.created" };
   for (const chaos of [rule, { effect: "reorder" }]) assert.equal((await it.control.post("/chaos", chaos)).status, 201);
   for (const title of ["Delayed", "Held back"]) await it.api.create("/apps", { title });
+  const longest = it.control.post("/settled?timeout=50d");
   const answer = await it.control.post("/settled?timeout=20ms");
   assert.deepEqual([answer.status, answer.json.settled, titles(hook)], [200, false, []]);
   assert.match(answer.text, /"pending":\[\{"id":"dlv_/);
   assert.equal((await it.control.delete("/chaos")).status, 204);
   assert.equal((await it.control.post("/settled")).json.settled, true);
+  assert.equal((await longest).json.settled, true);
   assert.deepEqual(titles(hook).toSorted(), ["Delayed", "Held back"]);
 });
 

@@ -8,6 +8,7 @@ import { memoryStore, type Service, type ServiceOptions, type Store, startServic
 import { embedded, startRefused } from "../support/embedded.ts";
 import { overridden } from "../support/gated-store.ts";
 import { hooked } from "../support/hooked.ts";
+import { printedOn } from "../support/process.ts";
 import { sharedStore } from "../support/shared-store.ts";
 import { eventually } from "../support/wait.ts";
 
@@ -22,6 +23,15 @@ test("options: each wrong one is refused by name", async () => {
     [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
   ] as const)
     await startRefused(options, says);
+});
+
+test("an option that is given as undefined is as if it were not given", async () => {
+  const told = await printedOn(process.stdout, async () => {
+    await using it = await embedded({ port: undefined, log: undefined });
+    assert.notEqual(it.service.port, 4600);
+    await it.api.get("/apps");
+  });
+  assert.equal(told.join("").includes("/v1/apps"), false, "nothing is logged");
 });
 
 test("a manual clock starts where startAt says, to the millisecond and in its zone", async () => {

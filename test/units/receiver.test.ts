@@ -31,6 +31,19 @@ test("answers in its order, the last again and again; what hangs ends with close
   for (const answer of answers) await assert.rejects(answer);
 });
 
+test("an answer that is none is refused at the start", async () => {
+  for (const answer of [99, 199, 600, 200.5])
+    await assert.rejects(started([200, answer]), /^OptionError: answers .*200 to 599/);
+  for (const answer of [200, 599, "hang"] as const) await (await started([answer])).close();
+});
+
+test("next waits longer than a timer of Node can", async () => {
+  await using receiver = await started();
+  const waiting = receiver.next("app.created", { timeoutMs: 2 ** 31 });
+  await post(receiver.url, BODY);
+  assert.equal((await waiting).id, "evt_1");
+});
+
 test("next waits for the type, gives each event once, and says what came instead", async () => {
   await using receiver = await started();
   const waiting = receiver.next("app.deleted", { timeoutMs: 2_000 });

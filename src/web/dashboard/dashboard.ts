@@ -49,7 +49,7 @@ export const dashboardRows: readonly DashboardRow[] = [...homeRows, ...resources
 const ANSWERS_MAX = 100;
 
 export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
-  const answers = new Map<string, Promise<Reply>>();
+  const { answers } = parts;
 
   /** Pressed twice or loaded again, it makes one thing, and whoever pressed it still sees what is shown once. */
   function once(words: readonly string[], make: () => Promise<Reply>) {
