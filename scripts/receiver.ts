@@ -1,6 +1,6 @@
 // `npm run receiver -- --port 4700 --secret … [--answers 500,hang,200]`: a receiver to point a webhook at. It prints each
 // delivery with its verdict.
-import { escaped } from "../src/kit/log.ts";
+import { escaped } from "../src/log.ts";
 import { type ReceiverAnswer, type SeenRequest, startReceiver } from "../src/receiver.ts";
 import { given, wrongUse } from "./arguments.ts";
 

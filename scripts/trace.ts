@@ -2,8 +2,8 @@
 // them, in words. It asks the test controls, so the server must have been started with --control; without them, without an
 // answer, or with an id that the server does not remember it says so on one line and ends with 2.
 import type { Trace } from "../src/embedding/journals.ts";
-import { escaped } from "../src/kit/log.ts";
 import { trusted } from "../src/kit/schema.ts";
+import { escaped } from "../src/log.ts";
 import { chain, inWords } from "../src/web/sequence.ts";
 import { given, isHttpUrl, wrongUse } from "./arguments.ts";
 

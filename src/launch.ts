@@ -4,11 +4,9 @@ import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { judgeUrl } from "./delivery/address-policy.ts";
 import { httpSender } from "./delivery/sender.ts";
-import { workersOf } from "./delivery/workers.ts";
-import { authenticating } from "./domain/access.ts";
+import { keyHolders } from "./domain/access.ts";
 import { collections } from "./domain/collections.ts";
 import { siteAt } from "./domain/deployments.ts";
-import { rateLimiter } from "./domain/limits.ts";
 import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { deciding } from "./domain/readings.ts";
@@ -20,7 +18,9 @@ import { faultsOf } from "./embedding/faults.ts";
 import { journalsOf } from "./embedding/journals.ts";
 import { openService, type Service } from "./embedding/service.ts";
 import { type ApiParts, apiWay } from "./http/api.ts";
+import { authenticating } from "./http/authorization.ts";
 import type { Call, Handler, Reply } from "./http/call.ts";
+import { rateLimiter } from "./http/limits.ts";
 import { ADDRESSES, linksOf } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
@@ -31,11 +31,12 @@ import { openWay, PLAIN_DOCUMENTS } from "./http/way.ts";
 import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
-import { type Console, type Log, logTo } from "./kit/log.ts";
 import { OptionError } from "./kit/schema.ts";
+import { type Console, type Log, logTo } from "./log.ts";
 import { isDatabase, policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
+import { workersOf } from "./workers.ts";
 
 /** Whose streams these are is the business of whoever embeds the service. */
 export const terminal: Console = {
@@ -138,7 +139,7 @@ async function stand(ground: Ground): Promise<Service> {
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const authenticate = authenticating({ ...unit, background, checkToken: (token) => check(oauth, token) });
+  const authenticate = authenticating(keyHolders({ ...unit, background }), (token) => check(oauth, token));
   const limiter = rateLimiter(clock, settings.rateLimit, store.now && store);
   const services = { links, decide, webhookDraft: webhookDraft((url) => judgeUrl(url, policyOf(settings))) };
 

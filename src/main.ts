@@ -6,10 +6,10 @@ import { firstApp } from "./domain/apps.ts";
 import { deciding } from "./domain/readings.ts";
 import type { Service } from "./embedding/service.ts";
 import { realClock } from "./kit/clock.ts";
-import { escaped } from "./kit/log.ts";
 import { meant, OptionError } from "./kit/schema.ts";
 import { VERSION } from "./kit/version.ts";
 import { run, terminal } from "./launch.ts";
+import { escaped } from "./log.ts";
 import { OPTIONS, readSettings, type Settings, shownPlace } from "./options.ts";
 
 /** A script tells a wrong flag from a port in use without reading. */

@@ -7,15 +7,15 @@ import { decide } from "./decisions.ts";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule } from "./delivery/attempt.ts";
 import { pinnedKey } from "./domain/credentials.ts";
-import { RATE_LIMIT } from "./domain/limits.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
 import { READINGS, type Readings } from "./domain/readings.ts";
 import type { Store } from "./domain/store.ts";
+import { RATE_LIMIT } from "./http/limits.ts";
 import { duration, isDateTime } from "./kit/clock.ts";
 import { ALGORITHMS } from "./kit/jwt.ts";
-import { LOG_FORMS } from "./kit/log.ts";
 import { isLoopbackHost } from "./kit/loopback.ts";
 import { meant, OptionError, parse, trusted } from "./kit/schema.ts";
+import { LOG_FORMS } from "./log.ts";
 
 /** How a text becomes a value, and what is no text does; where it does not, `must` says what it has to be. */
 interface Kind<T> {

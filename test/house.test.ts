@@ -97,7 +97,7 @@ type Rule = readonly [rule: string, owners: readonly RegExp[], finds: (file: Sou
 const CLOCK = /^src\/kit\/clock\.ts$/;
 const VERSION = /^src\/kit\/version\.ts$/;
 const SCHEMA = /^src\/kit\/schema\.ts$/;
-const PRINTS = /^src\/(main|kit\/log)\.ts$/;
+const PRINTS = /^src\/(main|log)\.ts$/;
 const RANDOM = /\b(randomBytes|randomFill\w*|randomInt|randomUUID|getRandomValues)\b|Math\.random/;
 const IDS = /^src\/kit\/ids\.ts$/;
 /** Where sockets are: deadlines there are real time, whatever the service's clock says. */

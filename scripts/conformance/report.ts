@@ -1,6 +1,6 @@
 // The report in the forms that people and programs read: lines, JSON, and JUnit's XML, which every CI shows.
 import { styleText } from "node:util";
-import { escaped as legible } from "../../src/kit/log.ts";
+import { escaped as legible } from "../../src/log.ts";
 import type { Report, Result } from "./judge.ts";
 
 export const FORMS: Readonly<Record<string, (report: Report) => string>> = { text, json, junit };

@@ -322,6 +322,9 @@ interface IdempotencyRecord extends Passing<"idempotency"> {
 }
 export const idempotency = collection<IdempotencyRecord>()("idempotency", byExpiry);
 
+/** How much of a rate window all processes have taken; the id is the account's. */
+export const rates = collection<Passing<"rates"> & { readonly taken: number }>()("rates", byExpiry);
+
 /** The service's time when a snapshot was taken; nothing else writes here. */
 export const clockRecords = collection<Stored & { readonly at: string }>()("clock");
 

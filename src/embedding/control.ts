@@ -2,10 +2,11 @@
 // start-up API key and to nothing else, so it opens while the account is suspended and after the key has been deleted from
 // it; nothing here counts against the rate. What cannot be done is a refusal.
 import { timingSafeEqual } from "node:crypto";
-import { bearerToken, type Caller, sha256 } from "../domain/access.ts";
+import { type Caller, sha256 } from "../domain/access.ts";
 import { accountState } from "../domain/model.ts";
 import { invalidField, notFound, Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError, type StoreData } from "../domain/store.ts";
+import { bearerToken } from "../http/authorization.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import { type OperateParts, operate } from "../http/operate.ts";
 import { problem } from "../http/problem.ts";

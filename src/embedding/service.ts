@@ -2,7 +2,6 @@
 // look in and bring it from one state to another (embedding/states.ts). On the way to one, what runs behind the answers
 // ends. launch.ts puts together what it holds.
 import { once } from "node:events";
-import type { Workers } from "../delivery/workers.ts";
 import { setAccountState } from "../domain/access.ts";
 import { dueDeliveries } from "../domain/deliveries.ts";
 import { type AccountRecord, type AccountState, SCOPES, type Scope, users } from "../domain/model.ts";
@@ -20,7 +19,7 @@ import { checkedSnapshot, type Entered, type StatesParts, statesOf } from "./sta
 
 export interface ServiceParts extends StatesParts {
   readonly port: number;
-  readonly workers: Workers;
+  readonly workers: Readonly<Record<"start" | "stop" | "look", () => Promise<void>>>;
   readonly background: Background;
   readonly limiter: { clear(): void };
   readonly answers: { clear(): void };

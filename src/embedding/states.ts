@@ -16,7 +16,6 @@ import { explain } from "../http/problem.ts";
 import type { Services } from "../http/route.ts";
 import { type AdjustableClock, instant, isDateTime, iso, realClock } from "../kit/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
-import type { Log } from "../kit/log.ts";
 import { fitting, OptionError } from "../kit/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 
@@ -25,7 +24,7 @@ export interface StatesParts {
   readonly settings: Readonly<Record<"apiKey" | "randomSeed", string | null> & { clock: string; seed: object | null }>;
   readonly unit: UnitParts & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
   readonly services: Services;
-  readonly log: Log;
+  readonly log: { warn(message: string): void };
   /** Somebody holds the service in their hands and needs a key that opens it. */
   readonly watched: boolean;
 }

@@ -1,11 +1,12 @@
 // The way into the REST API (spec part 5; contract, part 5): the credential, the account's standing, the rate, and for every
 // answer what is left of it.
-import { type Authenticate, type Caller, standing } from "../domain/access.ts";
-import { RATE_WINDOW_S, type Rate, type RateLimiter } from "../domain/limits.ts";
+import { type Caller, standing } from "../domain/access.ts";
 import { cutLimit } from "../domain/lists.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
 import { object, passing, type Schema } from "../kit/schema.ts";
+import type { Authenticate } from "./authorization.ts";
 import { JSON_TYPE, VERSION_PREFIX } from "./call.ts";
+import { RATE_WINDOW_S, type Rate, type RateLimiter } from "./limits.ts";
 import { type OperateParts, operate } from "./operate.ts";
 import { problem } from "./problem.ts";
 import type { Operation, Services } from "./route.ts";

@@ -7,9 +7,8 @@ import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
 import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
-import type { Log } from "../kit/log.ts";
 import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, wouldHang } from "./arriving.ts";
-import type { Handler, Reply } from "./call.ts";
+import type { Call, Handler, Reply } from "./call.ts";
 import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
 import type { ServiceLinks } from "./links.ts";
 import { problem } from "./problem.ts";
@@ -22,13 +21,18 @@ const STOP_MS = 10_000;
 /** On every answer and in the log; it is always ours, so that no client can make two requests look like one. */
 const REQUEST_ID = { header: "x-request-id", prefix: "req_" };
 
+/** An answer that went out; the status is 0 for none. */
+export interface Answered extends Pick<Call, "id" | "method" | "path">, Pick<Reply, "status"> {
+  readonly duration_ms: number;
+}
+
 export interface ListenerParts {
   readonly ids: Ids;
   readonly handle: Handler;
   readonly links: ServiceLinks;
   readonly onError: (error: unknown, requestId: string) => void;
-  /** Told after each answer; the status is 0 for none. Left out where nobody wants to know. */
-  readonly onAnswer?: Log["request"];
+  /** Left out where nobody wants to know. */
+  readonly onAnswer?: (answered: Answered) => void;
 }
 
 export interface Tls {

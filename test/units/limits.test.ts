@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections } from "../../src/domain/collections.ts";
-import { RATE_WINDOW_S, rateLimiter } from "../../src/domain/limits.ts";
+import { RATE_WINDOW_S, rateLimiter } from "../../src/http/limits.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { overridden } from "../support/gated-store.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { AdjustableClock } from "../../src/kit/clock.ts";
-import { type LogForm, logTo } from "../../src/kit/log.ts";
+import { type LogForm, logTo } from "../../src/log.ts";
 
 /** Clears the screen, rings, deletes, and begins a line of its own; the last is C1's way to write the first. */
 const HOSTILE = "a\u001b[2J\u0007\u007f\r\n00:00:00.000 GET / 200\u009b2J\t";

@@ -2,7 +2,7 @@
 // the console, and nothing that it prints holds a credential, except a sign-in link that somebody asked for, or a control
 // character that somebody sent.
 import { styleText } from "node:util";
-import { type Clock, iso } from "./clock.ts";
+import { type Clock, iso } from "./kit/clock.ts";
 
 export const LOG_FORMS = ["pretty", "json", "off"] as const;
 export type LogForm = (typeof LOG_FORMS)[number];

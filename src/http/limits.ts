@@ -4,17 +4,14 @@
 // the limit, and few requests write. A portion is a twentieth of what is left: where that is little it is one request, and
 // the limit exact; before, so much may lie unused with another process.
 import { decide } from "../decisions.ts";
+import { rates } from "../domain/model.ts";
+import type { Store } from "../domain/store.ts";
 import { type Clock, type Instant, instant, iso } from "../kit/clock.ts";
-import { byExpiry, type Passing } from "./model.ts";
-import { collection, type Store } from "./store.ts";
 
 export const { requests: RATE_LIMIT, window_s: RATE_WINDOW_S } = decide("8.rate-limit");
 const WINDOW_MS = RATE_WINDOW_S * 1_000;
 const PORTIONS = 20;
 const DIFFER_MS = 60_000;
-
-/** How much of a window all processes have taken. */
-export const rates = collection<Passing<"rates"> & { readonly taken: number }>()("rates", byExpiry);
 
 export interface Rate {
   readonly remaining: number;

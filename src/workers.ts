@@ -1,12 +1,13 @@
 // What goes on behind the answers: deliveries are sent, data sources processed, old records forgotten. Everything that
 // is to be done stands in the store, so a stop loses nothing and a start takes it all up again; what commits tell meanwhile
 // only says where to look.
-import { processDataSource, unprocessed } from "../domain/data-sources.ts";
-import { type Forgetting, forgetting } from "../domain/forgetting.ts";
-import { TOPIC } from "../domain/model.ts";
-import { Unit, type UnitParts } from "../domain/work.ts";
-import { realClock, type Scheduled } from "../kit/clock.ts";
-import { type Outbox, type OutboxParts, outboxOf } from "./outbox.ts";
+
+import { type Outbox, type OutboxParts, outboxOf } from "./delivery/outbox.ts";
+import { processDataSource, unprocessed } from "./domain/data-sources.ts";
+import { type Forgetting, forgetting } from "./domain/forgetting.ts";
+import { TOPIC } from "./domain/model.ts";
+import { Unit, type UnitParts } from "./domain/work.ts";
+import { realClock, type Scheduled } from "./kit/clock.ts";
 
 /** Where other processes are on the same data, one that has ended leaves its work behind, and nothing is told of that. */
 const LOOK_AGAIN_MS = 3_000;
@@ -14,8 +15,6 @@ const LOOK_AGAIN_MS = 3_000;
 const LOOKED_AT = 1_000;
 /** Longer than processing takes but for the largest; two that do the same harm nothing. */
 const PROCESSING_MS = 5_000;
-
-export type Workers = ReturnType<typeof workersOf>;
 
 export function workersOf(parts: OutboxParts & UnitParts) {
   const { store, background } = parts;

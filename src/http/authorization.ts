@@ -1,0 +1,65 @@
+// The credential in the Authorization header (spec part 5; contract part 5, API keys; RFC 6750 2.1): one token after
+// Bearer, which is an API key or an access token. Whose it is and what it opens, the domain is asked at every use.
+import { type Caller, sha256, UNKNOWN_KEY } from "../domain/access.ts";
+import { Refusal, refuse } from "../domain/refusal.ts";
+
+const CREDENTIAL = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/;
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** The token; several headers are no credential. */
+export function bearerToken(headers: readonly string[]): string | Refusal {
+  const [header] = headers;
+  if (header === undefined)
+    return refuse({
+      code: "missing_credential",
+      detail: "The Authorization header is missing; send Bearer and an API key or access token.",
+    });
+  const malformed = (scheme: "bearer" | "other", detail: string) =>
+    refuse({ code: "malformed_credential", detail, scheme });
+  if (headers.length > 1) return malformed("bearer", "There is more than one Authorization header.");
+  const [, scheme, token] = CREDENTIAL.exec(header) ?? [];
+  // RFC 9110 11.1: scheme names are in any case.
+  if (scheme?.toLowerCase() !== "bearer")
+    return malformed("other", "The Authorization header's scheme must be Bearer.");
+  if (token === undefined || token === "") return malformed("bearer", "After Bearer the token is missing.");
+  return TOKEN.test(token)
+    ? token
+    : malformed("bearer", "What follows Bearer is not one token of letters, digits and -._~+/ with = at its end.");
+}
+
+/** A signed token starts with a JSON object in base64url and has three parts; a pinned key may have dots, too. */
+const JWT = /^eyJ[^.]*\.[^.]*\.[^.]*$/;
+
+/** Headers kept in mind; beyond that all are forgotten and would be read again. */
+const REMEMBERED_MAX = 1_000;
+
+export type Authenticate = ReturnType<typeof authenticating>;
+
+/** `holderOf` the key with this hash, and who uses this access token. */
+export function authenticating(
+  holderOf: (hash: string) => Promise<Caller | Refusal>,
+  userOf: (token: string) => Promise<Caller | Refusal>,
+) {
+  /** By header, the hash of the key in it: to read and hash one at every use took a quarter of the time until the answer. */
+  const hashes = new Map<string, string>();
+
+  async function bearer(headers: readonly string[]): Promise<Caller | Refusal> {
+    const token = bearerToken(headers);
+    if (token instanceof Refusal) return token;
+    const byToken = JWT.test(token) ? await userOf(token) : UNKNOWN_KEY;
+    if (!(byToken instanceof Refusal)) return byToken;
+    // What looks like a signed token and is none of ours may still be a pinned key.
+    const hash = sha256(token);
+    const byKey = await holderOf(hash);
+    if (byKey instanceof Refusal) return byToken;
+    if (hashes.size >= REMEMBERED_MAX) hashes.clear();
+    hashes.set(headers[0] ?? "", hash);
+    return byKey;
+  }
+
+  /** Who sends these Authorization headers. */
+  return (headers: readonly string[]): Promise<Caller | Refusal> => {
+    const known = headers.length === 1 ? hashes.get(headers[0] ?? "") : undefined;
+    return known === undefined ? bearer(headers) : holderOf(known);
+  };
+}
