@@ -6,8 +6,8 @@ import type { Store } from "../domain/store.ts";
 import { data } from "./contract/data.ts";
 import { isolation } from "./contract/isolation.ts";
 import { life } from "./contract/life.ts";
-import { counters, items } from "./contract/model.ts";
 import { signals } from "./contract/signals.ts";
+import { counters, items } from "./contract/steps.ts";
 import { writes } from "./contract/writes.ts";
 
 /** The part of node:test's `test` that is used. */

@@ -1,8 +1,7 @@
 // Store contract: long lists, snapshot and restore, and that every value comes back as it went in.
 import assert from "node:assert/strict";
-import type { Store, StoreData } from "../../domain/store.ts";
-import { ALL, counters, type Item, item, items, setCounter } from "./model.ts";
-import { type Cases, many, shown, write, written } from "./steps.ts";
+import { ALL, type Store, type StoreData } from "../../domain/store.ts";
+import { type Cases, counters, type Item, item, items, many, setCounter, shown, write, written } from "./steps.ts";
 
 const TRICKY = '__proto__ constructor \u2028\u2029 \0 \ud800 \udc00x \u{1F600} "\\\n\r\t \ufeff '.split(" ");
 

@@ -1,8 +1,7 @@
 // Store contract: what units of work at the same time see and leave is what one after the other would, in some order.
 import assert from "node:assert/strict";
-import type { Reader, Store, Tx } from "../../domain/store.ts";
-import { ALL, counter, items, setCounter } from "./model.ts";
-import { type Cases, each, many, shown, undone, write, written } from "./steps.ts";
+import { ALL, type Reader, type Store, type Tx } from "../../domain/store.ts";
+import { type Cases, counter, each, items, many, setCounter, shown, undone, write, written } from "./steps.ts";
 
 const looks: Readonly<Record<string, (from: Reader) => Promise<unknown>>> = {
   "a look at a record comes before or after what another does": (from) => from.get(items, "a"),

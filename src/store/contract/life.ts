@@ -1,8 +1,7 @@
 // Store contract: when a store and its units of work answer, and when they refuse. The stores here are not opened yet.
 import assert from "node:assert/strict";
 import type { Store } from "../../domain/store.ts";
-import { counters, items } from "./model.ts";
-import { type Cases, many, shown, written } from "./steps.ts";
+import { type Cases, counters, items, many, shown, written } from "./steps.ts";
 
 const calls: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => store.get(items, "a"),

@@ -1,8 +1,7 @@
 // Store contract: what is told is heard after its commit, and a lease has one holder at a time.
 import assert from "node:assert/strict";
 import type { Tx } from "../../domain/store.ts";
-import { counter, setCounter } from "./model.ts";
-import { type Cases, many, shown, undone, write } from "./steps.ts";
+import { type Cases, counter, many, setCounter, shown, undone, write } from "./steps.ts";
 
 const LONG_MS = 60_000;
 const SHORT_MS = 30;

@@ -2,8 +2,7 @@
 // all writes of a unit take effect together, or none does.
 import assert from "node:assert/strict";
 import { collection, isStoreError, type Store, type Tx } from "../../domain/store.ts";
-import { item, items } from "./model.ts";
-import { type Cases, each, many, shown, undone, write, written } from "./steps.ts";
+import { type Cases, each, item, items, many, shown, undone, write, written } from "./steps.ts";
 
 /** What units of work write, one after the other, and what shows then. */
 const outcomes: Readonly<Record<string, string>> = {
