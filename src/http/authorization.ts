@@ -35,31 +35,30 @@ const REMEMBERED_MAX = 1_000;
 
 export type Authenticate = ReturnType<typeof authenticating>;
 
-/** `holderOf` the key with this hash, and who uses this access token. */
+/** `holderOf` the key with this hash, and `userOf` this access token: asked anew at every use. */
 export function authenticating(
   holderOf: (hash: string) => Promise<Caller | Refusal>,
   userOf: (token: string) => Promise<Caller | Refusal>,
 ) {
-  /** By header, the hash of the key in it: to read and hash one at every use took a quarter of the time until the answer. */
-  const hashes = new Map<string, string>();
+  /** By header, how to ask for whom it names: to read and hash one at every use took a quarter of the time until the answer. */
+  const known = new Map<string, () => Promise<Caller | Refusal>>();
 
-  async function bearer(headers: readonly string[]): Promise<Caller | Refusal> {
+  async function first(headers: readonly string[]): Promise<Caller | Refusal> {
     const token = bearerToken(headers);
     if (token instanceof Refusal) return token;
-    const byToken = JWT.test(token) ? await userOf(token) : UNKNOWN_KEY;
-    if (!(byToken instanceof Refusal)) return byToken;
+    const [header = "", hash] = [headers[0], sha256(token)];
+    const user = JWT.test(token) ? await userOf(token) : UNKNOWN_KEY;
     // What looks like a signed token and is none of ours may still be a pinned key.
-    const hash = sha256(token);
-    const byKey = await holderOf(hash);
-    if (byKey instanceof Refusal) return byToken;
-    if (hashes.size >= REMEMBERED_MAX) hashes.clear();
-    hashes.set(headers[0] ?? "", hash);
-    return byKey;
+    const caller = user instanceof Refusal ? await holderOf(hash) : user;
+    if (caller instanceof Refusal) return user;
+    if (known.size >= REMEMBERED_MAX) known.clear();
+    known.set(header, caller === user ? () => userOf(token) : () => holderOf(hash));
+    return caller;
   }
 
   /** Who sends these Authorization headers. */
   return (headers: readonly string[]): Promise<Caller | Refusal> => {
-    const known = headers.length === 1 ? hashes.get(headers[0] ?? "") : undefined;
-    return known === undefined ? bearer(headers) : holderOf(known);
+    const ask = headers.length === 1 ? known.get(headers[0] ?? "") : undefined;
+    return ask ? ask() : first(headers);
   };
 }

@@ -80,8 +80,8 @@ function detailOf(reason: Reason): string {
 }
 
 function summary(errors: readonly FieldError[]): string {
-  const [first] = errors.slice(0, 1).map(short);
-  const where = first?.pointer ?? first?.parameter ?? first?.header ?? "";
+  const [first] = errors;
+  const where = cut(first?.pointer ?? first?.parameter ?? first?.header ?? "");
   const others = errors.length - FAULTS_MAX;
   const unlisted = others > 0 ? `, ${others} of them not listed` : "";
   const rest = errors.length > 1 ? ` (and ${errors.length - 1} more${unlisted})` : "";
@@ -95,10 +95,10 @@ const NAME_MAX = 200;
 const cut = (text: string, max = NAME_MAX): string =>
   text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 
-const short = ({ pointer, parameter, ...rest }: FieldError): FieldError => ({
-  ...(pointer && { pointer: cut(pointer) }),
-  ...(parameter && { parameter: cut(parameter) }),
-  ...rest,
+const short = ({ pointer = "", parameter = "", header, detail }: FieldError) => ({
+  pointer: cut(pointer) || undefined,
+  parameter: cut(parameter) || undefined,
+  ...{ header, detail },
 });
 
 /** Headers that the cause itself asks for: RFC 6750 3, RFC 9110 15.5.6, Retry-After. */

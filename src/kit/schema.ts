@@ -115,7 +115,8 @@ export function text(rules: TextRules): Schema<string> {
 function brokenRule({ min = 0, max, pattern, says, notBlank, rule }: TextRules, value: string): string | undefined {
   const unfit = unfitText(value);
   if (unfit) return unfit;
-  const { length } = value.length > 2 * max ? value : [...value]; // a code point is one unit or two
+  // A code point is one unit or two, so mostly the units tell enough.
+  const { length } = value.length > 2 * max || (value.length <= max && min < 2) ? value : [...value];
   if (length < min || length > max) return `must have ${min === 0 ? "at most" : `${min} to`} ${max} characters`;
   if (notBlank && value.trim() === "") return "must not be blank";
   if (pattern && !pattern.test(value)) return `must be ${says ?? `like ${pattern.source}`}`;
