@@ -20,7 +20,10 @@ export const spanParameters = {
 };
 const positive = whole({ min: 1 });
 /** A limit over the largest is taken as the largest. */
-export const cutLimit = limitOf({ ...positive, check: (...asked) => Math.min(positive.check(...asked), LIMIT_MAX) });
+export const cutLimit = limitOf({
+  ...positive,
+  check: (asked, ...place) => positive.check(Number(asked) > LIMIT_MAX ? LIMIT_MAX : asked, ...place),
+});
 export const listQuery = object(spanParameters);
 
 export interface Page<R> {

@@ -39,7 +39,7 @@ export function arrived(id: string, request: IncomingMessage, response: ServerRe
       const refusal =
         Number(headers["content-length"] ?? 0) > limit_bytes ? over("payload_too_large", limit_bytes) : unfit;
       if (refusal) return Promise.resolve(refusal);
-      if (headers.expect !== undefined) response.writeContinue();
+      if (headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue();
       return readBody(request, limit_bytes);
     },
   };

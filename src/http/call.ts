@@ -49,6 +49,12 @@ export const jsonReply = (status: number, value: unknown, headers: Reply["header
 
 export const empty = (status: number, headers: Reply["headers"] = {}): Reply => ({ status, headers, body: "" });
 
+/** The query with its mark, "" without one: to be put behind another path. */
+export const queryOf = ({ query }: Pick<Call, "query">): string => query && `?${query}`;
+
+/** HEAD is answered as GET is. */
+export const isRead = ({ method }: Call): boolean => method === "GET" || method === "HEAD";
+
 /** One value of a header that may be sent once only. */
 export function header(call: Call, name: string): string | undefined {
   const value = call.headers[name];

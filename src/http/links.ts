@@ -25,9 +25,8 @@ export const CONTROL_PREFIX = decide("1.test-controls");
 export type ServiceLinks = ReturnType<typeof linksOf>;
 
 export function linksOf(publicUrl: string) {
-  /** `{auth_url}`, without a slash at its end. */
-  const authUrl = publicUrl.replace(/\/+$/, "");
-  const { protocol, hostname: host } = new URL(publicUrl);
+  /** `authUrl`: `{auth_url}`, in the one spelling that browsers send as Origin. */
+  const { origin: authUrl, protocol, hostname: host } = new URL(publicUrl);
   const isPublic = protocol === "https:" && !isLoopbackHost(host);
   const site = (deploymentId: string): string => `${authUrl}${ADDRESSES.sites}/${deploymentId}/`;
   return {

@@ -85,19 +85,19 @@ function summary(errors: readonly FieldError[]): string {
   const others = errors.length - FAULTS_MAX;
   const unlisted = others > 0 ? `, ${others} of them not listed` : "";
   const rest = errors.length > 1 ? ` (and ${errors.length - 1} more${unlisted})` : "";
-  const said = `${where} ${first?.detail ?? "is wrong"}${rest}`;
+  const said = `${where || '""'} ${first?.detail ?? "is wrong"}${rest}`;
   return said.endsWith("?") ? said : `${said}.`;
 }
 
 /** What was sent stands in a refusal, and no refusal is larger than 16 KiB. */
 const DETAIL_MAX = 1_000;
-const NAME_MAX = 200;
+const NAME_MAX = 100;
 const cut = (text: string, max = NAME_MAX): string =>
   text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 
-const short = ({ pointer = "", parameter = "", header, detail }: FieldError) => ({
-  pointer: cut(pointer) || undefined,
-  parameter: cut(parameter) || undefined,
+const short = ({ pointer, parameter, header, detail }: FieldError) => ({
+  pointer: pointer && cut(pointer),
+  parameter: parameter && cut(parameter),
   ...{ header, detail },
 });
 

@@ -2,7 +2,7 @@
 // elsewhere, never framed, never cached (contract, part 5).
 import { sha256 } from "../domain/access.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import { type Call, empty, type Reply } from "../http/call.ts";
+import { type Call, empty, isRead, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { explain } from "../http/problem.ts";
 import { html, type Shown } from "./html.ts";
@@ -103,12 +103,14 @@ function headersOf({ reason }: Refusal): Record<string, string> {
 export function unlessKnown(call: Call, reply: Reply): Reply {
   const etag = `"${hashOf(reply.body)}"`;
   const headers = { ...reply.headers, etag };
-  return call.values("if-none-match").includes(etag) ? empty(304, headers) : { ...reply, headers };
+  const given = call.values("if-none-match").join();
+  const isKnown = given === "*" || given.match(/"[^"]*"/g)?.includes(etag);
+  return isKnown ? empty(304, headers) : { ...reply, headers };
 }
 
 /** For a person who went where nothing is; undefined for a program. */
 export function nowherePage(call: Call): Reply | undefined {
-  const person = call.method === "GET" && call.values("accept").some((types) => types.includes("text/html"));
+  const person = isRead(call) && call.values("accept").some((types) => types.includes("text/html"));
   if (!person || /^\/v\d/.test(call.path)) return undefined;
   return messagePage(
     404,

@@ -2,8 +2,10 @@
 // whether or not the address is known, so that nobody learns who has an account. The link is printed on the console. And the
 // user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in which
 // account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
+import { decide } from "../decisions.ts";
 import type { Consent, Ended } from "../domain/oauth/authorize.ts";
 import * as authorization from "../domain/oauth/authorize.ts";
+import { scopesIn, within } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
 import type { Reply } from "../http/call.ts";
@@ -30,12 +32,14 @@ export const signInRows: readonly PageRow[] = [
 
 async function leave(visit: Visit, sent: Sent): Promise<Reply> {
   await signOut(visit.store, visit.secret);
-  return signInFirst(nextOf(sent), visit.cookieOf());
+  return signInFirst(visit, nextOf(sent), visit.cookieOf());
 }
 
-/** Where to sign in first, and where to go on afterwards. */
-export const signInFirst = (next: string, headers: Reply["headers"] = {}): Reply =>
-  redirect(`${SIGN_IN_PATH}?${new URLSearchParams({ next })}`, headers);
+/** Where to sign in first, and where to go on afterwards: here, if the address of that would be too long for a URL. */
+export function signInFirst(visit: Visit, next: string, headers: Reply["headers"] = {}): Reply {
+  const location = `${SIGN_IN_PATH}?${new URLSearchParams({ next })}`;
+  return location.length > decide("8.bounds").url ? signInPage(visit, next) : redirect(location, headers);
+}
 
 const nextOf = (sent: Sent): string => ownPath(sent.get("next")) ?? DASHBOARD;
 
@@ -103,13 +107,16 @@ async function consent(visit: Visit, query: string, decided?: Sent): Promise<Rep
   const { oauth } = visit;
   const request = await authorization.judge(oauth, fieldsOf(query));
   if (!("client" in request)) return ended(request);
-  if (visit.signedIn === undefined) return signInFirst(addressOf(query));
+  if (visit.signedIn === undefined) return signInFirst(visit, addressOf(query));
   const asked = authorization.consent(oauth, request, visit.signedIn);
   if (!("granted" in asked)) return ended(asked);
-  if (decided === undefined) return consentPage(visit, asked, query);
   // Only the word allow allows: a form without a button pressed is a no.
-  const isAllowed = decided.get("decision") === "allow";
-  return ended(isAllowed ? await authorization.allow(oauth, asked) : authorization.deny(oauth, request));
+  const isAllowed = decided?.get("decision") === "allow";
+  if (decided && !isAllowed) return ended(authorization.deny(oauth, request));
+  // Whatever the user holds by now, nothing is granted that the page did not show.
+  const shown = scopesIn(decided?.get("granted") ?? "");
+  const isShown = typeof shown !== "string" && within(asked.granted, shown);
+  return isAllowed && isShown ? ended(await authorization.allow(oauth, asked)) : consentPage(visit, asked, query);
 }
 
 const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
@@ -134,7 +141,7 @@ function consentPage(visit: Visit, { request, user, account, granted }: Consent,
 <p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>
 ${list(granted.map((scope) => [SCOPES_IN_WORDS[scope], " ", mono(scope)]))}
 ${withheld && soft("It asked for more than you may do yourself; it gets only this.")}
-${visit.form(CONSENT_PATH, [hidden("request", query), DECISIONS], "row")}
+${visit.form(CONSENT_PATH, [hidden("request", query), hidden("granted", granted.join(" ")), DECISIONS], "row")}
 </div>
 ${soft(`Either way you go back to ${host}. You will be asked again the next time.`)}
 <h2>Not you?</h2>

@@ -1,6 +1,7 @@
 // One call of a browser: its cookie, who is signed in by it, and whether a form that it posts is ours. Every form carries a
 // token derived from the cookie, which no other site can read, and its Origin must be this server (contract, part 5; RFC
 // 9700 4.7). Only pages look at cookies; the REST API never does. And the way in which all pages answer visits.
+import { MIMEType } from "node:util";
 import { sha256 } from "../domain/access.ts";
 import type { Context } from "../domain/oauth/access-tokens.ts";
 import { Refusal } from "../domain/refusal.ts";
@@ -78,10 +79,25 @@ async function visitOf(parts: WebParts, call: Call) {
   };
 }
 
+/** More than any form of ours has: to read a field takes a thousand times as long as to send it. */
+const FIELDS_MAX = 1_000;
+
+function hasTooMany(body: Buffer, { essence, params }: MIMEType): boolean {
+  const separator = essence === "multipart/form-data" ? (params.get("boundary") ?? "") : "&";
+  let at = 0;
+  for (let found = 0; found < FIELDS_MAX; found += 1) {
+    at = body.indexOf(separator, at) + 1;
+    if (at === 0) return false;
+  }
+  return true;
+}
+
 /** A file in a form is read as text, because that is all this service takes; undefined where it is none, or no form. */
-async function fieldsIn(body: Buffer, [type = ""]: readonly string[]): Promise<Fields | undefined> {
+async function fieldsIn(body: Buffer, [given = ""]: readonly string[]): Promise<Fields | undefined> {
   try {
-    const form = await new Response(body, { headers: { "content-type": type } }).formData();
+    const type = new MIMEType(given);
+    if (hasTooMany(body, type)) return undefined;
+    const form = await new Response(body, { headers: { "content-type": String(type) } }).formData();
     const pairs = Array.from(form, async ([name, value]) => {
       return [name, typeof value === "string" ? value : UTF_8.decode(await value.arrayBuffer())] as const;
     });

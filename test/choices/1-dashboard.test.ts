@@ -26,6 +26,7 @@ choice("1.dashboard", "asks for a sign-in first and then goes on where one wante
   const asked = await browser.request("GET", "/dashboard/apps?skip=20");
   const led = [asked.status, asked.headers.location];
   assert.deepEqual(led, [303, "/dashboard/sign-in?next=%2Fdashboard%2Fapps%3Fskip%3D20"]);
+  assert.equal((await browser.request("HEAD", "/dashboard/apps?skip=20")).headers.location, asked.headers.location);
   const posted = await browser.post("/dashboard/apps", { title: "x" });
   assert.equal(posted.headers.location, "/dashboard/sign-in?next=%2Fdashboard");
 });
@@ -234,6 +235,16 @@ choice("1.dashboard", "pressed twice or loaded again a form makes one thing", "o
   assert.notEqual((await other.post(`${KEYS}/new`, { ...fields, csrf })).text, first.text, "nobody else sees it");
   for (let times = 0; times < 2; times += 1)
     assertPage(await browser.post(`${KEYS}/new`, { ...fields, name: " " }), 422);
+});
+
+choice("1.dashboard", "a change that is sent again is made again, whatever came between", "ours", async ({ api }) => {
+  const [browser, { id }] = [await owner(api), await api.create("/apps", { title: "T" })];
+  const edit = `/dashboard/apps/${id}/edit`;
+  const page = await browser.open(edit);
+  for (const title of ["first", "second", "first"]) {
+    await browser.submit(page, edit, { title });
+    assert.equal((await api.get(`/apps/${id}`)).json.title, title);
+  }
 });
 
 choice("1.dashboard", "a form that was refused is judged anew when it is sent again", "ours", async ({ api }) => {

@@ -327,6 +327,8 @@ choice("1.dashboard.addresses", "where nothing is, a browser gets a page that le
   const page = await anyone.get("/nowhere", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
   assertPage(page, 404);
   assert.match(page.text, /href="\/dashboard"[\s\S]*href="\/docs"/);
+  const head = await anyone.head("/nowhere", { accept: "text/html" });
+  assert.equal(head.header("content-length"), page.header("content-length"));
   assert.match((await anyone.get("/nowhere")).header("content-type"), /problem\+json/, "a program does not");
   assert.match((await anyone.get("/v2/apps", { accept: "text/html" })).text, /\/v1/);
 });

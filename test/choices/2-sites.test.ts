@@ -47,6 +47,7 @@ choice("2.data-reading.chart-columns", "shows title, description and a chart of 
   const empty = await page(api, path);
   assertSite(empty);
   assert.match(textOf(empty), /Sales Net of <returns> There is nothing to see yet/);
+  assert.equal((await page(api, `${path.slice(0, -1)}?from=1`)).header("location"), `${path}?from=1`);
   await give(api, app, "Revenue", SALES);
   await give(api, app, "Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
   await give(api, app, "<i>Marks</i>", [{ 'n"><i>': `'"><i>`, "<i>": 7 }]);
@@ -54,8 +55,10 @@ choice("2.data-reading.chart-columns", "shows title, description and a chart of 
   const shown = await page(api, path);
   assertSite(shown);
   const visitor = new Browser(api);
-  const known = { "if-none-match": (await visitor.request("GET", path)).header("etag") };
-  assert.equal((await visitor.request("GET", path, known)).status, 304, "nothing has changed");
+  const tag = (await visitor.request("GET", path)).header("etag");
+  for (const known of [tag, `W/${tag}`, `"a", ${tag}`, "*"])
+    assert.equal((await visitor.request("GET", path, { "if-none-match": known })).status, 304, "nothing has changed");
+  assert.equal((await visitor.request("GET", path, { "if-none-match": '"a"' })).status, 200);
   const text = textOf(shown);
   assert.match(text, /revenue by month, by region\. 1 without a value is not drawn North South/);
   assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 4);
@@ -261,6 +264,9 @@ choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for r
   const asked = await page(api, path);
   assert.equal(asked.status, 303);
   assert.equal(asked.header("location"), `/dashboard/sign-in?${new URLSearchParams({ next: path })}`);
+  const more = `${path}?from=1`;
+  const next = (await api.root.as(null).head(more)).header("location");
+  assert.equal(next, `/dashboard/sign-in?${new URLSearchParams({ next: more })}`);
   for (const may of ["read:apps", "admin"]) assertSite(await (await person(api, [may])).browser.open(path));
   const refused = await (await person(api, ["read:data", "write:apps"])).browser.open(path);
   assertPage(refused, 403);
@@ -330,8 +336,8 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
   const newer = await api.create(`/apps/${app}/deploy`, { name: "R2", environment: "staging", custom_domain });
   assert.equal((await at(context, custom_domain, "/")).status, 200);
   await api.patch(`/apps/${app}`, { public: false });
-  const led = await at(context, custom_domain, "/");
-  assert.deepEqual([led.status, led.header("location")], [303, newer.url], "where one can sign in");
+  const led = await at(context, custom_domain, "/?from=1");
+  assert.deepEqual([led.status, led.header("location")], [303, `${newer.url}?from=1`], "where one can sign in");
   const second = await api.root.as(null).get(`${new URL(String(newer.url)).pathname}?from=1`);
   assert.match(second.header("location"), /next=.*%3Ffrom%3D1$/, "and comes back to the page that one was at");
   await api.delete(`/apps/${app}`);

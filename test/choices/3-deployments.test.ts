@@ -65,7 +65,7 @@ choice("3.custom-domain.names", "are of two labels or more, kept in lower case a
 
 choice("3.custom-domain.names", "is never the server's own host", "ours", async () => {
   const port = await closedPort();
-  const service = await startService({ port, log: "off", publicUrl: "https://apps.example.net" });
+  const service = await startService({ port, log: "off", publicUrl: "https://Apps.example.net:443/" });
   const api = new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: service.apiKey });
   try {
     assert.equal(service.baseUrl, "https://apps.example.net/v1");

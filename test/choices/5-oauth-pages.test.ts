@@ -9,7 +9,7 @@ import { startService } from "../../src/index.ts";
 import { Browser, formsOf } from "../support/browser.ts";
 import { choice } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
-import { assertPage, csrfOf } from "../support/dashboard.ts";
+import { assertPage, csrfOf, multipart } from "../support/dashboard.ts";
 import { freshAddress, freshFolder } from "../support/fresh.ts";
 import { authorizeUrl, person, register, returned, scene } from "../support/oauth.ts";
 import { printedOn } from "../support/process.ts";
@@ -146,6 +146,20 @@ choice("5.sign-in-link", "leads on to where one wanted: through authorize to con
   const consent = await browser.open(led.header("location"));
   assert.match(consent.text, /Allow/);
   assert.equal(returned(await browser.submit(consent, "/oauth/consent", { decision: "allow" })).state, "a&b");
+  const longest = authorizeUrl(app, { state: "&".repeat(2_000) });
+  const [asked] = formsOf(await new Browser(api).request("GET", longest));
+  assert.equal(asked?.fields.next, longest, "also where the address of the sign-in would be too long");
+});
+
+choice("5.sign-in-link.consent", "grants no more than its page has shown", MANUAL, async ({ api }) => {
+  const { who, open } = await scene(api, {}, ["read:apps"]);
+  const page = await open({ scope: "admin" });
+  const given = await api.patch(`/users/${who.id}`, { permissions: ["admin"] });
+  assert.equal(given.status, 200);
+  const again = await who.browser.submit(page, "/oauth/consent", { decision: "allow" });
+  assertPage(again, 200, "'self' https:");
+  assert.match(again.text, /<code>admin/, "it is asked anew, with what it would be now");
+  assert.ok(returned(await who.browser.submit(again, "/oauth/consent", { decision: "allow" })).code);
 });
 
 const ELSEWHERE = [
@@ -225,6 +239,20 @@ choice("5.sign-in-link.form-without-origin", "what is no form, or too large, is 
   const json = await browser.request("POST", SIGN_IN, { "content-type": "application/json" }, "{}");
   assert.equal(json.status, 415);
   assert.equal((await browser.post(SIGN_IN, { email: "x".repeat(70_000) })).status, 413);
+  // A server that reads so many fields answers nobody else for a second.
+  const csrf = csrfOf(await browser.open("/dashboard/apps/new"));
+  const fieldsBeside = (count: number) => ({
+    csrf,
+    ...Object.fromEntries(Array.from({ length: count }, (_, n) => [n, ""])),
+  });
+  for (const [status, count] of [
+    [422, 999],
+    [415, 1_000],
+  ] as const)
+    assert.equal((await browser.post("/dashboard/apps/new", fieldsBeside(count))).status, status);
+  const { body, type } = multipart(fieldsBeside(1_000));
+  for (const named of [type, `${type}; x="y"`, type.replace("multipart", "MULTIPART")])
+    assert.equal((await browser.request("POST", "/dashboard/apps/new", { "content-type": named }, body)).status, 415);
 });
 
 choice("5.sign-in-link.consent", "pages may not be framed, cached, or load from elsewhere", MANUAL, async ({ api }) => {

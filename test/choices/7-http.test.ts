@@ -102,6 +102,8 @@ choice("1.rfcs.expect", "100-continue is answered once the request is fit to go 
   assert.equal((await connection.write(APP).answer()).status, 201);
   connection.destroy();
   const expect = "expect: 100-continue";
+  const old = (post(context, LENGTH, expect) + APP).replace("HTTP/1.1", "HTTP/1.0");
+  assert.equal((await rawAnswer(authUrl, old)).status, 201, "HTTP/1.0 knows no answer before the answer");
   for (const [request, code] of [
     [`POST /v1/apps HTTP/1.1\r\nhost: x\r\n${expect}\r\n${LENGTH}\r\n\r\n`, "missing_credential"],
     [post(context, "content-length: 1048577", expect), "payload_too_large"],

@@ -97,7 +97,7 @@ const SHOWN: { readonly [I in keyof typeof READINGS]: Shows } = {
     ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],
   ],
   "8.max-limit": [
-    async ({ api }) => (await api.get("/apps?limit=101&offset=1")).headers.link?.includes("limit=100&"),
+    async ({ api }) => (await api.get(`/apps?limit=${"9".repeat(20)}&offset=1`)).headers.link?.includes("limit=100&"),
     undefined,
     true,
   ],

@@ -111,7 +111,5 @@ async function grantedNow(tx: Tx, grantId: string): Promise<Granted | string> {
   const { grant, user, account } = standing;
   if (account.state === "suspended") return "The account is suspended.";
   const scopes = cut(grant.scopes, user.permissions);
-  return scopes.length > 0
-    ? { grant, scopes }
-    : "The user no longer holds any of the permissions that were granted, so this access is revoked.";
+  return scopes.length > 0 ? { grant, scopes } : "The user no longer holds any of the permissions that were granted.";
 }

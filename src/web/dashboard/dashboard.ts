@@ -5,7 +5,7 @@ import { sha256, standing } from "../../domain/access.ts";
 import { firstApp } from "../../domain/apps.ts";
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { Reply } from "../../http/call.ts";
+import { isRead, queryOf, type Reply } from "../../http/call.ts";
 import type { Way } from "../../http/way.ts";
 import { curl } from "../docs/reference.ts";
 import { html } from "../html.ts";
@@ -76,8 +76,8 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
 
   return {
     ...way,
-    admit: ({ signedIn }, { method, path, query }) =>
-      signedIn ? undefined : signInFirst(method !== "GET" ? DASHBOARD : query === "" ? path : `${path}?${query}`),
+    admit: (visit, call) =>
+      visit.signedIn ? undefined : signInFirst(visit, isRead(call) ? call.path + queryOf(call) : DASHBOARD),
     refused: (refusal, _call, visit) => (visit?.signedIn ? refusedPage(viewOf(visit, {}), refusal) : refused(refusal)),
   };
 }

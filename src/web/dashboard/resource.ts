@@ -211,7 +211,7 @@ async function formPage(of: Resource, view: View, { row, makes, button, look }: 
   const values = row.method === "PATCH" ? view.shown(get, record).members : Object.fromEntries(view.query);
   const title = record ? `${button} ${await of.name(record, view)}` : button;
   const fields = controls(refused ?? { values }, schema, of.hints, await of.choices?.(view));
-  const asked = html`${hidden("once", call.id)}<p>${look === "bad" && of.lost}</p>${fields}
+  const asked = html`${row.method !== "PATCH" && hidden("once", call.id)}<p>${look === "bad" && of.lost}</p>${fields}
 <div class="row"><button class="${look}">${button}</button>${link(above(call.path), "Cancel", "button quiet")}</div>`;
   const body = html`${head(title)}${form(call.path, asked, "card form")}`;
   return framed(view, { title, place: of.place, status: refused?.status, body });

@@ -8,7 +8,7 @@ import { mayView, type Site, siteOf } from "../../domain/deployments.ts";
 import { LIMIT_MAX } from "../../domain/lists.ts";
 import type { AccountRecord } from "../../domain/model.ts";
 import { Refusal, refuse } from "../../domain/refusal.ts";
-import type { Reply } from "../../http/call.ts";
+import { isRead, queryOf, type Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import type { Row } from "../../http/way.ts";
 import { type Html, html } from "../html.ts";
@@ -29,7 +29,7 @@ const UNDER = ADDRESSES.sites;
 const pathOf = ({ deployment }: Site): string => `${UNDER}/${deployment.id}/`;
 
 const rows: readonly SiteRow[] = [
-  { method: "GET", path: `${UNDER}/{id}`, run: async (_, site) => redirect(pathOf(site)) },
+  { method: "GET", path: `${UNDER}/{id}`, run: async ({ call }, site) => redirect(pathOf(site) + queryOf(call)) },
   { method: "GET", path: `${UNDER}/{id}/`, run: show },
   {
     method: "POST",
@@ -46,7 +46,8 @@ export const sites = (parts: WebParts) =>
     if (standing(site.account, call.method))
       return messagePage(403, "This app is not available", "Its account is suspended or limited at the moment.");
     // Under its custom domain nobody can sign in.
-    if (!call.path.startsWith(UNDER) && !site.app.public) return redirect(who.links.site(site.deployment.id));
+    if (!call.path.startsWith(UNDER) && !site.app.public)
+      return redirect(who.links.site(site.deployment.id) + queryOf(call));
     // A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8).
     const rate = await who.limiter.count(`deployment ${site.deployment.id}`);
     if (rate?.exceeded) return refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
@@ -60,14 +61,13 @@ function former(successor: Site | undefined, { links }: Visit): Reply {
 }
 
 function withheld(site: Site, visit: Visit): Reply | undefined {
-  const { method, query } = visit.call;
-  const next = pathOf(site) + (method === "GET" && query ? `?${query}` : "");
+  const next = pathOf(site) + (isRead(visit.call) ? queryOf(visit.call) : "");
   const out = whoIsIn(visit, next);
   switch (mayView(site, visit.signedIn)) {
     case "yes":
       return undefined;
     case "sign in":
-      return signInFirst(next);
+      return signInFirst(visit, next);
     case "not yours":
       return messagePage(404, "There is no app here", ["It may belong to another account.", out]);
     case "no":
