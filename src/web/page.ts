@@ -4,7 +4,7 @@ import { sha256 } from "../domain/access.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { type Call, empty, isRead, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
-import { explain } from "../http/problem.ts";
+import { explain, headersOf } from "../http/problem.ts";
 import { html, type Shown } from "./html.ts";
 import { link, prose } from "./parts.ts";
 import { SCRIPT } from "./script.ts";
@@ -88,16 +88,12 @@ export const messagePage = (...said: Parameters<typeof message>): Reply => page(
 /** A refusal for people. */
 export function told(refusal: Refusal): Page {
   const { status, title, detail } = explain(refusal);
-  return message(status, title, detail, headersOf(refusal));
+  // Cookies let people in here, so there is no credential to challenge them for.
+  const { "www-authenticate": _, ...headers } = headersOf(refusal.reason, "");
+  return message(status, title, detail, headers);
 }
 
 export const refused = (refusal: Refusal): Reply => page(told(refusal));
-
-/** RFC 9110 15.5.6 wants a 405 to name the methods that there are; a limit says how long it lasts. */
-function headersOf({ reason }: Refusal): Record<string, string> {
-  if (reason.code === "rate_limit_exceeded") return { "retry-after": String(reason.retry_after_s) };
-  return reason.code === "method_not_allowed" ? { allow: reason.allow.join(", ") } : {};
-}
 
 /** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
 export function unlessKnown(call: Call, reply: Reply): Reply {
