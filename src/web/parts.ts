@@ -30,6 +30,8 @@ export const prose = (text: string): readonly Shown[] =>
     return code === undefined ? part : mono(code);
   });
 
+export const paragraph = (text: string): Html => html`<p>${prose(text)}</p>`;
+
 /** The name of a page, what can be done there beside it. */
 export const head = (title: Shown, actions: Shown = null): Html =>
   html`<div class="head"><h1>${title}</h1><div class="row">${actions}</div></div>`;

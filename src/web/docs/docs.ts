@@ -10,7 +10,7 @@ import { CODES, PROBLEMS, problem, statusOf } from "../../http/problem.ts";
 import { trusted } from "../../kit/schema.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { page } from "../page.ts";
-import { code, json, link, list, mono, prose, SCOPES_IN_WORDS, soft, tabs, terms } from "../parts.ts";
+import { code, json, link, list, mono, paragraph, prose, SCOPES_IN_WORDS, soft, tabs, terms } from "../parts.ts";
 import { drawn, PICTURES } from "../sequence.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints, events } from "./reference.ts";
@@ -70,14 +70,14 @@ function start({ services: { links, decide } }: WebParts): DocsPage {
   return {
     lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
     sections: [
-      ["authentication", "Authentication", [html`<p>${prose(CREDENTIALS)}</p>`, code(`export API_KEY=…\n${first}`)]],
+      ["authentication", "Authentication", [paragraph(CREDENTIALS), code(`export API_KEY=…\n${first}`)]],
       [
         "oauth",
         "OAuth 2.0, step by step",
         [list(Object.entries(oauthSteps(links)).map(step), "ol"), soft(prose(METADATA))],
       ],
       ["scopes", "Scopes", null, Object.entries(SCOPES_IN_WORDS)],
-      ["everywhere", "The same everywhere", prose(EVERYWHERE.replace("<list>", decide("4.list-shape")))],
+      ["everywhere", "The same everywhere", paragraph(EVERYWHERE.replace("<list>", decide("4.list-shape")))],
     ],
   };
 }
@@ -85,7 +85,7 @@ function start({ services: { links, decide } }: WebParts): DocsPage {
 const EVERYWHERE =
   "Lists take `limit` and `offset` and answer `<list>`, with `Link` to the next and the previous page. A single resource carries an `ETag` for `If-Match` and `If-None-Match`. Any POST may carry an `Idempotency-Key`: repeated within a day, it is answered as the first time.";
 
-const step = ([what, request]: readonly [string, string]): Html => html`<p>${prose(what)}</p>${code(request)}`;
+const step = ([what, request]: readonly [string, string]): Html => html`${paragraph(what)}${code(request)}`;
 
 /** What to do, and a request that does it in a shell. */
 function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): { readonly [what: string]: string } {
@@ -146,12 +146,11 @@ type Stop = (typeof STOPS)[number];
 const LINKS = STOPS.map(({ name, path }) => [name, path] as const);
 
 function tour(): DocsPage {
-  const stop = ({ number, name, path, says }: Stop): Section => {
-    return [`part-${number}`, name, [says[0]?.[1], " ", link(path, `Go on to ${name}`)]];
-  };
   return {
     lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
-    sections: STOPS.map(stop),
+    sections: STOPS.map(({ number, name, path, says: [first] }) => {
+      return [`part-${number}`, name, [first?.[1], " ", link(path, `Go on to ${name}`)]];
+    }),
   };
 }
 
@@ -174,7 +173,7 @@ function partPage({ number, name, title, says, request, answer, tryThis }: Stop,
       ["request", "A request", code(asked)],
       ["answer", "The answer", [SHORTENED, code(answer.replaceAll("$URL", authUrl))]],
       ["open", "What it leaves open", null, open.map(decided(services.decide))],
-      ["try", "Try this", prose(tryThis)],
+      ["try", "Try this", paragraph(tryThis)],
     ],
   };
 }

@@ -12,8 +12,8 @@ import { AdjustableClock, iso, UNITS } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { membersOf, requiredOf } from "../form.ts";
-import { type Html, html, type Shown } from "../html.ts";
-import { badge, code, json, link, list, mono, prose } from "../parts.ts";
+import { html, type Shown } from "../html.ts";
+import { badge, code, json, link, list, mono, paragraph, prose } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
 
 export function endpoints({ services, operations }: WebParts) {
@@ -38,19 +38,17 @@ function endpoint(row: Row, services: Services) {
   const term = html`<span class="method ${method}">${method}</span> ${mono(path)}`;
   const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : `Takes the scope ${scope}.`}</p>
 ${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(method, url, { body: example }))}
-<p>Answers <code>${status}</code>${sample === undefined && " without a body"}</p>${sample !== undefined && json(sample)}`;
+<p>Answers <code>${status}</code>${!sample && " without a body"}</p>${sample && json(sample)}`;
   return [operation, meaning, summary, term] as const;
 }
 
 /** Made from its schema, and of what the requests for the same resource say. */
-function sampleAnswer({ view, once = {}, example }: Row, { decide }: Services): unknown {
+function sampleAnswer({ view, once = {}, example }: Row, { decide }: Services): object | undefined {
   if (view === undefined) return undefined;
   const { kind, name, json } = view;
   const alike = API.rows.find((row) => row.view?.kind === "one" && row.view.name === name && row.example);
-  const known = Object.entries({ ...Object(alike?.example), ...Object(example) });
-  const told = known.filter(([each]) => each in membersOf(json));
-  const secrets = Object.keys(once).map((each) => [each, "…"]);
-  const one = { ...Object(sampleOf(json)), ...Object.fromEntries([...told, ...secrets]) };
+  const secrets = Object.fromEntries(Object.keys(once).map((each) => [each, "…"]));
+  const one = { ...Object(sampleOf(json, { ...alike?.example, ...example })), ...secrets };
   const page = { items: JSON.stringify([one]), total: 1, limit: 20, offset: 0 };
   return kind === "page" ? JSON.parse(listing(decide)(page)) : one;
 }
@@ -87,7 +85,7 @@ export const events = ({ retryWaits_ms, services: { decide } }: WebParts) => ({
   lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
   sections: [
     ["types", "Types of events", null, EVENT_TYPES.map((type) => [type, json(sampleEvent(type, decide))] as const)],
-    ["receiver", "Receiving deliveries", receiving(retryWaits_ms.map(inWords).join(", "))],
+    ["receiver", "Receiving deliveries", receiving(retryWaits_ms)],
   ] as const,
 });
 
@@ -103,15 +101,16 @@ function sampleEvent(type: EventType, decide: Decide): object {
   return type === "user.interaction" ? envelope : { ...envelope, account };
 }
 
-/** A value that fits the schema of an answer; what may be null is. */
-function sampleOf(schema: JsonSchema): unknown {
+/** A value that fits the schema of an answer, with these members where it has them; what may be null is. */
+function sampleOf(schema: JsonSchema, known: { readonly [name: string]: unknown } = {}): unknown {
   const { type, format, pattern = "", items, minimum, anyOf, enum: words } = schema;
   const members = Object.entries(membersOf(schema));
   const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
   if (words) return words[0];
   if (anyOf) return null;
   if (prefix !== undefined) return ids.next(prefix);
-  if (members.length > 0) return Object.fromEntries(members.map(([name, each]) => [name, sampleOf(each)]));
+  if (members.length > 0)
+    return Object.fromEntries(members.map(([name, each]) => [name, known[name] ?? sampleOf(each)]));
   if (type === "object") return { "…": null };
   if (type === "array") return [sampleOf(items ?? {})];
   if (type === "integer") return minimum;
@@ -133,8 +132,12 @@ const HEADERS =
 const AGAIN =
   "Anything but 2xx is tried again, after <waits>, each 20 % more or less. `Retry-After` with 429 or 503 makes a wait longer. 410 switches the webhook off at once; five days without a success do, too. Redirects are not followed. The dashboard shows every attempt under Settings, Webhooks.";
 
-const receiving = (waits: string): Html => html`${list(RULES.map(prose), "ol")}${code(EXAMPLE)}<p>${prose(HEADERS)}</p>
-<p>${prose(AGAIN.replace("<waits>", waits))}</p>`;
+const receiving = (waits_ms: readonly number[]) => [
+  list(RULES.map(prose), "ol"),
+  code(EXAMPLE),
+  paragraph(HEADERS),
+  paragraph(AGAIN.replace("<waits>", waits_ms.map(inWords).join(", "))),
+];
 
 /** In the largest unit that it is a whole number of. */
 function inWords(wait_ms: number): string {
