@@ -37,9 +37,9 @@ ${recent && html`<h2>Latest events</h2>${recent}`}`,
 const NONE = "has no permissions. Somebody with the permission admin can give you some, under Users.";
 
 const homeRows: readonly DashboardRow[] = [
-  { method: "GET", path: DASHBOARD, operation: null, run: homePage },
-  { method: "GET", path: `${DASHBOARD}/`, operation: null, run: async () => redirect(DASHBOARD) },
-  { method: "GET", path: `${DASHBOARD}/settings`, operation: null, run: async () => redirect(PATHS["API Keys"]) },
+  { method: "GET", path: DASHBOARD, run: homePage },
+  { method: "GET", path: `${DASHBOARD}/`, run: async () => redirect(DASHBOARD) },
+  { method: "GET", path: PATHS.Settings, run: async () => redirect(PATHS["API Keys"]) },
 ];
 
 /** THE table of the dashboard's pages. */

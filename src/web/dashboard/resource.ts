@@ -6,6 +6,7 @@ import { Refusal } from "../../domain/refusal.ts";
 import { API } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
+import type { JsonSchema } from "../../kit/schema.ts";
 import { bodyOf, type Choices, controls, type Form, type Hints, refusedForm } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
@@ -72,7 +73,8 @@ function deedsOf(of: Resource) {
     const makes = row.path === above(of.path);
     if (button === "" || !(makes || row.path === of.path || above(row.path) === of.path)) return [];
     const at = pageOf(of, row.path) + (makes ? "/new" : (ASKS[row.method] ?? ""));
-    return [{ row, name, button, makes, at, look: row.method === "DELETE" ? "bad" : makes ? "" : "quiet" }];
+    const look = row.method === "DELETE" ? "bad" : makes ? "" : "quiet";
+    return [{ row, name, button, makes, at, look, pressed: html`<button class="${look}">${button}</button>` }];
   });
   return all.sort((a, b) => b.row.method.localeCompare(a.row.method));
 }
@@ -81,25 +83,23 @@ function deedsOf(of: Resource) {
 const waysTo = (of: Resource, view: View, making: boolean): readonly Html[] =>
   deedsOf(of)
     .filter(({ row, makes }) => makes === making && view.may(row))
-    .map(({ row, at, button, look }) => {
+    .map(({ row, at, button, look, pressed }) => {
       const path = filled(at, view.params);
       // A button does it at once where nothing is asked.
-      if (row.body || look === "bad") return link(path, button, `button ${look}`);
-      return view.form(path, html`<button class="${look}">${button}</button>`);
+      return row.body || look === "bad" ? link(path, button, `button ${look}`) : view.form(path, pressed);
     });
 
 /** All addresses of it. */
 export function pagesOf(of: Resource): readonly DashboardRow[] {
-  const list = { path: pageOf(of, above(of.path)), operation: listOf(of), run: (view: View) => listPage(of, view) };
+  const page = (operation: Operation, run: DashboardRow["run"], path = pageOf(of, operation.path)): DashboardRow => {
+    return { method: "GET", path, operation, run };
+  };
   return [
-    ...(isWithin(of) ? [] : [{ ...list, method: "GET" as const }]),
-    { method: "GET", path: pageOf(of, of.path), operation: getOf(of), run: (view) => onePage(of, view) },
+    ...(isWithin(of) ? [] : [page(listOf(of), (view) => listPage(of, view))]),
+    page(getOf(of), (view) => onePage(of, view)),
     ...deedsOf(of).flatMap((deed): DashboardRow[] => {
-      const form = { path: deed.at, operation: deed.row };
-      return [
-        { ...form, method: "GET", run: (view) => formPage(of, view, deed) },
-        { ...form, method: "POST", run: (view) => perform(of, view, deed) },
-      ];
+      const form = page(deed.row, (view) => formPage(of, view, deed), deed.at);
+      return [form, { ...form, method: "POST", run: (view) => perform(of, view, deed) }];
     }),
   ];
 }
@@ -198,11 +198,11 @@ function allOf(shown: object): Html {
 }
 
 /** The body that it takes; a change is asked for as a whole. */
-const schemaOf = ({ path }: Resource, row: Operation, view: View) =>
-  view.body(row.method === "PATCH" ? operationAt(`POST ${above(path)}`) : row);
+const schemaOf = ({ path }: Resource, row: Operation, { services }: View): JsonSchema =>
+  (row.method === "PATCH" ? operationAt(`POST ${above(path)}`) : row).body?.(services).json ?? {};
 
 /** Asks for what the operation takes; `refused` is what was sent in vain. */
-async function formPage(of: Resource, view: View, { row, makes, button, look }: Deed, refused?: Form) {
+async function formPage(of: Resource, view: View, { row, makes, button, look, pressed }: Deed, refused?: Form) {
   const get = getOf(of);
   const record = makes ? undefined : await view.ask<Named>(get);
   if (record instanceof Refusal) return refusedPage(view, record, of.place);
@@ -212,7 +212,7 @@ async function formPage(of: Resource, view: View, { row, makes, button, look }: 
   const title = record ? `${button} ${await of.name(record, view)}` : button;
   const fields = controls(refused ?? { values }, schema, of.hints, await of.choices?.(view));
   const asked = html`${row.method !== "PATCH" && hidden("once", call.id)}<p>${look === "bad" && of.lost}</p>${fields}
-<div class="row"><button class="${look}">${button}</button>${link(above(call.path), "Cancel", "button quiet")}</div>`;
+<div class="row">${pressed}${link(above(call.path), "Cancel", "button quiet")}</div>`;
   const body = html`${head(title)}${form(call.path, asked, "card form")}`;
   return framed(view, { title, place: of.place, status: refused?.status, body });
 }

@@ -10,7 +10,7 @@ import { ADDRESSES } from "../../http/links.ts";
 import { answered, ask } from "../../http/operate.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
-import { type JsonSchema, trusted } from "../../kit/schema.ts";
+import { trusted } from "../../kit/schema.ts";
 import { DASHBOARD, type Page, page, told } from "../page.ts";
 import { notice, tabs } from "../parts.ts";
 import { whoIsIn } from "../sign-in.ts";
@@ -18,8 +18,8 @@ import type { Sent, Visit } from "../visit.ts";
 
 /** One address of the dashboard. */
 export interface DashboardRow extends Row {
-  /** The operation of the REST API that it stands for; null where any user may. */
-  readonly operation: Operation | null;
+  /** The operation of the REST API that it stands for; without one any user may. */
+  readonly operation?: Operation;
   readonly run: (view: View) => Promise<Reply>;
 }
 
@@ -34,9 +34,6 @@ export function operationAt(at: string): Operation {
   return found;
 }
 
-/** The first page of a list, where nothing else is asked for. */
-const FIRST = { offset: 0, limit: 20 };
-
 /** `params` are the values of the path; `fields` is what was posted, empty where nothing was. */
 export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
   const { call, unit, services, presenter, signedIn } = visit;
@@ -48,12 +45,11 @@ export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
   return {
     ...{ ...visit, user, account, params, fields, unfit },
     may: (row: Operation): boolean => unfit(row) === undefined,
-    /** The body that the operation takes. */
-    body: (row: Operation): JsonSchema => row.body?.(services).json ?? {},
 
     /** What the operation answers this user, of the page's own path. */
     async ask<T>(row: Operation, { query, body }: Asked = {}): Promise<T | Refusal> {
-      const from = { params, query: { ...FIRST, ...query }, call };
+      // The first page of a list, where nothing else is asked for.
+      const from = { params, query: { offset: 0, limit: 20, ...query }, call };
       const asked = { unit, caller, services, ...from, expect: () => undefined, body: undefined };
       return unfit(row) ?? trusted<T | Refusal>(await ask(row, asked, body));
     },
