@@ -78,22 +78,21 @@ ${body}
 }
 
 /** One message, for what cannot go on. */
-const message = (status: number, title: string, text: Shown, headers: Reply["headers"] = {}): Page => ({
-  ...{ title, status, headers, narrow: true },
-  body: html`<h1>${title}</h1><div>${text}</div>`,
-});
-
-export const messagePage = (...said: Parameters<typeof message>): Reply => page(message(...said));
+export const messagePage = (status: number, title: string, text: Shown, headers: Reply["headers"] = {}): Reply =>
+  page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><div>${text}</div>` });
 
 /** A refusal for people. */
-export function told(refusal: Refusal): Page {
+export function told(refusal: Refusal) {
   const { status, title, detail } = explain(refusal);
   // Cookies let people in here, so there is no credential to challenge them for.
   const { "www-authenticate": _, ...headers } = headersOf(refusal.reason, "");
-  return message(status, title, detail, headers);
+  return { status, title, body: html`<p>${detail}</p>`, headers };
 }
 
-export const refused = (refusal: Refusal): Reply => page(told(refusal));
+export function refused(refusal: Refusal): Reply {
+  const { status, title, body, headers } = told(refusal);
+  return messagePage(status, title, body, headers);
+}
 
 /** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
 export function unlessKnown(call: Call, reply: Reply): Reply {

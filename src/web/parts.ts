@@ -32,10 +32,6 @@ export const prose = (text: string): readonly Shown[] =>
 
 export const paragraph = (text: string): Html => html`<p>${prose(text)}</p>`;
 
-/** The name of a page, what can be done there beside it. */
-export const head = (title: Shown, actions: Shown = null): Html =>
-  html`<div class="head"><h1>${title}</h1><div class="row">${actions}</div></div>`;
-
 /** Terms and what they mean, names and values; one with an id can be led to. */
 export const terms = (entries: readonly (readonly [term: Shown, meaning: Shown, id?: string])[]): Html =>
   html`<dl class="card entries">${entries.map(([term, meaning, id]) => html`<div${id && html` id="${id}"`}><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;

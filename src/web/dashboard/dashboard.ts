@@ -10,7 +10,7 @@ import type { Way } from "../../http/way.ts";
 import { curl } from "../docs/reference.ts";
 import { html } from "../html.ts";
 import { DASHBOARD, redirect, refused, unlessKnown } from "../page.ts";
-import { badge, code, head, link, nothingYet } from "../parts.ts";
+import { badge, code, link, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
 import { pageWay, type Sent, type Visit, type WebParts } from "../visit.ts";
 import { listing, pagesOf } from "./resource.ts";
@@ -26,8 +26,8 @@ async function homePage(view: View): Promise<Reply> {
   const recent = await listing(events, view);
   return framed(view, {
     title: account.name,
-    body: html`${head(account.name, badge(account.state))}
-${user.permissions.length === 0 && nothingYet("Nothing here is yours to see yet", `${user.email} ${NONE}`)}
+    actions: badge(account.state),
+    body: html`${user.permissions.length === 0 && nothingYet("Nothing here is yours to see yet", `${user.email} ${NONE}`)}
 ${isNew && html`<h2>Your first app</h2><p>${link(`${PATHS.Apps}/new`, "Create app")} makes it here, and so does this:</p>${code(first)}`}
 <h2>Your API</h2>${code(links.baseUrl)}
 ${recent && html`<h2>Latest events</h2>${recent}`}`,

@@ -10,7 +10,7 @@ import type { JsonSchema } from "../../kit/schema.ts";
 import { bodyOf, type Choices, controls, type Form, type Hints, refusedForm } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
-import { badge, code, head, hidden, link, nothingYet, notice, prose, soft, tabs, terms, time } from "../parts.ts";
+import { badge, code, hidden, link, nothingYet, notice, prose, soft, tabs, terms, time } from "../parts.ts";
 import { countIn } from "../visit.ts";
 import { type DashboardRow, deedOf, framed, operationAt, PATHS, refusedPage, type View, viewOf } from "./view.ts";
 
@@ -106,8 +106,8 @@ export function pagesOf(of: Resource): readonly DashboardRow[] {
 
 async function listPage(of: Resource, view: View) {
   const { place, lead = "" } = of;
-  const body = html`${head(place, waysTo(of, view, true))}<p class="lead">${prose(lead)}</p>${await listing(of, view)}`;
-  return framed(view, { title: place, place, body });
+  const body = html`<p class="lead">${prose(lead)}</p>${await listing(of, view)}`;
+  return framed(view, { title: place, actions: waysTo(of, view, true), body });
 }
 
 const PAGE_LENGTH = 20;
@@ -164,16 +164,15 @@ const stateOf = (of: Resource, record: Named, view: View): Later<Shown> =>
 async function onePage(of: Resource, view: View, once?: string) {
   const get = getOf(of);
   const record = await view.ask<Named>(get);
-  if (record instanceof Refusal) return refusedPage(view, record, of.place);
+  if (record instanceof Refusal) return refusedPage(view, record);
   const { params } = view;
-  const name = await of.name(record, view);
   return framed(view, {
-    title: name,
-    place: of.place,
+    title: await of.name(record, view),
     status: once === undefined ? 200 : 201,
-    body: html`${soft(html`${link(filled(homeOf(of), params), of.place)} <span data-live="${filled(pageOf(of, of.path), params)}"></span>`)}
-${once && notice("good", html`<p class="title">${of.once?.[0]}</p>${code(once, "secret")}${soft(of.once?.[1])}`)}
-${head(name, waysTo(of, view, false))}<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
+    above: html`${soft(html`${link(filled(homeOf(of), params), of.place)} <span data-live="${filled(pageOf(of, of.path), params)}"></span>`)}
+${once && notice("good", html`<p class="title">${of.once?.[0]}</p>${code(once, "secret")}${soft(of.once?.[1])}`)}`,
+    actions: waysTo(of, view, false),
+    body: html`<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
 ${await of.more?.(view, record)}<h2>Details</h2>${allOf(view.shown(get, record).members)}</div>`,
   });
 }
@@ -205,7 +204,7 @@ const schemaOf = ({ path }: Resource, row: Operation, { services }: View): JsonS
 async function formPage(of: Resource, view: View, { row, makes, button, look, pressed }: Deed, refused?: Form) {
   const get = getOf(of);
   const record = makes ? undefined : await view.ask<Named>(get);
-  if (record instanceof Refusal) return refusedPage(view, record, of.place);
+  if (record instanceof Refusal) return refusedPage(view, record);
   const { call, form } = view;
   const schema = schemaOf(of, row, view);
   const values = row.method === "PATCH" ? view.shown(get, record).members : Object.fromEntries(view.query);
@@ -213,8 +212,7 @@ async function formPage(of: Resource, view: View, { row, makes, button, look, pr
   const fields = controls(refused ?? { values }, schema, of.hints, await of.choices?.(view));
   const asked = html`${row.method !== "PATCH" && hidden("once", call.id)}<p>${look === "bad" && of.lost}</p>${fields}
 <div class="row">${pressed}${link(above(call.path), "Cancel", "button quiet")}</div>`;
-  const body = html`${head(title)}${form(call.path, asked, "card form")}`;
-  return framed(view, { title, place: of.place, status: refused?.status, body });
+  return framed(view, { title, status: refused?.status, body: form(call.path, asked, "card form") });
 }
 
 /** Does it, and leads to the page of what it answers, or else to the list. */

@@ -6,7 +6,7 @@
 // page every attempt, request and response side by side, and what comes next.
 import { listDataSourcesOf } from "../../domain/data-sources.ts";
 import { deliveriesOf } from "../../domain/events.ts";
-import { LIMIT_MAX, type Page } from "../../domain/lists.ts";
+import { LIMIT_MAX, type Page, pageOf } from "../../domain/lists.ts";
 import * as model from "../../domain/model.ts";
 import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
@@ -16,6 +16,9 @@ import { badge, link, mono, nothingYet, soft, table, time } from "../parts.ts";
 import { chain, drawn } from "../sequence.ts";
 import { facts, listing, type Resource, rowsOf } from "./resource.ts";
 import { operationAt, PATHS, type View } from "./view.ts";
+
+/** As many of what belongs to something else as its page shows. */
+const SHOWN = { offset: 0, limit: LIMIT_MAX };
 
 const apps: Resource<model.AppRecord> = {
   path: "/apps/{app_id}",
@@ -45,7 +48,7 @@ const deployments: Resource<model.DeploymentRecord> = {
 
 async function dataOf(view: View, { id }: model.AppRecord): Promise<Shown> {
   if (!view.may(operationAt("GET /data-sources"))) return soft("Seeing its data takes the permission read:data.");
-  const { items } = await listDataSourcesOf(view.store, id, { offset: 0, limit: LIMIT_MAX });
+  const { items } = await listDataSourcesOf(view.store, id, SHOWN);
   const add = link(`${PATHS["Data sources"]}/new?app_id=${id}`, "Add data", "button quiet");
   return [await rowsOf(dataSources, view, items), view.may(operationAt("POST /data-sources")) && add];
 }
@@ -55,21 +58,17 @@ const dataSources: Resource<model.DataSourceRecord> = {
   place: "Data sources",
   lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
   hints: { data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB." },
-  choices: async (view) => ({
-    app_id: [["", "none"], ...(await appsOf(view))],
-    type: ["csv", "json"].map((type) => [type, type.toUpperCase()]),
-  }),
+  async choices({ store, account }) {
+    const { items } = await pageOf(store, model.apps, "account", [account.id], SHOWN);
+    const apps = items.map(({ id, title }) => [id, title] as const);
+    return { app_id: [["", "none"], ...apps], type: ["csv", "json"].map((type) => [type, type.toUpperCase()]) };
+  },
   draft,
   empty: "A data source is a table, written in CSV or JSON. An app that it is given to draws it.",
   name: ({ name }) => name,
   below: facts("type", "row_count", "created_at"),
   more: preview,
 };
-
-async function appsOf(view: View): Promise<readonly (readonly [string, string])[]> {
-  const found = await view.ask<Page<model.AppRecord>>(operationAt("GET /apps"), { query: { limit: LIMIT_MAX } });
-  return found instanceof Refusal ? [] : found.items.map(({ id, title }) => [id, title]);
-}
 
 /** The body of POST /data-sources holds JSON as it is, or CSV as text. */
 function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal {
@@ -129,9 +128,6 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
   name: ({ name }) => name,
   below: facts("public", "scopes", "created_at"),
 };
-
-/** As many as a page shows. */
-const SHOWN = { offset: 0, limit: 100 };
 
 export const events: Resource<model.EventRecord> = {
   path: "/events/{event_id}",

@@ -11,6 +11,7 @@ import { answered, ask } from "../../http/operate.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Row } from "../../http/way.ts";
 import { trusted } from "../../kit/schema.ts";
+import { html, type Shown } from "../html.ts";
 import { DASHBOARD, type Page, page, told } from "../page.ts";
 import { notice, tabs } from "../parts.ts";
 import { whoIsIn } from "../sign-in.ts";
@@ -102,10 +103,18 @@ const DEEDS: readonly Deed[] = [
 export const deedOf = ({ operation, method }: Operation): Deed =>
   DEEDS.find(([name]) => name === operation || name === method) ?? ["", ""];
 
-export function framed(view: View, { place, body, ...shown }: Page & { readonly place?: string | undefined }): Reply {
+interface Framed extends Page {
+  /** What stands above the title, and beside it what can be done. */
+  readonly above?: Shown;
+  readonly actions?: Shown;
+}
+
+export function framed(view: View, { above, actions, body, ...shown }: Framed): Reply {
+  // One of the settings comes behind their section.
+  const [place = ""] = Object.entries(PATHS).findLast(([, path]) => view.call.path.startsWith(path)) ?? [];
   // A word of the list, and nothing that somebody else could put into an address.
   const [deed, , done = "Created."] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
-  const setting = place !== undefined && place in SETTINGS;
+  const setting = place in SETTINGS;
   const sections = Object.entries({ ...SECTIONS, Docs: ADDRESSES.docs });
   return page({
     ...shown,
@@ -114,6 +123,8 @@ export function framed(view: View, { place, body, ...shown }: Page & { readonly 
       view.account.state === "limited" && LIMITED,
       deed && notice("good", done),
       setting && tabs("Settings", Object.entries(SETTINGS), place),
+      above,
+      html`<div class="head"><h1>${shown.title}</h1><div class="row">${actions}</div></div>`,
       body,
     ],
   });
@@ -122,6 +133,4 @@ export function framed(view: View, { place, body, ...shown }: Page & { readonly 
 const LIMITED = notice("bad", "This account is limited. Everything can be looked at, nothing can be changed.");
 
 /** Why something cannot be done or seen, within the dashboard. */
-export function refusedPage(view: View, refusal: Refusal, place?: string): Reply {
-  return framed(view, { ...told(refusal), narrow: false, place });
-}
+export const refusedPage = (view: View, refusal: Refusal): Reply => framed(view, told(refusal));
