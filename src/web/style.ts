@@ -9,30 +9,30 @@ export const STYLE = `
 :root {
   --ink: light-dark(#1c2430, #e4e8ee); --soft: light-dark(#566173, #a3adbb); --paper: light-dark(#f6f7f9, #12161c);
   --card: light-dark(#fff, #1a2029); --line: light-dark(#d9dee6, #313a47); --accent: light-dark(#1f5fbf, #7db0ff);
-  --bad: light-dark(#b3261e, #ff9a90); --good: light-dark(#1a7442, #7fd6a4); --warn: light-dark(#8a5a00, #f0c36d);
+  --bad: light-dark(#b3261e, #ff9a90);
 }
 * { box-sizing: border-box; border: 0 solid var(--line); }
 body { margin: 0; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
 a, summary, .method { color: var(--accent); }
-.good, .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
+.good, .POST, .succeeded, .ready, .live, .active, .specification { color: light-dark(#1a7442, #7fd6a4); }
 .bad, .DELETE, .failed, .failing, .gone, .suspended { color: var(--bad); }
-.PATCH, .pending, .processing, .limited { color: var(--warn); }
+.PATCH, .pending, .processing, .limited { color: light-dark(#8a5a00, #f0c36d); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
 .row, .tabs, .head, .legend, .code, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
 .top { padding: .75rem max(1rem, 50vw - 32rem) 0; background: var(--card); border-bottom-width: 1px; }
-.brand { font-weight: 600; margin-right: auto; }
+.brand { margin-right: auto; }
 .tabs { flex-basis: 100%; column-gap: 1.25rem; margin-bottom: 1rem; }
 .brand, .tabs a, .side a { color: inherit; text-decoration: none; }
 .tabs a { padding: .5rem 0; }
-.tabs [aria-current] { font-weight: 600; border-bottom: 2px solid var(--accent); }
+.tabs [aria-current] { border-bottom: 2px solid var(--accent); }
 main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 .narrow, .form { max-width: 36rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; }
 h2, h3 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
 h1, p, ul, ol, dl, pre, fieldset, .card, .head, .code, .field { margin: 0 0 1rem; }
 :is(.card, form, li, dd, div) > :last-child, .head h1, .row > * { margin-bottom: 0; }
-dd { margin: 0; }
+dd, figure { margin: 0; }
 .card > h2, h3 { margin-top: 0; }
 p:empty { display: none; }
 .soft, .fault, .side, dt, th { font-size: .875rem; }
@@ -43,7 +43,7 @@ pre, .card { background: var(--card); border-width: 1px; border-radius: 8px; }
 pre { padding: .75rem; white-space: pre-wrap; }
 .card { padding: 1.25rem; }
 .notice { border-left: 4px solid; > * { color: var(--ink); } }
-.title, .side > ul > li > a, label, legend { font-weight: 600; }
+.brand, .title, .actor, .tabs [aria-current], .side > ul > li > a, label, legend { font-weight: 600; }
 .head { justify-content: space-between; }
 label, legend, fieldset { display: block; padding: 0; }
 .check { display: flex; gap: .5rem; font-weight: 400; }
@@ -71,25 +71,24 @@ table { width: 100%; border-collapse: collapse; overflow-wrap: normal; }
 .scroll { overflow-x: auto; }
 th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom-width: 1px; }
 .number { text-align: right; }
-figure { margin: 0; }
 text { fill: var(--ink); font-size: 12px; }
 line { stroke: var(--line); }
 .sequence {
   text { text-anchor: middle; }
-  .actor { font-weight: 600; }
   .note { text-anchor: start; }
   path { fill: none; stroke: var(--accent); stroke-width: 1.5; }
   .back { stroke-dasharray: 5 3; }
 }
 .plot { container-type: inline-size; padding-left: 56px; }
 .plot svg, foreignObject { overflow: visible; }
-.wider, .wide { display: none; }
-@container (min-width: 40rem) { .wider { display: initial; } }
-@container (min-width: 54rem) { .wide { display: initial; } }
+@container (width < 40rem) { .wider { display: none; } }
+@container (width < 54rem) { .wide { display: none; } }
 ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 ${hue(at)}), oklch(.8 .11 ${hue(at)})); }`).join("\n")}
-:is(.line, .points) path { fill: none; stroke: var(--s); stroke-width: 2; stroke-linejoin: round; }
+.line, .points {
+  path { fill: none; stroke: var(--s); stroke-width: 2; stroke-linejoin: round; }
+  > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
+}
 .points path { stroke-width: 7; stroke-linecap: round; }
-:is(.line, .points) > foreignObject { width: 24px; height: 24px; transform: translate(-12px, -12px); }
 .point { display: block; position: relative; width: 100%; height: 100%; padding: 0; border: 0; background: none; }
 .bars .point { border-radius: 0; background: var(--s); forced-color-adjust: none; }
 .bars .point::before { content: ""; position: absolute; inset: -8px 0; }
@@ -101,15 +100,13 @@ ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 $
 }
 .end .point::after { left: auto !important; right: 50%; }
 .legend > li::before { content: "■ "; color: var(--s); }
-@media (min-width: 60rem) {
+@media (width >= 60rem) {
   .docs { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: 2.5rem; }
   .side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; }
   .pair, .entries > div { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 1.5rem; }
   .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
 }
-@media (max-width: 60rem) {
-  .side ul ul { display: none; }
-}
+@media (width < 60rem) { .side ul ul { display: none; } }
 `.trimStart();
 
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#1f5fbf"/><path d="M4 11V8m4 3V5m4 6V7" stroke="#fff" stroke-width="2" stroke-linecap="round"/></svg>`;
