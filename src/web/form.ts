@@ -5,7 +5,7 @@ import type { FieldError, Refusal } from "../domain/refusal.ts";
 import { explain } from "../http/problem.ts";
 import { FAULTS_MAX, type JsonSchema } from "../kit/schema.ts";
 import { type Html, html, type Shown } from "./html.ts";
-import { notice, SCOPES_IN_WORDS } from "./parts.ts";
+import { notice, SCOPES_IN_WORDS, soft } from "./parts.ts";
 
 /** What stands in a form, as in a body, and after a refusal its faults by field; "" is the form as a whole. */
 export interface Form {
@@ -37,11 +37,9 @@ const option = (value: string): Option => [value, value in MEANINGS ? `${MEANING
 
 /** Every field with what the schema says of its member. */
 function fieldsOf(schema: JsonSchema, hints: Hints = {}, choices: Choices = {}) {
-  const required = requiredOf(schema);
-  return Object.entries(membersOf(schema)).map(([name, member]) => {
+  return membersOf(schema).map(([name, member, required]) => {
     const options = choices[name] ?? (member.items ?? member).enum?.map(option) ?? [];
-    const kind = kindOf(member, options);
-    return { name, hint: hints[name], kind, options, otherwise: member.default, required: required.includes(name) };
+    return { name, hint: hints[name], kind: kindOf(member, options), options, otherwise: member.default, required };
   });
 }
 
@@ -91,7 +89,7 @@ function drawn({ name, kind, options, required, hint }: Field, held: readonly st
   const id = `${name}-${fault ? "fault" : "hint"}`;
   const told =
     (fault || hint) &&
-    html`<div id="${id}">${fault && html`<p class="fault">It ${fault}.</p>`}${hint && html`<p class="soft">${hint}</p>`}</div>`;
+    html`<div id="${id}">${fault && html`<p class="fault">It ${fault}.</p>`}${hint && soft(hint)}</div>`;
   const checkbox = (own: string, checked: boolean, text: Shown) =>
     html`<label class="check"><input type="checkbox" name="${own}" value="on"${checked && html` checked`}> <span>${text}</span></label>`;
   if (kind === "flag") return html`<div class="field">${checkbox(name, held[0] === "true", label)}${told}</div>`;
@@ -102,23 +100,21 @@ function drawn({ name, kind, options, required, hint }: Field, held: readonly st
     html`<option value="${each}"${held.includes(each) && html` selected`}>${text}</option>`;
   const own = html`id="${name}" name="${name}"${told && html` aria-describedby="${id}"`}${fault && html` aria-invalid="true"`}`;
   const must = html`${own}${required && html` required`}`;
-  const control = () => {
-    if (kind === "choice") return html`<select ${own}>${options.map(choice)}</select>`;
-    if (kind === "file") return html`<input ${own} type="file">`;
-    return kind === "line" ? html`<input ${must} value="${held}" autocomplete="off">` : textarea(must, held);
-  };
+  const line = kind === "line" ? html`<input ${must} value="${held}" autocomplete="off">` : textarea(must, held);
+  const file = kind === "file" ? html`<input ${own} type="file">` : line;
+  const control = kind === "choice" ? html`<select ${own}>${options.map(choice)}</select>` : file;
   const pasted = html`<div class="field"><label for="${name}-text">Or paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, held)}</div>`;
   return html`<div class="field"><label for="${name}">${label}${!required && html` <span class="soft">optional</span>`}</label>
-${control()}${told}</div>${kind === "file" && pasted}`;
+${control}${told}</div>${kind === "file" && pasted}`;
 }
 
 /** HTML drops a line break at the start of a textarea, so one is put there to be dropped. */
 const textarea = (attributes: Html, held: readonly string[]): Html =>
   html`<textarea ${attributes} rows="4">\n${held.join("\n")}</textarea>`;
 
-/** By name; of all alternatives where there are several. */
-export const membersOf = ({ properties, oneOf = [] }: JsonSchema): { readonly [name: string]: JsonSchema } =>
-  Object.assign({}, properties, ...oneOf.map(membersOf));
-
-export const requiredOf = ({ required, oneOf }: JsonSchema): readonly string[] =>
-  required ?? oneOf?.[0]?.required ?? [];
+/** What each is called, and whether it has to be there; of all alternatives where there are several. */
+export function membersOf({ properties, required, oneOf = [] }: JsonSchema) {
+  const all: JsonSchema["properties"] = Object.assign({}, properties, ...oneOf.map((each) => each.properties));
+  const must = required ?? oneOf[0]?.required ?? [];
+  return Object.entries(all ?? {}).map(([name, member]) => [name, member, must.includes(name)] as const);
+}

@@ -11,7 +11,7 @@ import { listing } from "../../http/view.ts";
 import { AdjustableClock, iso, UNITS } from "../../kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../kit/ids.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
-import { membersOf, requiredOf } from "../form.ts";
+import { membersOf } from "../form.ts";
 import { html, type Shown } from "../html.ts";
 import { badge, code, json, link, list, mono, paragraph, prose } from "../parts.ts";
 import type { WebParts } from "../visit.ts";
@@ -56,10 +56,9 @@ function sampleAnswer({ view, once = {}, example }: Row, { decide }: Services): 
 /** Each member with its JSON Schema, which says its rules more exactly than words would. */
 function rules(caption: string, schema: JsonSchema): Shown {
   if (schema.oneOf) return schema.oneOf.map((each) => rules(caption, each));
-  const required = requiredOf(schema);
-  const members = Object.entries(membersOf(schema)).map(
-    ([name, member]) =>
-      html`${mono(name)}${required.includes(name) && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code>`,
+  const members = membersOf(schema).map(
+    ([name, member, required]) =>
+      html`${mono(name)}${required && html` <strong>required</strong>`} <code class="soft">${JSON.stringify(member)}</code>`,
   );
   return members.length > 0 && html`<p>${caption}:</p>${list(members)}`;
 }
@@ -104,7 +103,7 @@ function sampleEvent(type: EventType, decide: Decide): object {
 /** A value that fits the schema of an answer, with these members where it has them; what may be null is. */
 function sampleOf(schema: JsonSchema, known: { readonly [name: string]: unknown } = {}): unknown {
   const { type, format, pattern = "", items, minimum, anyOf, enum: words } = schema;
-  const members = Object.entries(membersOf(schema));
+  const members = membersOf(schema);
   const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
   if (words) return words[0];
   if (anyOf) return null;
