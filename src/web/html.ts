@@ -3,10 +3,7 @@
 // it is. There is no way around it, so a page cannot carry markup that somebody typed in.
 
 export class Html {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 }
 
 /** What can be put into a template; nothing is shown for null, undefined and false. */

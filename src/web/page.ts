@@ -81,18 +81,15 @@ ${body}
 export const messagePage = (status: number, title: string, text: Shown, headers: Reply["headers"] = {}): Reply =>
   page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><div>${text}</div>` });
 
-/** A refusal for people. */
+/** A refusal for people, as a message. */
 export function told(refusal: Refusal) {
   const { status, title, detail } = explain(refusal);
   // Cookies let people in here, so there is no credential to challenge them for.
   const { "www-authenticate": _, ...headers } = headersOf(refusal.reason, "");
-  return { status, title, body: html`<p>${detail}</p>`, headers };
+  return [status, title, html`<p>${detail}</p>`, headers] as const;
 }
 
-export function refused(refusal: Refusal): Reply {
-  const { status, title, body, headers } = told(refusal);
-  return messagePage(status, title, body, headers);
-}
+export const refused = (refusal: Refusal): Reply => messagePage(...told(refusal));
 
 /** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
 export function unlessKnown(call: Call, reply: Reply): Reply {

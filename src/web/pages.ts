@@ -23,9 +23,7 @@ export function pageWays(parts: WebParts, controls: readonly Operation[]): reado
   const description = jsonReply(200, openApi(parts.operations, parts.services, controls));
   return [
     openWay([document(ADDRESSES.openapi, () => description)], (refusal, { id }) => problem(refusal, id, links)),
-    pageWay(parts, "", single, ({ method, answer }, { who }) =>
-      method === "GET" ? answer(who, who.query) : who.posted((sent) => answer(who, sent)),
-    ),
+    pageWay(parts, "", single, ({ answer }, { who }) => who.withSent((sent) => answer(who, sent))),
     dashboard(parts),
     sites(parts),
   ];

@@ -50,9 +50,11 @@ async function visitOf(parts: WebParts, call: Call) {
   // Made now where the browser has none: a form needs one before anybody is signed in.
   const secret = sent ?? unit.ids.secret();
   const csrf = sha256(`csrf ${secret}`);
+  const query = fieldsOf(call.query).values;
 
-  /** Runs on what a form carries that was posted from one of our own pages, or answers why it is not taken. */
-  async function posted(run: (sent: Sent) => Promise<Reply>, more_bytes = 0): Promise<Reply> {
+  /** Runs on what the query says, or on a form that was posted from one of our own pages; or why it is not taken. */
+  async function withSent(run: (sent: Sent) => Promise<Reply>, more_bytes = 0): Promise<Reply> {
+    if (call.method !== "POST") return run(query);
     const { host } = call.headers;
     // A server may be reached under more names than its public one: the name in use is as good.
     const own: readonly string[] = [authUrl, `http://${host}`, `https://${host}`];
@@ -67,9 +69,8 @@ async function visitOf(parts: WebParts, call: Call) {
   }
 
   return {
-    ...{ ...parts, ...services, call, secret, cookieOf, posted, store: unit.store },
+    ...{ ...parts, ...services, call, secret, cookieOf, withSent, query, store: unit.store },
     unit: new Unit(unit, call.id),
-    query: fieldsOf(call.query).values,
     signedIn: sent === undefined ? undefined : await sessionOf(unit.store, sent, unit.clock.now()),
     /** To be sent with a page that holds a form. */
     setCookie: sent === undefined ? cookieOf(secret) : {},

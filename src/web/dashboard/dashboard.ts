@@ -12,7 +12,7 @@ import { html } from "../html.ts";
 import { DASHBOARD, redirect, refused, unlessKnown } from "../page.ts";
 import { badge, code, link, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
-import { pageWay, type Sent, type Visit, type WebParts } from "../visit.ts";
+import { pageWay, type Visit, type WebParts } from "../visit.ts";
 import { listing, pagesOf } from "./resource.ts";
 import { events, resources } from "./resources.ts";
 import { type DashboardRow, framed, operationAt, PATHS, refusedPage, type View, viewOf } from "./view.ts";
@@ -67,11 +67,10 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
     const unfit = standing(view.account, call.method) ?? (operation && view.unfit(operation));
     if (unfit) return refusedPage(view, unfit);
     if (method === "GET") return unlessKnown(call, await run(view));
-    const act = (sent: Sent) => {
+    return who.withSent((sent) => {
       const make = () => run(viewOf(who, params, sent));
       return sent.has("once") ? once([who.secret, call.path, ...[...sent].flat()], make) : make();
-    };
-    return who.posted(act, operation?.bodyLimit);
+    }, operation?.bodyLimit);
   });
 
   return {

@@ -133,4 +133,7 @@ export function framed(view: View, { above, actions, body, ...shown }: Framed): 
 const LIMITED = notice("bad", "This account is limited. Everything can be looked at, nothing can be changed.");
 
 /** Why something cannot be done or seen, within the dashboard. */
-export const refusedPage = (view: View, refusal: Refusal): Reply => framed(view, told(refusal));
+export function refusedPage(view: View, refusal: Refusal): Reply {
+  const [status, title, body, headers] = told(refusal);
+  return framed(view, { status, title, body, headers });
+}

@@ -96,8 +96,7 @@ const position = (value: Point["x"]): number => (typeof value === "number" ? val
 function names(points: readonly Point[]): Axis {
   const all = [...new Set(points.map(({ x }) => x))];
   const places = new Map(all.map((name, place) => [name, (place + 0.5) / all.length]));
-  const at = (name: Point["x"]) => places.get(name) ?? 0;
-  return { at, labels: all.map((name) => [at(name), String(name)]) };
+  return { at: (name) => places.get(name) ?? 0, labels: [...places].map(([name, at]) => [at, String(name)]) };
 }
 
 /** What a drawing can hold apart: numbers so near each other or so far apart that it cannot are read in the table. */

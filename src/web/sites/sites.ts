@@ -19,7 +19,7 @@ import { countIn, pageWay, type Sent, type Visit, type WebParts } from "../visit
 import { figure, shelfOf } from "./shelf.ts";
 
 interface SiteRow extends Row {
-  run(visit: Visit, site: Site): Promise<Reply>;
+  run(visit: Visit, site: Site, sent: Sent): Promise<Reply>;
 }
 
 /** What is more stands on the next page: whoever reads slowly keeps all of it in memory. */
@@ -31,11 +31,7 @@ const pathOf = ({ deployment }: Site): string => `${UNDER}/${deployment.id}/`;
 const rows: readonly SiteRow[] = [
   { method: "GET", path: `${UNDER}/{id}`, run: async ({ call }, site) => redirect(pathOf(site) + queryOf(call)) },
   { method: "GET", path: `${UNDER}/{id}/`, run: show },
-  {
-    method: "POST",
-    path: `${UNDER}/{id}/interactions`,
-    run: (visit, site) => visit.posted((sent) => click(visit, site, sent)),
-  },
+  { method: "POST", path: `${UNDER}/{id}/interactions`, run: click },
 ];
 
 export const sites = (parts: WebParts) =>
@@ -51,7 +47,7 @@ export const sites = (parts: WebParts) =>
     // A limit of the same size to itself: visitors cannot use up the account's requests (contract, part 8).
     const rate = await who.limiter.count(`deployment ${site.deployment.id}`);
     if (rate?.exceeded) return refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s });
-    return withheld(site, who) ?? run(who, site);
+    return withheld(site, who) ?? who.withSent((sent) => run(who, site, sent));
   });
 
 /** A retired or deleted deployment; whoever may see what took its place is told where that is. */
