@@ -11,7 +11,7 @@ import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { deciding } from "./domain/readings.ts";
 import type { Store } from "./domain/store.ts";
-import { webhookDraft } from "./domain/webhooks.ts";
+import { webhookBodies } from "./domain/webhooks.ts";
 import { chaosOf } from "./embedding/chaos.ts";
 import { controlWay } from "./embedding/control.ts";
 import { faultsOf } from "./embedding/faults.ts";
@@ -48,6 +48,11 @@ export const terminal: Console = {
 const MANUAL_START = "2026-01-01T00:00:00.000Z";
 /** How much longer a row stays claimed than an attempt can take. */
 const LEASE_SPARE_MS = 10_000;
+/** By policy. */
+const WEBHOOK = {
+  local: webhookBodies((url) => judgeUrl(url, "local")),
+  strict: webhookBodies((url) => judgeUrl(url, "strict")),
+};
 
 /** Starts the service; resolves when it listens and everything in it is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
@@ -141,7 +146,7 @@ async function stand(ground: Ground): Promise<Service> {
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
   const authenticate = authenticating(keyHolders({ ...unit, background }), (token) => check(oauth, token));
   const limiter = rateLimiter(clock, settings.rateLimit, store.now && store);
-  const services = { links, decide, webhookDraft: webhookDraft((url) => judgeUrl(url, policyOf(settings))) };
+  const services = { links, decide, webhook: WEBHOOK[policyOf(settings)] };
 
   const service = await openService({ ...ground, services, port, oauth, limiter });
   const parts = { unit, services, presenter: new Presenter(links, decide), authenticate, limiter, faults };

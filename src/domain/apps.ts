@@ -1,7 +1,7 @@
 // Apps and what users do in them (spec parts 2, 4 and 6). A change, its event and the deliveries of that event are one
 // transaction.
 import { decide } from "../decisions.ts";
-import type { Infer, Schema } from "../kit/schema.ts";
+import type { Infer } from "../kit/schema.ts";
 import { changesOf, flag, fromText, nullable, object, optional, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
@@ -14,25 +14,29 @@ import type { Seeded, Unit, Work } from "./work.ts";
 
 const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
 
-/** Whatever is not among the required ones has a default; nothing is shown to strangers by omission. */
-export const appDraft = (required: readonly string[]) => {
-  const optionally = <T>(name: string, schema: Schema<T>, otherwise: T): Schema<T> =>
-    required.includes(name) ? schema : withDefault(schema, otherwise);
-  return object({
-    title: text({ min: 1, max: NAME_MAX, notBlank: true }),
-    description: optionally("description", text({ max: TEXT_MAX }), ""),
-    theme: optionally("theme", text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }), "light"),
-    public: optionally("public", flag, false),
-  });
-};
-export const appChanges = changesOf(appDraft([]));
+/** In the reading in which a new app has to bring them all. */
+export const wholeAppDraft = object({
+  title: text({ min: 1, max: NAME_MAX, notBlank: true }),
+  description: text({ max: TEXT_MAX }),
+  theme: text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }),
+  public: flag,
+});
+const { description, theme } = wholeAppDraft.members;
+/** Nothing is shown to strangers by omission. */
+export const appDraft = object({
+  ...wholeAppDraft.members,
+  description: withDefault(description, ""),
+  theme: withDefault(theme, "light"),
+  public: withDefault(flag, false),
+});
+export const appChanges = changesOf(wholeAppDraft);
 
 const FIRST = { title: "My first app", description: "", theme: "light", public: false };
 /** The shortest draft that is taken, for whoever has just arrived. */
 export const firstApp = (decide: Decide) =>
   Object.fromEntries(decide("2.app-fields").map((name) => [name, FIRST[name]]));
 
-type AppDraft = Seeded<Infer<ReturnType<typeof appDraft>>>;
+type AppDraft = Seeded<Infer<typeof appDraft>>;
 
 export async function addApp(w: Work, account_id: string, { id = w.ids.next("app_"), ...draft }: AppDraft) {
   const app: AppRecord = { id, ...draft, created_at: w.at, updated_at: w.at, account_id };

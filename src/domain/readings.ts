@@ -18,7 +18,10 @@ export const READINGS: Names = trusted(Object.fromEntries(Object.entries<Decisio
 /** The choice that one service runs on. */
 export type Decide = <I extends Switched>(id: I) => Choice<I>["is"] | Choice<I>["or"];
 
-export const deciding =
-  (asked: Readings): Decide =>
-  (id) =>
-    asked[id] === undefined ? DECISIONS[id].choice.is : DECISIONS[id].choice.or;
+/** Of every service that was asked for no other reading. */
+export const asChosen: Decide = (id) => DECISIONS[id].choice.is;
+
+export const deciding = (asked: Readings): Decide =>
+  Object.keys(asked).length === 0
+    ? asChosen
+    : (id) => (asked[id] === undefined ? DECISIONS[id].choice.is : DECISIONS[id].choice.or);

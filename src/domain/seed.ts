@@ -8,7 +8,7 @@ import { addDataSource, dataSourceSeed } from "./data-sources.ts";
 import { accountState, accounts } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { addUser, userDraft } from "./users.ts";
-import { addWebhook, type webhookDraft } from "./webhooks.ts";
+import { addWebhook, type WebhookBodies } from "./webhooks.ts";
 import type { Unit, Work } from "./work.ts";
 
 const ITEMS_MAX = 100_000;
@@ -32,20 +32,20 @@ const MEMBERS = {
   api_keys: many(object({ ...apiKeyDraft.members, key: pinnedKey })),
   users: withIds("usr_", userDraft.members),
   oauth_clients: withIds("cli_", { client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
-  apps: withIds("app_", appDraft(["title"]).members),
+  apps: withIds("app_", appDraft.members),
   data_sources: many(dataSourceSeed(idWith("ds_"))),
 };
-const accountSeed = (webhook: ReturnType<typeof webhookDraft>) =>
-  object({ ...MEMBERS, webhooks: withIds("wh_", webhook.members) });
+const accountSeed = ({ draft }: WebhookBodies) => object({ ...MEMBERS, webhooks: withIds("wh_", draft.members) });
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
 type Seed = { readonly accounts: readonly AccountSeed[] };
 
+const NONE = { id: undefined, api_keys: [], users: [], oauth_clients: [], apps: [], data_sources: [], webhooks: [] };
 /** Something to sign in to and a key that works: the first request succeeds without preparation. */
-export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
+export const DEFAULT_SEED: Seed = { accounts: [{ name: "Example account", state: "active", ...NONE }] };
 
 /** The seed's schema; a webhook's URL is judged by the policy in force. */
-export const seedSchema = (webhook: ReturnType<typeof webhookDraft>): Schema<Seed> =>
+export const seedSchema = (webhook: WebhookBodies): Schema<Seed> =>
   object({ accounts: list(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) }, clashes);
 
 const LISTS = ["api_keys", "users", "oauth_clients", "apps", "data_sources", "webhooks"] as const;

@@ -5,7 +5,7 @@
 import { decide } from "../decisions.ts";
 import { type Instant, iso } from "../kit/clock.ts";
 import type { Infer } from "../kit/schema.ts";
-import { flag, list, object, optional, text, withDefault } from "../kit/schema.ts";
+import { changesOf, flag, list, object, optional, text, withDefault } from "../kit/schema.ts";
 import { serviceSignature, standardSignature } from "../kit/signature.ts";
 import { VERSION } from "../kit/version.ts";
 import type { Caller } from "./access.ts";
@@ -21,15 +21,18 @@ import type { Seeded, Unit, Work } from "./work.ts";
 /** So long `webhook-signature` carries both secrets, so that a receiver can change over without a gap. */
 const ROTATION_MS = 24 * 3_600_000;
 
-/** The body of POST /webhooks; `urlRule` says why it refuses a URL. */
-export const webhookDraft = (urlRule: (url: string) => string | undefined) =>
-  object({
+/** The bodies of POST and PATCH; `urlRule` says why it refuses a URL. */
+export function webhookBodies(urlRule: (url: string) => string | undefined) {
+  const draft = object({
     url: text({ min: 1, max: decide("8.field-lengths").url, format: "uri", rule: urlRule }),
     events: list(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
     secret: optional(text({ min: 1, max: 255 })),
     active: withDefault(flag, true),
   });
-export type WebhookDraft = Infer<ReturnType<typeof webhookDraft>>;
+  return { draft, changes: changesOf(draft) };
+}
+export type WebhookBodies = ReturnType<typeof webhookBodies>;
+export type WebhookDraft = Infer<WebhookBodies["draft"]>;
 
 export const testRequest = object({ type: eventType });
 

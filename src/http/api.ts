@@ -2,6 +2,7 @@
 // answer what is left of it.
 import { type Caller, standing } from "../domain/access.ts";
 import { cutLimit } from "../domain/lists.ts";
+import { asChosen, type Decide } from "../domain/readings.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
 import { object, passing, type Schema } from "../kit/schema.ts";
 import type { Authenticate } from "./authorization.ts";
@@ -20,9 +21,6 @@ export interface ApiParts extends OperateParts {
   readonly limiter: RateLimiter;
 }
 
-/** THE route table (spec part 4; contract, part 4). */
-export const API = new RouteTree([...appRoutes, ...webhookRoutes, ...accountRoutes]);
-
 interface Guest {
   readonly caller: Caller;
   /** Undefined where there is no limit. */
@@ -30,23 +28,24 @@ interface Guest {
   readonly unfit: Refusal | undefined;
 }
 
-/** The rows as they read in one service: what a request may bring, and what a success says. */
-function rowsOf(services: Services): readonly Operation[] {
-  const { decide } = services;
+/** The rows as they are read: what a request may bring, and what a success says. */
+function read(rows: readonly Operation[], decide: Decide): readonly Operation[] {
   const taken = <S extends Schema<unknown>>(schema: S): S => (decide("2.unknown-members") ? passing(schema) : schema);
   const isCut = decide("8.max-limit").over === "cut";
   const gone = decide("4.delete-response");
-  return API.rows.map((row): Operation => {
-    const { location, method, target, headers } = row;
+  return rows.map((row): Operation => {
+    const { body, location, method, target, headers } = row;
     const query = isCut && "limit" in row.query.members ? object({ ...row.query.members, limit: cutLimit }) : row.query;
-    const body = row.body && taken(row.body(services));
-    const read = { ...row, query: taken(query), ...(body && { body: () => body }) };
-    if (location) return { ...read, status: decide("4.create-status") };
-    if (method !== "DELETE" || !target?.view || gone === 204) return read;
+    const other = { ...row, query: taken(query), ...(body && { body: (services: Services) => taken(body(services)) }) };
+    if (location) return { ...other, status: decide("4.create-status") };
+    if (method !== "DELETE" || !target?.view || gone === 204) return other;
     const view = { ...target.view, kind: "plain" } as const;
-    return { ...read, status: gone, view, headers: { ...headers, "content-type": JSON_TYPE } };
+    return { ...other, status: gone, view, headers: { ...headers, "content-type": JSON_TYPE } };
   });
 }
+
+/** THE route table (spec part 4; contract, part 4), as a service has it that was asked for no other reading. */
+export const API = new RouteTree(read([...appRoutes, ...webhookRoutes, ...accountRoutes], asChosen));
 
 export function apiWay(parts: ApiParts): Way<Operation, Guest> {
   const { decide, links } = parts.services;
@@ -55,7 +54,7 @@ export function apiWay(parts: ApiParts): Way<Operation, Guest> {
   const rateHeaders = Object.entries(decide("8.rate-headers")).map(([name, text]) => [name, ofWindow(text)] as const);
   return {
     under: VERSION_PREFIX,
-    tree: new RouteTree(rowsOf(parts.services)),
+    tree: decide === asChosen ? API : new RouteTree(read(API.rows, decide)),
     async enter(call) {
       const { authenticate, limiter } = parts;
       const caller = await authenticate(call.values("authorization"));

@@ -5,7 +5,7 @@ import type { Caller } from "../domain/access.ts";
 import type { Scope } from "../domain/model.ts";
 import type { Decide } from "../domain/readings.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import type { webhookDraft } from "../domain/webhooks.ts";
+import type { WebhookBodies } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { instant } from "../kit/clock.ts";
 import { type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";
@@ -19,8 +19,8 @@ import type { Method, Row } from "./way.ts";
 export interface Services {
   readonly links: ServiceLinks;
   readonly decide: Decide;
-  /** The body of POST /webhooks under the URL policy in force. */
-  readonly webhookDraft: ReturnType<typeof webhookDraft>;
+  /** What makes and changes a webhook, under the URL policy in force. */
+  readonly webhook: WebhookBodies;
 }
 
 /** The names between braces in a path. */

@@ -22,7 +22,7 @@ const app = resource({
   owned: apps.own,
   create: {
     spec: "4.create-app",
-    body: ({ decide }) => apps.appDraft(decide("2.app-fields")),
+    body: ({ decide }) => (decide("2.app-fields").length > 1 ? apps.wholeAppDraft : apps.appDraft),
     example: { title: "Sales overview", description: "Revenue by region", theme: "light", public: false },
   },
   list: { spec: "4.list-apps", query: apps.appQuery },

@@ -2,7 +2,6 @@
 import { decide } from "../decisions.ts";
 import * as model from "../domain/model.ts";
 import * as webhooks from "../domain/webhooks.ts";
-import { changesOf } from "../kit/schema.ts";
 import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, route } from "./route.ts";
 import { deliveryView, page } from "./view.ts";
@@ -20,11 +19,11 @@ const { get: webhook, rows } = resource({
   owned: webhooks.own,
   create: {
     spec: "4.create-webhook",
-    body: ({ webhookDraft }) => webhookDraft,
+    body: ({ webhook }) => webhook.draft,
     example: { url: "https://hooks.example.com/apps", events: ["app.created", "app.deployed"], active: true },
     once: { [decide("4.webhook-endpoints")]: ({ secret }) => secret },
   },
-  update: { body: ({ webhookDraft }) => changesOf(webhookDraft), example: { active: false } },
+  update: { body: ({ webhook }) => webhook.changes, example: { active: false } },
 });
 
 export const webhookRoutes = chosen("4.webhook-endpoints", [
