@@ -33,6 +33,9 @@ const expiring = <R extends Passing<string>>(what: string, from: Collection<R, "
   },
 });
 
+/** When the next record goes, and what it is; null for a look whether there is one. */
+type Going = [at: Instant, what: string | null];
+
 const EXPIRING = [
   expiring("kept answers", idempotency),
   expiring("rate windows", rates),
@@ -41,6 +44,16 @@ const EXPIRING = [
   expiring("grants", grants),
   expiring("refresh tokens", refreshTokens, REFRESH_REMEMBERED_MS),
 ];
+
+/** Removes a step of each kind; answers what goes next. */
+async function forgetExpired(tx: Tx, now: Instant): Promise<Going> {
+  let next: Going = [now + LOOK_AGAIN_MS, null];
+  for (const { what, forget } of EXPIRING) {
+    const goes = await forget(tx, now);
+    if (goes !== undefined && goes < next[0]) next = [goes, what];
+  }
+  return next;
+}
 
 interface Parts extends Pick<UnitParts, "store" | "clock"> {
   readonly background: Background;
@@ -64,17 +77,11 @@ export function forgetting({ store, clock, background }: Parts) {
   const look = () =>
     background.run("forgetting what has expired", async () => {
       const now = clock.now();
-      let next: [Instant, string | null] = [now + LOOK_AGAIN_MS, null];
-      try {
-        for (const { what, forget } of EXPIRING) {
-          let goes: Instant | undefined;
-          do goes = await step(store, (tx) => forget(tx, now));
-          while (goes !== undefined && goes <= now);
-          if (goes !== undefined && goes < next[0]) next = [goes, what];
-        }
-      } finally {
-        arm(...next);
-      }
+      arm(now + LOOK_AGAIN_MS, null); // where the store is out of reach
+      let next: Going;
+      do next = await step(store, (tx) => forgetExpired(tx, now));
+      while (next[0] <= now);
+      arm(...next);
     });
 
   /**
