@@ -44,8 +44,8 @@ const FIRST = { offset: 0, limit: 1 };
 const SOWING_MS = 60_000;
 const SOWN_AFTER_MS = 50;
 
-/** Each has the store hold what it shall, and answers the start-up key. `forget`: all that was only counted or noted. */
-export function statesOf(parts: StatesParts, forget: () => void) {
+/** Each has the store hold what it shall, and answers the start-up key. */
+export function statesOf(parts: StatesParts) {
   const { settings, log, unit } = parts;
   const { store, clock, ids } = unit;
   const { links } = parts.services;
@@ -65,16 +65,11 @@ export function statesOf(parts: StatesParts, forget: () => void) {
     }
   }
 
-  async function replace(data: StoreData): Promise<void> {
-    await store.restore(data);
-    forget();
-  }
-
   /** From here on a service of the same random seed makes the same ids, however often it is reset. */
   async function sow(apiKey: string | null): Promise<string> {
     seed ??= planted(parts, apiKey);
     const { key, data } = await seed;
-    await replace(data);
+    await store.restore(data);
     if (settings.randomSeed !== null) ids.restart(seededRandom(`${settings.randomSeed}, after the start`));
     return key;
   }
@@ -110,7 +105,7 @@ export function statesOf(parts: StatesParts, forget: () => void) {
     },
     /** A snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
     async restore(data: StoreData, apiKey: string | null): Promise<string | null> {
-      await replace(data);
+      await store.restore(data);
       const at = String((await store.get(clockRecords, "now"))?.at);
       if (isDateTime(at)) clock.set(instant(at));
       return apiKey;
