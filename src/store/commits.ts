@@ -2,12 +2,12 @@
 // the tables already; when a batch cannot be written, it and all that was built on it is undone, the latest first. How a
 // commit is written is no matter here.
 import { StorageUnavailable } from "../domain/store.ts";
-import { Batch, type Change, type Lists, type Text, undo } from "./tables.ts";
+import { Batch, type Change, type Lists, undo } from "./tables.ts";
 
 export interface Keeper {
-  textOf(changes: readonly Change[]): Text;
+  textOf(changes: readonly Change[]): string;
   /** Resolves when these commits are kept, and rejects where none of them is. */
-  append(texts: readonly Text[]): Promise<void>;
+  append(texts: readonly string[]): Promise<void>;
   /** In the place of everything. */
   replace(records: Lists): Promise<void>;
   close(): Promise<void>;

@@ -13,13 +13,10 @@ export interface Change {
   readonly after: Fields | undefined;
 }
 
-/** A commit as it is written; a long one is made when it is its turn. */
-export type Text = string | Steps<string>;
-
 /** Commits that are written together. */
 export class Batch {
   isGathering = true;
-  readonly texts: Text[] = [];
+  readonly texts: string[] = [];
   readonly changes: Change[] = [];
   end: (lost: unknown) => void = () => undefined;
   /** Resolves when it is known what came of it: with nothing where it is durable, else with the reason. */

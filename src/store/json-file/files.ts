@@ -1,9 +1,9 @@
 // FILE and FILE.journal in use: a batch of commits goes to the journal and counts once fdatasync has returned; when the
 // journal has grown, FILE is written anew beside the running service and the journal is cut. At every moment the two hold
 // the same data: the old FILE with the journal, or the new one with what came after.
-import { inSteps, Turns } from "../../kit/background.ts";
+import { Turns } from "../../kit/background.ts";
 import type { Keeper } from "../commits.ts";
-import { type Lists, recordsIn, type Tables, type Text } from "../tables.ts";
+import { type Lists, recordsIn, type Tables } from "../tables.ts";
 import * as disk from "./disk.ts";
 import { encode, lineOf, textOf } from "./layout.ts";
 
@@ -74,15 +74,11 @@ export class Files implements Keeper {
     }
   }
 
-  async append(texts: readonly Text[]): Promise<void> {
-    // Of a long text it is not known yet how long: the next commit looks again.
-    const length = texts.reduce((sum, text) => sum + (typeof text === "string" ? text.length : 0), this.#good.length);
-    const isDue = this.#folding === undefined && length > this.#foldAt;
-    // Now, and not when a long text is made or they have been appended: by then there will be others.
-    const folded = isDue ? recordsIn(this.#parts.tables) : undefined;
-    const commits: string[] = [];
-    for (const text of texts) commits.push(typeof text === "string" ? text : await inSteps(text));
+  async append(commits: readonly string[]): Promise<void> {
     const line = lineOf(this.#good.seq + 1, commits);
+    const isDue = this.#folding === undefined && this.#good.length + line.length > this.#foldAt;
+    // Now, and not when the line has been appended: by then there will be others.
+    const folded = isDue ? recordsIn(this.#parts.tables) : undefined;
     await this.#turns.run(async () => {
       const { length, seq } = this.#good;
       await this.#attempt(() => disk.writeAll(this.#journal, line, length));

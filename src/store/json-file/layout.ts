@@ -1,8 +1,7 @@
 // How FILE and FILE.journal are written. FILE is one JSON document that a person can read and this program can check: a
 // record stands on a line, and the last line carries checksums of the lines before it, some hundred at a time. A line of
 // the journal is one batch of commits: the CRC of the rest of the line, its number, and the writes of each commit.
-import type { Steps } from "../../kit/background.ts";
-import type { Change, Lists, Text } from "../tables.ts";
+import type { Change, Lists } from "../tables.ts";
 
 /** Lines under one checksum. */
 export const BLOCK_LINES = 250;
@@ -32,7 +31,7 @@ export function* encode(journal: number, lists: Lists): Generator<Buffer> {
   let lines = 0;
   for (const line of linesOf(journal, lists)) {
     slice += line;
-    if (line.endsWith("\n")) lines += 1;
+    lines += 1;
     if (slice.length < SLICE_CHARS && lines < BLOCK_LINES) continue;
     const bytes = Buffer.from(slice);
     yield bytes;
@@ -48,62 +47,23 @@ export function* encode(journal: number, lists: Lists): Generator<Buffer> {
   yield Buffer.from(`},"checksums":${JSON.stringify(checksums)}}\n`);
 }
 
-/** The lines, those of long records in pieces. */
 function* linesOf(journal: number, lists: Lists): Generator<string> {
   yield `{"format":1,"journal":${journal},"collections":{\n`;
   for (const [at, [name, records]] of lists.entries()) {
     yield `${JSON.stringify(name)}:[\n`;
-    for (const [n, record] of records.entries()) {
-      yield* pieces(record);
-      yield n + 1 < records.length ? ",\n" : "\n";
-    }
+    for (const [n, record] of records.entries())
+      yield `${JSON.stringify(record)}${n + 1 < records.length ? "," : ""}\n`;
     yield at + 1 < lists.length ? "],\n" : "]\n";
   }
 }
 
-/** A list of more items is turned into text in pieces of so many, so that no data source holds up other requests. */
-const PIECE_ITEMS = 1_000;
-
-const isLongList = (value: unknown): value is readonly unknown[] => Array.isArray(value) && value.length > PIECE_ITEMS;
-const isLong = (record: unknown): record is object => Object.values(Object(record)).some(isLongList);
-
-/** What `JSON.stringify` makes of the record. */
-function* pieces(record: unknown): Generator<string> {
-  if (!isLong(record)) return yield JSON.stringify(record);
-  let before = "{";
-  for (const [name, value] of Object.entries(record)) {
-    if (value === undefined) continue;
-    yield `${before}${JSON.stringify(name)}:`;
-    before = ",";
-    const items = isLongList(value) ? value : [];
-    if (items.length === 0) yield JSON.stringify(value);
-    for (let at = 0; at < items.length; at += PIECE_ITEMS)
-      yield `${at === 0 ? "[" : ","}${JSON.stringify(items.slice(at, at + PIECE_ITEMS)).slice(1, -1)}`;
-    if (items.length > 0) yield "]";
-  }
-  yield "}";
-}
-
 /** The writes of a commit, as they stand in the journal. */
-export function textOf(changes: readonly Change[]): Text {
-  const writes = changes.map(({ table: { name }, row, after }): Write => {
-    return after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
-  });
-  return changes.some(({ after }) => isLong(after)) ? inPieces(writes) : JSON.stringify(writes);
-}
-
-function* inPieces(writes: readonly Write[]): Steps<string> {
-  const texts: string[] = [];
-  for (const [kind, name, what] of writes) {
-    let text = "";
-    for (const piece of pieces(what)) {
-      text += piece;
-      yield;
-    }
-    texts.push(`["${kind}",${JSON.stringify(name)},${text}]`);
-  }
-  return `[${texts.join(",")}]`;
-}
+export const textOf = (changes: readonly Change[]): string =>
+  JSON.stringify(
+    changes.map(({ table: { name }, row, after }): Write => {
+      return after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
+    }),
+  );
 
 /** The checksums that a FILE of these bytes would carry in its last line. */
 export function checksumsOf(bytes: Buffer): readonly string[] {
