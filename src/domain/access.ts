@@ -12,17 +12,16 @@ import type { Unit, UnitParts } from "./work.ts";
 
 export interface Caller {
   readonly account: AccountRecord;
-  readonly scopes: ReadonlySet<Scope>;
+  readonly scopes: readonly Scope[];
   /** The API key's id, or the grant that an access token belongs to: what an Idempotency-Key is remembered under. */
   readonly credential: string;
 }
 
-const KEY_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
-
 export const sha256 = (text: string): string => digest("sha256", text, "hex");
 
 /** `admin` contains the other scopes (spec part 5: full account access). */
-export const allows = (scopes: ReadonlySet<Scope>, scope: Scope): boolean => scopes.has(scope) || scopes.has("admin");
+export const allows = (scopes: readonly Scope[], scope: Scope): boolean =>
+  scopes.includes(scope) || scopes.includes("admin");
 
 /** To the minute, so that a read seldom causes a write. */
 const NOTED_MS = 60_000;
@@ -55,7 +54,7 @@ export function keyHolders({ store, clock, background }: KeyParts) {
     const [key, account] = (await withAccount(store, hash)) ?? [];
     if (!key || !account) return UNKNOWN_KEY;
     note(key);
-    return { account, scopes: KEY_SCOPES, credential: key.id };
+    return { account, scopes: SCOPES, credential: key.id };
   };
 }
 

@@ -142,5 +142,5 @@ export function mayView({ app }: Site, signedIn: SignedIn | undefined): "yes" | 
   if (app.public) return "yes";
   if (signedIn === undefined) return "sign in";
   if (signedIn.account.id !== app.account_id) return "not yours";
-  return allows(new Set(signedIn.user.permissions), "read:apps") ? "yes" : "no";
+  return allows(signedIn.user.permissions, "read:apps") ? "yes" : "no";
 }

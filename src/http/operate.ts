@@ -61,7 +61,7 @@ export async function operate(
 }
 
 const lacking = (scope: Scope, { scopes }: Caller): string =>
-  `This needs the scope ${scope}; the token has ${[...scopes].join(", ") || "none that its user still holds"}.`;
+  `This needs the scope ${scope}; the token has ${scopes.join(", ") || "none that its user still holds"}.`;
 
 /** The resource, the fields, and then the operation itself, which judges states. */
 export async function ask(row: Operation, asked: Asked & { body: unknown }, sent: unknown): Promise<unknown> {

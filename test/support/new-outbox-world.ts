@@ -42,7 +42,7 @@ export type World = Awaited<ReturnType<typeof newOutboxWorld>>;
 
 export const account = (id: string): Caller => ({
   account: { id, name: `Account ${id}`, state: "active" },
-  scopes: new Set(["admin"]),
+  scopes: ["admin"],
   credential: "key",
 });
 

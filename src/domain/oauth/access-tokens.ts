@@ -47,7 +47,7 @@ export async function issue(context: Context, grant: GrantRecord, scopes: readon
 export async function check(context: Context, token: string): Promise<Caller | Refusal> {
   const used = await use(context, token);
   if (used instanceof Refusal) return used;
-  return { account: used.account, scopes: new Set(used.scopes), credential: used.grant.id };
+  return { account: used.account, scopes: used.scopes, credential: used.grant.id };
 }
 
 /** What the token opens now, and for whom; or why it opens nothing. */
@@ -57,7 +57,8 @@ async function use(context: Context, token: string) {
   if ((await context.store.get(signingKeys, facts.kid)) === undefined) return UNUSABLE.untrusted;
   const standing = await standingGrant(context.store, facts.grantId);
   if (typeof standing === "string") return bad(standing);
-  return { ...standing, facts, scopes: cut(facts.scopes, standing.user.permissions) };
+  const { grant, user, account } = standing;
+  return { grant, user, account, facts, scopes: cut(facts.scopes, user.permissions) };
 }
 
 /**

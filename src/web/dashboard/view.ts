@@ -40,7 +40,7 @@ export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
   const { call, unit, services, presenter, signedIn } = visit;
   if (signedIn === undefined) throw new Error("Nobody is signed in");
   const { user, account } = signedIn;
-  const caller: Caller = { account, scopes: new Set(user.permissions), credential: user.id };
+  const caller: Caller = { account, scopes: user.permissions, credential: user.id };
   const unfit = ({ scope }: Operation): Refusal | undefined =>
     scope === null || allows(caller.scopes, scope) ? undefined : refuse({ code: "insufficient_scope", scope });
   return {

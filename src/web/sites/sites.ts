@@ -127,7 +127,7 @@ async function click(visit: Visit, { app, account }: Site, sent: Sent): Promise<
 }
 
 /** A deployed app acts for its own account. */
-const callerOf = (account: AccountRecord): Caller => ({ account, scopes: new Set(), credential: "site" });
+const callerOf = (account: AccountRecord): Caller => ({ account, scopes: [], credential: "site" });
 
 /** The user where one is signed in to the app's account; otherwise a one-way hash of the browser's cookie names nobody. */
 const visitorOf = ({ signedIn, secret }: Visit, account: AccountRecord): string =>
