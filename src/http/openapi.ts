@@ -3,7 +3,7 @@
 // shows an operation, `x-decision` the choice that added it.
 import { LIMIT_MAX } from "../domain/lists.ts";
 import { EVENT_TYPES, type EventType, SCOPES } from "../domain/model.ts";
-import { type Decide, deciding } from "../domain/readings.ts";
+import { asChosen, type Decide } from "../domain/readings.ts";
 import type { JsonSchema } from "../kit/schema.ts";
 import { VERSION } from "../kit/version.ts";
 import { JSON_TYPE } from "./call.ts";
@@ -34,8 +34,8 @@ export function openApi(rows: readonly Operation[], services: Services, controls
     description: "Takes the start-up API key and no other.",
     security: [{ apiKey: [] }],
   };
-  const asDecided = { ...services, decide: deciding({}) };
-  for (const row of controls) put(CONTROL_PREFIX + row.path, row, beside, asDecided, CONTROL_PROBLEM);
+  for (const row of controls)
+    put(CONTROL_PREFIX + row.path, row, beside, { ...services, decide: asChosen }, CONTROL_PROBLEM);
   return {
     openapi: "3.1.1",
     info: {
@@ -57,7 +57,7 @@ export function openApi(rows: readonly Operation[], services: Services, controls
     components: {
       schemas: schemasOf([...rows, ...controls], decide),
       headers: { ...HEADERS, ...(isTotalApart(decide) && { "X-Total-Count": header("How many there are in all.") }) },
-      responses: { ...problems(PROBLEM, rows, decide), ...problems(CONTROL_PROBLEM, controls, asDecided.decide) },
+      responses: { ...problems(PROBLEM, rows, decide), ...problems(CONTROL_PROBLEM, controls, asChosen) },
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key of the account: full access." },
         oauth: { type: "oauth2", description: "An access token of a user.", flows: { authorizationCode: flow(links) } },

@@ -2,18 +2,16 @@
 // which is RFC 9457 problem details. A code that is missing here does not compile.
 
 import { decide } from "../decisions.ts";
-import { type Decide, deciding } from "../domain/readings.ts";
+import { asChosen, type Decide } from "../domain/readings.ts";
 import type { Code, FieldError, Reason, Refusal } from "../domain/refusal.ts";
 import { FAULTS_MAX, trusted } from "../kit/schema.ts";
 import { JSON_TYPE, jsonReply, type Reply } from "./call.ts";
 import type { ServiceLinks } from "./links.ts";
 
-/** Where no reading was asked for: beside the REST API. */
-const decided = deciding({});
 /** The member that names the exact cause for programs; `detail` is for people. */
 export const CODE_MEMBER = decide("7.error-codes");
 
-const [TAKEN, INVALID] = [decide("3.custom-domain"), decided("7.validation-status")];
+const [TAKEN, INVALID] = [decide("3.custom-domain"), asChosen("7.validation-status")];
 
 /** What each means and what to do about it. */
 export const PROBLEMS: { readonly [C in Code]: readonly [status: number, title: string, advice: string] } = {
@@ -127,7 +125,7 @@ export function headersOf(reason: Reason, metadataUrl: string): Record<string, s
   }
 }
 
-export function problem(refusal: Refusal, requestId: string, links: ServiceLinks, decide = decided): Reply {
+export function problem(refusal: Refusal, requestId: string, links: ServiceLinks, decide = asChosen): Reply {
   const { reason } = refusal;
   const { title, detail } = explain(refusal);
   const status = statusOf(reason.code, decide);

@@ -17,7 +17,7 @@ import {
   type WebhookRecord,
   webhooks,
 } from "../../src/domain/model.ts";
-import { deciding } from "../../src/domain/readings.ts";
+import { asChosen } from "../../src/domain/readings.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { own } from "../../src/domain/webhooks.ts";
@@ -56,7 +56,7 @@ export async function newOutboxWorld(options: WorldOptions = {}) {
   const { timeout_ms = 2_000, store = memoryStore() } = options;
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
-  const decide = deciding({});
+  const decide = asChosen;
   const errors: unknown[] = [];
   /** Accounts told to be swept. */
   const sweeps = new Set<string>();
