@@ -27,24 +27,22 @@ const hex = (crc: number): string => crc.toString(16).padStart(8, "0");
 export function* encode(journal: number, lists: Lists): Generator<Buffer> {
   const checksums: string[] = [];
   let crc = 0;
-  let slice = "";
   let lines = 0;
+  let slice = "";
   for (const line of linesOf(journal, lists)) {
-    slice += line;
+    crc = crc32(line, crc);
     lines += 1;
-    if (slice.length < SLICE_CHARS && lines < BLOCK_LINES) continue;
-    const bytes = Buffer.from(slice);
-    yield bytes;
-    crc = crc32(bytes, crc);
+    if (lines % BLOCK_LINES === 0) {
+      checksums.push(hex(crc));
+      crc = 0;
+    }
+    slice += line;
+    if (slice.length < SLICE_CHARS) continue;
+    yield Buffer.from(slice);
     slice = "";
-    if (lines < BLOCK_LINES) continue;
-    checksums.push(hex(crc));
-    crc = 0;
-    lines = 0;
   }
-  yield Buffer.from(slice);
-  if (lines > 0) checksums.push(hex(crc32(slice, crc)));
-  yield Buffer.from(`},"checksums":${JSON.stringify(checksums)}}\n`);
+  if (lines % BLOCK_LINES > 0) checksums.push(hex(crc));
+  yield Buffer.from(`${slice}},"checksums":${JSON.stringify(checksums)}}\n`);
 }
 
 function* linesOf(journal: number, lists: Lists): Generator<string> {
