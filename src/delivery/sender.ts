@@ -134,6 +134,7 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
     request.on("response", (response) => {
       if ((response.statusCode ?? 0) < STATUS_MIN) return giveUp("aborted");
       answer = response;
+      if (!isKept(response)) request.shouldKeepAlive = false;
       let read = 0;
       response.on("data", (chunk: Buffer) => {
         if (read < KEPT_BYTES_MAX) chunks.push(chunk);
@@ -151,6 +152,10 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
     request.end(body);
   });
 }
+
+/** A connection is used again only where the receiver says that it keeps it long enough: any other may close just then. */
+const isKept = ({ headers }: IncomingMessage): boolean =>
+  Number(/\btimeout=(\d+)/.exec(String(headers["keep-alive"]))?.[1]) * 1_000 > IDLE_MS;
 
 function answered({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[], error: AttemptError | null) {
   const kept = Buffer.concat(chunks).subarray(0, KEPT_BYTES_MAX);

@@ -246,10 +246,21 @@ test("the connected socket is judged again, before anything is sent, and when it
 });
 
 test("a connection is kept and used again, and given up where an answer was cut off", async () => {
-  const receiver = await raw((socket, count) => socket.write(count === 2 ? sized("x".repeat(40_000)) : OK));
+  const kept = OK.replace("\r\n\r\n", "\r\nKeep-Alive: timeout=3\r\n\r\n");
+  const receiver = await raw((socket, count) => socket.write(count === 2 ? sized("x".repeat(40_000)) : kept));
   const one = sender();
   for (let count = 0; count < 4; count += 1) assert.equal((await one.send(post(receiver.url))).status, 200);
   assert.equal(receiver.connections(), 2);
+});
+
+test("a connection that the receiver does not promise to keep is used once: it may be closed at any time", async () => {
+  for (const header of ["", "\r\nKeep-Alive: max=100", "\r\nKeep-Alive: timeout=2"]) {
+    const answer = OK.replace("\r\n\r\n", `${header}\r\n\r\n`);
+    const receiver = await raw((socket) => socket.write(answer, () => setImmediate(() => socket.end())));
+    const one = sender();
+    for (let count = 0; count < 20; count += 1) assert.equal((await one.send(post(receiver.url))).status, 200);
+    assert.equal(receiver.connections(), 20, header);
+  }
 });
 
 /** A receiver over TLS. Answers its port. */
