@@ -1,5 +1,6 @@
 // Puts the service together: a start, from settings to a service that stands, is read here from top to bottom. What fails
 // on the way leaves nothing behind - no port, no lock of a file.
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { judgeUrl } from "./delivery/address-policy.ts";
@@ -33,7 +34,15 @@ import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
 import { OptionError } from "./kit/schema.ts";
 import { type Console, type Log, logTo } from "./log.ts";
-import { isDatabase, policyOf, readSettings, type ServiceOptions, type Settings, staysHere } from "./options.ts";
+import {
+  checkedStore,
+  isDatabase,
+  policyOf,
+  readSettings,
+  type ServiceOptions,
+  type Settings,
+  staysHere,
+} from "./options.ts";
 import { jsonFileStore } from "./store/json-file.ts";
 import { memoryStore } from "./store/memory.ts";
 import { workersOf } from "./workers.ts";
@@ -124,7 +133,7 @@ async function storeIn(name: string): Promise<Store> {
   try {
     const { default: main, store = main } = await import(isFile ? pathToFileURL(resolve(name)).href : name);
     const made = typeof store === "function" ? await store() : store;
-    if (typeof made?.transact === "function") return made;
+    if (typeof made === "object") return checkedStore(made);
   } catch (error) {
     why = error;
   }
@@ -200,9 +209,13 @@ function localUrl({ tlsCert, host }: Settings, port: number): string {
 }
 
 function listenerOf({ tlsCert: cert, tlsKey: key }: Settings): Listener {
+  if (cert === null || key === null) return new Listener(undefined);
   try {
-    return new Listener(cert === null || key === null ? undefined : { cert, key });
+    // To TLS a key of another kind than the certificate's is one more, and no client could ever connect.
+    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error("they are not a pair");
+    return new Listener({ cert, key });
   } catch (error) {
-    throw new OptionError(`--tls-cert and --tls-key must be a certificate and its private key (PEM): ${error}`);
+    const names = "tlsCert and tlsKey (--tls-cert and --tls-key)";
+    throw new OptionError(`${names} must be a certificate and its private key (PEM): ${error}`);
   }
 }

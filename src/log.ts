@@ -53,4 +53,6 @@ export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
  * break what somebody sent would pass for a line of the log. The indented lines of a stack stay lines.
  */
 export const escaped = (text: string): string =>
-  text.replace(/(?!\n {4}at )[\p{Cc}\p{Cf}]/gu, (raw) => `\\u${raw.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  text.replace(/(?!\n {4}at )[\p{Cc}\p{Cf}]/gu, (raw) => raw.replace(/./gs, codeUnit));
+
+const codeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;

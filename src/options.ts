@@ -76,7 +76,7 @@ const answerTime = kind("be a duration up to 30s, such as 500ms or 10s", (text) 
 });
 const YES_NO = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
 const yesOrNo = kind("be true or false", (text) => YES_NO.get(text));
-const pem = kind("be the name of a file (PEM)", (name) => readFileSync(name, "utf8"));
+const pem = kind("be the name of a file (PEM) that is not empty", (name) => readFileSync(name, "utf8") || undefined);
 /** TLS would pass over a file without a certificate, and every delivery fail later. */
 const certificates = kind("be the name of a file with certificates (PEM)", (name) => {
   const text = readFileSync(name, "utf8");
@@ -85,8 +85,15 @@ const certificates = kind("be the name of a file with certificates (PEM)", (name
 const seed = kind<object>("be the name of a JSON file", (name, given) =>
   typeof given === "object" ? (given ?? undefined) : JSON.parse(readFileSync(name, "utf8")),
 );
+const STORE = "open get find page count transact hear lease snapshot restore close".split(" ");
+/** What somebody hands over as a store; whether it keeps the port's promises, the exported suite tells. */
+export function checkedStore(given: unknown): Store {
+  const missing = STORE.filter((name) => typeof Object(given)[name] !== "function");
+  if (missing.length > 0) throw new Error(`it has no ${missing.join(", ")}`);
+  return trusted(given);
+}
 const store = kind("be a store, or the name of a module", (text, given) =>
-  typeof given === "object" ? trusted<Store>(given) : text || undefined,
+  typeof given === "object" ? checkedStore(given) : text || undefined,
 );
 const moment = kind("be a time such as 2026-01-01T00:00:00.000Z, with its zone", (text) =>
   text.includes("T") && isDateTime(text) ? text : undefined,
@@ -127,10 +134,15 @@ export const OPTIONS = {
     anyText,
     "what is random in ids and keys repeats from run to run (loopback only)",
   ),
-  readings: option("reading ID=NAME", readings, "another reading of a gap; repeatable, all are at /docs/register", {}),
+  readings: option(
+    "reading ID=NAME",
+    readings,
+    "another reading of a gap; repeatable, all are at /docs/register",
+    trusted<Readings>({}),
+  ),
   control: option("control", yesOrNo, "answer /_control: time, faults, reset, for tests in any language", false),
   log: option("log FORM", oneOf(LOG_FORMS), LOG_FORMS.join(", "), "pretty"),
-  clock: option("", oneOf(["system", "manual"]), "manual: it stands still until it is advanced", "system"),
+  clock: option("", oneOf(["system", "manual"] as const), "manual: it stands still until it is advanced", "system"),
   startAt: option("", moment, "where a manual clock starts"),
 };
 
@@ -139,9 +151,15 @@ type Name = keyof typeof OPTIONS;
 /** The settings in force; null is "none". */
 export type Settings = { readonly [N in Name]: (typeof OPTIONS)[N] extends Option<infer T> ? T : never };
 
+/** Given as on the command line only: a bare number would not say of what. */
+type Worded = "retrySchedule" | "webhookTimeout";
+
 /** What somebody gives: each value itself, or the text that it is on the command line (a seed's is the name of its file). */
 export type ServiceOptions = {
-  readonly [N in Name]?: Settings[N] | (Settings[N] extends string | null ? never : string) | undefined;
+  readonly [N in Name]?:
+    | (N extends Worded ? string : Settings[N])
+    | (Settings[N] extends string | null ? never : string)
+    | undefined;
 };
 
 /** How a setting is named to whoever gave it: `--port` or `port`. */
@@ -150,7 +168,7 @@ type Called = (name: Name) => string;
 /** Fills in the defaults. */
 export function readSettings(given: Readonly<Record<string, unknown>>, called: Called = (name) => name): Settings {
   const names = trusted<Name[]>(Object.keys(OPTIONS));
-  const unknown = Object.keys(given).find((name) => !(name in OPTIONS));
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(OPTIONS, name));
   if (unknown !== undefined) throw new OptionError(`${unknown} is no option; there are ${names.join(", ")}`);
   if ((given.tlsCert === undefined) !== (given.tlsKey === undefined))
     throw new OptionError(`${called("tlsCert")} and ${called("tlsKey")} must be given together`);

@@ -78,14 +78,36 @@ test("package: its types say what there is, and what there is not", async () => 
     service.faults.add({ method: "POST", path: "/v1/apps", status: 500, times: 1 });
     // @ts-expect-error: there is no such effect
     service.chaos.add({ effect: "lose" });
+    service.faults.add({ method: "GET", path: "/v1/apps", connection: "reset", status: undefined });
+    await startService({ retrySchedule: "5s", webhookTimeout: "500ms", readings: "4.list-shape=bare" });
+    await startService({ clock: "system", rateLimit: "off", readings: { "4.list-shape": "bare" }, seed: "seed.json" });
     // @ts-expect-error: there is no such option
     await startService({ prot: 1 });
+    // @ts-expect-error: there is no such clock
+    await startService({ clock: "manuel" });
+    // @ts-expect-error: a bare number is no duration
+    await startService({ webhookTimeout: 500 });
+    // @ts-expect-error: nor is one in a list
+    await startService({ retrySchedule: [5_000] });
+    // @ts-expect-error: nor is a number a reading
+    await startService({ readings: 42 });
+    // @ts-expect-error: and it has no such other reading
+    await startService({ readings: { "4.list-shape": "nope" } });
     await using receiver = await startReceiver({ secret: "s", answers: [500, "hang", 200] });
     export const seen: readonly string[] = [receiver.url, String(trace?.events.length)];
   `;
   await writeFile(join(folder, "use.mts"), script);
   const types = join(process.cwd(), "node_modules/@types");
-  const flags = ["--strict", "--module", "nodenext", "--target", "es2023", "--lib", "es2023,esnext.disposable"];
+  const flags = [
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--module",
+    "nodenext",
+    "--target",
+    "es2023",
+    "--lib",
+    "es2023,esnext.disposable",
+  ];
   const tsc = [join(process.cwd(), "node_modules/typescript/bin/tsc"), "--noEmit", "--types", "node"];
   await run(process.execPath, [...tsc, "--typeRoots", types, ...flags, "use.mts"], { cwd: folder }).catch((error) =>
     assert.fail(String(error.stdout)),

@@ -40,7 +40,9 @@ interface Lane {
 export type Outbox = ReturnType<typeof outboxOf>;
 
 export function outboxOf(parts: OutboxParts) {
-  const { store, clock, sender, background, concurrency, lease_ms, onAttempt, onError } = parts;
+  const { store, clock, sender, background, lease_ms, onAttempt, onError } = parts;
+  // A lane that never failed is not doubted, and still must not take all places with deliveries that nobody answers.
+  const concurrency = Math.min(parts.concurrency, DOUBTFUL_MAX);
   const lanes = new Map<string, Lane>();
   /** The lanes that could send now, each with its delivery: first attempts, those of failing webhooks, retries. */
   const ready: readonly Map<Lane, string>[] = [new Map(), new Map(), new Map()];

@@ -146,19 +146,20 @@ export async function recordAttempt(tx: Tx, made: Made, now: Instant): Promise<v
   await putDelivery(tx, afterAttempt(delivery, made.attempt, made.retryAt));
   const webhook = await tx.get(webhooks, delivery.webhook_id);
   if (webhook?.url !== made.url) return;
-  const judged = judge(webhook, made.attempt, now);
+  const judged = judge(webhook, delivery, made.attempt, now);
   if (judged === webhook) return;
   await tx.put(webhooks, judged.active === webhook.active ? judged : leavingQueue(tx, judged));
 }
 
 /** The webhook in the light of an attempt; the same object where nothing changes. */
-function judge(webhook: WebhookRecord, attempt: Attempt, now: Instant): WebhookRecord {
+function judge(webhook: WebhookRecord, { test }: DeliveryRecord, attempt: Attempt, now: Instant): WebhookRecord {
   const { active, failing_since } = webhook;
   if (succeeded(attempt)) return failing_since === null ? webhook : { ...webhook, failing_since: null };
   const at = iso(now);
   const off = { active: false, updated_at: at, failing_since: failing_since ?? at };
   if (active && attempt.response_status === GONE) return { ...webhook, ...off, disabled_reason: "gone" };
-  if (failing_since === null) return { ...webhook, failing_since: at };
+  // With a test delivery alone the five days do not begin: an event may come long after.
+  if (failing_since === null) return test ? webhook : { ...webhook, failing_since: at };
   const expired = now - instant(failing_since) >= FAILING_MS;
   return active && expired ? { ...webhook, ...off, disabled_reason: "failing" } : webhook;
 }

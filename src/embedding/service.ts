@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { setAccountState } from "../domain/access.ts";
 import { dueDeliveries } from "../domain/deliveries.ts";
-import { type AccountRecord, type AccountState, SCOPES, type Scope, users } from "../domain/model.ts";
+import { type AccountRecord, type AccountState, accountState, SCOPES, type Scope, users } from "../domain/model.ts";
 import type { Context } from "../domain/oauth/access-tokens.ts";
 import { OAuthError, scopesIn } from "../domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
@@ -12,7 +12,7 @@ import type { StoreData } from "../domain/store.ts";
 import { Unit } from "../domain/work.ts";
 import { type Background, Turns } from "../kit/background.ts";
 import { duration, type Instant, LONGEST_TIMER_MS, type Ran } from "../kit/clock.ts";
-import { OptionError } from "../kit/schema.ts";
+import { fitting, OptionError } from "../kit/schema.ts";
 import type { JournalDelivery, Journals } from "./journals.ts";
 import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./rules.ts";
 import { checkedSnapshot, type Entered, type StatesParts, statesOf } from "./states.ts";
@@ -144,7 +144,7 @@ export async function openService(parts: ServiceParts) {
     /** Tokens of a user without a browser: the account's first admin unless one is named. */
     async signIn({ scopes, userId }: SignInOptions): Promise<TokenAnswer> {
       const { id } = service.account;
-      const asked = scopesIn(scopes.join(" "));
+      const asked = scopesIn([scopes].flat().join(" "));
       if (typeof asked === "string")
         throw new OptionError(`signIn: there is no scope ${asked}; the scopes are ${SCOPES.join(", ")}`);
       const [admin] = await store.page(users, "account_admin", [id, true], { offset: 0, limit: 1 });
@@ -155,7 +155,7 @@ export async function openService(parts: ServiceParts) {
       return answer;
     },
     async setAccountState(state: AccountState): Promise<AccountRecord> {
-      await setAccountState(new Unit(unit), service.account.id, state);
+      await setAccountState(new Unit(unit), service.account.id, fitting(accountState, state, "setAccountState"));
       service.account = { ...service.account, state };
       return service.account;
     },

@@ -21,7 +21,9 @@ import { memoryStore } from "../store/memory.ts";
 
 export interface StatesParts {
   /** Of the settings, what a state depends on. */
-  readonly settings: Readonly<Record<"apiKey" | "randomSeed", string | null> & { clock: string; seed: object | null }>;
+  readonly settings: Readonly<
+    Record<"apiKey" | "randomSeed" | "startAt", string | null> & { clock: string; seed: object | null }
+  >;
   readonly unit: UnitParts & { readonly clock: AdjustableClock; readonly ids: TimeOrderedIds };
   readonly services: Services;
   readonly log: { warn(message: string): void };
@@ -56,13 +58,19 @@ export function statesOf(parts: StatesParts) {
     if (settings.clock === "system" && store.now) clock.set(await store.now());
   }
 
-  /** Where the system's clock was set back, time goes on from the last event: new ids come last, and retries in time. */
+  /** Of a clock that was set back, or begins long ago, time goes on from the last event: new ids come last, and retries in time. */
   async function goOn(): Promise<void> {
     for (const { id } of await store.page(accounts, "all", ["accounts"], ALL)) {
       const count = await store.count(events, "account", [id]);
       const [last] = await store.page(events, "account", [id], { offset: Math.max(count - 1, 0), limit: 1 });
       if (last !== undefined) clock.set(Math.max(instant(last.created), clock.now()));
     }
+  }
+
+  /** To the time of a snapshot. */
+  async function setNoted(): Promise<void> {
+    const at = String((await store.get(clockRecords, "now"))?.at);
+    if (isDateTime(at)) clock.set(instant(at));
   }
 
   /** From here on a service of the same random seed makes the same ids, however often it is reset. */
@@ -94,7 +102,10 @@ export function statesOf(parts: StatesParts) {
         const kept = JSON.stringify((await store.snapshot()).collections);
         ids.restart(seededRandom(`${settings.randomSeed}, ${sha256(kept)}`));
       }
-      if (settings.clock === "system") await goOn();
+      if (settings.startAt === null) {
+        if (settings.clock === "manual") await setNoted();
+        await goOn();
+      }
       return settings.apiKey;
     },
     /** The seed, with the same start-up key. */
@@ -106,8 +117,7 @@ export function statesOf(parts: StatesParts) {
     /** A snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
     async restore(data: StoreData, apiKey: string | null): Promise<string | null> {
       await store.restore(data);
-      const at = String((await store.get(clockRecords, "now"))?.at);
-      if (isDateTime(at)) clock.set(instant(at));
+      await setNoted();
       return apiKey;
     },
     /** Everything that is kept and the time, as plain JSON. */

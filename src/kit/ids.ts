@@ -36,7 +36,7 @@ export function seededRandom(seed: string): RandomSource {
 
 export class TimeOrderedIds {
   #time = 0;
-  #timeText = "";
+  #timeText = "0".repeat(TIME_LENGTH);
   #count = 0;
 
   constructor(

@@ -168,7 +168,12 @@ export function nullable<T>(schema: Schema<T>): Schema<T | null> {
 /** A finite number, or what the schema accepts. */
 export const orNumber = <T>(schema: Schema<T>): Schema<T | number> => ({
   json: { anyOf: [schema.json, { type: "number" }] },
-  check: (value, path, faults) => (Number.isFinite(value) ? trusted(value) : schema.check(value, path, faults)),
+  check: (value, path, faults) =>
+    typeof value === "string"
+      ? schema.check(value, path, faults)
+      : Number.isFinite(value)
+        ? trusted(value)
+        : fail(faults, path, "must be a string or a finite number"),
 });
 
 type ListRules = { readonly min?: number; readonly max: number; readonly distinct?: boolean };
@@ -249,7 +254,8 @@ export function object<M extends Members>(
           fail(faults, [...path, name], UNKNOWN_MEMBER + (faults.length < FAULTS_MAX ? meant(name, known) : ""));
       const accepted: Record<string, unknown> = {};
       for (const [name, { check, absent }] of named)
-        if (Object.hasOwn(given, name)) accepted[name] = check(given[name], [...path, name], faults);
+        if (Object.hasOwn(given, name) && given[name] !== undefined)
+          accepted[name] = check(given[name], [...path, name], faults);
         else if (absent === undefined) fail(faults, [...path, name], "is required");
         else if (absent.value !== undefined) accepted[name] = absent.value;
       const whole: Shape<M> = trusted(accepted);

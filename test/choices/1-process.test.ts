@@ -1,6 +1,7 @@
 // The process and its addresses (contract, part 1): flags, ready lines, seeds, and how it stops. What only a process shows
 // is a real one, so the file takes as long as a few starts; values are held without one.
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -16,10 +17,11 @@ import { problem } from "../support/problem.ts";
 import { type Ended, type ServerProcess, serve } from "../support/process.ts";
 import { head, RawConnection } from "../support/raw.ts";
 import { listen } from "../support/receivers.ts";
+import { SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
 const folder = freshFolder();
 
-function seedFile(name: string, content: unknown): string {
+function fileWith(name: string, content: unknown): string {
   const file = join(folder, name);
   writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
   return file;
@@ -202,6 +204,15 @@ choice("1.test-controls.exit-codes.port-in-use", "is one line that names --port,
   });
 });
 
+const PKCS8 = { type: "pkcs8", format: "pem" } as const;
+const PEM = {
+  cert: fileWith("cert.pem", SERVER_CERT),
+  key: fileWith("key.pem", SERVER_KEY),
+  empty: fileWith("empty.pem", ""),
+  // To TLS a key of another kind is no contradiction.
+  other: fileWith("other.pem", generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export(PKCS8)),
+};
+
 /** As processes only what the command line itself has to find; the values are held below, without a process each. */
 const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--prot", "1"], /--prot'; did you mean --port\?/],
@@ -211,16 +222,20 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["stray"], /stray/],
   [["--api-key", "short"], /^--api-key (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
-  [["--seed", seedFile("titel.json", { accounts: [{ name: "A", apps: [{ titel: "T" }] }] })], /titel/],
+  [["--seed", fileWith("titel.json", { accounts: [{ name: "A", apps: [{ titel: "T" }] }] })], /titel/],
   [["--retry-schedule", ""], /--retry-schedule/],
   [["--log", "jsn"], /^--log must be one of .* it is "jsn"; did you mean json\?/],
   [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
   [["--tls-cert", "package.json", "--tls-key", "package.json"], /--tls-cert.*--tls-key/],
+  [["--tls-cert", PEM.cert, "--tls-key", PEM.empty], /^--tls-key must be the name of a file \(PEM\) that is not empty/],
+  [["--tls-cert", PEM.empty, "--tls-key", PEM.key], /^--tls-cert must be the name of a file/],
+  [["--tls-cert", PEM.cert, "--tls-key", PEM.other], /--tls-cert and --tls-key.* not a pair/],
   [["--tls-cert", "package.json"], /^--tls-cert and --tls-key must be given together\. See/],
   [["--webhook-ca", "package.json"], /--webhook-ca/],
   [["--store", "./none.mjs"], /The store \.\/none\.mjs must be .*none\.mjs/],
   [["--store", "no-such-package"], /The store no-such-package must be /],
   [["--store", "src/kit/loopback.ts"], /it exports neither/],
+  [["--store", fileWith("store.mjs", "export const store = { open() {} };")], /The store .*it has no get, find, /],
   [["--store", "x", "--data", "y"], /^--store and --data cannot be given together/],
   [["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"], /^--reading .*mean 4\.list-shape=bare\?/],
 ];
@@ -287,7 +302,7 @@ choice("1.test-controls.seed", "makes its accounts; the first key is the ready l
     { id: "acc_first", name: "First", api_keys: one, apps: [app], data_sources },
     { name: "Second", state: "limited", api_keys: two, users },
   ];
-  await started(["--seed", seedFile("good.json", { accounts })], async ({ ready, api }) => {
+  await started(["--seed", fileWith("good.json", { accounts })], async ({ ready, api }) => {
     assert.equal(ready.api_key, "first-seed-key");
     assert.equal((await api.get("/account")).json.id, "acc_first");
     assert.equal((await api.get(`/apps/${app.id}`)).json.title, "Seeded");

@@ -19,6 +19,12 @@ test("a fault replaces the answer of its operation, once, and is marked in the j
   assert.deepEqual(noted, ["200 undefined", "500 500", "200 undefined", "201 undefined"]);
 });
 
+test("a member that is given as undefined is as if it were not given", async () => {
+  await using it = await embedded();
+  const rule = JSON.parse('{"method":"GET","path":"/v1/apps","connection":"reset"}');
+  assert.deepEqual(it.service.faults.add({ ...rule, status: undefined }), { ...rule, times: 1, delayMs: 0 });
+});
+
 test("times counts, rules strike in their order, clear ends them", async () => {
   await using it = await embedded();
   it.service.faults.add({ method: "GET", path: "/v1/apps", status: 503, times: 2 });

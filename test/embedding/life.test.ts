@@ -20,6 +20,8 @@ test("options: each wrong one is refused by name", async () => {
     [{ clock: "manual", startAt: "yesterday" }, /^startAt must be a time such as .*; it is "yesterday"/],
     [{ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt must be a time .* with its zone/],
     [{ startAt: "2026-01-01T00:00:00Z" }, /^startAt is where a manual clock starts/],
+    [{ toString: 1 }, /^toString is no option/],
+    [{ store: { open() {}, transact() {} } }, /^store must be .*it has no get, find, page, count, hear, /],
     [{ store: memoryStore(), data: "x.json" }, /^store and data cannot be given together/],
   ] as const)
     await startRefused(options, says);

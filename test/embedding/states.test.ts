@@ -225,3 +225,29 @@ test("over data from a later time, as after a clock set back, time goes on from 
   assert.ok(young.id > old.id, "ids are in the order of creation");
   assert.match(str(young.created_at), /^2036-01-01T00:0/);
 });
+
+test("over data a manual clock goes on too: from a snapshot's time, or from the last event, unless startAt says otherwise", async () => {
+  const HOUR = 3_600_000;
+  await using first = await embedded({ startAt: "2036-01-01T00:00:00.000Z" });
+  const old = await create(first, "Old");
+  await first.service.clock.advance("1h");
+  const data = await snapshotFile(first);
+  await using second = await embedded({ data });
+  assert.equal(second.service.clock.now(), Date.UTC(2036, 0, 1) + HOUR);
+  assert.ok((await create(second, "New")).id > old.id);
+  await second.service.clock.advance("1h");
+  await create(second, "Last");
+  await second.service.close();
+  await using third = await embedded({ data });
+  assert.equal(third.service.clock.now(), Date.UTC(2036, 0, 1) + 2 * HOUR);
+  await third.service.close();
+  await using fourth = await embedded({ data, startAt: "2037-01-01T00:00:00.000Z" });
+  assert.equal(fourth.service.clock.now(), Date.UTC(2037, 0, 1));
+});
+
+test("setAccountState: a state that does not exist is refused by name", async () => {
+  await using it = await embedded();
+  const asked = Promise.resolve().then(() => it.service.setAccountState(JSON.parse('"supended"')));
+  await assert.rejects(asked, /^OptionError: setAccountState: # must be one of .*"suspended"/);
+  assert.equal((await it.api.get("/account")).json.state, "active");
+});

@@ -35,6 +35,16 @@ test("ids: later ones compare greater, also while the clock stands still or is s
   for (const [at, id] of all.entries()) if (at > 0) assert.ok((all[at - 1] ?? "") < id, `${all[at - 1]} before ${id}`);
 });
 
+test("ids: before 1970 they have their length and their order as well", () => {
+  const { clock, some } = made();
+  clock.set(-2_000);
+  const all = some(3);
+  clock.set(1_000);
+  all.push(...some(1));
+  for (const id of all) assert.match(id, /^app_[0-9A-Za-z]{23}$/);
+  assert.deepEqual([...all].sort(), all);
+});
+
 test("ids: a secret holds every byte drawn", () => {
   let byte = 0;
   assert.equal(

@@ -6,8 +6,8 @@ import { AdjustableClock } from "../../src/kit/clock.ts";
 import { type LogForm, logTo } from "../../src/log.ts";
 
 /** Clears the screen, rings, deletes, and begins a line of its own; the last is C1's way to write the first. */
-const HOSTILE = "a\u001b[2J\u0007\u007f\r\n00:00:00.000 GET / 200\u009b2J\t";
-const ESCAPED = "a\\u001b[2J\\u0007\\u007f\\u000d\\u000a00:00:00.000 GET / 200\\u009b2J\\u0009";
+const HOSTILE = "a\u001b[2J\u0007\u007f\r\n00:00:00.000 GET / 200\u009b2J\t\u{e0041}";
+const ESCAPED = "a\\u001b[2J\\u0007\\u007f\\u000d\\u000a00:00:00.000 GET / 200\\u009b2J\\u0009\\udb40\\udc41";
 
 function lines(form: LogForm): string[] {
   const [out, err]: [string[], string[]] = [[], []];

@@ -5,7 +5,7 @@ import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord } from "../../src/domain/model.ts";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
-import { own, redeliver, type WebhookDraft } from "../../src/domain/webhooks.ts";
+import { own, redeliver, sendTest, type WebhookDraft } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -160,6 +160,15 @@ test("8.bounds.doubtful-deliveries: what failed before never takes all places", 
   await staysAt(() => dead.got.length, 492);
 });
 
+test("8.bounds.doubtful-deliveries: nor does one webhook, however many at once it may have", async () => {
+  const { world, receiver: silent } = await hooked(() => undefined, { ...PATIENT, concurrency: 256 });
+  for (let n = 0; n < 300; n += 1) await world.emit({ n });
+  await staysAt(() => silent.got.length, 192);
+  const well = await world.webhook((await httpReceiver()).url);
+  await world.emit();
+  await settled(world, well);
+});
+
 test("3.delivery-cancelled.gone: 410 fails its delivery, switches the webhook off and cancels the others", async () => {
   const { world, receiver, webhook } = await hooked((count) => (count === 1 ? 500 : 410));
   await emitted(world, 1);
@@ -183,6 +192,15 @@ test("3.delivery-cancelled.failing: without a success for five days it is switch
   await emitted(world, 3);
   assert.deepEqual(await stateOf(world, webhook), [false, "failing"]);
   assert.deepEqual(await inShort(world, webhook), ["failed 10", "cancelled 1", "cancelled 1"]);
+});
+
+test("3.delivery-cancelled.failing: a test delivery that failed does not begin the five days", async () => {
+  const { world, webhook } = await hooked(() => 500);
+  kept(await sendTest(world.unit, world.caller, webhook.id, "app.created"));
+  await world.idle();
+  await world.advance(121 * H);
+  await emitted(world);
+  assert.deepEqual(await stateOf(world, webhook), [true, null]);
 });
 
 test("a success ends the count of failing days, and a new address does not answer for the failures of the old one", async () => {
