@@ -8,7 +8,14 @@ import { buildSync } from "esbuild";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const outdir = join(root, "node_modules/.cache/app-hosting-service");
 const names = { entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]" };
-const form = { bundle: true, splitting: true, platform: "node", format: "esm", sourcemap: "inline", sourcesContent: false };
+const form = {
+  bundle: true,
+  splitting: true,
+  platform: "node",
+  format: "esm",
+  sourcemap: "inline",
+  sourcesContent: false,
+};
 const { outputFiles } = buildSync({ entryPoints: [join(root, "src/bin.ts")], outdir, write: false, ...names, ...form });
 mkdirSync(outdir, { recursive: true });
 for (const { path, contents } of outputFiles) {
