@@ -7,6 +7,10 @@ export function wrongUse(why: string, use: string): never {
   return process.exit(2);
 }
 
+/** The kinds of options. */
+export const text = { type: "string" } as const;
+export const flag = { type: "boolean" } as const;
+
 /** The values of the options; an unknown one is wrong use. With --help it tells the use and ends. */
 export function given<O extends NonNullable<ParseArgsConfig["options"]>>(options: O, use: string) {
   if (process.argv.includes("--help")) {

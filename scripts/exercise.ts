@@ -10,11 +10,11 @@ import { startService } from "../src/index.ts";
 import { trusted } from "../src/kit/schema.ts";
 import { serviceSignature } from "../src/kit/signature.ts";
 import { Client } from "../test/support/client.ts";
-import { given, wrongUse } from "./arguments.ts";
+import { given, text, wrongUse } from "./arguments.ts";
 
 const FILE = "scripts/exercise/receiver.mjs";
 const USE = "Usage: npm run exercise [-- --receiver FILE]";
-const { receiver: file = FILE } = given({ receiver: { type: "string" } }, USE);
+const { receiver: file = FILE } = given({ receiver: text }, USE);
 if (!existsSync(file)) wrongUse(`--receiver: there is no ${file}.`, USE);
 
 const SECRET = "between-us";

@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { transformSync } from "esbuild";
 import { sourcesIn } from "../test/support/sources.ts";
-import { given, wrongUse } from "./arguments.ts";
+import { given, text, wrongUse } from "./arguments.ts";
 import { changesOf } from "./mutate/changes.ts";
 import { measured, passes, type Script, transpiled } from "./mutate/runs.ts";
 import { pool } from "./pool.ts";
@@ -20,8 +20,7 @@ const USE = `Usage: npm run mutate -- [options]
 const AT_ONCE = 2;
 const ASKED = 20;
 const SUITE = /^src\/store\/contract\b/;
-const string = { type: "string" } as const;
-const options = { rooms: string, sample: string, seed: string } as const;
+const options = { rooms: text, sample: text, seed: text };
 const { rooms: list = "store,delivery,domain,kit", sample = "60", seed = "1" } = given(options, USE);
 if (!(Number(sample) >= 1)) wrongUse("--sample must be a number from 1.", USE);
 const rooms = list.split(",");
@@ -52,8 +51,8 @@ function mutantsOf(room: string): readonly Mutant[] {
   const mutants: Mutant[] = [];
   for (const { changes, ...line } of shuffled(lines, ({ script, start }) => `${script.path} ${start}`)) {
     const { code } = line.script;
-    const codes = shuffled(changes, ({ from, text }) => `${from} ${text}`).map(
-      ({ from, to, text }) => code.slice(0, from) + text + code.slice(to),
+    const codes = shuffled(changes, (each) => `${each.from} ${each.text}`).map(
+      (each) => code.slice(0, each.from) + each.text + code.slice(each.to),
     );
     const changed = codes.find(parses);
     if (changed !== undefined) mutants.push({ ...line, code: changed });

@@ -2,15 +2,15 @@
 // delivery with its verdict.
 import { escaped } from "../src/log.ts";
 import { type ReceiverAnswer, type SeenRequest, startReceiver } from "../src/receiver.ts";
-import { given, wrongUse } from "./arguments.ts";
+import { given, text, wrongUse } from "./arguments.ts";
 
 const USE = "Usage: npm run receiver -- --port 4700 --secret SECRET [--answers 500,hang,200]";
 
-function readAnswer(text: string): ReceiverAnswer {
-  if (text === "hang") return text;
-  const status = Number(text);
+function readAnswer(word: string): ReceiverAnswer {
+  if (word === "hang") return word;
+  const status = Number(word);
   const isStatus = Number.isInteger(status) && status >= 200 && status <= 599;
-  return isStatus ? status : wrongUse(`--answers: "${text}" is no status.`, USE);
+  return isStatus ? status : wrongUse(`--answers: "${word}" is no status.`, USE);
 }
 
 function print({ verdict, headers, rawBody, answer }: SeenRequest): void {
@@ -20,8 +20,7 @@ function print({ verdict, headers, rawBody, answer }: SeenRequest): void {
   console.log(`${escaped(`${event}, attempt ${attempt}: ${verdict}, ${said}`)}\n  ${escaped(rawBody)}`);
 }
 
-const string = { type: "string" } as const;
-const { port = "4700", secret = "", answers = "200" } = given({ port: string, secret: string, answers: string }, USE);
+const { port = "4700", secret = "", answers = "200" } = given({ port: text, secret: text, answers: text }, USE);
 if (secret === "") wrongUse("--secret is missing: give the webhook's secret.", USE);
 if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) wrongUse(`--port: "${port}" is no port.`, USE);
 const script = answers.split(",").map((answer) => readAnswer(answer.trim()));

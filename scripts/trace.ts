@@ -5,12 +5,11 @@ import type { Trace } from "../src/embedding/journals.ts";
 import { trusted } from "../src/kit/schema.ts";
 import { escaped } from "../src/log.ts";
 import { chain, inWords } from "../src/web/sequence.ts";
-import { given, isHttpUrl, wrongUse } from "./arguments.ts";
+import { given, isHttpUrl, text, wrongUse } from "./arguments.ts";
 
 const USE = "Usage: npm run trace REQUEST_ID -- --base-url URL --api-key KEY";
 
-const string = { type: "string" } as const;
-const options = { id: string, "base-url": string, "api-key": string } as const;
+const options = { id: text, "base-url": text, "api-key": text };
 const { id = "", "base-url": url = "http://localhost:4600/v1", "api-key": key } = given(options, USE);
 if (!/^[\w-]+$/.test(id)) wrongUse("The id of a request is missing: every answer has it in X-Request-Id.", USE);
 if (!isHttpUrl(url)) wrongUse("--base-url must be a URL, which begins with http:// or https://.", USE);
