@@ -1,7 +1,7 @@
 // Faults in who is let in and how often (spec parts 5, 7 and 8), in OAuth, and in the version (part 9): each breaks one
 // sentence, as an implementation might.
 import { SCOPES } from "../../src/domain/model.ts";
-import { trusted } from "../../src/kit/schema.ts";
+import { objectIn } from "../../test/support/shown.ts";
 import type { Message } from "./proxy.ts";
 import * as way from "./ways.ts";
 import { answersJson, asksJson, bearer, type Faults, instead, is, lets, refuses, type Wrong } from "./ways.ts";
@@ -10,18 +10,13 @@ const [CREATE, HOOK] = ["POST /apps", "POST /webhooks"];
 const [READ, DELETE] = ["GET /apps", "DELETE /apps/*"];
 const [MISSING, INVALID, EXPIRED] = ["missing_credential", "invalid_credential", "expired_credential"];
 
-/** What a token says of itself; nothing where it is none. */
-function read(token: string, part: 0 | 1): Readonly<Record<string, unknown>> {
-  try {
-    return Object(trusted<unknown>(JSON.parse(Buffer.from(token.split(".")[part] ?? "", "base64url").toString())));
-  } catch {
-    return {}; // an API key, or nothing that was ever a token
-  }
-}
-const scopesOf = (asked: Message) => String(read(bearer(asked), 1).scope).split(" ");
-const isToken = (asked: Message) => "exp" in read(bearer(asked), 1);
+/** What the token says of itself; nothing where it is an API key, or nothing that was ever a token. */
+const read = (asked: Message, part: 0 | 1) =>
+  objectIn(Buffer.from(bearer(asked).split(".")[part] ?? "", "base64url").toString());
+const scopesOf = (asked: Message) => String(read(asked, 1).scope).split(" ");
+const isToken = (asked: Message) => "exp" in read(asked, 1);
 const isKey = (asked: Message) => !isToken(asked);
-const isUnsigned = (asked: Message) => read(bearer(asked), 0).alg === "none";
+const isUnsigned = (asked: Message) => read(asked, 0).alg === "none";
 const isForged = (asked: Message) => isToken(asked) && !isUnsigned(asked);
 
 const named = (asked: Message) =>
@@ -29,48 +24,12 @@ const named = (asked: Message) =>
 const success = (answer: Parameters<Parameters<typeof way.answers>[1]>[0]) =>
   answer.status === 401 ? { ...answer, status: 200 } : answer;
 
-const CREDENTIALS: Faults = {
-  "missing-reads 5.401.missing: without a credential apps can be read": lets(MISSING, READ),
-  "missing-deletes 5.401.missing: without a credential apps can be deleted": lets(MISSING, DELETE),
-  "missing-hooks 5.401.missing: without a credential webhooks can be registered": lets(MISSING, HOOK),
-  "missing-400 5.401.missing: without a credential it is 400": instead(MISSING, 400),
-  "jwt-unsigned 5.401.invalid: a token that nobody signed is taken": lets(INVALID, "", isUnsigned),
-  "jwt-forged 5.401.invalid: a token's signature is not looked at": lets(INVALID, "", isForged),
-  "invalid-403 5.401.invalid: an invalid credential is 403": instead(INVALID, 403),
-  "expired-lives 5.401.invalid: an expired token is taken": lets(EXPIRED),
-  "format-400 5.401.format: a wrong format is 400": instead("malformed_credential", 400),
-  "format-bare 5.401.format: a key without Bearer is taken": way.asks("", named),
-  "errors-200 7.401: what fails is 200, and the body says what": way.answers("", success),
-  "key-hookless 5.api-key.full-access: a key does not register webhooks": refuses(HOOK, 403, isKey),
-};
-
 const opens = (scope: string, at: string) => lets("insufficient_scope", at, (asked) => scopesOf(asked).includes(scope));
 const closes = (scope: string, at: string) => refuses(at, 403, (asked) => scopesOf(asked).includes(scope));
-const SCOPED: Faults = {
-  "scope-unchecked 5.403.scope: no scope is looked at": lets("insufficient_scope"),
-  "scope-401 5.403.scope: too small a scope is 401": instead("insufficient_scope", 401),
-  "read-creates 5.scope.read-apps: it creates apps": opens("read:apps", CREATE),
-  "write-deletes 5.scope.write-apps: it deletes apps": opens("write:apps", DELETE),
-  "data-reads 5.scope.read-data: it reads apps": opens("read:data", READ),
-  "read-nothing 5.scope.read-apps: it does not list apps": closes("read:apps", READ),
-  "write-nothing 5.scope.write-apps: it does not create apps": closes("write:apps", CREATE),
-  "delete-no-app 5.scope.delete-apps: it does not delete apps": closes("delete:apps", DELETE),
-  "admin-hookless 5.scope.admin: it does not register webhooks": closes("admin", HOOK),
-};
-
-const STANDING: Faults = {
-  "suspended-free 5.403.suspended: a suspended account goes on": lets("account_suspended"),
-  "limited-free 5.403.limited: a limited account goes on": lets("account_limited"),
-  "limited-402 7.403: a limited account is 402": instead("account_limited", 402),
-  "rate-unlimited 8.rate-limit-403: there is no rate limit": { options: { rateLimit: "off" } },
-  "rate-429 8.rate-limit-403: over the rate limit it is 429": instead("rate_limit_exceeded", 429),
-};
-
 const [TOKEN, AUTHORIZE] = ["POST /oauth/token", "GET /oauth/authorize"];
 const grants = (type: string) => (asked: Message) => asked.body.includes(`"grant_type":"${type}"`);
 const [exchanges, refreshes] = [grants("authorization_code"), grants("refresh_token")];
 const isUnnamed = (asked: Message) => refreshes(asked) && !asked.body.includes("client_id");
-const isJson = ({ body }: Message) => body.startsWith("{");
 const anonymous = (body: unknown) =>
   "refresh_token" in Object(body) ? { ...Object(body), client_id: undefined, client_secret: undefined } : body;
 
@@ -94,14 +53,43 @@ const opaque: Wrong["api"] = async (asked, send) => {
 const anySecret: Wrong["api"] = (asked, send, { secret: right }) =>
   send(exchanges(asked) ? way.changed(asked, "client_secret", is(right)) : asked);
 
-const OAUTH: Faults = {
+const unversioned = (asked: Message) => ({ ...asked, url: asked.url.replace(/^\/api\b/, "/v1") });
+const isVersionless = ({ url, headers }: Message) => url.startsWith("/v1/") && !headers["api-version"];
+
+export const access: Faults = {
+  "missing-reads 5.401.missing: without a credential apps can be read": lets(MISSING, READ),
+  "missing-deletes 5.401.missing: without a credential apps can be deleted": lets(MISSING, DELETE),
+  "missing-hooks 5.401.missing: without a credential webhooks can be registered": lets(MISSING, HOOK),
+  "missing-400 5.401.missing: without a credential it is 400": instead(MISSING, 400),
+  "jwt-unsigned 5.401.invalid: a token that nobody signed is taken": lets(INVALID, "", isUnsigned),
+  "jwt-forged 5.401.invalid: a token's signature is not looked at": lets(INVALID, "", isForged),
+  "invalid-403 5.401.invalid: an invalid credential is 403": instead(INVALID, 403),
+  "expired-lives 5.401.invalid: an expired token is taken": lets(EXPIRED),
+  "format-400 5.401.format: a wrong format is 400": instead("malformed_credential", 400),
+  "format-bare 5.401.format: a key without Bearer is taken": way.asks("", named),
+  "errors-200 7.401: what fails is 200, and the body says what": way.answers("", success),
+  "key-hookless 5.api-key.full-access: a key does not register webhooks": refuses(HOOK, 403, isKey),
+  "scope-unchecked 5.403.scope: no scope is looked at": lets("insufficient_scope"),
+  "scope-401 5.403.scope: too small a scope is 401": instead("insufficient_scope", 401),
+  "read-creates 5.scope.read-apps: it creates apps": opens("read:apps", CREATE),
+  "write-deletes 5.scope.write-apps: it deletes apps": opens("write:apps", DELETE),
+  "data-reads 5.scope.read-data: it reads apps": opens("read:data", READ),
+  "read-nothing 5.scope.read-apps: it does not list apps": closes("read:apps", READ),
+  "write-nothing 5.scope.write-apps: it does not create apps": closes("write:apps", CREATE),
+  "delete-no-app 5.scope.delete-apps: it does not delete apps": closes("delete:apps", DELETE),
+  "admin-hookless 5.scope.admin: it does not register webhooks": closes("admin", HOOK),
+  "suspended-free 5.403.suspended: a suspended account goes on": lets("account_suspended"),
+  "limited-free 5.403.limited: a limited account goes on": lets("account_limited"),
+  "limited-402 7.403: a limited account is 402": instead("account_limited", 402),
+  "rate-unlimited 8.rate-limit-403: there is no rate limit": { options: { rateLimit: "off" } },
+  "rate-429 8.rate-limit-403: over the rate limit it is 429": instead("rate_limit_exceeded", 429),
   "authorize-post 5.oauth.authorize: it is POST alone": refuses(AUTHORIZE, 405),
   "state-lost 5.oauth.authorize: the state does not come back": loses("state"),
   "code-lost 5.oauth.authorize: the code does not come back": loses("code"),
   "scopes-all 5.oauth.authorize: more scopes are granted than asked for": way.asksQuery(AUTHORIZE, (query) =>
     query.set("scope", SCOPES.join(" ")),
   ),
-  "token-form 5.oauth.exchange: a JSON body is refused": refuses(TOKEN, 400, isJson),
+  "token-form 5.oauth.exchange: a JSON body is refused": refuses(TOKEN, 400, way.isJson),
   "token-opaque 5.oauth.jwt: the access token is an opaque text": { api: opaque },
   "token-unknown 5.oauth.bearer: the API does not know the flow's tokens": refuses("", 401, isToken),
   "secret-any 5.oauth.client-credentials: a wrong client secret will do": { api: anySecret },
@@ -116,13 +104,6 @@ const OAUTH: Faults = {
   "refresh-expired 5.refresh-failure.expired: an expired refresh token works": instead("has expired", 200),
   "refresh-secret 5.refresh-failure.credentials: wrong client credentials will do": asksJson(TOKEN, "", anonymous),
   "refresh-revoked 5.refresh-failure.revoked: revoked access works": instead("revoked", 200),
-};
-
-const unversioned = (asked: Message) => ({ ...asked, url: asked.url.replace(/^\/api\b/, "/v1") });
-const isVersionless = ({ url, headers }: Message) => url.startsWith("/v1/") && !headers["api-version"];
-const VERSION: Faults = {
   "version-nowhere 9.path-segment: the base URL has no version": { ...way.asks("", unversioned), base: "/api" },
   "version-header 9.path-segment: the version has to stand in a header": refuses("", 400, isVersionless),
 };
-
-export const access: Faults = { ...CREDENTIALS, ...SCOPED, ...STANDING, ...OAUTH, ...VERSION };

@@ -5,8 +5,9 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { isDeepStrictEqual } from "node:util";
-import { isMembers, type Members } from "../../test/support/client.ts";
-import { jsonOf, type Way, type World, type Wrong } from "./ways.ts";
+import type { Members } from "../../test/support/client.ts";
+import { objectIn } from "../../test/support/shown.ts";
+import type { Way, World, Wrong } from "./ways.ts";
 
 export interface Message {
   readonly method: string;
@@ -63,9 +64,9 @@ export async function startProxy(port: number, wrong: Wrong = {}) {
   }
 
   async function toServer(asked: Message, signal: AbortSignal): Promise<Answer> {
-    const webhook = asked.method === "POST" && asked.url === "/v1/webhooks" ? jsonOf(asked) : undefined;
+    const webhook = asked.method === "POST" && asked.url === "/v1/webhooks" ? objectIn(asked.body) : {};
     const url = `http://127.0.0.1:${port}${asked.url}`;
-    const answer = await (isMembers(webhook) && TO_LOOPBACK.test(String(webhook.url))
+    const answer = await (TO_LOOPBACK.test(String(webhook.url))
       ? hooked(webhook, (body) => exchange({ ...asked, url, body }, signal))
       : exchange({ ...asked, url }, signal));
     return { ...answer, body: answer.body.replaceAll(SHOWN, (at, n) => hooks[n]?.url ?? at) };
@@ -73,11 +74,10 @@ export async function startProxy(port: number, wrong: Wrong = {}) {
 
   /** Where no secret was given, the server made one. */
   async function hooked(webhook: Members, send: (body: string) => Promise<Answer>): Promise<Answer> {
-    const hook = { url: String(webhook.url), secret: String(webhook.secret) };
+    const hook = { url: String(webhook.url), secret: String(webhook.secret ?? "") };
     const url = `${proxy.url}${HOOKS}${hooks.push(hook) - 1}`;
     const answer = await send(JSON.stringify({ ...webhook, url }));
-    const made = jsonOf(answer);
-    if (isMembers(made) && typeof made.secret === "string") hook.secret = made.secret;
+    if (hook.secret === "") hook.secret = String(objectIn(answer.body).secret);
     return answer;
   }
 

@@ -1,9 +1,10 @@
 // Servers that keep the specification and are not like this one: each reads a gap in another way, and none may be told
 // that it is wrong. Those that a start can be asked for come from the register, the others are made on the way.
 import { READINGS } from "../../src/domain/readings.ts";
+import { objectIn } from "../../test/support/shown.ts";
 import type { Answer } from "./proxy.ts";
 import * as way from "./ways.ts";
-import { answers, answersJson, changed, type Faults, isAt, jsonOf, refuses, type Way, type Wrong } from "./ways.ts";
+import { answers, answersJson, changed, type Faults, isAt, refuses, type Way, type Wrong } from "./ways.ts";
 
 const asOffset = (text: string) => text.replace(/(\d\d:\d\d:\d\d)\.\d+Z"/g, '$1+00:00"');
 const read = (readings: object): Wrong => ({ options: { readings } });
@@ -30,7 +31,7 @@ const newestFirst: Way = async (asked, send) => {
     const span = new URLSearchParams([...query, ["limit", String(to - from || 1)], ["offset", String(from)]]);
     return send({ ...asked, url: `/v1/apps?${span}` });
   };
-  const { total = 0 } = Object(jsonOf(await part(0, 1)));
+  const total = Number(objectIn((await part(0, 1)).body).total ?? 0);
   const [from, to] = [Math.max(total - offset - limit, 0), Math.max(total - offset, 0)];
   return changed(await part(from, to), "data", (data) => (to > from ? [data].flat().toReversed() : []));
 };

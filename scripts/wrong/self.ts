@@ -1,7 +1,7 @@
 // `npm run conformance:self`: who judges the judge. The kit is held against servers that keep the specification, this one
 // and others that read its gaps in other ways: nothing may fail there. And against as many wrong servers as there are
 // faults: 95 % of them at least must be caught by a clause of the part that the fault breaks. What survives is named.
-import { given, wrongUse } from "../arguments.ts";
+import { given, text, wrongUse } from "../arguments.ts";
 import { pool } from "../pool.ts";
 import { RIGHT } from "./right.ts";
 import { FAULTS, judged, type Verdict } from "./server.ts";
@@ -13,8 +13,7 @@ const USE = `Usage: npm run conformance:self -- [options]
 const AT_ONCE = 6;
 const CAUGHT_LEAST = 0.95;
 
-const string = { type: "string" } as const;
-const { only, part } = given({ only: string, part: string }, USE);
+const { only, part } = given({ only: text, part: text }, USE);
 const isAsked = ({ id, clause }: Fault) => (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));
 const [right, wrong] = [faultsOf(RIGHT).filter((each) => !part && isAsked(each)), FAULTS.filter(isAsked)];
 if (right.length + wrong.length === 0) wrongUse("There is no such fault.", USE);
@@ -34,12 +33,6 @@ const verdicts = await pool(AT_ONCE, [...right, ...wrong], async (fault) => {
   return verdict;
 });
 const [kept, broken] = [verdicts.slice(0, right.length), verdicts.slice(right.length)];
-console.log("\nClause                             faults  caught");
-for (const clause of new Set(broken.map(({ fault }) => fault.clause))) {
-  const of = broken.filter(({ fault }) => fault.clause === clause);
-  const caught = of.filter(({ failed }) => failed.length > 0);
-  console.log(`${clause.padEnd(34)} ${String(of.length).padStart(6)} ${String(caught.length).padStart(7)}`);
-}
 const caught = broken.filter(({ failed }) => failed.length > 0).length;
 const wronged = kept.filter(({ failed }) => failed.length > 0).length;
 const took_s = Math.round((performance.now() - began) / 1_000);

@@ -1,9 +1,9 @@
 // What a fault is, and the few means by which one changes what goes by: what is asked, what is answered, what is delivered,
 // and what the server hears of it. Which sentence each breaks stands in the lists beside this file.
 import type { ServiceOptions } from "../../src/index.ts";
-import { trusted } from "../../src/kit/schema.ts";
 import { serviceSignature } from "../../src/kit/signature.ts";
-import { isMembers, type Members, members } from "../../test/support/client.ts";
+import { isMembers, type Members } from "../../test/support/client.ts";
+import { objectIn } from "../../test/support/shown.ts";
 import type { Answer, Delivery, Message, Send } from "./proxy.ts";
 
 /** What a fault knows of the server that it is in. */
@@ -46,15 +46,6 @@ export const faultsOf = (faults: Faults): Fault[] =>
     return { id, clause, says, ...wrong };
   });
 
-/** Undefined where it is not JSON. */
-export function jsonOf({ body }: { readonly body: string }): unknown {
-  try {
-    return trusted<unknown>(JSON.parse(body));
-  } catch {
-    return undefined; // a page, a form or nothing
-  }
-}
-
 /** What stands instead of a member of JSON; it is gone where that is undefined. */
 export type Change<T = unknown> = (value: T) => unknown;
 export const gone: Change = () => undefined;
@@ -70,11 +61,12 @@ export function edited(value: unknown, path: string, change: Change): unknown {
   return { ...value, [name]: edited(value[name], rest.join("."), change) };
 }
 
+/** Whether that is JSON, and no page, form or nothing: whoever speaks here sends only objects. */
+export const isJson = ({ body }: { readonly body: string }): boolean => body.startsWith("{");
+
 /** With the JSON object in its body changed. */
-export function changed<M extends { readonly body: string }>(message: M, path: string, change: Change): M {
-  const value = jsonOf(message);
-  return isMembers(value) ? { ...message, body: JSON.stringify(edited(value, path, change)) } : message;
-}
+export const changed = <M extends { readonly body: string }>(message: M, path: string, change: Change): M =>
+  isJson(message) ? { ...message, body: JSON.stringify(edited(objectIn(message.body), path, change)) } : message;
 
 export const header = <M extends { readonly headers: Message["headers"] }>(
   message: M,
@@ -165,14 +157,14 @@ export const signed = (delivery: Delivery, body: string): Delivery =>
 /** Events of that type, or of all where it is ""; well signed. */
 export const tells = (type: string, path: string, change: Change): Wrong =>
   delivers((delivery) => {
-    const event = Object(jsonOf(delivery));
+    const event = objectIn(delivery.body);
     const isMeant = type === "" || type === event.type;
     return isMeant ? signed(delivery, JSON.stringify(edited(event, path, change))) : delivery;
   });
 
 /** Nobody hears of these events, and the server does not know. */
 export const drops = (when: (event: Members) => boolean): Wrong => ({
-  hook: async (delivery, send) => (when(members(jsonOf(delivery))) ? bare(200) : send(delivery)),
+  hook: async (delivery, send) => (when(objectIn(delivery.body)) ? bare(200) : send(delivery)),
 });
 
 /** What the server makes of what the receiver answered. */
