@@ -1,125 +1,160 @@
 // `npm run demo`: a walk through the nine parts of the specification against a live server and a live receiver, a chapter
-// each; with --step it waits for Enter after each step. Where something is not as it must be, it ends with exit code 1.
+// each. Each step names the clause or the choice that it shows (`npm run clause ID` runs its test), sends a request, prints
+// of the answer what is under discussion and holds it against what it must be; with --step it waits for Enter after each.
+// Where something is not as it must be, it ends with exit code 1.
+import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { createInterface } from "node:readline";
 import { styleText } from "node:util";
-import { type Receiver, type Service, startReceiver, startService } from "../src/index.ts";
+import { startReceiver, startService } from "../src/index.ts";
 import { PARTS } from "../src/web/docs/specification.ts";
 import { Browser } from "../test/support/browser.ts";
-import { Client, str } from "../test/support/client.ts";
+import { Client, type Members, str } from "../test/support/client.ts";
 import { authorizeUrl, claimsOf, REDIRECT, returned } from "../test/support/oauth.ts";
-import { given } from "./arguments.ts";
-import { Guide, print } from "./demo/guide.ts";
+import { flag, given } from "./arguments.ts";
 
 const SECRET = "a-secret-that-both-sides-know";
 const APP = { title: "Sales overview", description: "Revenue by region", theme: "dark", public: true };
+const LONGEST = 60;
 
-interface Scene {
-  readonly guide: Guide;
-  readonly service: Service;
-  readonly receiver: Receiver;
+const { step: stops = false } = given({ step: flag }, "Usage: npm run demo [-- --step]");
+const enter = stops ? createInterface(process.stdin)[Symbol.asyncIterator]() : undefined;
+const began = performance.now();
+await using service = await startService({ clock: "manual" });
+await using receiver = await startReceiver({ secret: SECRET, answers: [500, 503, 204] });
+const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey });
+let steps = 0;
+
+const shortened = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+
+/** Something that is seen elsewhere than in an answer. */
+async function seen(id: string, says: string, what: readonly string[], holds: boolean): Promise<void> {
+  steps += 1;
+  console.log([`  ${styleText("cyan", id)} ${says}`, ...what].join("\n    "));
+  assert.ok(holds, `${id}: ${what.join(" ")}`);
+  await enter?.next();
 }
 
-async function purpose({ guide }: Scene): Promise<void> {
+/** Shown of the answer are these members, and they must be so; `key` is the credential, where it is another. */
+async function step(
+  id: string,
+  says: string,
+  at: string,
+  status: number,
+  shows: Members = {},
+  body?: object,
+  key = api.key,
+) {
+  const [method = "", path = ""] = at.split(" ");
+  const answer = await api.root.as(key).call(method, path, body);
+  const found: Members = status === 204 ? {} : answer.json;
+  const shown = Object.keys(shows).map((name) => `${name}: ${shortened(JSON.stringify(found[name]))}`);
+  const sent = JSON.stringify(body, (_, value) => (typeof value === "string" ? shortened(value) : value));
+  const said = styleText(answer.status < 300 ? "green" : "yellow", String(answer.status));
+  const lines = [`${styleText("bold", at)} ${sent ?? ""}`, `${said} ${shown.join(", ")}`];
+  await seen(id, says, lines, answer.status === status);
+  for (const [name, value] of Object.entries(shows))
+    if (value instanceof RegExp) assert.match(String(found[name]), value, `${id}: ${name}`);
+    else assert.deepEqual(found[name], value, `${id}: ${name}`);
+  return answer;
+}
+
+async function purpose(): Promise<void> {
   const source = { name: "Revenue", type: "csv", data: "region,revenue\nNorth,48250\n" };
-  await guide.step("1.data-sources", "data to show", "POST /v1/data-sources", 201, { status: "processing" }, source);
+  await step("1.data-sources", "data to show", "POST /v1/data-sources", 201, { status: "processing" }, source);
   const ada = { email: "ada@example.com", permissions: ["read:apps"] };
-  await guide.step("1.manage-users", "who may do what", "POST /v1/users", 201, ada, ada);
+  await step("1.manage-users", "who may do what", "POST /v1/users", 201, ada, ada);
 }
 
-async function resources({ guide }: Scene): Promise<void> {
+async function resources(): Promise<void> {
   const all = { id: /^app_/, ...APP, created_at: /Z$/ };
-  await guide.step("2.app.title", "what is sent comes back", "POST /v1/apps", 201, all, APP);
+  await step("2.app.title", "what is sent comes back", "POST /v1/apps", 201, all, APP);
   const defaults = { description: "", theme: "light", public: false };
-  await guide.step("2.app-fields", "our choice: a title will do", "POST /v1/apps", 201, defaults, { title: "Drafts" });
+  await step("2.app-fields", "our choice: a title will do", "POST /v1/apps", 201, defaults, { title: "Drafts" });
 }
 
 /** The id of the app that is public. */
-const appOf = ({ service }: Scene): string =>
-  str(service.events.find(({ type }) => type === "app.created")?.data.object.id);
+const publicApp = (): string => str(service.events.find(({ type }) => type === "app.created")?.data.object.id);
 
-async function states(scene: Scene): Promise<void> {
-  const path = `/v1/apps/${appOf(scene)}/deploy`;
+async function states(): Promise<void> {
+  const path = `/v1/apps/${publicApp()}/deploy`;
   const live = { id: /^dep_/, status: "live" };
   const deploy = (id: string, says: string, name: string) =>
-    scene.guide.step(id, says, `POST ${path}`, 201, live, { name, environment: "production" });
+    step(id, says, `POST ${path}`, 201, live, { name, environment: "production" });
   const first = await deploy("3.deployment.live", "the one status that is shown", "Release 1");
   await deploy("3.redeploy", "our choice: one is live in an environment …", "Release 2");
   const one = `GET ${path}ments/${first.id}`;
-  await scene.guide.step("3.redeploy", "… and the one before it is retired", one, 200, { status: "retired" });
+  await step("3.redeploy", "… and the one before it is retired", one, 200, { status: "retired" });
 }
 
-async function endpoints({ guide }: Scene): Promise<void> {
+async function endpoints(): Promise<void> {
   const one = { total: 1 };
-  const own = await guide.step("4.list-apps.public", "private ones alone", "GET /v1/apps?public=false", 200, one);
+  const own = await step("4.list-apps.public", "private ones alone", "GET /v1/apps?public=false", 200, one);
   const page = { total: 2, limit: 1, offset: 1 };
-  await guide.step("4.list-shape", "our choice: a wrapper", "GET /v1/apps?limit=1&offset=1", 200, page);
-  await guide.step("4.delete-app", "and one is gone", `DELETE /v1/apps/${own.items[0]?.id}`, 204);
+  await step("4.list-shape", "our choice: a wrapper", "GET /v1/apps?limit=1&offset=1", 200, page);
+  await step("4.delete-app", "and one is gone", `DELETE /v1/apps/${own.items[0]?.id}`, 204);
 }
 
 /** The authorization code flow, as a client, a user and the user's browser go it. */
-async function consented({ guide, service }: Scene) {
+async function consented() {
   const draft = { name: "Reports", redirect_uris: [REDIRECT], scopes: ["read:apps"] };
   const registered = "our choice: a client is registered so";
-  const made = await guide.step("1.dashboard", registered, "POST /v1/oauth-clients", 201, { id: /^cli_/ }, draft);
+  const made = await step("1.dashboard", registered, "POST /v1/oauth-clients", 201, { id: /^cli_/ }, draft);
   const app = { client_id: made.id, client_secret: str(made.json.client_secret) };
-  const api = new Client({ baseUrl: service.baseUrl, key: null });
   const browser = new Browser(api);
   const { location } = (await browser.signIn(service.signInUrl)).headers;
   const signedIn = [`GET ${service.signInUrl.split("=")[0]}=…, and its button pressed`, `303 to ${location}`];
-  await guide.seen("5.sign-in-link", "our choice: a user signs in by a link", signedIn, location === "/dashboard");
+  await seen("5.sign-in-link", "our choice: a user signs in by a link", signedIn, location === "/dashboard");
   const asks = await browser.open(authorizeUrl(app));
   const [, heading = ""] = /<h1>(.*?)<\/h1>/.exec(asks.text) ?? [];
   const page = [`GET ${authorizeUrl(app)}`, `200 "${heading.replace(/<.*?>/g, "")}"`];
-  await guide.seen("5.oauth.authorize", "the client sends the user there", page, heading.includes("Reports"));
+  await seen("5.oauth.authorize", "the client sends the user there", page, heading.includes("Reports"));
   const { code, state } = returned(await browser.submit(asks, "/oauth/consent", { decision: "allow" }));
-  api.close();
   const back = ["POST /oauth/consent decision=allow", `303 to ${REDIRECT}?code=…&state=${state}`];
-  await guide.seen("5.oauth.authorize", "the user allows, and is sent back", back, state === "xyz");
+  await seen("5.oauth.authorize", "the user allows, and is sent back", back, state === "xyz");
   const exchange = { grant_type: "authorization_code", code, redirect_uri: REDIRECT, ...app };
   const shows = { token_type: "Bearer", expires_in: 3600, scope: "read:apps", refresh_token: /./ };
   const at = "POST /oauth/token";
-  return (await guide.step("5.oauth.exchange", "the client exchanges the code", at, 200, shows, exchange, null)).json;
+  return (await step("5.oauth.exchange", "the client exchanges the code", at, 200, shows, exchange, null)).json;
 }
 
-async function authentication(scene: Scene): Promise<void> {
-  const { guide, service } = scene;
+async function authentication(): Promise<void> {
   const missing = { code: "missing_credential" };
-  await guide.step("5.401.missing", "no credential", "GET /v1/apps", 401, missing, undefined, null);
-  const { access_token, refresh_token } = await consented(scene);
+  await step("5.401.missing", "no credential", "GET /v1/apps", 401, missing, undefined, null);
+  const { access_token, refresh_token } = await consented();
   const token = str(access_token);
   const { iss, scope, exp } = claimsOf(token);
   const claims = `iss: ${iss}, scope: ${scope}, exp: ${exp}`;
-  await guide.seen("5.oauth.jwt", "what the token says", [claims], scope === "read:apps");
-  await guide.step("5.oauth.bearer", "sent like a key", "GET /v1/apps", 200, { total: 1 }, undefined, token);
+  await seen("5.oauth.jwt", "what the token says", [claims], scope === "read:apps");
+  await step("5.oauth.bearer", "sent like a key", "GET /v1/apps", 200, { total: 1 }, undefined, token);
   const scoped = { code: "insufficient_scope" };
-  await guide.step("5.403.scope", "it may read, not write", "POST /v1/apps", 403, scoped, { title: "Mine" }, token);
+  await step("5.403.scope", "it may read, not write", "POST /v1/apps", 403, scoped, { title: "Mine" }, token);
   await service.clock.advance("1h");
   const expired = { code: "expired_credential" };
-  await guide.step("5.401.expired", "an hour later", "GET /v1/apps", 401, expired, undefined, token);
+  await step("5.401.expired", "an hour later", "GET /v1/apps", 401, expired, undefined, token);
   const renewal = { grant_type: "refresh_token", refresh_token };
-  await guide.step("5.oauth.refresh", "a new one", "POST /oauth/token", 200, { token_type: "Bearer" }, renewal, null);
+  await step("5.oauth.refresh", "a new one", "POST /oauth/token", 200, { token_type: "Bearer" }, renewal, null);
 }
 
-async function events(scene: Scene): Promise<void> {
-  const { guide, service, receiver } = scene;
+async function events(): Promise<void> {
   const webhook = { url: receiver.url, events: ["user.interaction"], active: true };
   const draft = { ...webhook, secret: SECRET };
-  const hook = await guide.step("4.create-webhook", "who is to be told", "POST /v1/webhooks", 201, webhook, draft);
+  const hook = await step("4.create-webhook", "who is to be told", "POST /v1/webhooks", 201, webhook, draft);
   const click = { user_id: "visitor-17", interaction_type: "chart_click", data_point: { x: 3, y: 48250 } };
-  const path = `POST /v1/apps/${appOf(scene)}/interactions`;
-  await guide.step("6.types.user-interaction", "a click", path, 202, { type: "user.interaction" }, click);
+  const path = `POST /v1/apps/${publicApp()}/interactions`;
+  await step("6.types.user-interaction", "a click", path, 202, { type: "user.interaction" }, click);
   await service.settled();
   const ran = [...(await service.clock.advance("10s")), ...(await service.clock.advance("10m"))];
   const [{ rawBody, attempts } = { rawBody: "", attempts: [] }] = receiver.received;
-  await guide.seen("6.envelope", "what arrived", [rawBody], rawBody.startsWith('{"id":"evt_'));
+  await seen("6.envelope", "what arrived", [rawBody], rawBody.startsWith('{"id":"evt_'));
   const signature = str(attempts[0]?.headers["x-service-signature"]);
   const line = `printf %s '${rawBody}' | openssl dgst -sha256 -hmac '${SECRET}'`;
   const { status, stdout } = spawnSync("sh", ["-c", line], { encoding: "utf8" });
   const made = status === 0 ? stdout.trim() : "(there is no openssl here to run it)";
   const same = status !== 0 || made.endsWith(signature.slice("sha256=".length));
-  await guide.seen("6.signature", "anybody can make it again", [`X-Service-Signature: ${signature}`, line, made], same);
+  await seen("6.signature", "anybody can make it again", [`X-Service-Signature: ${signature}`, line, made], same);
   const said = attempts.map(({ answer }) => answer).join(", ");
-  await guide.seen(
+  await seen(
     "6.success.2xx-only",
     "only 2xx is a success",
     [`the receiver answered ${said}`],
@@ -127,58 +162,50 @@ async function events(scene: Scene): Promise<void> {
   );
   const again = ran.map(({ at }) => `tried again at ${at}`);
   const chosen = "our choice, not the specification's: when, and how often";
-  await guide.seen("6.retry-schedule", chosen, again, again.length === 2);
+  await seen("6.retry-schedule", chosen, again, again.length === 2);
   const log = `GET /v1/webhooks/${hook.id}/deliveries?status=succeeded`;
-  await guide.step("4.webhook-endpoints", "our choice: the log for programs", log, 200, { total: 1 });
+  await step("4.webhook-endpoints", "our choice: the log for programs", log, 200, { total: 1 });
 }
 
-async function errors(scene: Scene): Promise<void> {
-  const { guide, service } = scene;
+async function errors(): Promise<void> {
   const unknown = { status: 401, code: "invalid_credential" };
-  await guide.step("7.401", "a key that nobody has", "GET /v1/apps", 401, unknown, undefined, "no-such-key");
+  await step("7.401", "a key that nobody has", "GET /v1/apps", 401, unknown, undefined, "no-such-key");
   await service.setAccountState("limited");
   const limited = { status: 403, code: "account_limited" };
-  await guide.step("7.403", "a limited account", `DELETE /v1/apps/${appOf(scene)}`, 403, limited);
+  await step("7.403", "a limited account", `DELETE /v1/apps/${publicApp()}`, 403, limited);
   await service.setAccountState("active");
   const [faulty, every] = [
     { title: "", themes: "dark" },
     { status: 422, code: "validation_failed", detail: /1 more/ },
   ];
-  await guide.step("7.validation-status", "our choice: 422, and all at once", "POST /v1/apps", 422, every, faulty);
+  await step("7.validation-status", "our choice: 422, and all at once", "POST /v1/apps", 422, every, faulty);
 }
 
-async function limits({ guide }: Scene): Promise<void> {
-  await guide.step("8.default-limit", "20 at a time", "GET /v1/apps", 200, { limit: 20, offset: 0 });
+async function limits(): Promise<void> {
+  await step("8.default-limit", "20 at a time", "GET /v1/apps", 200, { limit: 20, offset: 0 });
   const most = { code: "invalid_parameter", detail: /100/ };
-  await guide.step("8.max-limit", "our choice: 100 at most", "GET /v1/apps?limit=101", 400, most);
+  await step("8.max-limit", "our choice: 100 at most", "GET /v1/apps?limit=101", 400, most);
 }
 
-async function versions({ guide, service: { baseUrl } }: Scene): Promise<void> {
-  await guide.seen("9.path-segment", "the version is in the path", [baseUrl], baseUrl.endsWith("/v1"));
+async function versions(): Promise<void> {
+  await seen("9.path-segment", "the version is in the path", [service.baseUrl], service.baseUrl.endsWith("/v1"));
   const there = "our choice: the 404 says which there is";
-  await guide.step("9.other-versions", there, "GET /v2/apps", 404, { detail: /\/v1 only/ });
+  await step("9.other-versions", there, "GET /v2/apps", 404, { detail: /\/v1 only/ });
 }
 
 const CHAPTERS = [purpose, resources, states, endpoints, authentication, events, errors, limits, versions];
 
-async function walk(stops: boolean): Promise<void> {
-  const began = performance.now();
-  await using service = await startService({ clock: "manual" });
-  await using receiver = await startReceiver({ secret: SECRET, answers: [500, 503, 204] });
-  await using guide = new Guide(service.baseUrl, service.apiKey, stops);
-  print(`A server at ${service.baseUrl}, a receiver at ${receiver.url}, and a clock that is moved by hand.`);
-  print("Each step names a clause, or a choice of ours where there is none: npm run clause ID runs its test.");
-  for (const [at, chapter] of CHAPTERS.entries()) {
-    print(`\n${styleText("bold", `${at + 1} ${PARTS[at]?.title}`)}`);
-    await chapter({ guide, service, receiver });
-  }
-  print(`\n${guide.steps} steps, all as they must be, in ${Math.round(performance.now() - began)} ms.`);
-}
-
-const { step = false } = given({ step: { type: "boolean" } }, "Usage: npm run demo [-- --step]");
 try {
-  await walk(step);
+  console.log(`A server at ${service.baseUrl}, a receiver at ${receiver.url}, and a clock that is moved by hand.`);
+  console.log("Each step names a clause, or a choice of ours where there is none: npm run clause ID runs its test.");
+  for (const [at, chapter] of CHAPTERS.entries()) {
+    console.log(`\n${styleText("bold", `${at + 1} ${PARTS[at]?.title}`)}`);
+    await chapter();
+  }
+  console.log(`\n${steps} steps, all as they must be, in ${Math.round(performance.now() - began)} ms.`);
 } catch (error) {
   process.stderr.write(`\nThe walk ends here: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
+api.close();
+await enter?.return?.();
