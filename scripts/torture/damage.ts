@@ -1,9 +1,9 @@
 // Damaged files: the last line of the journal cut off at every byte, and single bits turned over anywhere in FILE and
 // FILE.journal. Each is refused by file and line, or has no effect, or - for the last line of the journal, which cannot
 // be told from a torn one - is set aside with a warning. Never other data without a word.
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { Finding } from "../findings.ts";
-import type { Lab } from "./lab.ts";
+import { copy, type Lab } from "./lab.ts";
 import { advance, examine, opened } from "./model.ts";
 
 const COMMITS = [30, 12];
@@ -42,7 +42,7 @@ async function sample(file: string): Promise<{ readonly snapshot: Buffer; readon
   for (const commits of COMMITS) {
     const store = await opened(file);
     for (let commit = 0; commit < commits; commit += 1) await advance(store);
-    for (const end of ["", ".journal"]) copyFileSync(`${file}${end}`, `${file}-copy${end}`);
+    copy(file, `${file}-copy`);
     await store.close();
   }
   return { snapshot: readFileSync(`${file}-copy`), journal: readFileSync(`${file}-copy.journal`) };

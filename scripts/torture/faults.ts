@@ -2,9 +2,9 @@
 // restore, stop) in which one of its disk operations fails, comes back short and then fails, or is never come to because
 // the process dies before it. One thread makes the n-th operation the same each time. Afterwards: the old state or the new, and nothing was
 // seen that failed.
-import { appendFileSync, copyFileSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import type { Finding } from "../findings.ts";
-import { Child, type Lab } from "./lab.ts";
+import { copy, type Lab } from "./lab.ts";
 import { advance, examine, opened } from "./model.ts";
 
 /** The commits that are there before the session, and those of the session. */
@@ -86,10 +86,6 @@ async function torn(lab: Lab): Promise<() => string> {
   const [model, broken] = [lab.file(), lab.file()];
   const store = await opened(model);
   for (let n = 0; n < BEFORE; n += 1) await advance(store);
-  const copy = (from: string, to: string) => {
-    for (const end of ["", ".journal"]) copyFileSync(`${from}${end}`, `${to}${end}`);
-    return to;
-  };
   copy(model, broken);
   appendFileSync(`${broken}.journal`, '{"crc":"00000000","seq":3,"comm');
   await store.close();
@@ -99,7 +95,7 @@ async function torn(lab: Lab): Promise<() => string> {
 /** Runs the session with this fault in its `at`-th operation; says what is wrong with what it saw and left. */
 async function session(lab: Lab, file: string, at: number, kind: string) {
   const env = { UV_THREADPOOL_SIZE: "1", FAULT: `${at}:${kind}` };
-  const child = new Child(lab.command("session", [file], FLAGS), env);
+  const child = lab.child("session", [file], FLAGS, env);
   await child.ended;
   const lines = child.lines.filter((line) => !line.startsWith("calls "));
   const [, ...calls] = child.lines.find((line) => line.startsWith("calls "))?.split(" ") ?? [];

@@ -2,7 +2,7 @@
 // another point. Afterwards each must open, hold every acknowledged commit and no half one, and go on.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Finding } from "../findings.ts";
-import { Child, type Lab } from "./lab.ts";
+import type { Lab } from "./lab.ts";
 import { examine } from "./model.ts";
 
 const STORES = 25;
@@ -17,7 +17,7 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
     // Most kills hit stores that were killed before; now and then it starts afresh.
     if (run % (STORES * 8) === 0) stores = Array.from({ length: STORES }, () => ({ file: lab.file(), reached: 0 }));
     const files = stores.map(({ file }) => file);
-    const child = new Child(lab.command("write", files));
+    const child = lab.child("write", files);
     await child.firstLine;
     await sleep(Math.random() * KILL_WITHIN_MS);
     await child.kill();

@@ -1,7 +1,7 @@
 // What the tortures share: a folder, and the tortured program compiled once, so that a start costs what node costs.
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -25,9 +25,28 @@ export class Lab {
     return join(this.folder, `${this.#files}.json`);
   }
 
-  /** The command line of the tortured program; `flags` of node. */
-  command(role: "write" | "session" | "hold", files: readonly string[], flags: readonly string[] = []): string[] {
-    return [process.execPath, ...flags, this.#program, role, ...files];
+  /** The tortured program, whose lines are gathered; `flags` of node. */
+  child(
+    role: "write" | "session" | "hold",
+    files: readonly string[],
+    flags: readonly string[] = [],
+    env: NodeJS.ProcessEnv = {},
+  ) {
+    const args = [...flags, this.#program, role, ...files];
+    const child = spawn(process.execPath, args, {
+      env: { ...process.env, ...env },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const lines: string[] = [];
+    const reader = createInterface(child.stdout).on("line", (line) => lines.push(line));
+    const ended = Promise.all([once(child, "close"), once(reader, "close")]);
+    const kill = () => {
+      child.kill("SIGKILL");
+      return ended;
+    };
+    /** Nothing, where it ends without one. */
+    const firstLine = Promise.race([once(reader, "line"), ended]).then(() => lines[0]);
+    return { pid: child.pid, lines, firstLine, ended, kill };
   }
 
   [Symbol.dispose](): void {
@@ -35,24 +54,8 @@ export class Lab {
   }
 }
 
-/** A process whose lines are gathered. */
-export class Child {
-  readonly lines: string[] = [];
-  readonly process: ChildProcess;
-  readonly ended: Promise<unknown>;
-  /** Nothing, where it ends without one. */
-  readonly firstLine: Promise<string | undefined>;
-
-  constructor([program = "", ...args]: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "inherit"] });
-    const reader = createInterface(child.stdout).on("line", (line) => this.lines.push(line));
-    this.process = child;
-    this.ended = Promise.all([once(child, "close"), once(reader, "close")]);
-    this.firstLine = Promise.race([once(reader, "line"), this.ended]).then(() => this.lines[0]);
-  }
-
-  async kill(): Promise<void> {
-    this.process.kill("SIGKILL");
-    await this.ended;
-  }
+/** Both files of a store. */
+export function copy(from: string, to: string): string {
+  for (const end of ["", ".journal"]) copyFileSync(`${from}${end}`, `${to}${end}`);
+  return to;
 }

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreRefusal } from "../../src/domain/store.ts";
 import type { Finding } from "../findings.ts";
-import { Child, type Lab } from "./lab.ts";
+import type { Lab } from "./lab.ts";
 import { examine, opened } from "./model.ts";
 
 const REFUSED_WITHIN_MS = 1000;
@@ -13,7 +13,7 @@ const CONTENDERS = 5;
 export async function twoProcesses(lab: Lab, times: number, races: number): Promise<Finding> {
   const wrong: string[] = [];
   const files = Array.from({ length: times }, () => lab.file());
-  const holder = new Child(lab.command("hold", files));
+  const holder = lab.child("hold", files);
   await holder.firstLine;
   const before = contents(lab);
   let slowest_ms = 0;
@@ -22,7 +22,7 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
     const refusal = await opened(file).catch((error) => error);
     slowest_ms = Math.max(slowest_ms, performance.now() - start);
     const isRefused = refusal instanceof StoreRefusal;
-    if (!isRefused || !refusal.message.includes(`in use by process ${holder.process.pid}`))
+    if (!isRefused || !refusal.message.includes(`in use by process ${holder.pid}`))
       wrong.push(`${file}: ${isRefused ? refusal.message : "not refused"}`);
   }
   if (slowest_ms > REFUSED_WITHIN_MS) wrong.push(`a refusal took ${slowest_ms} ms`);
@@ -35,11 +35,11 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
 }
 
 async function contend(lab: Lab): Promise<string[]> {
-  const command = lab.command("hold", [lab.file()]);
-  const first = new Child(command);
+  const files = [lab.file()];
+  const first = lab.child("hold", files);
   await first.firstLine;
   await first.kill();
-  const contenders = Array.from({ length: CONTENDERS }, () => new Child(command));
+  const contenders = Array.from({ length: CONTENDERS }, () => lab.child("hold", files));
   const answers = await Promise.all(contenders.map((child) => child.firstLine));
   await Promise.all(contenders.map((child) => child.kill()));
   const winners = answers.filter((answer) => answer === "open").length;
