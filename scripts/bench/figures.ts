@@ -78,16 +78,12 @@ export function isMissed({ values, goal }: Line): boolean {
 export const whole = (value: number): string => Math.round(value).toLocaleString("en");
 const shown = (value: number): string => (Math.abs(value) >= 100 ? whole(value) : value.toFixed(2));
 
-export function markdown(lines: readonly Line[]): string {
-  const rows = lines.map((line) => {
-    const { what, against, figure, values, goal, beside } = line;
-    const range = values.length > 1 ? ` (${shown(percentile(values, 0))}–${shown(percentile(values, 1))})` : "";
-    const verdict = isMissed(line) ? `${goal} **missed**` : goal;
-    return `| ${what} | ${against} | ${figure} | **${shown(median(values))}**${range} | ${verdict} | ${beside} |`;
-  });
-  const head = [
-    "| What | Against | Figure | Median (min–max) | Goal | Beside it |",
-    "| --- | --- | --- | --- | --- | --- |",
-  ];
-  return [...head, ...rows].join("\n");
+/** The head of the table. */
+export const HEAD = `| What | Against | Figure | Median (min–max) | Goal | Beside it |\n|${" --- |".repeat(6)}`;
+
+export function row(line: Line): string {
+  const { what, against, figure, values, goal, beside } = line;
+  const range = values.length > 1 ? ` (${shown(percentile(values, 0))}–${shown(percentile(values, 1))})` : "";
+  const verdict = isMissed(line) ? `${goal} **missed**` : goal;
+  return `| ${what} | ${against} | ${figure} | **${shown(median(values))}**${range} | ${verdict} | ${beside} |`;
 }

@@ -108,20 +108,17 @@ export const draft = (n: number) => ({
   public: n % 2 === 0,
 });
 
-const one = (n: number): string => post("/v1/apps", draft(n));
-export const creates = (over: Partial<Load> = {}): Load => load(one, 201, over);
+export const creates = (over: Partial<Load> = {}): Load => load((n) => post("/v1/apps", draft(n)), 201, over);
 
-/** Makes `count` apps, or what else is given; answers their ids in creation order. */
-export async function create(port: number, count: number, request = one, status = 201): Promise<string[]> {
+/** Makes `count` apps; answers their ids in creation order. */
+export async function create(port: number, count: number): Promise<string[]> {
   const ids: string[] = [];
-  const onBody = (body: string) => ids.push(idIn(body));
-  await run(port, load(request, status, { requests: count, connections: 8, onBody }));
+  const onBody = (body: string) => {
+    const { id }: { id: string } = JSON.parse(body);
+    ids.push(id);
+  };
+  await run(port, creates({ requests: count, connections: 8, onBody }));
   return ids;
-}
-
-function idIn(body: string): string {
-  const { id }: { id: string } = JSON.parse(body);
-  return id;
 }
 
 /** The same load spread over all servers; `make` is called before each measurement. */

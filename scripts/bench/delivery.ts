@@ -1,9 +1,23 @@
-// How long another request waits at most while one that is much work goes on: a webhook with very many pending deliveries is
-// switched off or deleted, which cancels them behind the answer; a data source of many rows is uploaded and processed.
+// How many deliveries go out a second, signed and recorded, against a bare node:http agent with keep-alive that posts the
+// same bytes. And how long another request waits at most while one that is much work goes on: a webhook with very many
+// pending deliveries is switched off or deleted, which cancels them behind the answer; a data source of many rows is
+// uploaded and processed.
 import { pool } from "../pool.ts";
-import { type Line, percentile, plain, scaled, whole } from "./figures.ts";
+import { compare, type Line, percentile, plain, ratio, scaled, whole } from "./figures.ts";
 import { create, creates, load, post, run } from "./load.ts";
-import { startReceiver, startService } from "./machine.ts";
+import { side, startReceiver, startService } from "./machine.ts";
+
+/** How many webhooks, each with one attempt at a time, and how much of the bare agent's rate they must reach. */
+const RATES = { 16: ">= 0.5", 1: ">= 0.4" };
+
+export async function throughput(): Promise<Line[]> {
+  await using receiver = await startReceiver("quick");
+  return await pool(1, Object.entries(RATES), async ([atOnce, goal]) => {
+    const sides = ["send", "post"].map((mode) => side("a bare keep-alive agent", mode, `${receiver.url}/`, atOnce));
+    const [own, bare] = await compare(sides, 0);
+    return ratio(`Deliveries to ${atOnce} webhooks`, own, bare, "a second", goal);
+  });
+}
 
 const PENDING = [scaled(30_000), scaled(100_000)];
 const ROWS = scaled(900_000);
@@ -30,12 +44,13 @@ async function cancelled(pending: number, [method, how, body]: typeof DELETE | t
   const { port, api } = server;
   const { id } = await api.create("/webhooks", { url: silent.url, events: ["app.created"] });
   await create(port, pending);
-  const longest_ms = await longest(port, api.call(method, `/webhooks/${id}`, body));
+  const work = api.call(method, `/webhooks/${id}`, body);
+  const found = await longest(`a webhook with ${whole(pending)} pending ${how}`, port, work, "<= 50");
   // A deleted webhook's log is gone with it.
   const log = await api.get(`/webhooks/${id}/deliveries?status=pending`);
   const left = method === "DELETE" ? log.status - 404 : log.json.total;
   if (left !== 0) throw new Error(`${left} are pending ${LASTS_S} s later`);
-  return line(`a webhook with ${whole(pending)} pending ${how}`, longest_ms, "<= 50");
+  return found;
 }
 
 async function upload(): Promise<Line> {
@@ -50,16 +65,13 @@ async function upload(): Promise<Line> {
     server.port,
     load(() => text, 201, { requests: 1, connections: 1, perSecond: 1 }),
   );
-  const longest_ms = await longest(server.port, work);
-  return line(`${whole(ROWS)} rows are uploaded, beside the parsing`, longest_ms - parsing_ms, "<= 250");
+  return await longest(`${whole(ROWS)} rows are uploaded, beside the parsing`, server.port, work, "<= 250", parsing_ms);
 }
 
-/** What others wait while the work goes on. */
-async function longest(port: number, work: Promise<unknown>): Promise<number> {
+/** What others wait at most while the work goes on; `beside`: what of that is none of its doing. */
+async function longest(what: string, port: number, work: Promise<unknown>, goal: string, beside_ms = 0): Promise<Line> {
   const latencies = await run(port, creates({ requests: LASTS_S * PER_SECOND, perSecond: PER_SECOND }));
   await work;
-  return percentile(latencies, 1);
+  const value = percentile(latencies, 1) - beside_ms;
+  return plain(`Longest wait of another request while ${what}`, "ms", value, goal);
 }
-
-const line = (what: string, ms: number, goal: string): Line =>
-  plain(`Longest wait of another request while ${what}`, "ms", ms, goal);
