@@ -1,8 +1,6 @@
 // `npm run exercise`: whether scripts/exercise/receiver.mjs, or the receiver in another file, does what the specification
 // asks of one (part 6). Each check starts it and this server anew, disturbs what is sent and says what was seen, never what
 // to do about it. Exit code 0 where nothing is wrong any more, 1 where something is.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { setTimeout as passed } from "node:timers/promises";
 import { styleText } from "node:util";
@@ -10,6 +8,7 @@ import { startService } from "../src/index.ts";
 import { trusted } from "../src/kit/schema.ts";
 import { serviceSignature } from "../src/kit/signature.ts";
 import { Client } from "../test/support/client.ts";
+import { started } from "../test/support/process.ts";
 import { given, text, wrongUse } from "./arguments.ts";
 
 const FILE = "scripts/exercise/receiver.mjs";
@@ -101,13 +100,15 @@ const CHECKS: { readonly [about: string]: (scene: Scene) => Promise<string | fal
 };
 
 async function check([about, run]: [string, (scene: Scene) => Promise<string | false>]): Promise<boolean> {
-  const env = { ...process.env, PORT: "0", WEBHOOK_SECRET: SECRET, WORK_MS };
-  const child = spawn(process.execPath, [file], { env, stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
-  const [url] = /http:\S+/.exec(String(line)) ?? wrongUse(`${file} does not say where it listens.`, USE);
+  const { child, said, prints, kill } = started([file], { PORT: "0", WEBHOOK_SECRET: SECRET, WORK_MS });
+  child.stderr.pipe(process.stderr);
+  await prints("\n").catch(({ message }: Error) =>
+    wrongUse(`${file} does not say where it listens (${message}).`, USE),
+  );
+  const [url] = /http:\S+/.exec(said.stdout) ?? wrongUse(`${file} does not say where it listens.`, USE);
   const scene = await sceneOf(url);
   const wrong = await run(scene).catch(({ message }: Error) => message);
-  child.kill();
+  await kill();
   scene.api.close();
   await scene.service.close();
   const verdict = wrong === false ? styleText("green", "right") : styleText("red", "wrong");

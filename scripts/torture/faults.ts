@@ -4,7 +4,7 @@
 // seen that failed.
 import { appendFileSync } from "node:fs";
 import type { Finding } from "../findings.ts";
-import { copy, type Lab } from "./lab.ts";
+import { copy, type Lab, linesOf } from "./lab.ts";
 import { advance, examine, opened } from "./model.ts";
 
 /** The commits that are there before the session, and those of the session. */
@@ -95,10 +95,9 @@ async function torn(lab: Lab): Promise<() => string> {
 /** Runs the session with this fault in its `at`-th operation; says what is wrong with what it saw and left. */
 async function session(lab: Lab, file: string, at: number, kind: string) {
   const env = { UV_THREADPOOL_SIZE: "1", FAULT: `${at}:${kind}` };
-  const child = lab.child("session", [file], FLAGS, env);
-  await child.ended;
-  const lines = child.lines.filter((line) => !line.startsWith("calls "));
-  const [, ...calls] = child.lines.find((line) => line.startsWith("calls "))?.split(" ") ?? [];
+  const said = linesOf(await lab.child("session", [file], FLAGS, env).ended);
+  const lines = said.filter((line) => !line.startsWith("calls "));
+  const [, ...calls] = said.find((line) => line.startsWith("calls "))?.split(" ") ?? [];
   const wrong = lines.filter((line) => line.startsWith("phantom"));
   const last = lines.at(-1) ?? "";
   if (kind !== "SIGKILL" && last !== "end" && !last.startsWith("refused")) wrong.push(`ended with "${last}"`);

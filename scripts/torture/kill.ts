@@ -2,7 +2,7 @@
 // another point. Afterwards each must open, hold every acknowledged commit and no half one, and go on.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Finding } from "../findings.ts";
-import type { Lab } from "./lab.ts";
+import { type Lab, linesOf } from "./lab.ts";
 import { examine } from "./model.ts";
 
 const STORES = 25;
@@ -18,11 +18,11 @@ export async function kill(lab: Lab, runs: number): Promise<Finding> {
     if (run % (STORES * 8) === 0) stores = Array.from({ length: STORES }, () => ({ file: lab.file(), reached: 0 }));
     const files = stores.map(({ file }) => file);
     const child = lab.child("write", files);
-    await child.firstLine;
+    await child.prints("\n");
     await sleep(Math.random() * KILL_WITHIN_MS);
-    await child.kill();
-    acknowledged += child.lines.length;
-    for (const line of child.lines) {
+    const lines = linesOf(await child.kill());
+    acknowledged += lines.length;
+    for (const line of lines) {
       const [name = 0, n = 0] = line.split(" ").map(Number);
       const store = stores[name];
       if (store !== undefined) store.reached = Math.max(store.reached, n);

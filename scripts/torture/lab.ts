@@ -1,12 +1,10 @@
 // What the tortures share: a folder, and the tortured program compiled once, so that a start costs what node costs.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
+import { type Ended, started } from "../../test/support/process.ts";
 
 export class Lab {
   /** In memory where there is such a place: what is killed is a process, never the kernel. */
@@ -25,34 +23,18 @@ export class Lab {
     return join(this.folder, `${this.#files}.json`);
   }
 
-  /** The tortured program, whose lines are gathered; `flags` of node. */
-  child(
-    role: "write" | "session" | "hold",
-    files: readonly string[],
-    flags: readonly string[] = [],
-    env: NodeJS.ProcessEnv = {},
-  ) {
-    const args = [...flags, this.#program, role, ...files];
-    const child = spawn(process.execPath, args, {
-      env: { ...process.env, ...env },
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    const lines: string[] = [];
-    const reader = createInterface(child.stdout).on("line", (line) => lines.push(line));
-    const ended = Promise.all([once(child, "close"), once(reader, "close")]);
-    const kill = () => {
-      child.kill("SIGKILL");
-      return ended;
-    };
-    /** Nothing, where it ends without one. */
-    const firstLine = Promise.race([once(reader, "line"), ended]).then(() => lines[0]);
-    return { pid: child.pid, lines, firstLine, ended, kill };
+  /** Starts the tortured program; `flags` of node. */
+  child(role: "write" | "session" | "hold", files: readonly string[], flags: readonly string[] = [], env = {}) {
+    return started([...flags, this.#program, role, ...files], env);
   }
 
   [Symbol.dispose](): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
+
+/** What the tortured program has said in the end. */
+export const linesOf = ({ stdout }: Ended): string[] => stdout.split("\n").slice(0, -1);
 
 /** Both files of a store. */
 export function copy(from: string, to: string): string {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreRefusal } from "../../src/domain/store.ts";
 import type { Finding } from "../findings.ts";
-import type { Lab } from "./lab.ts";
+import { type Lab, linesOf } from "./lab.ts";
 import { examine, opened } from "./model.ts";
 
 const REFUSED_WITHIN_MS = 1000;
@@ -14,7 +14,7 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
   const wrong: string[] = [];
   const files = Array.from({ length: times }, () => lab.file());
   const holder = lab.child("hold", files);
-  await holder.firstLine;
+  await holder.prints("\n");
   const before = contents(lab);
   let slowest_ms = 0;
   for (const file of files) {
@@ -22,7 +22,7 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
     const refusal = await opened(file).catch((error) => error);
     slowest_ms = Math.max(slowest_ms, performance.now() - start);
     const isRefused = refusal instanceof StoreRefusal;
-    if (!isRefused || !refusal.message.includes(`in use by process ${holder.pid}`))
+    if (!isRefused || !refusal.message.includes(`in use by process ${holder.child.pid}`))
       wrong.push(`${file}: ${isRefused ? refusal.message : "not refused"}`);
   }
   if (slowest_ms > REFUSED_WITHIN_MS) wrong.push(`a refusal took ${slowest_ms} ms`);
@@ -37,13 +37,13 @@ export async function twoProcesses(lab: Lab, times: number, races: number): Prom
 async function contend(lab: Lab): Promise<string[]> {
   const files = [lab.file()];
   const first = lab.child("hold", files);
-  await first.firstLine;
+  await first.prints("\n");
   await first.kill();
   const contenders = Array.from({ length: CONTENDERS }, () => lab.child("hold", files));
-  const answers = await Promise.all(contenders.map((child) => child.firstLine));
-  await Promise.all(contenders.map((child) => child.kill()));
+  await Promise.all(contenders.map((child) => child.prints("\n")));
+  const answers = (await Promise.all(contenders.map((child) => child.kill()))).flatMap(linesOf);
   const winners = answers.filter((answer) => answer === "open").length;
-  const refusals = answers.filter((answer) => answer?.startsWith("refused: ")).length;
+  const refusals = answers.filter((answer) => answer.startsWith("refused: ")).length;
   return winners === 1 && refusals === CONTENDERS - 1 ? [] : [`race for a stale lock: ${answers.join(", ")}`];
 }
 

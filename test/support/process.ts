@@ -1,4 +1,4 @@
-// The server as a process of its own, run from its sources.
+// Processes that a test starts: the server, run from its sources, and others like it.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,12 +10,14 @@ const START = ["--import", "tsx", "src/bin.ts"];
 export type ServerProcess = ReturnType<typeof serve>;
 export type Ended = Awaited<ServerProcess["ended"]>;
 
-export function serve(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+export const serve = (args: readonly string[], env?: NodeJS.ProcessEnv) => started([...START, ...args], env);
+
+/** Runs node, and gathers what it prints. */
+export function started(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const clean = Object.entries(process.env).filter(([name]) => !/^(APPHOST_|PORT$|FORCE_COLOR|NODE_TEST)/.test(name));
-  const child = spawn(process.execPath, [...START, ...args], {
+  const child = spawn(process.execPath, args, {
     cwd: ROOT,
     env: { ...Object.fromEntries(clean), ...env },
-    stdio: ["ignore", "pipe", "pipe"],
   });
   const said = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk));
@@ -30,7 +32,11 @@ export function serve(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
       assert.ok(over === null || said.stdout.includes(text), `ended before: ${said.stderr}`);
     }
   };
-  return { child, said, ended, prints };
+  const kill = () => {
+    child.kill("SIGKILL");
+    return ended;
+  };
+  return { child, said, ended, prints, kill };
 }
 
 /** What this process itself prints while `use` runs. */
