@@ -3,8 +3,8 @@
 // and this server to one of them, or to one of its choices: npm run clause 6.signature
 // Exit code 0 where nothing failed, 1 where something did, 2 for wrong use and where nothing could be tried.
 import { spawn } from "node:child_process";
-import { text } from "node:stream/consumers";
-import { given, isHttpUrl, wrongUse } from "./arguments.ts";
+import * as consumed from "node:stream/consumers";
+import { flag, given, isHttpUrl, text, wrongUse } from "./arguments.ts";
 import { chosen } from "./conformance/choices.ts";
 import { judge, sumsOf } from "./conformance/judge.ts";
 import { ownTarget } from "./conformance/own.ts";
@@ -28,14 +28,14 @@ What a client cannot make by itself is tried where it is given:
   --limited-key, --suspended-key, --rate-limited-key KEY
   --receiver-url URL --receiver-port N  the public address of deliveries, and where it leads to on this machine`;
 
-const [string, flag, many] = [{ type: "string" }, { type: "boolean" }, { type: "string", multiple: true }] as const;
+const many = { type: "string", multiple: true } as const;
 const options = {
-  ...{ "base-url": string, "api-key": string, only: string, report: string, slow: flag, own: flag },
-  ...{ "auth-url": string, "client-id": string, "client-secret": string, "redirect-uri": string, "sign-in": string },
-  ...{ token: many, "expired-token": string },
-  ...{ "expired-refresh-token": string, "revoked-refresh-token": string },
-  ...{ "limited-key": string, "suspended-key": string, "rate-limited-key": string },
-  ...{ "receiver-url": string, "receiver-port": string },
+  ...{ "base-url": text, "api-key": text, only: text, report: text, slow: flag, own: flag, "auth-url": text },
+  ...{ "client-id": text, "client-secret": text, "redirect-uri": text, "sign-in": text },
+  ...{ token: many, "expired-token": text },
+  ...{ "expired-refresh-token": text, "revoked-refresh-token": text },
+  ...{ "limited-key": text, "suspended-key": text, "rate-limited-key": text },
+  ...{ "receiver-url": text, "receiver-port": text },
 } as const;
 const asked = given(options, USE);
 const { only = "", report: form = "text", own, slow } = asked;
@@ -53,7 +53,7 @@ function url(name: "base-url" | "auth-url" | "redirect-uri" | "receiver-url"): s
 async function signedIn(command: string, authorizeUrl: string): Promise<string> {
   const line = command.replaceAll("{authorize_url}", `'${authorizeUrl.replaceAll("'", "%27")}'`);
   const { stdout } = spawn(line, { shell: true, stdio: ["ignore", "pipe", "inherit"] });
-  return (await text(stdout)).trim().split("\n").at(-1) ?? "";
+  return (await consumed.text(stdout)).trim().split("\n").at(-1) ?? "";
 }
 
 function givenTarget(): Target {

@@ -3,7 +3,11 @@ import { styleText } from "node:util";
 import { escaped as legible } from "../../src/log.ts";
 import type { Report, Result } from "./judge.ts";
 
-export const FORMS: Readonly<Record<string, (report: Report) => string>> = { text, json, junit };
+export const FORMS: Readonly<Record<string, (report: Report) => string>> = {
+  text,
+  json: (report) => JSON.stringify(report, null, 2),
+  junit,
+};
 
 const COLOURS = { shown: "green", chosen: "green", failed: "red", "not tried": "dim" } as const;
 const LINES_MAX = 6;
@@ -21,10 +25,6 @@ function lines({ id, requirement, verdict, why }: Result): string[] {
   if (verdict === "not tried") return [`${line} (${why})`];
   const reasons = why.split("\n").filter((reason) => reason.trim() !== "");
   return [line, ...reasons.slice(0, LINES_MAX).map((reason) => `          ${id}: ${legible(reason)}`)];
-}
-
-function json(report: Report): string {
-  return JSON.stringify(report, null, 2);
 }
 
 function junit({ baseUrl, profile, results, sums }: Report): string {
