@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import * as consumed from "node:stream/consumers";
 import { flag, given, isHttpUrl, text, wrongUse } from "./arguments.ts";
 import { chosen } from "./conformance/choices.ts";
-import { judge, sumsOf } from "./conformance/judge.ts";
+import { judge } from "./conformance/judge.ts";
 import { ownTarget } from "./conformance/own.ts";
 import { Unreachable } from "./conformance/reached.ts";
 import { FORMS } from "./conformance/report.ts";
@@ -86,15 +86,15 @@ function givenTarget(): Target {
 
 const mine = own ? await ownTarget() : undefined;
 const target = mine ? { ...mine.target, slow } : givenTarget();
-const judged = await judge(target, only).catch((error: unknown) => {
+const { profile, results } = await judge(target, only).catch((error: unknown) => {
   if (error instanceof Unreachable) return wrongUse(error.message, "Nothing was judged.");
   throw error;
 });
 await mine?.close();
-const ours = own && only !== "" ? await chosen(only) : [];
-const results = [...judged.results, ...ours];
-if (results.length === 0) wrongUse(`No clause begins with ${only}.`, USE);
-const sums = sumsOf(results);
-console.log(told({ ...judged, results, sums }));
+const all = [...results, ...(own && only !== "" ? await chosen(only) : [])];
+if (all.length === 0) wrongUse(`No clause begins with ${only}.`, USE);
+const sums = { shown: 0, chosen: 0, failed: 0, "not tried": 0 };
+for (const { verdict } of all) sums[verdict] += 1;
+console.log(told({ baseUrl: target.baseUrl, profile, results: all, sums }));
 if (sums.shown + sums.chosen + sums.failed === 0) wrongUse("Nothing could be tried:", "what is missing stands above.");
 process.exitCode = sums.failed > 0 ? 1 : 0;

@@ -16,33 +16,24 @@ export interface Result {
   readonly why: string;
 }
 
-export interface Report {
-  readonly baseUrl: string;
+export interface Judgement {
   /** How this implementation reads the gaps, in plain sentences. */
   readonly profile: Readonly<Record<string, string>>;
   readonly results: readonly Result[];
-  readonly sums: Readonly<Record<Verdict, number>>;
 }
 
 const SPEC = new URL("../../test/spec/", import.meta.url);
 
 /** All of them, in the order of the specification. */
-export const clauses = (): Promise<readonly Clause[]> =>
+const clauses = (): Promise<readonly Clause[]> =>
   collected(async () => {
     for (const name of (await readdir(SPEC)).sort()) await import(new URL(name, SPEC).href);
   });
 
-export function sumsOf(results: readonly Result[]): Report["sums"] {
-  const sums = { shown: 0, chosen: 0, failed: 0, "not tried": 0 };
-  for (const { verdict } of results) sums[verdict] += 1;
-  return sums;
-}
-
 /** By the clauses whose ids begin so. Rejects with one line where the target cannot be spoken to. */
-export async function judge(target: Target, only: string): Promise<Report> {
+export async function judge(target: Target, only: string): Promise<Judgement> {
   const asked = (await clauses()).filter(({ id }) => id.startsWith(only));
-  const { baseUrl } = target;
-  if (asked.length === 0) return { baseUrl, profile: {}, results: [], sums: sumsOf([]) };
+  if (asked.length === 0) return { profile: {}, results: [] };
   const kit = await Kit.open(target);
   try {
     // A sender that makes one delivery at a time is kept from all others for the real 30 seconds, so those come last.
@@ -50,8 +41,7 @@ export async function judge(target: Target, only: string): Promise<Report> {
     const ends: Promise<Result>[] = [];
     for (const each of asked) ends.push((await begun(each, kit)).ended);
     const results = await Promise.all(ends);
-    const profile = { ...kit.profile.says, ...(await kit.learnt()) };
-    return { baseUrl, profile, results, sums: sumsOf(results) };
+    return { profile: { ...kit.profile.says, ...(await kit.learnt()) }, results };
   } finally {
     await kit.close();
   }
@@ -59,7 +49,7 @@ export async function judge(target: Target, only: string): Promise<Report> {
 
 /** Resolves when the next clause may begin; what this one waits for goes on meanwhile. */
 async function begun(each: Clause, kit: Kit): Promise<{ readonly ended: Promise<Result> }> {
-  const told = async (error?: unknown) => resultOf(each, (await hindered(each, kit, error)) ?? error);
+  const told = (error?: unknown) => resultOf(each, kit, error);
   try {
     return { ended: finish(await each.run(kit)).then(() => told(), told) };
   } catch (error) {
@@ -70,18 +60,17 @@ async function begun(each: Clause, kit: Kit): Promise<{ readonly ended: Promise<
 /** What only the real 30 seconds show: anything shorter can fail it, and no more. */
 const REAL_TIME: readonly string[] = ["6.success.30-seconds", "8.answer-time"];
 
-/** Why nothing can be concluded from how the clause went. */
-async function hindered({ id }: Clause, { api, target }: Kit, error: unknown): Promise<NotTried | undefined> {
-  if (error === undefined)
-    return REAL_TIME.includes(id) && !target.slow ? new NotTried("give --slow, a shorter wait is kept") : undefined;
-  if (error instanceof NotTried) return undefined;
-  // The key opened the list before anything was judged.
-  const { status } = await api.get("/apps?limit=1").catch(() => ({ status: 0 }));
-  return status === 403 ? new NotTried("403 to all by now: give a key with a higher rate limit") : undefined;
+async function resultOf({ id, requirement }: Clause, kit: Kit, error?: unknown): Promise<Result> {
+  const missing = error instanceof NotTried ? error.message : await hindered(id, kit, error !== undefined);
+  if (missing !== undefined) return { id, requirement, verdict: "not tried", why: missing };
+  if (error === undefined) return { id, requirement, verdict: "shown", why: "" };
+  return { id, requirement, verdict: "failed", why: error instanceof Error ? error.message : String(error) };
 }
 
-function resultOf({ id, requirement }: Clause, error?: unknown): Result {
-  if (error === undefined) return { id, requirement, verdict: "shown", why: "" };
-  const why = error instanceof Error ? error.message : String(error);
-  return { id, requirement, verdict: error instanceof NotTried ? "not tried" : "failed", why };
+/** Why nothing can be concluded from how the clause went. */
+async function hindered(id: string, { api, target }: Kit, failed: boolean): Promise<string | undefined> {
+  if (!failed) return REAL_TIME.includes(id) && !target.slow ? "give --slow, a shorter wait is kept" : undefined;
+  // The key opened the list before anything was judged.
+  const { status } = await api.get("/apps?limit=1").catch(() => ({ status: 0 }));
+  return status === 403 ? "403 to all by now: give a key with a higher rate limit" : undefined;
 }

@@ -1,7 +1,12 @@
 // The report in the forms that people and programs read: lines, JSON, and JUnit's XML, which every CI shows.
 import { styleText } from "node:util";
 import { escaped as legible } from "../../src/log.ts";
-import type { Report, Result } from "./judge.ts";
+import type { Judgement, Result, Verdict } from "./judge.ts";
+
+export interface Report extends Judgement {
+  readonly baseUrl: string;
+  readonly sums: Readonly<Record<Verdict, number>>;
+}
 
 export const FORMS: Readonly<Record<string, (report: Report) => string>> = {
   text,

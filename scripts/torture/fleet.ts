@@ -30,17 +30,17 @@ interface Trial {
   readonly processes: number;
   /** What `--data` leads to. */
   readonly data: string;
+  /** Fewer than are kept. */
   readonly events: number;
   readonly kills: number;
   /** How long after the last event deliveries may be outstanding. */
   readonly outstanding_ms: number;
-  /** What else befalls them, spread among the kills. */
-  readonly more: readonly ((servers: readonly Server[], ports: number[]) => unknown)[];
+  /** What else befalls them, when half of the kills are over. */
+  readonly more?: readonly ((servers: readonly Server[], ports: number[]) => unknown)[];
 }
 
-/** `events` stay below the number that is kept. */
 export const restarts = (lab: Lab, events: number, kills: number): Promise<Finding> =>
-  disturbed({ what: "restarts", processes: 1, data: lab.file(), events, kills, outstanding_ms: 300_000, more: [] });
+  disturbed({ what: "restarts", processes: 1, data: lab.file(), events, kills, outstanding_ms: 300_000 });
 
 export async function fleet(processes: number, events: number, kills: number, freezes = 1): Promise<Finding> {
   const what = `fleet of ${processes}, a restart of the database, ${freezes} frozen processes`;
@@ -50,9 +50,9 @@ export async function fleet(processes: number, events: number, kills: number, fr
     database.stop();
     database.start();
   };
-  const [data, more] = [database.address(), [restart, ...Array<typeof freeze>(freezes).fill(freeze)]];
+  const more = [restart, ...Array<typeof freeze>(freezes).fill(freeze)];
   try {
-    return await disturbed({ what, processes, data, events, kills, outstanding_ms: 30_000, more });
+    return await disturbed({ what, processes, data: database.address(), events, kills, outstanding_ms: 30_000, more });
   } finally {
     database.end();
   }
@@ -69,7 +69,8 @@ async function freeze([server]: readonly Server[], ports: number[]): Promise<voi
   ports.push(server.port);
 }
 
-async function disturbed({ what, processes, data, events, kills, outstanding_ms, more }: Trial): Promise<Finding> {
+async function disturbed(trial: Trial): Promise<Finding> {
+  const { what, processes, data, events, kills, outstanding_ms, more = [] } = trial;
   using balancer = await startBalancer();
   const { ports } = balancer;
   const start = async () => {
@@ -89,17 +90,11 @@ async function disturbed({ what, processes, data, events, kills, outstanding_ms,
     await server?.stop();
     servers[n % processes] = await start();
   };
-  const blows = Array.from({ length: kills }, (_, n) => () => kill(n));
-  for (const [n, blow] of more.entries())
-    blows.splice(
-      Math.floor(((n + 1) * kills) / (more.length + 1)) + n,
-      0,
-      async () => void (await blow(servers, ports)),
-    );
-  const inFlight = blows.length;
+  const blows: (() => unknown)[] = Array.from({ length: kills }, (_, n) => () => kill(n));
+  blows.splice(kills / 2, 0, ...more.map((blow) => () => blow(servers, ports)));
   const acknowledged = await load(api, events, blows);
   const outstanding = await delivered(api, webhooks, outstanding_ms);
-  const { tried, wrong } = judged(receivers, acknowledged, inFlight);
+  const { tried, wrong } = judged(receivers, acknowledged, blows.length);
   wrong.push(...outstanding, ...early, ...(await halves(api, acknowledged, webhooks)));
   for (const server of servers) await server.stop();
   for (const receiver of receivers) await receiver.close();
@@ -124,20 +119,18 @@ function failing(events: number, early: string[]) {
 }
 
 /** Makes apps, and strikes a blow after each share of them; the ids of those that were acknowledged. */
-async function load(api: Client, events: number, blows: (() => Promise<void>)[]): Promise<string[]> {
+async function load(api: Client, events: number, blows: readonly (() => unknown)[]): Promise<string[]> {
   const acknowledged: string[] = [];
-  const strikeAt = blows.map((_, at) => Math.ceil((events * (at + 1)) / (blows.length + 1)));
-  let striking = Promise.resolve();
+  let [struck, striking] = [0, Promise.resolve<unknown>(undefined)];
   const work = function* () {
     while (acknowledged.length < events) yield;
   };
   await pool(CLIENTS, work(), async () => {
     const answer = await api.post("/apps", { title: "Torture" }).catch(() => sleep(LOOK_AGAIN_MS));
     if (answer?.status === 201) acknowledged.push(answer.id);
-    if (strikeAt[0] === undefined || acknowledged.length < strikeAt[0]) return;
-    strikeAt.shift();
-    const blow = blows.shift();
-    if (blow) striking = striking.then(blow);
+    if (acknowledged.length < (events * (struck + 1)) / (blows.length + 1)) return;
+    striking = striking.then(blows[struck]);
+    struck += 1;
   });
   await striking;
   return acknowledged;
