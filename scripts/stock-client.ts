@@ -2,7 +2,7 @@
 // with PKCE, tokens, introspection, refresh, revocation. What the library checks itself (iss, state, content types,
 // token_type, the JWT against the published keys) is checked here by somebody else.
 import assert from "node:assert/strict";
-import { choice, type OwnContext } from "../test/support/clauses.ts";
+import { type Context, choice } from "../test/support/clauses.ts";
 import { str } from "../test/support/client.ts";
 import { person, REDIRECT, register, returned } from "../test/support/oauth.ts";
 import { installed } from "./installed.ts";
@@ -23,7 +23,7 @@ async function serverOf(baseUrl: string) {
 }
 
 /** From registration to revocation; `proof` makes a client authentication of its secret. */
-async function walk({ api, baseUrl }: OwnContext, proof: (secret: string) => unknown, draft: object = {}) {
+async function walk({ api, baseUrl }: Context, proof: (secret: string) => unknown, draft: object = {}) {
   const { client_id, client_secret } = await register(api, draft);
   const party = [await serverOf(baseUrl), { client_id }] as const;
   const [server] = party;
@@ -69,9 +69,9 @@ async function walk({ api, baseUrl }: OwnContext, proof: (secret: string) => unk
 }
 
 const goes = "a stock library goes the whole way";
-choice("1.rfcs.token-body", `${goes} with client_secret_basic`, "ours", (it) => walk(it, oauth.ClientSecretBasic));
-choice("1.rfcs.token-body", `${goes} with client_secret_post`, "ours", (it) => walk(it, oauth.ClientSecretPost));
-choice("5.pkce", `${goes} as a public client`, "ours", (it) => walk(it, oauth.None, { public: true }));
+choice("1.rfcs.token-body", `${goes} with client_secret_basic`, (it) => walk(it, oauth.ClientSecretBasic));
+choice("1.rfcs.token-body", `${goes} with client_secret_post`, (it) => walk(it, oauth.ClientSecretPost));
+choice("5.pkce", `${goes} as a public client`, (it) => walk(it, oauth.None, { public: true }));
 choice("1.rfcs.token-algorithm", `${goes} with RS256 tokens, too`, { tokenAlg: "RS256" }, (it) =>
   walk(it, oauth.ClientSecretPost),
 );

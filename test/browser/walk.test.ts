@@ -234,8 +234,7 @@ inBrowser("browser: a client that is refused is told of it also where one signs 
   assert.equal(new URL(page.url()).searchParams.get("error"), "access_denied");
 });
 
-inBrowser("browser: what follows by itself keeps the focus of a link, and its heading", async (stage) => {
-  const { api, page, go } = stage;
+inBrowser("browser: what follows by itself keeps the focus of a link, and its heading", async ({ api, page, go }) => {
   const { id } = await api.create("/apps", { title: "Before" });
   await api.post(`/apps/${id}/deploy`, { name: "Main" });
   await go(`/dashboard/apps/${id}`);

@@ -21,7 +21,7 @@ function world(api: Client): ReturnType<typeof makeWorld> {
   return made;
 }
 
-choice("1.dashboard", "asks for a sign-in first and then goes on where one wanted to be", "ours", async ({ api }) => {
+choice("1.dashboard", "asks for a sign-in first and then goes on where one wanted to be", async ({ api }) => {
   const browser = new Browser(api);
   const asked = await browser.request("GET", "/dashboard/apps?skip=20");
   const led = [asked.status, asked.headers.location];
@@ -31,7 +31,7 @@ choice("1.dashboard", "asks for a sign-in first and then goes on where one wante
   assert.equal(posted.headers.location, "/dashboard/sign-in?next=%2Fdashboard");
 });
 
-choice("1.dashboard", "every page is whole and keeps to itself, the first in 30 kB", "ours", async ({ api }) => {
+choice("1.dashboard", "every page is whole and keeps to itself, the first in 30 kB", async ({ api }) => {
   const ids = await world(api);
   const browser = await owner(api);
   const pages = dashboardRows.filter(({ method }) => method === "GET");
@@ -46,7 +46,7 @@ choice("1.dashboard", "every page is whole and keeps to itself, the first in 30 
   }
 });
 
-choice("1.dashboard", "nothing there says that it is missing, and what does", "ours", async ({ api }) => {
+choice("1.dashboard", "nothing there says that it is missing, and what does", async ({ api }) => {
   const browser = await owner(api);
   for (const path of ["nothing", "apps/app_00000000000000000000000"])
     assertPage(await browser.open(`/dashboard/${path}`), 404);
@@ -89,7 +89,7 @@ async function scopesOf(root: Client): Promise<ReadonlyMap<string, string>> {
   return new Map(scopes.map(([id, needed]) => [id, Array.isArray(needed) ? String(needed[0]) : ""]));
 }
 
-choice("1.dashboard", "each page takes the permission of the operation that it stands for", "ours", async ({ api }) => {
+choice("1.dashboard", "each page takes the permission of the operation that it stands for", async ({ api }) => {
   const ids = await world(api);
   const scopes = await scopesOf(api.root.as(null));
   for (const held of [...ALL_SCOPES, null]) {
@@ -110,7 +110,7 @@ choice("1.dashboard", "each page takes the permission of the operation that it s
   }
 });
 
-choice("1.dashboard", "what a user may not do has no button", "ours", async ({ api }) => {
+choice("1.dashboard", "what a user may not do has no button", async ({ api }) => {
   const app = await api.create("/apps", { title: "Shown" });
   const { browser } = await person(api, ["read:apps"]);
   const page = await browser.open(`/dashboard/apps/${app.id}`);
@@ -152,7 +152,7 @@ choice("1.dashboard", "a limited account is shown but not changed, a suspended o
   assert.equal((await api.get("/apps")).json.total, 0);
 });
 
-choice("1.dashboard", "an app is made, changed, deployed and deleted", "ours", async ({ api }) => {
+choice("1.dashboard", "an app is made, changed, deployed and deleted", async ({ api }) => {
   const browser = await owner(api);
   const title = `App ${fresh()}`;
   const filled = { title, description: "One\r\ntwo", theme: "dark", public: "on" };
@@ -181,7 +181,7 @@ choice("1.dashboard", "an app is made, changed, deployed and deleted", "ours", a
   assert.equal((await api.get(app)).status, 404);
 });
 
-choice("1.dashboard", "a new API key is shown once and works until it is revoked", "ours", async ({ api }) => {
+choice("1.dashboard", "a new API key is shown once and works until it is revoked", async ({ api }) => {
   const browser = await owner(api);
   const page = await browser.open(`${KEYS}/new`);
   const created = await browser.submit(page, `${KEYS}/new`, { name: "Build server" });
@@ -198,7 +198,7 @@ choice("1.dashboard", "a new API key is shown once and works until it is revoked
   assertPage(await browser.submit(page, `${KEYS}/new`, { name: " " }), 422);
 });
 
-choice("1.dashboard", "users are added with a link that signs in, changed and removed", "ours", async ({ api }) => {
+choice("1.dashboard", "users are added with a link that signs in, changed and removed", async ({ api }) => {
   const browser = await owner(api);
   const email = `${fresh()}@example.com`;
   const page = await browser.open("/dashboard/users/new");
@@ -217,7 +217,7 @@ choice("1.dashboard", "users are added with a link that signs in, changed and re
   assert.equal((await api.get(`/users/${id}`)).status, 404);
 });
 
-choice("1.dashboard", "pressed twice or loaded again a form makes one thing", "ours", async ({ api }) => {
+choice("1.dashboard", "pressed twice or loaded again a form makes one thing", async ({ api }) => {
   const [browser, other] = [await owner(api), await owner(api)];
   const [form] = formsOf(await browser.open(`${KEYS}/new`)).filter(({ action }) => action === `${KEYS}/new`);
   const name = fresh();
@@ -237,7 +237,7 @@ choice("1.dashboard", "pressed twice or loaded again a form makes one thing", "o
     assertPage(await browser.post(`${KEYS}/new`, { ...fields, name: " " }), 422);
 });
 
-choice("1.dashboard", "a change that is sent again is made again, whatever came between", "ours", async ({ api }) => {
+choice("1.dashboard", "a change that is sent again is made again, whatever came between", async ({ api }) => {
   const [browser, { id }] = [await owner(api), await api.create("/apps", { title: "T" })];
   const edit = `/dashboard/apps/${id}/edit`;
   const page = await browser.open(edit);
@@ -247,7 +247,7 @@ choice("1.dashboard", "a change that is sent again is made again, whatever came 
   }
 });
 
-choice("1.dashboard", "a form that was refused is judged anew when it is sent again", "ours", async ({ api }) => {
+choice("1.dashboard", "a form that was refused is judged anew when it is sent again", async ({ api }) => {
   const [browser, email] = [await owner(api), `${fresh()}@example.com`];
   const holder = await api.create("/users", { email });
   const csrf = csrfOf(await browser.open("/dashboard/users/new"));
@@ -257,7 +257,7 @@ choice("1.dashboard", "a form that was refused is judged anew when it is sent ag
   assertPage(await add(), 201);
 });
 
-choice("1.dashboard", "no other cookie and no field that stands twice passes for ours", "ours", async ({ api }) => {
+choice("1.dashboard", "no other cookie and no field that stands twice passes for ours", async ({ api }) => {
   const browser = await owner(api);
   const csrf = csrfOf(await browser.open(`${KEYS}/new`));
   const headers = { "content-type": "application/x-www-form-urlencoded" };
@@ -279,7 +279,7 @@ choice("1.dashboard", "the newest 100 answers to forms are remembered", ALONE, a
   assert.notEqual((await pressed(0)).text, first.text);
 });
 
-choice("1.dashboard", "data are uploaded or pasted, shown when they are read, or why not", "ours", async ({ api }) => {
+choice("1.dashboard", "data are uploaded or pasted, shown when they are read, or why not", async ({ api }) => {
   const browser = await owner(api);
   const csrf = csrfOf(await browser.open("/dashboard/data-sources/new"));
   const upload = async (fields: Record<string, string>) => {
@@ -324,7 +324,7 @@ choice("1.dashboard", "data are uploaded or pasted, shown when they are read, or
   assert.equal((await browser.open(where)).status, 404);
 });
 
-choice("1.dashboard", "OAuth apps are registered with a secret shown once, and removed", "ours", async ({ api }) => {
+choice("1.dashboard", "OAuth apps are registered with a secret shown once, and removed", async ({ api }) => {
   const browser = await owner(api);
   const path = "/dashboard/settings/oauth-apps";
   const page = await browser.open(`${path}/new`);
@@ -342,7 +342,7 @@ choice("1.dashboard", "OAuth apps are registered with a secret shown once, and r
   assert.equal((await api.get(`/oauth-clients/${id}`)).status, 404);
 });
 
-choice("1.dashboard", "an event leads to the request that caused it and to what was sent", "ours", async ({ api }) => {
+choice("1.dashboard", "an event leads to the request that caused it and to what was sent", async ({ api }) => {
   const browser = await owner(api);
   const hook = await api.create("/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"] });
   const caused = await api.post("/apps", { title: "Caused" });

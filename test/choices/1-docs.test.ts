@@ -28,7 +28,7 @@ const codeIn = (text: string): string[] =>
 const endpointIn = (text: string, operation: string): string =>
   inside(text, `<div (id="${operation}">[\\s\\S]*?)</dd></div>`);
 
-choice("1.dashboard.docs", "need no sign-in, keep to themselves and can only be read", "ours", async ({ api }) => {
+choice("1.dashboard.docs", "need no sign-in, keep to themselves and can only be read", async ({ api }) => {
   const root = api.root.as(null);
   for (const path of PAGES) {
     assertPage(await root.get(path));
@@ -38,7 +38,7 @@ choice("1.dashboard.docs", "need no sign-in, keep to themselves and can only be 
   }
 });
 
-choice("1.dashboard.docs", "the type of every problem leads to its entry", "ours", async ({ api, authUrl }) => {
+choice("1.dashboard.docs", "the type of every problem leads to its entry", async ({ api, authUrl }) => {
   const { text } = await docs(api, "/errors");
   for (const [code, [status, title]] of Object.entries(PROBLEMS)) {
     const own = inside(text, `<h2 id="status-${status}">([\\s\\S]*?)</dl>`);
@@ -47,7 +47,7 @@ choice("1.dashboard.docs", "the type of every problem leads to its entry", "ours
   assert.equal((await api.get("/nothing")).json.type, `${authUrl}/docs/errors#not_found`);
 });
 
-choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line and an answer", "ours", async (own) => {
+choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line and an answer", async (own) => {
   const { text } = await docs(own.api, "/endpoints");
   for (const { operation, method, path, scope, view, gap } of API.rows) {
     const entry = endpointIn(text, operation);
@@ -75,7 +75,7 @@ choice("1.dashboard.docs", "shows every endpoint with scope, rules, a curl line 
   assert.deepEqual([events, secret], [["app.created", "app.deployed"], "…"], "what was sent, and what is shown once");
 });
 
-choice("1.dashboard.docs", "shows a sample of every event, and every decision, gaps first", "ours", async ({ api }) => {
+choice("1.dashboard.docs", "shows a sample of every event, and every decision, gaps first", async ({ api }) => {
   const events = await docs(api, "/events");
   for (const type of EVENT_TYPES) {
     const sample = inside(events.text, `<div id="${type}">[\\s\\S]*?<pre>([\\s\\S]*?)</pre>`);
@@ -91,7 +91,7 @@ choice("1.dashboard.docs", "shows a sample of every event, and every decision, g
   assert.deepEqual(shown, Object.keys(GAPS));
 });
 
-choice("1.dashboard.docs", "headings are listed at the side, and links lead on", "ours", async (own) => {
+choice("1.dashboard.docs", "headings are listed at the side, and links lead on", async (own) => {
   const root = own.api.root.as(null);
   const texts = new Map<string, string>();
   const read = async (path: string) => {
@@ -116,7 +116,7 @@ async function pasted(script: string, env: Readonly<Record<string, string>>): Pr
   return (await child.stdout.setEncoding("utf8").toArray()).join("");
 }
 
-choice("1.dashboard.docs", "the whole way of OAuth can be pasted into a shell", "ours", async ({ api, service }) => {
+choice("1.dashboard.docs", "the whole way of OAuth can be pasted into a shell", async ({ api, service }) => {
   const boxes = codeIn((await docs(api)).text).map((code) => code.replace(/^export .*…$/m, ""));
   const [first = "", register = "", open = "", exchange = "", use = "", refresh = ""] = boxes;
   const env: Record<string, string> = { API_KEY: str(service.apiKey) };
@@ -145,7 +145,7 @@ async function shownReceiver(api: Client, secret: string): Promise<string> {
   return `http://127.0.0.1:${Number(port)}/`;
 }
 
-choice("1.dashboard.docs", "the receiver that it shows takes what this server sends", "ours", async ({ api }) => {
+choice("1.dashboard.docs", "the receiver that it shows takes what this server sends", async ({ api }) => {
   const url = await shownReceiver(api, "shown");
   for (const [secret, status] of [
     ["shown", 204],
@@ -161,22 +161,17 @@ choice("1.dashboard.docs", "tells the waits that are in force", { retrySchedule:
   assert.match(textOf(await docs(api, "/events")), /tried again, after 90 s, 2 h, 5 ms, each 20 %/);
 });
 
-choice(
-  "1.dashboard.tour",
-  "each request, pasted into a shell, is answered as it shows",
-  "ours",
-  async ({ api, service }) => {
-    const env: Record<string, string> = { API_KEY: str(service.apiKey) };
-    for (const part of PARTS_OF_TOUR) {
-      const [, request = "", answer = ""] = codeIn((await docs(api, `/tour/${part}`)).text);
-      const printed = (await pasted(request, env)).replaceAll("\r", "");
-      shows(printed, answer);
-      env.APP_ID = /app_\w+/.exec(printed)?.[0] ?? env.APP_ID ?? "";
-    }
-  },
-);
+choice("1.dashboard.tour", "each request, pasted into a shell, is answered as it shows", async ({ api, service }) => {
+  const env: Record<string, string> = { API_KEY: str(service.apiKey) };
+  for (const part of PARTS_OF_TOUR) {
+    const [, request = "", answer = ""] = codeIn((await docs(api, `/tour/${part}`)).text);
+    const printed = (await pasted(request, env)).replaceAll("\r", "");
+    shows(printed, answer);
+    env.APP_ID = /app_\w+/.exec(printed)?.[0] ?? env.APP_ID ?? "";
+  }
+});
 
-choice("1.dashboard.tour", "each part names all its clauses and all that it leaves open", "ours", async ({ api }) => {
+choice("1.dashboard.tour", "each part names all its clauses and all that it leaves open", async ({ api }) => {
   for (const part of PARTS_OF_TOUR) {
     const page = await docs(api, `/tour/${part}`);
     const own = (ids: Iterable<string>) => [...ids].filter((id) => id.startsWith(`${part}.`)).sort();
@@ -189,7 +184,7 @@ choice("1.dashboard.tour", "each part names all its clauses and all that it leav
   }
 });
 
-choice("1.dashboard.tour", "the pictures stand there in words as well", "ours", async ({ api }) => {
+choice("1.dashboard.tour", "the pictures stand there in words as well", async ({ api }) => {
   for (const [part, words] of [
     [5, ["Client → Authorization server: POST /oauth/token", "the client compares the state first"]],
     [6, ["Service → Receiver: the same bytes: attempt 2", "when and how often is our choice"]],

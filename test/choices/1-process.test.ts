@@ -73,7 +73,7 @@ function refused(ended: Ended, code: number, what: RegExp): void {
   assert.equal(ended.stdout, "");
 }
 
-choice("1.test-controls.ready-line", "is the first line of JSON, all in it works, no more need be read", "ours", () =>
+choice("1.test-controls.ready-line", "is the first line of JSON, all in it works, no more need be read", () =>
   started(["--api-key", "pinned-key-1"], async ({ server, ready, api }) => {
     const { base_url, auth_url, sign_in_url, pid, ...rest } = ready;
     assert.deepEqual(rest, { event: "ready", api_key: "pinned-key-1" });
@@ -85,7 +85,7 @@ choice("1.test-controls.ready-line", "is the first line of JSON, all in it works
   }),
 );
 
-choice("1.test-controls.log", "has a line for each attempt of a delivery", "ours", () =>
+choice("1.test-controls.log", "has a line for each attempt of a delivery", () =>
   started([], async ({ server, api }) => {
     const receiver = await httpReceiver((count) => (count === 1 ? 500 : 200));
     const webhook = await api.create("/webhooks", { url: `${receiver.url}?token=t`, events: ["app.created"] });
@@ -101,7 +101,7 @@ choice("1.test-controls.log", "has a line for each attempt of a delivery", "ours
   }),
 );
 
-choice("1.test-controls.ready-line.port", "is named where the public URL does not say it", "ours", () =>
+choice("1.test-controls.ready-line.port", "is named where the public URL does not say it", () =>
   started(["--public-url", "http://localhost:1"], async ({ ready }) => {
     const { base_url, port } = ready;
     assert.equal(base_url, "http://localhost:1/v1");
@@ -109,7 +109,7 @@ choice("1.test-controls.ready-line.port", "is named where the public URL does no
   }),
 );
 
-choice("1.test-controls.flags.store", "may be of a module, which the ready line names", "ours", async () => {
+choice("1.test-controls.flags.store", "may be of a module, which the ready line names", async () => {
   const store = "./test/stores/skeleton.mjs";
   await started(["--store", store], async ({ api }) => {
     const { id } = await api.create("/apps", { title: "Kept" });
@@ -122,7 +122,7 @@ choice("1.test-controls.flags.store", "may be of a module, which the ready line 
   assert.equal((await stopped(server)).code, 0);
 });
 
-choice("1.test-controls.ready-line.people", "shows addresses, key, link and a curl that works", "ours", async () => {
+choice("1.test-controls.ready-line.people", "shows addresses, key, link and a curl that works", async () => {
   const server = serve(["--port", "0"]);
   await server.prints("curl ");
   await server.prints("'\n");
@@ -152,7 +152,7 @@ async function inFlight(own: Started): Promise<RawConnection> {
   return raw;
 }
 
-choice("1.test-controls.stop", "lets the request in flight finish, then exits 0", "ours", () =>
+choice("1.test-controls.stop", "lets the request in flight finish, then exits 0", () =>
   started([], async (own) => {
     const raw = await inFlight(own);
     await acceptsNothing(own);
@@ -163,7 +163,7 @@ choice("1.test-controls.stop", "lets the request in flight finish, then exits 0"
   }),
 );
 
-choice("1.test-controls.stop", "a second signal ends all at once", "ours", async () => {
+choice("1.test-controls.stop", "a second signal ends all at once", async () => {
   let code: number | null | undefined;
   const busy = started([], async (own) => {
     const raw = await inFlight(own);
@@ -176,7 +176,7 @@ choice("1.test-controls.stop", "a second signal ends all at once", "ours", async
   assert.ok(code !== undefined && code !== 0, "the first one alone would end in good order, ten seconds later");
 });
 
-choice("1.test-controls.stop", "a signal between the first answer and the start's end is heard", "ours", async () => {
+choice("1.test-controls.stop", "a signal between the first answer and the start's end is heard", async () => {
   const data = join(folder, "knocked.json");
   let authUrl = "";
   await withService({ data }, async ({ api, service }) => {
@@ -192,7 +192,7 @@ choice("1.test-controls.stop", "a signal between the first answer and the start'
   assert.deepEqual([code, signal, stderr], [0, null, ""]);
 });
 
-choice("1.test-controls.exit-codes.port-in-use", "is one line that names --port, exit 1", "ours", async () => {
+choice("1.test-controls.exit-codes.port-in-use", "is one line that names --port, exit 1", async () => {
   const other = createServer();
   const port = String(await listen(other));
   const data = join(folder, "in-use.json");
@@ -240,7 +240,7 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--reading", "4.create-status=200", "--reading", "4.list-shap=bare"], /^--reading .*mean 4\.list-shape=bare\?/],
 ];
 
-choice("1.test-controls.exit-codes.wrong-flag", "is one line that names it, exit 2", "ours", async () => {
+choice("1.test-controls.exit-codes.wrong-flag", "is one line that names it, exit 2", async () => {
   await Promise.all(WRONG.map(async ([args, names]) => refused(await serve(["--port", "0", ...args]).ended, 2, names)));
 });
 
@@ -249,7 +249,7 @@ choice("1.test-controls.flags.api-key", "may look like a signed token", { apiKey
   assert.equal((await api.as("eyJa.b.ce").get("/account")).status, 401);
 });
 
-choice("1.test-controls.flags.bounds", "each value has its bounds, and the option is named", "ours", async () => {
+choice("1.test-controls.flags.bounds", "each value has its bounds, and the option is named", async () => {
   const OUTSIDE = "apps.example.com";
   for (const [option, ...values] of [
     ["port", "http", "-1", 65_536, 1.5, ""],
@@ -267,7 +267,7 @@ choice("1.test-controls.flags.bounds", "each value has its bounds, and the optio
     await withService({ apiKey }, async ({ api }) => assert.equal((await api.get("/account")).status, 200));
 });
 
-choice("1.test-controls.environment", "each flag is also a variable, PORT too, and the flag wins", "ours", async () => {
+choice("1.test-controls.environment", "each flag is also a variable, PORT too, and the flag wins", async () => {
   for (const [variables, names] of [
     [{ PORT: "0", APPHOST_RATE_LIMIT: "never" }, /^APPHOST_RATE_LIMIT /],
     [{ PORT: "http" }, /^PORT /],
@@ -281,7 +281,7 @@ choice("1.test-controls.environment", "each flag is also a variable, PORT too, a
   assert.equal((await stopped(server)).code, 0);
 });
 
-choice("1.test-controls.flags", "--help fits a screen and names every flag, --version tells", "ours", async () => {
+choice("1.test-controls.flags", "--help fits a screen and names every flag, --version tells", async () => {
   const { code, stdout, stderr } = await serve(["--help"]).ended;
   assert.deepEqual([code, stderr], [0, ""]);
   const lines = stdout.trimEnd().split("\n");
@@ -293,7 +293,7 @@ choice("1.test-controls.flags", "--help fits a screen and names every flag, --ve
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-choice("1.test-controls.seed", "makes its accounts; the first key is the ready line's", "ours", async () => {
+choice("1.test-controls.seed", "makes its accounts; the first key is the ready line's", async () => {
   const app = { id: "app_seeded0000000000000000", title: "Seeded", public: true };
   const data_sources = [{ name: "S", type: "csv", data: "a\n1\n" }];
   const users = [{ email: "x@example.com", permissions: ["admin"] }];
@@ -321,13 +321,13 @@ choice("1.test-controls.seed", "without an admin it still has a sign-in link", {
   assert.equal((await new Browser(own.api).signIn(own.service.signInUrl)).header("location"), "/dashboard");
 });
 
-choice("1.test-controls.in-the-open", "what only a test should reach is warned of in the open", "ours", async () => {
+choice("1.test-controls.in-the-open", "what only a test should reach is warned of in the open", async () => {
   const open = await started(["--control", "--public-url", "https://apps.example.com"]);
   assert.match(open.stderr, /^[^\n]*--control[^\n]*\n$/);
   assert.equal((await started(["--control"])).stderr, "");
 });
 
-choice("1.dashboard.addresses", "/healthz answers anybody, / leads to the dashboard", "ours", async ({ api }) => {
+choice("1.dashboard.addresses", "/healthz answers anybody, / leads to the dashboard", async ({ api }) => {
   const anyone = api.root.as(null);
   const answer = await anyone.get("/healthz");
   assert.deepEqual([answer.status, answer.json.status], [200, "ok"]);
@@ -337,7 +337,7 @@ choice("1.dashboard.addresses", "/healthz answers anybody, / leads to the dashbo
   assert.ok(led.status > 300 && led.status < 309);
 });
 
-choice("1.dashboard.addresses", "where nothing is, a browser gets a page that leads on", "ours", async ({ api }) => {
+choice("1.dashboard.addresses", "where nothing is, a browser gets a page that leads on", async ({ api }) => {
   const anyone = api.root.as(null);
   const page = await anyone.get("/nowhere", { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
   assertPage(page, 404);

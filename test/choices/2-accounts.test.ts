@@ -165,7 +165,7 @@ choice("1.dashboard.oauth-clients.rules", "redirects to https or loopback, scope
     await fieldRules(api, "POST /oauth-clients", CLIENT, rule);
 });
 
-choice("1.dashboard.events.account", "shows id, name and state", "ours", async ({ api, service }) => {
+choice("1.dashboard.events.account", "shows id, name and state", async ({ api, service }) => {
   const { json } = await api.get("/account");
   assert.deepEqual(Object.keys(json).sort(), ["id", "name", "state"]);
   assert.deepEqual([json.id, json.state], [service.account.id, "active"]);

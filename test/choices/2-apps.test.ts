@@ -111,8 +111,7 @@ choice("4.app-endpoints.change", "changes the fields that are sent and no others
   for (const missing of [await api.patch(NO_APP, { title: "T" }), await api.get(NO_APP)]) problem(missing, "not_found");
 });
 
-choice("4.app-endpoints.change", "sets updated_at, but not where nothing changes", MANUAL, async (own) => {
-  const { api, service } = own;
+choice("4.app-endpoints.change", "sets updated_at, but not where nothing changes", MANUAL, async ({ api, service }) => {
   const app = await newApp(api);
   await service.clock.advance("60000ms");
   for (const body of [{}, { title: WHOLE.title }, WHOLE])

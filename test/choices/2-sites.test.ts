@@ -2,7 +2,7 @@
 // whom, and what a click on a point does.
 import assert from "node:assert/strict";
 import { Browser, formsOf } from "../support/browser.ts";
-import { choice, type OwnContext } from "../support/clauses.ts";
+import { type Context, choice } from "../support/clauses.ts";
 import { type Answer, Client, members, str } from "../support/client.ts";
 import { assertPage, csrfOf, owner, textOf } from "../support/dashboard.ts";
 import { freshHost } from "../support/fresh.ts";
@@ -41,8 +41,7 @@ const assertSite = (site: Answer) => assertPage(site, 200, "'self'", "private, n
 
 const page = (api: Client, path: string) => api.root.as(null).get(path);
 
-choice("2.data-reading.chart-columns", "shows title, description and a chart of each source", "ours", async (own) => {
-  const { api } = own;
+choice("2.data-reading.chart-columns", "shows title, description and a chart of each source", async ({ api }) => {
   const { app, path } = await deployed(api, { description: "Net of <returns>" });
   const empty = await page(api, path);
   assertSite(empty);
@@ -70,8 +69,7 @@ choice("2.data-reading.chart-columns", "shows title, description and a chart of 
   assert.doesNotMatch(text, /Broken/);
 });
 
-choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what can be drawn", "ours", async (own) => {
-  const { api } = own;
+choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what can be drawn", async ({ api }) => {
   const { app, path } = await deployed(api);
   const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
   const empty = await give(api, app, "Empty", []);
@@ -105,7 +103,7 @@ choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what
   assert.match(textOf(await page(api, other.path)), /Drawn are the first 600 of 601 rows/, "60,000 cells");
 });
 
-choice("2.data-reading.chart-columns", "the reader chooses among the columns of numbers", "ours", async ({ api }) => {
+choice("2.data-reading.chart-columns", "the reader chooses among the columns of numbers", async ({ api }) => {
   const { app, path } = await deployed(api);
   const days = [5, 3, 8].map((n, at) => ({ id: at + 1, day: `2026-10-1${at}`, visitors: n, price: n * 1.5 }));
   const [chart, other] = [await give(api, app, "Days", days), await give(api, app, "Others", days)];
@@ -126,7 +124,7 @@ choice("2.data-reading.chart-columns", "the reader chooses among the columns of 
   assert.match(textOf(await browser.open(`${path}?${chart}=day&${chart}x=1`)), /visitors by day/, "of numbers only");
 });
 
-choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", "ours", async ({ api }) => {
+choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", async ({ api }) => {
   const { app, path } = await deployed(api);
   const names = Array.from({ length: 31 }, (_, at) => `c${at}.`);
   const id = await give(api, app, "Wide", [Object.fromEntries(names.map((name) => [name, "x".repeat(201)]))]);
@@ -146,7 +144,7 @@ choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters o
   }
 });
 
-choice("8.bounds.page", "data sources beyond a page of a megabyte stand on the next one", "ours", async ({ api }) => {
+choice("8.bounds.page", "data sources beyond a page of a megabyte stand on the next one", async ({ api }) => {
   const { app, path } = await deployed(api);
   const row = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`c${at}`, "x".repeat(200)]));
   await api.create("/data-sources", { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" });
@@ -173,7 +171,7 @@ choice("8.bounds.page", "data sources beyond a page of a megabyte stand on the n
   assert.equal(sent.header("location"), `./?chart=${chart}&point=1&from=2#${chart}`, "back to the same page");
 });
 
-choice("2.themes.drawn", "light and dark, any other name follows the reader's system", "ours", async ({ api }) => {
+choice("2.themes.drawn", "light and dark, any other name follows the reader's system", async ({ api }) => {
   for (const [theme, drawn] of [
     ["light", 'name="color-scheme" content="light"'],
     ["dark", 'name="color-scheme" content="dark"'],
@@ -217,8 +215,7 @@ choice("4.app-endpoints.interaction-user", "a click tells the point as the data 
   assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
 });
 
-choice("4.app-endpoints.interaction-user", "the page's own form alone reports what is there", "ours", async (own) => {
-  const { api } = own;
+choice("4.app-endpoints.interaction-user", "the page's own form alone reports what is there", async ({ api }) => {
   const [{ app, path }, other] = [await deployed(api), await deployed(api)];
   const [chart, foreign] = [await give(api, app, "Revenue", SALES), await give(api, other.app, "Other", SALES)];
   const browser = new Browser(api);
@@ -259,7 +256,7 @@ choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit",
   assert.equal((await clicked()).status, 303);
 });
 
-choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for read:apps", "ours", async ({ api }) => {
+choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for read:apps", async ({ api }) => {
   const { path } = await deployed(api, { public: false });
   const asked = await page(api, path);
   assert.equal(asked.status, 303);
@@ -273,7 +270,7 @@ choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for r
   assert.match(textOf(refused), /takes the permission read:apps/);
 });
 
-choice("3.redeploy.site", "a retired or deleted deployment says that it is over", "ours", async ({ api }) => {
+choice("3.redeploy.site", "a retired or deleted deployment says that it is over", async ({ api }) => {
   const first = await deployed(api);
   const bare = await page(api, first.path.slice(0, -1));
   assert.deepEqual([bare.status, bare.header("location")], [303, first.path], "to the one with its last slash");
@@ -305,7 +302,7 @@ choice("5.scope-per-endpoint.viewers", "a suspended account's are not shown, a l
 });
 
 /** The answer of the server to a request for another host, which the OpenAPI document says nothing about. */
-async function at({ authUrl }: OwnContext, host: string, path: string): Promise<Answer> {
+async function at({ authUrl }: Context, host: string, path: string): Promise<Answer> {
   const client = new Client({ baseUrl: authUrl, key: null });
   try {
     return await client.get(path, { host });
@@ -314,7 +311,7 @@ async function at({ authUrl }: OwnContext, host: string, path: string): Promise<
   }
 }
 
-choice("3.custom-domain.private-app", "what is no address of the server is the domain's", "ours", async (context) => {
+choice("3.custom-domain.private-app", "what is no address of the server is the domain's", async (context) => {
   const { api } = context;
   const custom_domain = freshHost();
   const { app, path } = await deployed(api, { title: "Under a name" }, { custom_domain });
@@ -344,7 +341,7 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
   assert.equal((await at(context, custom_domain, "/")).header("location"), "/dashboard", "the name is free again");
 });
 
-choice("3.custom-domain.private-app", "a click under a domain is taken from there only", "ours", async (context) => {
+choice("3.custom-domain.private-app", "a click under a domain is taken from there only", async (context) => {
   const { api } = context;
   const custom_domain = freshHost();
   const { app } = await deployed(api, {}, { custom_domain });

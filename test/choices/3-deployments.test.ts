@@ -63,7 +63,7 @@ choice("3.custom-domain.names", "are of two labels or more, kept in lower case a
     assert.equal((await api.create(path, { name: "R", custom_domain: sent })).custom_domain, kept);
 });
 
-choice("3.custom-domain.names", "is never the server's own host", "ours", async () => {
+choice("3.custom-domain.names", "is never the server's own host", async () => {
   const port = await closedPort();
   const service = await startService({ port, log: "off", publicUrl: "https://Apps.example.net:443/" });
   const api = new Client({ baseUrl: `http://127.0.0.1:${port}/v1`, key: service.apiKey });

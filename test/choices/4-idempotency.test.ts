@@ -120,8 +120,7 @@ choice("4.idempotency.secrets", "what is shown once is null in a replay", async 
   }
 });
 
-choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MANUAL, async (own) => {
-  const { api, service } = own;
+choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MANUAL, async ({ api, service }) => {
   const key = fresh();
   const first = await once(api, key);
   await service.clock.advance(`${DAY_MS - 1}ms`);
@@ -133,7 +132,7 @@ choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MAN
   reused(await once(api, key, "/apps", { title: "Other" }));
 });
 
-choice("4.idempotency", "a request that broke off half-way leaves the key free", "ours", async (own) => {
+choice("4.idempotency", "a request that broke off half-way leaves the key free", async (own) => {
   const key = fresh();
   const raw = await RawConnection.open(own.authUrl);
   const body = ["content-type: application/json", "content-length: 40", "expect: 100-continue"];
@@ -143,7 +142,7 @@ choice("4.idempotency", "a request that broke off half-way leaves the key free",
   assert.equal((await once(own.api, key)).status, 201);
 });
 
-choice("4.idempotency.window", "a restart does not end it", "ours", async () => {
+choice("4.idempotency.window", "a restart does not end it", async () => {
   const options = { data: join(freshFolder(), "data.json"), apiKey: "idempotent-key" };
   const key = fresh();
   let first = "";

@@ -2,7 +2,7 @@
 // path has in common, that accounts do not see each other, and that whatever stands in a body, a query, a path or a header,
 // the answer is a declared one (the client holds each against the document), never a 500 and never silence.
 import assert from "node:assert/strict";
-import { choice, type OwnContext } from "../support/clauses.ts";
+import { type Context, choice } from "../support/clauses.ts";
 import { type Answer, type Client, isMembers, members } from "../support/client.ts";
 import { HEADERS, HOSTILE, RAW, VALUES } from "../support/hostile.ts";
 import type { Operation } from "../support/openapi.ts";
@@ -59,7 +59,7 @@ const KINDS = Object.entries({
   ...{ "api-keys": "API key", "data-sources": "data source", "oauth-clients": "OAuth client" },
 });
 
-choice("7.error-codes.404", "what is no path or no id is not there, however written", "ours", async ({ api }) => {
+choice("7.error-codes.404", "what is no path or no id is not there, however written", async ({ api }) => {
   for (const path of NO_PATHS)
     for (const method of ["GET", "POST", "DELETE"]) problem(await api.send(method, path), "not_found");
   for (const id of NO_IDS) {
@@ -76,7 +76,7 @@ function said({ status, headers, json }: Answer): unknown {
 }
 
 /** Everything that the account's lists show. */
-async function listsOf({ document }: OwnContext, client: Client): Promise<string> {
+async function listsOf({ document }: Context, client: Client): Promise<string> {
   const lists = document.api.filter(({ method, path }) => method === "GET" && !path.includes("{"));
   return (await Promise.all(lists.map(async ({ path }) => (await client.get(path)).text))).join("\n");
 }
@@ -140,10 +140,10 @@ function sound(answer: Answer, what: string): void {
   if (answer.status >= 400) problem(answer, String(answer.json.code));
 }
 
-const send = ({ api }: OwnContext, { method, path }: Operation, ids: Ids, body: string): Promise<Answer> =>
+const send = ({ api }: Context, { method, path }: Operation, ids: Ids, body: string): Promise<Answer> =>
   api.send(method, fill(path, ids), { headers: { "content-type": "application/json" }, body });
 
-const withBodies = ({ document }: OwnContext): readonly Operation[] =>
+const withBodies = ({ document }: Context): readonly Operation[] =>
   document.api.filter(({ value }) => value.requestBody !== undefined);
 
 choice("7.error-codes.hostile", "every member of every body, in turn, and bodies as a whole", OFF, async (context) => {

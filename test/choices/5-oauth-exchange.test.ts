@@ -236,7 +236,7 @@ choice("5.token-lifetimes.gone", "a user, client or account gone opens nothing",
     pair(answer);
 });
 
-choice("5.token-response.errors", "a storage that keeps nothing answers 503, and uses up no code", "ours", async () => {
+choice("5.token-response.errors", "a storage that keeps nothing answers 503, and uses up no code", async () => {
   // The first write of a server's first exchange keeps the signing key, the second uses up the code.
   for (const spared of [0, 1]) {
     const gate = new Gate();

@@ -79,7 +79,7 @@ const setCookieOf = (url: string): Promise<string> =>
     request.on("error", reject);
   });
 
-choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", "ours", async () => {
+choice("5.sign-in-link.cookie", "over TLS it is Secure and __Host-", async () => {
   const folder = freshFolder();
   const [tlsCert, tlsKey] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   await writeFile(tlsCert, SERVER_CERT);

@@ -53,8 +53,7 @@ choice("5.token-lifetimes.second-use", "50 at once: one successor, and the grant
   for (const token of [tokens.access, next.access]) problem(await api.as(token).get("/apps"), "invalid_credential");
 });
 
-choice("5.token-response", "a refresh may ask for less, and hands out what the user holds", MANUAL, async (own) => {
-  const { api } = own;
+choice("5.token-response", "a refresh may ask for less, and hands out what the user holds", MANUAL, async ({ api }) => {
   const { who, tokens } = await held(api, "read:apps write:apps");
   for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
     oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope");

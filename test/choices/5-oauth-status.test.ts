@@ -109,7 +109,7 @@ choice("1.rfcs.introspection", "takes a client with a secret, and a token", MANU
   assert.equal((await sendForm(api, "/oauth/introspect", { ...app, token })).json.active, true);
 });
 
-choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", "ours", async () => {
+choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", async () => {
   const options = { data: join(freshFolder(), "data.json"), apiKey: "restart-test-key", port: 0 };
   const kept: { access_token: string; refresh_token: string }[] = [];
   await withService(options, async ({ service }) => {

@@ -1,7 +1,7 @@
 // Spec part 5, scopes: every operation of the route table against every scope, no credential, a key, a revoked token, a
 // suspended and a limited account. What is expected stands here, from the contract's table, and not in the code.
 import assert from "node:assert/strict";
-import { choice, type OwnContext } from "../support/clauses.ts";
+import { type Context, choice } from "../support/clauses.ts";
 import type { Answer, Client } from "../support/client.ts";
 import { ALL_SCOPES, sendJson } from "../support/oauth.ts";
 import { problem } from "../support/problem.ts";
@@ -50,7 +50,7 @@ interface Call {
 }
 
 /** One call of each operation, with ids of things that never were and without a body: what is let through does nothing. */
-async function eachOperation({ document }: OwnContext, run: (call: Call) => Promise<void>): Promise<void> {
+async function eachOperation({ document }: Context, run: (call: Call) => Promise<void>): Promise<void> {
   await Promise.all(
     document.api.map(({ method, path }) => {
       const name = `${method} ${path}`;

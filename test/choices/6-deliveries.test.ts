@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import type { ReceiverAnswer } from "../../src/receiver.ts";
-import { choice, MANUAL, type OwnContext } from "../support/clauses.ts";
+import { type Context, choice, MANUAL } from "../support/clauses.ts";
 import { type Client, members, str } from "../support/client.ts";
 import { ISO_TIME, idOf } from "../support/fields.ts";
 import { hooked, SECRET } from "../support/hooked.ts";
@@ -102,7 +102,7 @@ choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, 
 });
 
 /** A webhook whose first delivery had its first attempt. */
-const retries = async ({ api, service }: OwnContext, answers: readonly ReceiverAnswer[]) => {
+const retries = async ({ api, service }: Context, answers: readonly ReceiverAnswer[]) => {
   const made = await hooked(api, ["app.created"], {}, answers);
   await newApp(api);
   await attempted(api, made.webhook);

@@ -1,14 +1,14 @@
 // What arrives on the socket and is no proper HTTP/1.1 request (RFC 9112), and what a client may do there that libraries
 // seldom do. Answered as every other error is, never with a 500, never by silence (contract, parts 7 and 8).
 import assert from "node:assert/strict";
-import { choice, type OwnContext } from "../support/clauses.ts";
+import { type Context, choice } from "../support/clauses.ts";
 import { problem } from "../support/problem.ts";
 import { head, RawConnection, rawAnswer } from "../support/raw.ts";
 
 /** The head of a POST /v1/apps. */
-const post = (context: OwnContext, ...lines: string[]) =>
+const post = (context: Context, ...lines: string[]) =>
   head("POST /v1/apps", context, "content-type: application/json", ...lines);
-const account = (context: OwnContext, ...lines: string[]) => head("GET /v1/account", context, ...lines);
+const account = (context: Context, ...lines: string[]) => head("GET /v1/account", context, ...lines);
 
 const APP = '{"title":"Raw"}';
 const LENGTH = `content-length: ${APP.length}`;
@@ -25,7 +25,7 @@ const NOT_HTTP = [
   "CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443",
 ];
 
-choice("7.error-codes.not-http", "is answered 400 invalid_request, and the connection closed", "ours", async (own) => {
+choice("7.error-codes.not-http", "is answered 400 invalid_request, and the connection closed", async (own) => {
   for (const bytes of NOT_HTTP) {
     const connection = await RawConnection.open(own.authUrl);
     const answer = await connection.write(Buffer.from(`${bytes}\r\n\r\n`, "latin1")).answer();
@@ -45,7 +45,7 @@ const AMBIGUOUS = [
   ...["gzip, chunked, identity", "xchunked"].map((coding) => [`transfer-encoding: ${coding}`]),
 ];
 
-choice("7.error-codes.not-http", "a length or a host in doubt is refused", "ours", async (context) => {
+choice("7.error-codes.not-http", "a length or a host in doubt is refused", async (context) => {
   const { authUrl, api } = context;
   for (const lines of AMBIGUOUS) problem(await rawAnswer(authUrl, post(context, ...lines) + APP), "invalid_request");
   const chunked = post(context, "transfer-encoding: chunked");
@@ -72,7 +72,7 @@ choice("7.error-codes.not-http", "a length or a host in doubt is refused", "ours
   assert.equal((await ask("1.0")).status, 200, "HTTP/1.0 has none");
 });
 
-choice("1.rfcs.http", "what a client may do is taken, however unusual", "ours", async (context) => {
+choice("1.rfcs.http", "what a client may do is taken, however unusual", async (context) => {
   const { id } = await context.api.create("/apps", { title: "T" });
   for (const [status, request] of [
     [201, post(context, "transfer-encoding: chunked") + chunksOf(APP)],
@@ -94,7 +94,7 @@ choice("1.rfcs.http", "what a client may do is taken, however unusual", "ours", 
   await ended.untilClosed();
 });
 
-choice("1.rfcs.expect", "100-continue is answered once the request is fit to go on", "ours", async (context) => {
+choice("1.rfcs.expect", "100-continue is answered once the request is fit to go on", async (context) => {
   const { authUrl } = context;
   const connection = await RawConnection.open(authUrl);
   connection.write(post(context, LENGTH, "Expect: 100-Continue"));
@@ -113,7 +113,7 @@ choice("1.rfcs.expect", "100-continue is answered once the request is fit to go 
     problem(await rawAnswer(authUrl, request), code);
 });
 
-choice("1.rfcs.http.pipelining", "many requests at once are answered in their order", "ours", async (context) => {
+choice("1.rfcs.http.pipelining", "many requests at once are answered in their order", async (context) => {
   const connection = await RawConnection.open(context.authUrl);
   const titles = ["one", "two", "three", "four"];
   const bodies = titles.map((title) => JSON.stringify({ title }));

@@ -139,7 +139,7 @@ const ADVICE: readonly (readonly [request: string, body: object | undefined, say
   ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have at least one item."],
 ];
 
-choice("7.error-codes", "a refusal says what was probably meant, or what to do", "ours", async ({ api }) => {
+choice("7.error-codes", "a refusal says what was probably meant, or what to do", async ({ api }) => {
   for (const [request, body, says] of ADVICE) {
     const [method = "", path = ""] = request.split(" ");
     const detail = detailOf(await api.root.call(method, path, body));

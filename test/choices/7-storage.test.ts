@@ -18,7 +18,7 @@ const gated = async (use: (api: Client, gate: Gate) => Promise<void>): Promise<v
   });
 };
 
-choice("7.error-codes.storage", "a write that cannot be kept is 503, and nothing of it is seen", "ours", () =>
+choice("7.error-codes.storage", "a write that cannot be kept is 503, and nothing of it is seen", () =>
   gated(async (api, gate) => {
     const app = `/apps/${(await api.create("/apps", { title: "Before" })).id}`;
     const lists = async () => [(await api.get("/apps")).text, (await api.get("/events")).text];
@@ -41,7 +41,7 @@ choice("7.error-codes.storage", "a write that cannot be kept is 503, and nothing
   }),
 );
 
-choice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is kept for its key", "ours", () =>
+choice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is kept for its key", () =>
   gated(async (api, gate) => {
     for (const [fault, code] of [
       [new TypeError("secret cause in /some/path.ts"), "internal_error"],
@@ -59,7 +59,7 @@ choice("7.error-codes.internal", "what nobody foresaw is a bare 500; no 5xx is k
   }),
 );
 
-choice("4.idempotency.in-progress", "a second request is 409 while the first one runs, then replays", "ours", () =>
+choice("4.idempotency.in-progress", "a second request is 409 while the first one runs, then replays", () =>
   gated(async (api, gate) => {
     const send = (title: string) => api.post("/apps", { title }, { "idempotency-key": "in-progress" });
     const held = gate.hold();
@@ -74,7 +74,7 @@ choice("4.idempotency.in-progress", "a second request is 409 while the first one
   }),
 );
 
-choice("1.dashboard.api-keys.last-used", "noting it neither delays nor fails a read", "ours", async () => {
+choice("1.dashboard.api-keys.last-used", "noting it neither delays nor fails a read", async () => {
   const gate = new Gate();
   await withService({ store: gate.store, clock: "manual" }, async ({ api, service }) => {
     const reads = async () => assert.equal((await api.get("/account")).status, 200);

@@ -27,7 +27,7 @@ choice("8.body-size", "is 1 MiB, 10 for a data source, and one byte more is refu
   problem(await send(api, "/data-sources", padded(source, 10 * MIB + 1)), "payload_too_large");
 });
 
-choice("8.body-size", "is refused by its announced length, or counted as it streams in", "ours", async (context) => {
+choice("8.body-size", "is refused by its announced length, or counted as it streams in", async (context) => {
   const post = (...lines: string[]) => head("POST /v1/apps", context, "content-type: application/json", ...lines);
   const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`;
   for (const [request, ...pieces] of [
@@ -62,13 +62,13 @@ choice("8.bounds.nesting", "64 levels are read, 65 are not; brackets inside stri
   assert.equal((await api.create("/apps", { title })).title, title);
 });
 
-choice("8.bounds.requests", "a URL has 8 KiB at most", "ours", async (context) => {
+choice("8.bounds.requests", "a URL has 8 KiB at most", async (context) => {
   const ask = (length: number) => rawAnswer(context.authUrl, head(`GET ${"/v1/apps?x=".padEnd(length, "y")}`, context));
   problem(await ask(8_192), "invalid_parameter");
   for (const length of [8_193, 20_000, 40_000, 200_000]) problem(await ask(length), "uri_too_long");
 });
 
-choice("8.bounds.requests", "headers have 16 KiB at most, however many they are", "ours", async (context) => {
+choice("8.bounds.requests", "headers have 16 KiB at most, however many they are", async (context) => {
   const account = (...lines: string[]) => head("GET /v1/account", context, ...lines);
   const ask = (...lines: string[]) => rawAnswer(context.authUrl, account(...lines));
   const rest = account().length - account().indexOf("\r\n") - 4;

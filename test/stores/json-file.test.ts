@@ -65,13 +65,6 @@ test("promise 1: what is acknowledged stands in the journal, commits that come t
   assert.deepEqual([...warnings, ...again.warnings], []);
 });
 
-test("the names under which records are kept stay, so that data written before opens", () => {
-  const names =
-    "accounts api_keys apps clock data_contents data_sources deliveries deployments domains events gone_apps " +
-    "gone_deployments grants idempotency oauth_clients rates refresh_tokens sessions sign_ins signing_keys users webhooks";
-  assert.deepEqual(collections.map(({ name }) => name).sort(), names.split(" "));
-});
-
 test("promise 1: a stop without changes does not write FILE again, however long its lines are", async (t) => {
   const { file, store } = await openStore(t);
   await write(store, note("a", "é".repeat(100_000)), ...numbered(400));

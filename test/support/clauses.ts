@@ -13,53 +13,47 @@ export interface Context {
   readonly baseUrl: string;
   /** The server's root, beside /v1. */
   readonly authUrl: string;
-}
-
-export interface OwnContext extends Context {
   readonly service: Service;
   readonly document: ApiDocument;
 }
 
-/** A test that cannot do with anybody's server takes the file's common one of ours, or one of its own with options. */
-export type Server = "ours" | ServiceOptions;
 /** A server of its own, whose clock stands still. */
 export const MANUAL = { clock: "manual" } as const;
 
 type Run = (context: Context) => Promise<unknown>;
-type OwnRun = (context: OwnContext) => Promise<unknown>;
 
 /** A row of the register, or a facet of one. */
 type ChoiceId = DecisionId | `${DecisionId}.${string}`;
 
-/** A test of what this project chose; `id` is the decision's. Several tests may hold one decision. */
-export function choice(id: ChoiceId, requirement: string, run: Run): void;
-export function choice(id: ChoiceId, requirement: string, server: Server, run: OwnRun): void;
-export function choice(id: ChoiceId, requirement: string, first: Run | Server, second?: OwnRun): void {
-  define(`${id} (our choice): ${requirement}`, first, second);
-}
-
-function define(name: string, first: Run | Server, second: OwnRun = async () => {}): void {
-  test(name, async () => {
-    if (typeof first === "function") await first(await common());
-    else if (first === "ours") await second(await common());
-    else await withService(first, second);
+/**
+ * A test of what this project chose, on the file's common server or on one of its own, with these options. `id` is the
+ * decision's; several tests may hold one decision.
+ */
+export function choice(
+  id: ChoiceId,
+  requirement: string,
+  ...how: readonly [Run] | readonly [ServiceOptions, Run]
+): void {
+  test(`${id} (our choice): ${requirement}`, async () => {
+    if (how.length === 1) await how[0](await common());
+    else await withService(...how);
   });
 }
 
-let shared: Promise<OwnContext> | undefined;
+let shared: Promise<Context> | undefined;
 /** The one server of a test file, started by the first test that asks for it. */
-function common(): Promise<OwnContext> {
+function common(): Promise<Context> {
   shared ??= open({});
   return shared;
 }
 closeLater(async () => shared && end(await shared));
 
-async function end({ api, service }: OwnContext): Promise<void> {
+async function end({ api, service }: Context): Promise<void> {
   api.close();
   await service.close();
 }
 
-async function open(options: ServiceOptions): Promise<OwnContext> {
+async function open(options: ServiceOptions): Promise<Context> {
   const service = await startService({ port: 0, log: "off", ...options });
   const { baseUrl, authUrl } = service;
   const document = new ApiDocument(members(await (await fetch(`${authUrl}/openapi.json`)).json()));
@@ -69,7 +63,7 @@ async function open(options: ServiceOptions): Promise<OwnContext> {
 }
 
 /** A server with options of its own, closed whatever `use` does. */
-export async function withService(options: ServiceOptions, use: OwnRun): Promise<void> {
+export async function withService(options: ServiceOptions, use: Run): Promise<void> {
   const context = await open(options);
   await use(context).finally(() => end(context));
 }
