@@ -2,22 +2,14 @@
 // what the embedding handle can. Every answer is held against the OpenAPI document.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Client, members, str } from "../support/client.ts";
-import { embedded, titles } from "../support/embedded.ts";
+import { members, str } from "../support/client.ts";
+import { described, titles } from "../support/embedded.ts";
 import { hooked } from "../support/hooked.ts";
-import { ApiDocument } from "../support/openapi.ts";
 import { eventually } from "../support/wait.ts";
 
 async function controlled() {
-  const { service, api, ...rest } = await embedded({ control: true });
-  const document = new ApiDocument((await api.root.get("/openapi.json")).json);
-  const observe = document.check.bind(document);
-  const control = new Client({ baseUrl: `${service.authUrl}/_control`, key: service.apiKey, observe });
-  const end = async () => {
-    control.close();
-    await rest[Symbol.asyncDispose]();
-  };
-  return { service, api, control, document, [Symbol.asyncDispose]: end };
+  const own = await described({ control: true });
+  return { ...own, control: own.api.at(`${own.authUrl}/_control`) };
 }
 
 test("1.test-controls: each of the contract's routes is in the OpenAPI document, under a tag of its own", async () => {

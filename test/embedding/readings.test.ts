@@ -2,14 +2,13 @@
 // nobody else's answers; all of them together go through what a client does, and each answer is as the description says.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { READINGS, type Readings } from "../../src/index.ts";
+import { READINGS } from "../../src/index.ts";
 import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { Browser } from "../support/browser.ts";
 import { type Answer, Client, members } from "../support/client.ts";
 import { assertPage, idIn, textOf } from "../support/dashboard.ts";
-import { type Embedded, embedded, startRefused } from "../support/embedded.ts";
+import { described, type Embedded, embedded, startRefused } from "../support/embedded.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
-import { ApiDocument } from "../support/openapi.ts";
 import { serve } from "../support/process.ts";
 import { eventually } from "../support/wait.ts";
 import { fill, makeWorld } from "../support/world.ts";
@@ -131,27 +130,13 @@ for (const [id, name] of Object.entries(READINGS))
     }
   });
 
-/** A service under all of them; what it answers is held against its own description. */
-async function under(readings: Readings) {
-  const own = await embedded({ readings, control: true });
-  const { service } = own;
-  const document = new ApiDocument(members((await own.api.root.get("/openapi.json")).json));
-  const observe = document.check.bind(document);
-  const api = new Client({ baseUrl: service.baseUrl, key: service.apiKey, observe });
-  const end = async () => {
-    api.close();
-    await own[Symbol.asyncDispose]();
-  };
-  return { ...own, api, [Symbol.asyncDispose]: end };
-}
-
 test("all readings at once are all of them, and every answer is as the description says", async () => {
-  await using all = await under(READINGS);
+  await using all = await described({ readings: READINGS, control: true });
   for (const [id, [look, , or]] of shown) assert.deepEqual(await look(all), or, id);
 });
 
 test("all readings at once: create, replay, list, page, read, change, delete, and what is told of it", async () => {
-  await using all = await under(READINGS);
+  await using all = await described({ readings: READINGS, control: true });
   const { api, service } = all;
   const receiver = await httpReceiver();
   const webhook = await api.post("/webhooks", { url: receiver.url, events: ["app.deleted"], secret: "s" });
@@ -257,7 +242,7 @@ test("the documentation and the first request follow the readings in force", asy
 });
 
 test("the description says what is required, what may be more, and what there is to read", async () => {
-  const described = async ({ api }: Embedded) => {
+  const saidOf = async ({ api }: Embedded) => {
     const { paths, components, webhooks } = (await api.root.as(null).get("/openapi.json")).json;
     const { get, post } = Object(paths)["/apps"];
     const body = post.requestBody.content["application/json"].schema;
@@ -277,9 +262,9 @@ test("the description says what is required, what may be more, and what there is
   await using all = await embedded({ readings: READINGS, control: true });
   const problem = "application/problem+json";
   const whole = '{"$ref":"#/components/schemas/App"}';
-  assert.deepEqual(await described(plain), [["title"], false, 100, false, false, whole, "object", [problem, problem]]);
+  assert.deepEqual(await saidOf(plain), [["title"], false, 100, false, false, whole, "object", [problem, problem]]);
   const id = '{"type":"object","properties":{"id":{"type":"string"}';
-  assert.deepEqual(await described(all), [
+  assert.deepEqual(await saidOf(all), [
     Object.keys(APP),
     true,
     undefined,

@@ -2,25 +2,16 @@
 // `--test-name-pattern=4.etag` runs one. The tests run against a server of their own, one a file.
 import { test } from "node:test";
 import type { DecisionId } from "../../src/decisions.ts";
-import { type Service, type ServiceOptions, startService } from "../../src/index.ts";
-import { Client, members } from "./client.ts";
+import type { ServiceOptions } from "../../src/index.ts";
 import { closeLater } from "./closing.ts";
-import { ApiDocument } from "./openapi.ts";
+import { type Described, described } from "./embedded.ts";
 
-export interface Context {
-  /** Speaks to the base URL with an API key. */
-  readonly api: Client;
-  readonly baseUrl: string;
-  /** The server's root, beside /v1. */
-  readonly authUrl: string;
-  readonly service: Service;
-  readonly document: ApiDocument;
-}
+export type { Described as Context } from "./embedded.ts";
 
 /** A server of its own, whose clock stands still. */
 export const MANUAL = { clock: "manual" } as const;
 
-type Run = (context: Context) => Promise<unknown>;
+type Run = (context: Described) => Promise<unknown>;
 
 /** A row of the register, or a facet of one. */
 type ChoiceId = DecisionId | `${DecisionId}.${string}`;
@@ -40,30 +31,16 @@ export function choice(
   });
 }
 
-let shared: Promise<Context> | undefined;
+let shared: Promise<Described> | undefined;
 /** The one server of a test file, started by the first test that asks for it. */
-function common(): Promise<Context> {
-  shared ??= open({});
+function common(): Promise<Described> {
+  shared ??= described({ clock: "system" });
   return shared;
 }
-closeLater(async () => shared && end(await shared));
-
-async function end({ api, service }: Context): Promise<void> {
-  api.close();
-  await service.close();
-}
-
-async function open(options: ServiceOptions): Promise<Context> {
-  const service = await startService({ port: 0, log: "off", ...options });
-  const { baseUrl, authUrl } = service;
-  const document = new ApiDocument(members(await (await fetch(`${authUrl}/openapi.json`)).json()));
-  const observe = document.check.bind(document);
-  const api = new Client({ baseUrl, key: service.apiKey, observe });
-  return { api, baseUrl, authUrl, service, document };
-}
+closeLater(async () => (await shared)?.[Symbol.asyncDispose]());
 
 /** A server with options of its own, closed whatever `use` does. */
 export async function withService(options: ServiceOptions, use: Run): Promise<void> {
-  const context = await open(options);
-  await use(context).finally(() => end(context));
+  await using own = await described({ clock: "system", ...options });
+  await use(own);
 }

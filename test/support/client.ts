@@ -110,6 +110,9 @@ export class Client {
   /** The same server with another credential. */
   as = (key: string | null) => new Client({ ...this.#parts, key });
 
+  /** The same, with somebody who is told of every answer. */
+  observed = (observe: NonNullable<ClientParts["observe"]>) => new Client({ ...this.#parts, observe });
+
   /** The same, for those who cannot wait as long. */
   patient = (patience_ms: number) => new Client({ ...this.#parts, patience_ms });
 

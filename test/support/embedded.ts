@@ -1,22 +1,39 @@
-// For tests of the embedding handle: a service and a client for it, both closed with the test.
+// A service and a client for it, both closed with the test.
 import assert from "node:assert/strict";
 import { OptionError, type Receiver, type Service, type ServiceOptions, startService } from "../../src/index.ts";
-import { Client } from "./client.ts";
+import { Client, members } from "./client.ts";
+import { ApiDocument } from "./openapi.ts";
 
 export interface Embedded extends AsyncDisposable {
   readonly service: Service;
+  /** Speaks to the base URL with the start-up key. */
   readonly api: Client;
+  readonly baseUrl: string;
+  /** The server's root, beside /v1. */
+  readonly authUrl: string;
 }
 
 /** A service with a clock that stands still, unless the options say otherwise. */
 export async function embedded(options: ServiceOptions = {}): Promise<Embedded> {
   const service = await startService({ clock: "manual", ...options });
+  const { baseUrl, authUrl } = service;
   const api = clientOf(service);
   const end = async () => {
     api.close();
     await service.close();
   };
-  return { service, api, [Symbol.asyncDispose]: end };
+  return { service, api, baseUrl, authUrl, [Symbol.asyncDispose]: end };
+}
+
+export interface Described extends Embedded {
+  readonly document: ApiDocument;
+}
+
+/** One whose description is known: every answer to the client is held against it. */
+export async function described(options: ServiceOptions = {}): Promise<Described> {
+  const own = await embedded(options);
+  const document = new ApiDocument(members(await (await fetch(`${own.authUrl}/openapi.json`)).json()));
+  return { ...own, api: own.api.observed(document.check.bind(document)), document };
 }
 
 export const clientOf = ({ baseUrl, apiKey }: Service): Client => new Client({ baseUrl, key: apiKey });
