@@ -22,8 +22,7 @@ const RULES = [
 ];
 
 /** POST of a body that JSON.stringify would not make. */
-const raw = (api: Client, body: string) =>
-  api.send("POST", "/apps", { headers: { "content-type": "application/json" }, body });
+const raw = (api: Client, body: string) => api.text("POST", "/apps", body);
 
 choice("8.field-lengths.app", "each field is bounded on create, and in the same way on change", async ({ api }) => {
   const { id } = await api.create("/apps", { title: "Bounds" });

@@ -70,7 +70,7 @@ const NO_DATA = [
 /** What is said of data that are sent as this JSON text. */
 async function refusalOf(api: Client, type: string, data: string) {
   const body = `{"name":"N","type":"${type}","data":${data}}`;
-  const answer = await api.send("POST", "/data-sources", { headers: { "content-type": "application/json" }, body });
+  const answer = await api.text("POST", "/data-sources", body);
   const refusal = problem(answer, "validation_failed");
   return { told: refusal.detail, faults: errorsOf(refusal).map(({ pointer, detail }) => `${pointer} ${detail}`) };
 }

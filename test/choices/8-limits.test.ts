@@ -8,9 +8,7 @@ import { head, RawConnection, rawAnswer } from "../support/raw.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
 const MIB = 1_048_576;
-const JSON_TYPE = { "content-type": "application/json" };
-
-const send = (api: Client, path: string, body: string | Buffer) => api.send("POST", path, { headers: JSON_TYPE, body });
+const send = (api: Client, path: string, body: string | Buffer) => api.text("POST", path, body);
 
 /** A body of exactly `size` bytes, padded with spaces behind the JSON. */
 const padded = (value: unknown, size: number): Buffer => Buffer.alloc(size, JSON.stringify(value).padEnd(size));
@@ -20,7 +18,7 @@ choice("8.body-size", "is 1 MiB, 10 for a data source, and one byte more is refu
   const large = padded({ title: "T" }, MIB + 1);
   problem(await send(api, "/apps", large), "payload_too_large");
   const { id } = await api.create("/apps", { title: "T" });
-  problem(await api.send("PATCH", `/apps/${id}`, { headers: JSON_TYPE, body: large }), "payload_too_large");
+  problem(await api.text("PATCH", `/apps/${id}`, large), "payload_too_large");
   invalid(await api.post("/apps", { title: "x".repeat(1_000_000) }), "#/title");
   const source = { name: "Large", type: "csv", data: "a\n1\n" };
   assert.equal((await send(api, "/data-sources", padded(source, 10 * MIB))).status, 201);

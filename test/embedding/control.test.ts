@@ -56,8 +56,7 @@ test("1.test-controls: unknown paths, methods, parameters and members are refuse
     ["POST", "/clock", { advance: "9999999d" }, 422],
     ["PATCH", "/account", { state: "closed" }, 422],
   ] as const) {
-    const sent = body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-    assert.equal((await it.control.send(method, path, sent)).status, status, path);
+    assert.equal((await it.control.call(method, path, body)).status, status, path);
   }
   const wrong = await it.control.get("/reset");
   assert.deepEqual([wrong.status, wrong.header("Allow")], [405, "POST, OPTIONS"]);

@@ -10,6 +10,7 @@ import { assertPage, idIn, textOf } from "../support/dashboard.ts";
 import { described, type Embedded, embedded, startRefused } from "../support/embedded.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { serve } from "../support/process.ts";
+import { promised } from "../support/steps.ts";
 import { eventually } from "../support/wait.ts";
 import { fill, makeWorld } from "../support/world.ts";
 
@@ -22,10 +23,7 @@ const ok = ({ status }: Answer) => status < 400;
 
 /** How many of three events are sent to one webhook before the first is answered. */
 async function atOnce({ api }: Embedded): Promise<number> {
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const { kept: answered, keep: answer } = promised();
   const receiver = await httpReceiver((_, response) => void answered.then(() => response.end()));
   await api.post("/webhooks", { url: receiver.url, events: ["app.updated"] });
   const { id } = await api.post("/apps", APP);

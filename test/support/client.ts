@@ -133,7 +133,13 @@ export class Client {
 
   /** Any method, with the value as JSON where there is one. */
   call = (method: string, path: string, value?: unknown, headers: SentHeaders = {}) =>
-    this.send(method, path, withBody(value, headers));
+    value === undefined
+      ? this.send(method, path, { headers })
+      : this.text(method, path, JSON.stringify(value), headers);
+
+  /** Any method, with a body that says it is JSON, whatever it is. */
+  text = (method: string, path: string, body: string | Buffer, headers: SentHeaders = {}) =>
+    this.send(method, path, { headers: { "content-type": "application/json", ...headers }, body });
 
   /** POST that has to succeed with 201; answers the resource. */
   async create(path: string, value: unknown): Promise<Members & { readonly id: string }> {
@@ -167,8 +173,3 @@ export class Client {
 }
 
 const speaks = (url: string) => (url.startsWith("https:") ? https : http);
-
-const withBody = (value: unknown, headers: SentHeaders): Sent =>
-  value === undefined
-    ? { headers }
-    : { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) };

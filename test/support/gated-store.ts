@@ -1,6 +1,7 @@
 // A memory store whose writes can be made to fail or to wait: for what happens when storage refuses, and for two requests
 // that have to be under way at the same moment. Reads always go through.
 import { memoryStore, type Store, type Tx } from "../../src/index.ts";
+import { promised } from "./steps.ts";
 
 /** The store, but for some of its ways. */
 export const overridden = (store: Store, ways: Partial<Store>): Store =>
@@ -33,13 +34,8 @@ export class Gate {
 
   /** Makes writes wait. `begun` resolves when the first one does; `release` lets all of them go on. */
   hold(): { readonly begun: Promise<void>; readonly release: () => void } {
-    let release = () => {};
-    this.#waiting = new Promise((resolve) => {
-      release = resolve;
-    });
-    const begun = new Promise<void>((resolve) => {
-      this.#begun = resolve;
-    });
-    return { begun, release };
+    const [begun, waiting] = [promised(), promised()];
+    [this.#begun, this.#waiting] = [begun.keep, waiting.kept];
+    return { begun: begun.kept, release: waiting.keep };
   }
 }

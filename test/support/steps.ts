@@ -1,4 +1,4 @@
-// Long work, done in one turn of the event loop, or in the turns of others.
+// Long work, done in one turn of the event loop or in the turns of others, and what is waited for until a test says so.
 import type { Steps } from "../../src/kit/background.ts";
 
 /** What it comes to. */
@@ -19,4 +19,13 @@ export async function withTurns<T>(work: () => Promise<T>): Promise<{ value: T; 
   let turn = setImmediate(count);
   const value = await work().finally(() => clearImmediate(turn));
   return { value, turns };
+}
+
+/** A promise, and the way to keep it. */
+export function promised<T = void>() {
+  let keep: (value: T) => void = () => {};
+  const kept = new Promise<T>((resolve) => {
+    keep = resolve;
+  });
+  return { kept, keep };
 }

@@ -5,6 +5,7 @@ import { mock, test } from "node:test";
 import type { Client, Members } from "../support/client.ts";
 import { embedded } from "../support/embedded.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
+import { promised } from "../support/steps.ts";
 import { attempted } from "../support/wait.ts";
 
 /**
@@ -15,14 +16,8 @@ import { attempted } from "../support/wait.ts";
 async function answeredAfter(api: Client, wait_ms: number): Promise<Members> {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
-    let arrive: (response: ServerResponse) => void = () => {};
-    const arrived = new Promise<ServerResponse>((resolve) => {
-      arrive = resolve;
-    });
-    const { url } = await httpReceiver((_, response) => {
-      arrive(response);
-      return undefined;
-    });
+    const { kept: arrived, keep: arrive } = promised<ServerResponse>();
+    const { url } = await httpReceiver((_, response) => void arrive(response));
     const webhook = await api.create("/webhooks", { url, events: ["app.created"] });
     await api.create("/apps", { title: "Answered late" });
     const response = await arrived;

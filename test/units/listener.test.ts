@@ -16,6 +16,7 @@ import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { heapInUse } from "../support/heap.ts";
 import { problem } from "../support/problem.ts";
 import { RawConnection, rawAnswer } from "../support/raw.ts";
+import { promised } from "../support/steps.ts";
 import { SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
 const SHORT = { headers_ms: 60, request_ms: 120, idle_ms: 60 };
@@ -114,15 +115,18 @@ test("a refused client that never closes keeps no socket", async () => {
 const LARGE = "x".repeat(10_000_000);
 const large = async (call: Call) => (call.path === "/large" ? { ...empty(200), body: LARGE } : empty(204));
 
-test("an answer that nobody reads is given up; one that takes its time to be made is not", async () => {
-  let finish = () => {};
-  const made = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
+/** Answers what is slow when it is told to. */
+function slowly() {
+  const { kept: made, keep: finish } = promised();
   const handle = async (call: Call) => {
     if (call.path === "/slow") await made;
     return large(call);
   };
+  return { handle, finish };
+}
+
+test("an answer that nobody reads is given up; one that takes its time to be made is not", async () => {
+  const { handle, finish } = slowly();
   await using it = await listening({ unread_ms: 60, connections: 2 }, { handle });
   const slow = await it.send(ASK.replace("/", "/slow"));
   const deaf = (await it.send()).pause().write(ASK_LARGE);
@@ -133,16 +137,8 @@ test("an answer that nobody reads is given up; one that takes its time to be mad
 });
 
 test("an answer that takes its time is not given up because the one before it was read late", async () => {
-  let finish = () => {};
-  const made = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  const limits = { unread_ms: 600, connections: 2 };
-  const handle = async (call: Call) => {
-    if (call.path === "/slow") await made;
-    return large(call);
-  };
-  await using it = await listening(limits, { handle });
+  const { handle, finish } = slowly();
+  await using it = await listening({ unread_ms: 600, connections: 2 }, { handle });
   const late = await it.send(ASK_LARGE + ASK.replace("/", "/slow"));
   await late.pausedAtFirst();
   assert.equal((await late.resume().answer()).text.length, LARGE.length);
@@ -154,10 +150,7 @@ test("an answer that takes its time is not given up because the one before it wa
 });
 
 test("who reads a body that is broken off is told so", { timeout: 10_000 }, async () => {
-  let tell: (read: Buffer | Refusal) => void = () => {};
-  const read = new Promise<Buffer | Refusal>((resolve) => {
-    tell = resolve;
-  });
+  const { kept: read, keep: tell } = promised<Buffer | Refusal>();
   const handle = async (call: Call) => {
     tell(await call.body(1_000));
     return empty(204);
