@@ -14,20 +14,18 @@ export interface Keeper {
 }
 
 export class Commits {
-  readonly #keeper: Keeper;
-  readonly #stop: () => void;
   /** The one that is being written, and the one that gathers meanwhile. */
   #open: readonly Batch[] = [];
 
   /** `stop` ends the unit of work that runs, as it waits for what is not its own. */
-  constructor(keeper: Keeper, stop: () => void) {
-    this.#keeper = keeper;
-    this.#stop = stop;
-  }
+  constructor(
+    private readonly keeper: Keeper,
+    private readonly stop: () => void,
+  ) {}
 
   /** Takes a commit that stands in the tables already. */
   add(changes: readonly Change[]): Batch {
-    const text = this.#keeper.textOf(changes);
+    const text = this.keeper.textOf(changes);
     const last = this.#open.at(-1);
     const batch = last?.isGathering ? last : new Batch();
     batch.texts.push(text);
@@ -43,12 +41,12 @@ export class Commits {
 
   async replace(records: Lists): Promise<void> {
     await this.#quiet();
-    await this.#keeper.replace(records).catch((cause) => Promise.reject(unavailable(cause)));
+    await this.keeper.replace(records).catch((cause) => Promise.reject(unavailable(cause)));
   }
 
   async close(): Promise<void> {
     await this.#quiet();
-    await this.#keeper.close();
+    await this.keeper.close();
   }
 
   async #quiet(): Promise<void> {
@@ -58,14 +56,14 @@ export class Commits {
   /** Begins in a turn of its own, as does the undoing: what asks only its own transaction is over by then. */
   async #write(batch: Batch): Promise<void> {
     batch.isGathering = false;
-    this.#stop();
-    const lost = await this.#keeper.append(batch.texts).then(() => undefined, unavailable);
+    this.stop();
+    const lost = await this.keeper.append(batch.texts).then(() => undefined, unavailable);
     if (lost !== undefined) await new Promise(setImmediate);
     const over = lost === undefined ? [batch] : this.#open;
     this.#open = this.#open.slice(over.length);
     const changes = over.flatMap((each) => each.changes);
     if (lost !== undefined) {
-      this.#stop();
+      this.stop();
       undo(changes);
     }
     for (const { table } of changes) if (table.batch && over.includes(table.batch)) table.batch = undefined;

@@ -1,6 +1,6 @@
 // One index of a collection: for each key the rows that have it, in order. A unique key is an index whose lists have one
 // row at most. It refuses nothing: that a row is in it once, and who may hold a key, is the table's to see to.
-import type { Stored, Values } from "../domain/store.ts";
+import type { Span, Stored, Values } from "../domain/store.ts";
 
 /** A record as the store sees it: a JSON object with fields it may look at by name. */
 export interface Fields extends Stored {
@@ -17,14 +17,15 @@ export interface Row {
 const CHUNK_MAX = 1024;
 
 export class Index {
-  readonly #order: string | undefined;
   readonly #width: number;
   readonly #fields: readonly string[];
   /** Many indexes have mostly lists of one (the one deployment of an app): such a list is the row itself. */
   readonly #lists = new Map<unknown, Row | SortedRows>();
 
-  constructor(by: readonly string[], order?: string) {
-    this.#order = order;
+  constructor(
+    by: readonly string[],
+    private readonly order?: string,
+  ) {
     this.#width = by.length;
     this.#fields = order === undefined ? by : [...by, order];
   }
@@ -46,7 +47,7 @@ export class Index {
     if (key === undefined) return;
     const list = this.#lists.get(key);
     if (list instanceof SortedRows) list.insert(row);
-    else this.#lists.set(key, list === undefined ? row : new SortedRows(this.#order, list, row));
+    else this.#lists.set(key, list === undefined ? row : new SortedRows(this.order, list, row));
   }
 
   leave(row: Row): void {
@@ -67,7 +68,7 @@ export class Index {
     return list instanceof SortedRows ? undefined : list;
   }
 
-  page(values: Values, offset: number, limit: number): readonly Fields[] {
+  page(values: Values, { offset, limit }: Span): readonly Fields[] {
     const list = this.#lists.get(keyOf(values));
     if (list instanceof SortedRows) return list.slice(offset, limit).map(({ record }) => record);
     return list !== undefined && offset === 0 && limit > 0 ? [list.record] : [];
@@ -87,11 +88,12 @@ const ended = (value: unknown): string => (typeof value === "string" ? `${value.
 /** Rows by (text of a field, creation), in chunks: to insert, delete and read anywhere costs the same among ten and a million. */
 class SortedRows {
   length = 0;
-  readonly #order: string | undefined;
   readonly #chunks: Row[][] = [[]];
 
-  constructor(order: string | undefined, ...rows: readonly Row[]) {
-    this.#order = order;
+  constructor(
+    private readonly order: string | undefined,
+    ...rows: readonly Row[]
+  ) {
     for (const row of rows) this.insert(row);
   }
 
@@ -135,9 +137,9 @@ class SortedRows {
 
   #isBefore(one: Row | undefined, other: Row): boolean {
     if (one === undefined) return false;
-    if (this.#order === undefined) return one.seq < other.seq;
-    const text = String(one.record[this.#order]);
-    const others = String(other.record[this.#order]);
+    if (this.order === undefined) return one.seq < other.seq;
+    const text = String(one.record[this.order]);
+    const others = String(other.record[this.order]);
     return text === others ? one.seq < other.seq : text < others;
   }
 }

@@ -27,6 +27,7 @@ const GIVEN_UP =
 type Load = (tables: Tables) => Promise<Keeper | undefined>;
 
 type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; commits: Commits | undefined };
+const ONE: port.Span = { offset: 0, limit: 1 };
 type Named = { readonly name: string };
 
 export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
@@ -44,16 +45,11 @@ abstract class Reading implements port.Reader {
   }
 
   find<R extends port.Stored>(from: port.Collection<R>, unique: string, values: port.Values): Promise<R | undefined> {
-    return this.ask(from, (table) => trusted<R | undefined>(named(table.uniques, unique).page(values, 0, 1)[0]));
+    return this.ask(from, (table) => trusted<R | undefined>(named(table.uniques, unique).page(values, ONE)[0]));
   }
 
-  page<R extends port.Stored>(
-    from: port.Collection<R>,
-    index: string,
-    values: port.Values,
-    { offset, limit }: port.Span,
-  ) {
-    return this.ask(from, (table) => trusted<readonly R[]>(named(table.indexes, index).page(values, offset, limit)));
+  page<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values, span: port.Span) {
+    return this.ask(from, (table) => trusted<readonly R[]>(named(table.indexes, index).page(values, span)));
   }
 
   count<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values): Promise<number> {
@@ -80,7 +76,6 @@ export class Hearers {
 export const memoryStore = (): port.Store => new MemoryStore(async () => undefined);
 
 export class MemoryStore extends Reading implements port.Store {
-  readonly #load: Load;
   readonly #leases = new Map<string, { readonly until: number }>();
   readonly #hearers = new Hearers();
   #life: Opened | "new" | "closed" = "new";
@@ -95,16 +90,15 @@ export class MemoryStore extends Reading implements port.Store {
     if (this.#running?.isOver === false) this.#running.fail(new Error(GIVEN_UP));
   };
 
-  constructor(load: Load) {
+  constructor(private readonly load: Load) {
     super();
-    this.#load = load;
   }
 
   async open(collections: readonly port.AnyCollection[]): Promise<void> {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const tables = tablesOf(collections);
-    const keeper = await this.#load(tables);
+    const keeper = await this.load(tables);
     this.#life = { collections, tables, commits: keeper && new Commits(keeper, this.#stop) };
   }
 
@@ -190,12 +184,10 @@ class Run extends Reading implements port.Tx {
   isOver = false;
   /** Ends it with nothing kept. */
   fail: (error: unknown) => void = () => undefined;
-  readonly #opened: Opened;
   #violation: UniqueViolation | undefined;
 
-  constructor(opened: Opened) {
+  constructor(private readonly opened: Opened) {
     super();
-    this.#opened = opened;
   }
 
   /** Whether something stands there that may yet be undone. */
@@ -208,7 +200,7 @@ class Run extends Reading implements port.Tx {
   }
 
   async records(): Promise<Lists> {
-    const { tables } = this.#opened;
+    const { tables } = this.opened;
     for (const table of tables.values()) this.#table(table);
     return recordsIn(tables);
   }
@@ -252,14 +244,14 @@ class Run extends Reading implements port.Tx {
   #committed<T>(value: T): T {
     this.#assertRuns();
     if (this.#violation !== undefined) throw this.#violation;
-    if (this.changes.length > 0) this.need = this.#opened.commits?.add(this.changes);
+    if (this.changes.length > 0) this.need = this.opened.commits?.add(this.changes);
     this.isOver = true;
     return value;
   }
 
   #table(from: Named): Table {
     this.#assertRuns();
-    const table = named(this.#opened.tables, from.name);
+    const table = named(this.opened.tables, from.name);
     if (table.batch !== undefined && this.need?.isGathering !== true) this.need = table.batch;
     return table;
   }

@@ -37,16 +37,15 @@ type Work<T> = (run: Run) => Promise<T>;
 class Run extends Reading implements port.Tx {
   /** As JSON, each once. */
   readonly told = new Set<string>();
-  readonly client: Client;
-  readonly layouts: Layouts;
   /** The session does one thing after the other, and nothing more once one has failed. */
   #asked: Promise<Rows> = Promise.resolve([]);
   isOver = false;
 
-  constructor(client: Client, layouts: Layouts) {
+  constructor(
+    readonly client: Client,
+    readonly layouts: Layouts,
+  ) {
     super();
-    this.client = client;
-    this.layouts = layouts;
   }
 
   /** Rejects with the first thing that failed, whatever the work has made of it. */
@@ -94,7 +93,6 @@ interface Opened {
 export const postgresStore = (address: string): port.Store => new PostgresStore(address);
 
 class PostgresStore extends Reading implements port.Store {
-  readonly #address: string;
   readonly #hearers = new Hearers();
   readonly #running = new Set<Promise<unknown>>();
   /** The unit of work that whoever asks is part of. */
@@ -104,16 +102,15 @@ class PostgresStore extends Reading implements port.Store {
   #life: Opened | "new" | "closed" = "new";
   #closing: Promise<void> | undefined;
 
-  constructor(address: string) {
+  constructor(private readonly address: string) {
     super();
-    this.#address = address;
   }
 
   async open(collections: readonly port.AnyCollection[]): Promise<void> {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const layouts = new Map(collections.map((collection) => [collection.name, new Layout(collection)]));
-    const pool = await poolOf(this.#address);
+    const pool = await poolOf(this.address);
     try {
       const presence = new Presence(pool, await prepare(pool, [...layouts.values()]), this.#hearers);
       await presence.tend();
@@ -188,7 +185,7 @@ class PostgresStore extends Reading implements port.Store {
 
   async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
     const key = keyOf([name]);
-    const [taken] = await this.ask(TAKE, [key, this.#opened().presence.holder, for_ms]);
+    const [taken] = await this.ask(TAKE, [key, this.#opened().presence.ours.holder, for_ms]);
     const end = () => undefined; // where the database is out of reach it runs out
     return taken && { release: () => this.ask(RELEASE, [key, taken[0]]).then(end, end) };
   }

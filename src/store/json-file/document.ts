@@ -17,12 +17,10 @@ export class Document {
   /** Whether it stands as this program writes it. */
   readonly isAsWritten: boolean;
   readonly lists: Lists;
-  readonly #file: string;
   readonly #text: string;
   readonly #checksums: readonly unknown[] | undefined;
 
-  constructor(file: string) {
-    this.#file = file;
+  constructor(private readonly file: string) {
     const size = sizeOf(file) ?? 0;
     if (size > BYTES_MAX)
       throw new StoreRefusal(
@@ -102,7 +100,7 @@ export class Document {
   #refusal(where: string | ((line: string) => boolean), what: string): StoreRefusal {
     const first = typeof where === "string" ? -1 : this.#text.split("\n").findIndex(where);
     const place = typeof where === "string" ? where : `line ${Math.max(0, first) + 1}`;
-    return new StoreRefusal(`${this.#file} ${place}: ${what}`);
+    return new StoreRefusal(`${this.file} ${place}: ${what}`);
   }
 }
 

@@ -24,10 +24,7 @@ export type Good = { readonly length: number; readonly seq: number };
 
 export class Files implements Keeper {
   readonly textOf = textOf;
-  readonly #parts: Parts;
   readonly #turns = new Turns();
-  #journal: number;
-  #good: Good;
   /** Why nothing more is written: nobody knows what the disk holds after a failed fsync (the kernel forgets). */
   #broken: unknown;
   #folding: Promise<void> | undefined;
@@ -35,14 +32,15 @@ export class Files implements Keeper {
   #foldAt: number;
   /** Nothing is lost where FILE could not be written: the journal still has it all. */
   readonly #tell = (error: unknown): void => {
-    const { file, warn } = this.#parts;
+    const { file, warn } = this.parts;
     warn(`${file} could not be written (${error}); changes stay in ${file}.journal`);
   };
 
-  private constructor(parts: Parts, journal: number, good: Good) {
-    this.#parts = parts;
-    this.#journal = journal;
-    this.#good = good;
+  private constructor(
+    private readonly parts: Parts,
+    private journal: number,
+    private good: Good,
+  ) {
     this.#foldAt = this.#enough();
   }
 
@@ -65,25 +63,25 @@ export class Files implements Keeper {
   async close(): Promise<void> {
     await this.#folding;
     try {
-      if (this.#good.length > 0) await this.#fold(recordsIn(this.#parts.tables));
-      await disk.close(this.#journal);
+      if (this.good.length > 0) await this.#fold(recordsIn(this.parts.tables));
+      await disk.close(this.journal);
       // One that cannot be removed is empty, and as good as none.
-      if (this.#good.length === 0) await disk.remove(`${this.#parts.file}.journal`).catch(() => undefined);
+      if (this.good.length === 0) await disk.remove(`${this.parts.file}.journal`).catch(() => undefined);
     } finally {
-      this.#parts.unlock();
+      this.parts.unlock();
     }
   }
 
   async append(commits: readonly string[]): Promise<void> {
-    const line = lineOf(this.#good.seq + 1, commits);
-    const isDue = this.#folding === undefined && this.#good.length + line.length > this.#foldAt;
+    const line = lineOf(this.good.seq + 1, commits);
+    const isDue = this.#folding === undefined && this.good.length + line.length > this.#foldAt;
     // Now, and not when the line has been appended: by then there will be others.
-    const folded = isDue ? recordsIn(this.#parts.tables) : undefined;
+    const folded = isDue ? recordsIn(this.parts.tables) : undefined;
     await this.#turns.run(async () => {
-      const { length, seq } = this.#good;
-      await this.#attempt(() => disk.writeAll(this.#journal, line, length));
-      await this.#attempt(() => disk.datasync(this.#journal), true);
-      this.#good = { length: length + line.length, seq: seq + 1 };
+      const { length, seq } = this.good;
+      await this.#attempt(() => disk.writeAll(this.journal, line, length));
+      await this.#attempt(() => disk.datasync(this.journal), true);
+      this.good = { length: length + line.length, seq: seq + 1 };
     });
     if (folded !== undefined) this.#folding = this.#fold(folded);
   }
@@ -95,28 +93,28 @@ export class Files implements Keeper {
 
   /** Writes FILE anew from these records, in the place of all up to the last line of the journal. */
   async #renew(records: Lists): Promise<void> {
-    const { length, seq } = this.#good;
+    const { length, seq } = this.good;
     try {
       if (this.#broken !== undefined) throw this.#broken;
-      await writeFile(this.#parts.file, seq, records);
-      await this.#turns.run(() => this.#attempt(() => disk.syncFolderOf(this.#parts.file), true));
+      await writeFile(this.parts.file, seq, records);
+      await this.#turns.run(() => this.#attempt(() => disk.syncFolderOf(this.parts.file), true));
       // From here FILE is what counts: lines of the journal that stay are known to be contained in it.
       await this.#cut(length).catch(this.#tell);
     } finally {
       // Where it failed, too: it is tried again when the journal has grown as much once more.
-      this.#foldAt = this.#good.length + this.#enough();
+      this.#foldAt = this.good.length + this.#enough();
     }
   }
 
   /** Drops the first bytes of the journal: the rest goes to a new file that takes the name. */
   async #cut(upTo: number): Promise<void> {
-    const file = `${this.#parts.file}.journal`;
-    const old = this.#journal;
+    const file = `${this.parts.file}.journal`;
+    const old = this.journal;
     await this.#turns.run(async () => {
-      const { length, seq } = this.#good;
+      const { length, seq } = this.good;
       const rest = await disk.readPart(old, upTo, length);
-      this.#journal = await disk.replaceFile(file, [rest]);
-      this.#good = { length: rest.length, seq };
+      this.journal = await disk.replaceFile(file, [rest]);
+      this.good = { length: rest.length, seq };
       // Else a power cut could bring the old file back, without the lines that follow from here on.
       await this.#attempt(() => disk.syncFolderOf(file), true);
     });
@@ -131,7 +129,7 @@ export class Files implements Keeper {
       await step();
     } catch (error) {
       if (isSync) this.#broken = error;
-      await disk.truncate(this.#journal, this.#good.length).catch((again) => {
+      await disk.truncate(this.journal, this.good.length).catch((again) => {
         this.#broken = again;
       });
       throw error;
@@ -140,7 +138,7 @@ export class Files implements Keeper {
 
   /** How long a journal is worth the cost of folding it. */
   #enough(): number {
-    return Math.max(this.#parts.journal_bytes_max, LONGEST * (disk.sizeOf(this.#parts.file) ?? 0));
+    return Math.max(this.parts.journal_bytes_max, LONGEST * (disk.sizeOf(this.parts.file) ?? 0));
   }
 }
 

@@ -93,18 +93,13 @@ const TEND_MS = 1_000;
 /** A notification takes 8,000 bytes. */
 const PIECES = /.{1,7000}/g;
 
-/** The channel of all who share the tables, and a number of this process among them. */
+/** The channel of all who share the tables, and a number of this process: while a session holds a lock of it, its leases hold. */
 export interface Ours {
   readonly channel: string;
   readonly holder: unknown;
 }
 
 export class Presence {
-  readonly #pool: Pool;
-  readonly #channel: string;
-  readonly #hearers: Hearers;
-  /** While the session holds a lock of this number, others know that the leases have a holder. */
-  readonly holder: unknown;
   /** By their sessions, the commits that wait until it is their turn to be heard. */
   readonly #waiting = new Map<number, (isHeard: boolean) => void>();
   #session: Client | undefined;
@@ -112,12 +107,11 @@ export class Presence {
   #isOver = false;
   #pieces = "";
 
-  constructor(pool: Pool, { channel, holder }: Ours, hearers: Hearers) {
-    this.#pool = pool;
-    this.#channel = channel;
-    this.holder = holder;
-    this.#hearers = hearers;
-  }
+  constructor(
+    private readonly pool: Pool,
+    readonly ours: Ours,
+    private readonly hearers: Hearers,
+  ) {}
 
   /** Asks each second whether the session lives, since nobody tells of a line that is dead, or begins another. */
   async tend(): Promise<void> {
@@ -127,9 +121,9 @@ export class Presence {
   }
 
   async #begin(): Promise<void> {
-    const session = await this.#pool.connect();
+    const session = await this.pool.connect();
     session.on("notification", ({ processId, payload }) => this.#hear(processId, payload));
-    const listen = session.query(`LISTEN ${this.#channel}; SELECT pg_advisory_lock_shared(${this.holder})`);
+    const listen = session.query(`LISTEN ${this.ours.channel}; SELECT pg_advisory_lock_shared(${this.ours.holder})`);
     await listen.catch((error: unknown) => {
       session.release(true);
       throw error;
@@ -150,7 +144,7 @@ export class Presence {
     if (told.size === 0) return void (await committed(client));
     const text = Buffer.from(`[${[...told]}]`).toString("base64");
     const pieces = text.match(PIECES) ?? [];
-    const notes = pieces.map((piece, n) => `NOTIFY ${this.#channel}, '${pieces.length - 1 - n} ${piece}'; `);
+    const notes = pieces.map((piece, n) => `NOTIFY ${this.ours.channel}, '${pieces.length - 1 - n} ${piece}'; `);
     const heard = new Promise<boolean>((resolve) => this.#waiting.set(client.processID, resolve));
     if (this.#session === undefined) this.#waiting.get(client.processID)?.(false);
     try {
@@ -172,7 +166,7 @@ export class Presence {
 
   #tell(text: string): void {
     for (const [topic, subject] of JSON.parse(Buffer.from(text, "base64").toString()))
-      this.#hearers.tell(topic, subject);
+      this.hearers.tell(topic, subject);
   }
 
   end(): void {
