@@ -2,7 +2,7 @@
 // request was, or on command. The rule everywhere: whoever is still sending gets to see the answer first.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { realClock } from "../kit/clock.ts";
+import { realClock, type Scheduled } from "../kit/clock.ts";
 import type { Cut } from "./call.ts";
 
 /** TLS connections cannot be reset on their own; there the end comes without a word. */
@@ -32,6 +32,27 @@ export function lingeringEnd(request: IncomingMessage, response: ServerResponse,
 function destroyLater(socket: Duplex): void {
   const end = realClock.schedule(realClock.now() + LINGER_MS, null, () => void socket.destroy());
   socket.once("close", () => end.cancel());
+}
+
+const LOOKS = 30;
+
+/**
+ * An answer of which nothing more is taken for so long is given up. Node's own limit for that takes what left at once for
+ * progress and starts anew, so that it takes twice as long; how much is left only the socket's handle knows.
+ */
+export function giveUpUnread(response: ServerResponse, limit_ms: number): void {
+  const { socket } = response.req;
+  let [left, looks] = [Number.POSITIVE_INFINITY, 0];
+  let next: Scheduled | undefined;
+  const look = () => {
+    const now = Number(Object(Reflect.get(socket, "_handle")).writeQueueSize);
+    looks = now < left ? 0 : looks + 1;
+    left = now;
+    if (looks === LOOKS) socket.destroy();
+    else next = realClock.schedule(realClock.now() + limit_ms / LOOKS, null, look);
+  };
+  look();
+  response.once("close", () => next?.cancel());
 }
 
 /** The last words on a connection, where there is no request to answer. */

@@ -9,12 +9,12 @@ import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
 import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, wouldHang } from "./arriving.ts";
 import type { Call, Handler, Reply } from "./call.ts";
-import { cutOff, lastWords, lingeringEnd } from "./closing.ts";
+import { cutOff, giveUpUnread, lastWords, lingeringEnd } from "./closing.ts";
 import type { ServiceLinks } from "./links.ts";
 import { problem } from "./problem.ts";
 
-/** How often Node looks for requests that are over their time. */
-const TIMEOUT_CHECK_MS = 1_000;
+/** How often Node looks for requests that are over their time: so much longer they may take. */
+const TIMEOUT_CHECK_MS = 250;
 /** How long requests in flight may take when the server stops. */
 const STOP_MS = 10_000;
 
@@ -121,10 +121,7 @@ export class Listener {
     open.push(response);
     response.on("close", () => open.splice(open.indexOf(response), 1));
     // In one packet come a thousand requests: for who reads nothing one answer is made, not a thousand.
-    if (before) {
-      await sent(before);
-      request.socket.setTimeout(0); // it may have waited for its reader
-    }
+    if (before) await sent(before);
     if (request.socket.destroyed) return;
     const parts = await this.#serving;
     const started = realTime();
@@ -158,8 +155,8 @@ export class Listener {
     if (linger) lingeringEnd(request, response, body);
     // Where each character is one byte, Latin-1 and UTF-8 are the same bytes, and Node writes Latin-1 in less time: a tenth.
     else response.end(body, bytes === reply.body.length ? "latin1" : "utf8");
-    // What the system did not take at once waits for its reader. Node's own limit counts for every request.
-    if (request.socket.writableLength > 0) request.socket.setTimeout(this.#limits.unread_ms);
+    // What the system did not take at once waits for its reader.
+    if (request.socket.writableLength > 0) giveUpUnread(response, this.#limits.unread_ms);
   }
 
   /**

@@ -125,12 +125,15 @@ function slowly() {
   return { handle, finish };
 }
 
-test("an answer that nobody reads is given up; one that takes its time to be made is not", async () => {
+test("an answer that nobody reads is given up in time; one that takes its time to be made is not", async () => {
   const { handle, finish } = slowly();
-  await using it = await listening({ unread_ms: 60, connections: 2 }, { handle });
+  await using it = await listening({ unread_ms: 1_500, connections: 2 }, { handle });
   const slow = await it.send(ASK.replace("/", "/slow"));
+  const began = performance.now();
   const deaf = (await it.send()).pause().write(ASK_LARGE);
   await freed(it);
+  const took_ms = performance.now() - began;
+  assert.ok(took_ms >= 1_500 && took_ms < 2_600, `${took_ms} ms`);
   finish();
   assert.equal((await slow.answer()).status, 204);
   for (const connection of [slow, deaf]) connection.destroy();
