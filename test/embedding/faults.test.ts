@@ -130,8 +130,9 @@ choice("1.test-controls.fault-place", "who is not let in learns that, and uses u
 
 const OWN = {
   ...{ 400: "invalid_request", 401: "expired_credential", 403: "rate_limit_exceeded", 404: "not_found" },
-  ...{ 408: "request_timeout", 409: "idempotency_in_progress", 412: "precondition_failed" },
-  ...{ 415: "unsupported_media_type", 429: "failure_on_command", 500: "internal_error", 503: "storage_unavailable" },
+  ...{ 405: "method_not_allowed", 408: "request_timeout", 409: "idempotency_in_progress", 412: "precondition_failed" },
+  ...{ 413: "payload_too_large", 414: "uri_too_long", 415: "unsupported_media_type", 422: "validation_failed" },
+  ...{ 429: "failure_on_command", 431: "headers_too_large", 500: "internal_error", 503: "storage_unavailable" },
 };
 
 test("a fault answers as the server itself would with that status", async () => {
