@@ -48,6 +48,7 @@ const STATUS = /^[2-5]\d\d$/;
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 export async function startReceiver(options: ReceiverOptions) {
+  if (!options.secret) throw new OptionError("secret must be that of the webhook");
   const isFit = (answer: unknown) => answer === "hang" || (Number.isInteger(answer) && STATUS.test(String(answer)));
   const wrong = options.answers?.find((answer) => !isFit(answer));
   if (wrong !== undefined)

@@ -31,7 +31,8 @@ test("answers in its order, the last again and again; what hangs ends with close
   for (const answer of answers) await assert.rejects(answer);
 });
 
-test("an answer that is none is refused at the start", async () => {
+test("an answer that is none is refused at the start, and so is no secret", async () => {
+  await assert.rejects(startReceiver({ secret: "" }), /^OptionError: secret /);
   for (const answer of [99, 199, 600, 200.5])
     await assert.rejects(started([200, answer]), /^OptionError: answers .*200 to 599/);
   for (const answer of [200, 599, "hang"] as const) await (await started([answer])).close();
