@@ -68,8 +68,9 @@ export async function faults(
   const wrong: string[] = [];
   const prepare = await torn(lab);
   const { calls } = await session(lab, prepare(), 0, "nothing");
-  if (calls.filter((name) => name === "fdatasync").length < COMMITS)
-    wrong.push("a commit was acknowledged without fdatasync");
+  const count = (asked: string) => calls.filter((name) => name === asked).length;
+  if (count("fdatasync") < COMMITS) wrong.push("a commit was acknowledged without fdatasync");
+  if (count("fsync") < 2 * count("rename")) wrong.push("a name was given before the disk had what bears it");
   const cases = kinds.flatMap((kind) =>
     [...calls.entries()]
       .filter(([, name]) => KINDS[kind]?.includes(name) && among.includes(name))

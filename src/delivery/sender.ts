@@ -137,7 +137,7 @@ function exchange(request: ClientRequest, body: string, timeout_ms: number, judg
       if (!isKept(response)) request.shouldKeepAlive = false;
       let read = 0;
       response.on("data", (chunk: Buffer) => {
-        if (read < KEPT_BYTES_MAX) chunks.push(chunk);
+        chunks.push(chunk);
         read += chunk.length;
         if (read >= READ_BYTES_MAX) giveUp(null);
       });

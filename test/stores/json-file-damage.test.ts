@@ -79,7 +79,7 @@ for (const [what, change, says] of [
 for (const [what, text, says] of [
   ["nothing in it", "", /data\.json is empty.* delete it for a fresh start/],
   ["a newer format", '{"format":2,"collections":{}}', /newer version/],
-  ["no JSON", "hello", /not a whole JSON document/],
+  ["no JSON", "hello", /^\S*data\.json line 1: not a whole JSON document \(.*\)\. Put a good copy in its place\.$/],
   ["half a document", '{"format":1,"collections":{"notes":[', /not a whole JSON document/],
   ["an array", "[]", /not a JSON object/],
   ["an unknown member", '{"format":1,"collections":{},"colections":{}}', /unknown member "colections"/],
@@ -219,7 +219,11 @@ test("promise 6: every string comes back from the journal and from FILE as it wa
 });
 
 for (const [what, path, says] of [
-  ["in a folder that is not there", "nowhere/data.json", /folder does not exist/],
+  [
+    "in a folder that is not there",
+    "nowhere/data.json",
+    /^\S*nowhere\/data\.json cannot be used \(.*\)\. Its folder does not exist; /,
+  ],
   ["that is a folder", ".", /folder/],
   ["under something that is no folder", "/dev/null/data.json", /Look into the disk/],
 ] as const) {

@@ -76,6 +76,16 @@ onFullDisk("what cannot be kept is refused and cut off; with room writing resume
   assert.deepEqual([...warnings, ...copy.warnings], []);
 });
 
+onFullDisk("a FILE that cannot be written anew is told, and the journal stays", "a", async (full, t) => {
+  const { file, store, warnings, free } = full;
+  limit(20);
+  await store.close();
+  const told = /^\S*data\.json could not be written \(.*\); changes stay in \S*data\.json\.journal$/;
+  assert.match(warnings.join("\n"), told);
+  free();
+  assert.equal(await idsIn((await openStore(t, crashed(file))).store), "a");
+});
+
 onFullDisk("who has read what could not be kept is asked again; what was built on it is refused", "a", async (full) => {
   const { store, free } = full;
   const lost = write(store, note("b"));

@@ -276,13 +276,14 @@ test("one that is over goes once more and ends as it ends; a success before stay
   assert.deepEqual(await inShort(world, webhook), ["succeeded 2"]);
 });
 
-test("a delivery asked for by hand while its automatic attempt is under way is sent once more", async () => {
+test("a delivery asked for by hand while its automatic attempt is under way is sent once more, and no more", async () => {
   const { world, webhook } = await hooked((count, response) => {
-    if (count > 1) return 200;
+    if (count > 1) return 500;
     void world.log(webhook).then(([delivery]) => again(world, webhook, delivery).then(() => response.end()));
     return undefined;
   });
   await emitted(world);
+  await world.advance(100 * H);
   const [delivery] = await world.log(webhook);
   assert.deepEqual(delivery?.attempts.map(({ trigger }) => trigger).join(), "schedule,manual");
   assert.equal(delivery?.status, "succeeded");

@@ -69,6 +69,10 @@ const OK = http(200);
 /** The rest of its body is missing. */
 const half = (status: number) => http(status, ["Content-Length: 9"], "half");
 
+/** The first of a body of a million. */
+const begun = (bytes: number) => http(200, ["Content-Length: 1000000"], "x".repeat(bytes));
+const KIB = JSON.stringify("x".repeat(1_024));
+
 /** What there is of it: 503 status 120 "body". */
 const shown = ({ status, error, retryAfter, body }: Outcome) =>
   [status, error, retryAfter, body === null ? null : JSON.stringify(body)].filter((part) => part !== null).join(" ");
@@ -90,6 +94,8 @@ for (const [what, answer, made, over] of [
   ["a reset is a reset", (socket: Socket) => void socket.resetAndDestroy(), "reset"],
   ["a body broken off after a 2xx is noted, not a failure", ends(half(200)), '200 aborted "half"'],
   ["a body broken off after another status is that status", ends(half(500)), '500 status "half"'],
+  ["a body is read as far as 16 KiB", says(begun(16_384)), `200 ${KIB}`],
+  ["a body of less may go on", says(begun(16_383)), `200 timeout ${KIB}`, { timeout_ms: 150 }],
   ["a body too slow after a 2xx is noted, not a failure", says(half(200)), '200 timeout "half"', { timeout_ms: 150 }],
 ] as const)
   test(`${what}; it is sent once, and known at once`, async () => {
@@ -213,8 +219,14 @@ test("a name that resolves to a forbidden address is blocked, even beside an all
     ];
     assert.equal(shown(await sender({ resolve }).send(post(url))), "blocked_address", address);
   }
-  const loopback = async () => [{ address: "127.0.0.1", family: 4 }];
-  const strict = sender({ resolve: loopback, policy: "strict" });
+  const at = (address: string) => async () => [{ address, family: 4 }];
+  const plain = post(`http://localhost:${receiver.port}/`);
+  assert.equal(
+    shown(await sender({ resolve: at("93.184.215.14") }).send(plain)),
+    "blocked_address",
+    "there only by https",
+  );
+  const strict = sender({ resolve: at("127.0.0.1"), policy: "strict" });
   assert.equal(shown(await strict.send(post(url))), "blocked_address");
   assert.equal(receiver.connections(), 0);
 });
