@@ -140,6 +140,15 @@ choice("4.webhook-endpoints.redelivery", "of a webhook that is off leaves a succ
   assert.equal(received[0]?.attempts.length, 1);
 });
 
+choice("3.delivery-cancelled.failing", "five days without a success: it is off, and says why", MANUAL, async (own) => {
+  const { webhook, advance } = await retries(own, [500]);
+  await advance(5 * DAY_MS);
+  await newApp(own.api);
+  await own.service.settled();
+  const { active, disabled_reason } = (await own.api.get(`/webhooks/${webhook.id}`)).json;
+  assert.deepEqual([active, disabled_reason], [false, "failing"]);
+});
+
 choice("4.webhook-endpoints.rotation", "both secrets sign for a day", MANUAL, async ({ api, service }) => {
   const { next, webhook } = await hooked(api, ["app.created"], { secret: "new" });
   for (const secret of ["old", "new"]) await api.patch(`/webhooks/${webhook.id}`, { secret });
