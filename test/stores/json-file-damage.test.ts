@@ -222,7 +222,7 @@ for (const [what, path, says] of [
   [
     "in a folder that is not there",
     "nowhere/data.json",
-    /^\S*nowhere\/data\.json cannot be used \(.*\)\. Its folder does not exist; /,
+    /^\/\S*nowhere\/data\.json cannot be used \(.*\)\. Its folder does not exist; /,
   ],
   ["that is a folder", ".", /folder/],
   ["under something that is no folder", "/dev/null/data.json", /Look into the disk/],
