@@ -25,7 +25,9 @@ export class Lab {
 
   /** Starts the tortured program; `flags` of node. */
   child(role: "write" | "session" | "hold", files: readonly string[], flags: readonly string[] = [], env = {}) {
-    return started([...flags, this.#program, role, ...files], env);
+    const child = started([...flags, this.#program, role, ...files], env);
+    child.child.stderr.on("data", (why) => process.stderr.write(why));
+    return child;
   }
 
   [Symbol.dispose](): void {

@@ -150,6 +150,7 @@ export function outboxOf(parts: OutboxParts) {
     lane.sending -= 1;
     sending -= 1;
     doubtful -= doubt;
+    turn();
   }
 
   /** Answers what is to be written down. */

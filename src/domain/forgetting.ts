@@ -9,7 +9,7 @@ import { dropIfOver } from "./deliveries.ts";
 import type { Passing } from "./model.ts";
 import { EVENT_TYPES, events, goneApps, goneDeployments, idempotency, rates, sessions, signIns } from "./model.ts";
 import { grants, REFRESH_REMEMBERED_MS, refreshTokens } from "./oauth/grants.ts";
-import type { Collection, Store, Stored, Tx, Values } from "./store.ts";
+import { type Collection, FIRST, type Store, type Stored, type Tx, type Values } from "./store.ts";
 import type { UnitParts } from "./work.ts";
 
 const KEPT = decide("8.bounds").events;
@@ -139,7 +139,7 @@ const OTHERS = EVENT_TYPES.filter((type) => type !== CLICK);
  * the number kept, of whatever had most; below 0 where there is room.
  */
 async function drop(tx: Tx, accountId: string): Promise<number> {
-  const [app] = await tx.page(goneApps, "all", ["gone_apps"], { offset: 0, limit: 1 });
+  const [app] = await tx.page(goneApps, "all", ["gone_apps"], FIRST);
   if (app !== undefined) {
     if (!(await clearAway(tx, app))) await tx.remove(goneApps, app.id);
     return Number.POSITIVE_INFINITY;

@@ -51,6 +51,7 @@ export interface Span {
 }
 /** The whole list. */
 export const ALL: Span = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
+export const FIRST: Span = { offset: 0, limit: 1 };
 
 /** Every read costs what it answers, wherever in the list it lies and however much is stored. */
 export interface Reader {

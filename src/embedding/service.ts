@@ -8,7 +8,7 @@ import { type AccountRecord, type AccountState, accountState, SCOPES, type Scope
 import type { Context } from "../domain/oauth/access-tokens.ts";
 import { OAuthError, scopesIn } from "../domain/oauth/rules.ts";
 import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
-import type { StoreData } from "../domain/store.ts";
+import { FIRST, type StoreData } from "../domain/store.ts";
 import { Unit } from "../domain/work.ts";
 import { type Background, Turns } from "../kit/background.ts";
 import { duration, type Instant, LONGEST_TIMER_MS, type Ran } from "../kit/clock.ts";
@@ -147,7 +147,7 @@ export async function openService(parts: ServiceParts) {
       const asked = scopesIn([scopes].flat().join(" "));
       if (typeof asked === "string")
         throw new OptionError(`signIn: there is no scope ${asked}; the scopes are ${SCOPES.join(", ")}`);
-      const [admin] = await store.page(users, "account_admin", [id, true], { offset: 0, limit: 1 });
+      const [admin] = await store.page(users, "account_admin", [id, true], FIRST);
       const user = userId === undefined ? admin : await store.get(users, userId);
       if (user?.account_id !== id) throw new Error(`signIn: there is no user ${userId ?? "with the permission admin"}`);
       const answer = await handOver(oauth, user, asked);

@@ -9,7 +9,7 @@ import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import { type AccountRecord, accounts, clockRecords, events, users } from "../domain/model.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
-import { ALL, type StoreData } from "../domain/store.ts";
+import { ALL, FIRST, type StoreData } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { explain } from "../http/problem.ts";
@@ -41,7 +41,6 @@ export interface Entered {
   readonly signsIn: string;
 }
 
-const FIRST = { offset: 0, limit: 1 };
 /** Longer than the largest seed takes. */
 const SOWING_MS = 60_000;
 const SOWN_AFTER_MS = 50;

@@ -34,6 +34,7 @@ function destroyLater(socket: Duplex): void {
   socket.once("close", () => end.cancel());
 }
 
+/** So often it is looked within that time. */
 const LOOKS = 30;
 
 /**

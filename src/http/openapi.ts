@@ -34,8 +34,8 @@ export function openApi(rows: readonly Operation[], services: Services, controls
     description: "Takes the start-up API key and no other.",
     security: [{ apiKey: [] }],
   };
-  for (const row of controls)
-    put(CONTROL_PREFIX + row.path, row, beside, { ...services, decide: asChosen }, CONTROL_PROBLEM);
+  const decided = { ...services, decide: asChosen };
+  for (const row of controls) put(CONTROL_PREFIX + row.path, row, beside, decided, CONTROL_PROBLEM);
   return {
     openapi: "3.1.1",
     info: {

@@ -2,7 +2,7 @@
 // work that run strictly one after the other. What a unit has written is undone where it fails. Nobody outside sees what is not
 // durable yet: a read that would takes its turn among the units of work, and its answer is held back.
 import type * as port from "../domain/store.ts";
-import { StoreRefusal, UniqueViolation } from "../domain/store.ts";
+import { FIRST, StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { trusted } from "../kit/schema.ts";
 import { Commits, type Keeper } from "./commits.ts";
@@ -27,7 +27,6 @@ const GIVEN_UP =
 type Load = (tables: Tables) => Promise<Keeper | undefined>;
 
 type Opened = { collections: readonly port.AnyCollection[]; tables: Tables; commits: Commits | undefined };
-const ONE: port.Span = { offset: 0, limit: 1 };
 type Named = { readonly name: string };
 
 export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
@@ -45,7 +44,7 @@ abstract class Reading implements port.Reader {
   }
 
   find<R extends port.Stored>(from: port.Collection<R>, unique: string, values: port.Values): Promise<R | undefined> {
-    return this.ask(from, (table) => trusted<R | undefined>(named(table.uniques, unique).page(values, ONE)[0]));
+    return this.ask(from, (table) => trusted<R | undefined>(named(table.uniques, unique).page(values, FIRST)[0]));
   }
 
   page<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values, span: port.Span) {

@@ -90,7 +90,7 @@ interface Opened {
   readonly presence: Presence;
 }
 
-export const postgresStore = (address: string): port.Store => new PostgresStore(address);
+export const postgresStore = (address: string): port.Store => new PostgresStore(() => poolOf(address));
 
 class PostgresStore extends Reading implements port.Store {
   readonly #hearers = new Hearers();
@@ -102,7 +102,7 @@ class PostgresStore extends Reading implements port.Store {
   #life: Opened | "new" | "closed" = "new";
   #closing: Promise<void> | undefined;
 
-  constructor(private readonly address: string) {
+  constructor(private readonly begin: () => Promise<Pool>) {
     super();
   }
 
@@ -110,7 +110,7 @@ class PostgresStore extends Reading implements port.Store {
     if (this.#life !== "new") throw new Error("A store is opened once");
     this.#life = "closed";
     const layouts = new Map(collections.map((collection) => [collection.name, new Layout(collection)]));
-    const pool = await poolOf(this.address);
+    const pool = await this.begin();
     try {
       const presence = new Presence(pool, await prepare(pool, [...layouts.values()]), this.#hearers);
       await presence.tend();

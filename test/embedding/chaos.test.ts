@@ -146,6 +146,20 @@ test("settled: it waits for what is under way, and names it when the time is ove
   assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), it.webhook.id);
 });
 
+test("advance: retries run in the order of their time, and it answers what ran", async () => {
+  await using it = await disturbed(undefined, [500, 500, 200], { retrySchedule: "1m,1m" });
+  await it.create("A");
+  assert.deepEqual(await it.clock.advance("0ms"), []);
+  const ran = await it.clock.advance("3m");
+  assert.equal(it.receiver.received[0]?.attempts.length, 3);
+  const [, ...later] = it.service.deliveries[0]?.attempts ?? [];
+  assert.deepEqual(
+    ran,
+    later.map(({ at }) => ({ at, what: "webhook deliveries" })),
+  );
+  assert.equal(it.clock.now(), Date.UTC(2026, 0, 1, 0, 3));
+});
+
 test("1.test-controls.durations: what is none is refused by name", async () => {
   await using it = await embedded();
   const { clock } = it.service;

@@ -408,6 +408,16 @@ test("a row that another process holds is asked for again after a second, and no
   assert.deepEqual([asked, receiver.got.length], [2, 1]);
 });
 
+test("the places of 256 whose rows another process holds go to the one that waits, and not a second later", async () => {
+  const store = await opened(memoryStore());
+  let asked = 0;
+  const lease: Store["lease"] = async (...given) => (++asked <= 256 ? undefined : store.lease(...given));
+  const { world, receiver } = await hooked(undefined, { store: overridden(store, { lease }) });
+  for (let more = 0; more < 256; more += 1) await world.webhook(receiver.url);
+  await emitted(world);
+  assert.deepEqual([asked, receiver.got.length], [257, 1]);
+});
+
 test("a row that another process has sent meanwhile is looked at again: its retry is not made before its time", async () => {
   const store = await opened(memoryStore());
   const { world: one, receiver, webhook } = await hooked(() => 500, { store });
