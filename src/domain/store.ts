@@ -75,7 +75,10 @@ export interface Tx extends Reader {
   /** Creates the record or replaces the one with its id. A replaced record keeps its place in creation order. */
   put<R extends Stored>(into: Collection<R>, record: R): Promise<void>;
   remove<R extends Stored>(from: Collection<R>, id: string): Promise<void>;
-  /** Once this unit of work is durable, whoever hears the topic is told the subject; once, however often it is said. */
+  /**
+   * Once this unit of work is durable, whoever hears the topic is told the subject; once, however often it is said. The two
+   * have at most 1,000 characters.
+   */
   tell(topic: string, subject: string): void;
 }
 
@@ -113,9 +116,9 @@ export interface Store extends Reader {
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
    * Calls `heard` for what is told after commits, those of other processes on the same data included, until the answer is
-   * called. In order of the commits, before the unit of work resolves where it was this process's own. It only says that
-   * there is something to look at, and what others tell while a line is lost may be missed: whoever must miss nothing also
-   * looks at its start, and now and then where others are.
+   * called. Where it was this process's own, before the unit of work resolves. It only says that there is something to look
+   * at, and what others tell while a line is lost may be missed: whoever must miss nothing also looks at its start, and now
+   * and then where others are.
    */
   hear(topic: string, heard: (subject: string) => void): () => void;
   /**

@@ -1,7 +1,6 @@
 // The store behind `--data postgres://…`, for several processes at once. Units of work are PostgreSQL's serializable
-// transactions, and run again where it asks for that; what they tell goes by NOTIFY, in the order of commits; a lease is a
-// row that counts as long as its holder has a session. How durable a commit is, the database is set to; those that tell
-// something wait for each other until it is, as NOTIFY is in their order.
+// transactions, and run again where it asks for that; what they tell others goes by NOTIFY; a lease is a
+// row that counts as long as its holder has a session. How durable a commit is, the database is set to.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type * as port from "../domain/store.ts";
 import { StoreRefusal } from "../domain/store.ts";
@@ -16,6 +15,8 @@ import {
   answered,
   ask,
   type Client,
+  commit,
+  type Note,
   type Pool,
   Presence,
   poolOf,
@@ -23,7 +24,7 @@ import {
   saidBy,
   type Values,
 } from "./postgres/session.ts";
-import { columnsOf, keyOf, Layout, prepare, RELEASE, Reading, recordsOf, TAKE } from "./postgres/tables.ts";
+import { keyIn, keyOf, Layout, prepare, RELEASE, Reading, recordsOf, TAKE } from "./postgres/tables.ts";
 import { load, recordsIn, tablesOf } from "./tables.ts";
 
 const RUNS_MAX = 20;
@@ -35,8 +36,8 @@ type Work<T> = (run: Run) => Promise<T>;
 
 /** One run of a unit of work. */
 class Run extends Reading implements port.Tx {
-  /** As JSON, each once. */
-  readonly told = new Set<string>();
+  /** Each once. */
+  readonly told = new Map<string, Note>();
   /** The session does one thing after the other, and nothing more once one has failed. */
   #asked: Promise<Rows> = Promise.resolve([]);
   isOver = false;
@@ -75,7 +76,7 @@ class Run extends Reading implements port.Tx {
 
   tell(topic: string, subject: string): void {
     this.#assertRuns();
-    this.told.add(JSON.stringify([topic, subject]));
+    this.told.set(JSON.stringify([topic, subject]), [topic, subject]);
   }
 
   #assertRuns(): void {
@@ -138,12 +139,11 @@ class PostgresStore extends Reading implements port.Store {
     by: string,
     to: port.Collection<T>,
   ): Promise<readonly [R, T | undefined] | undefined> {
-    const [[key], [id]] = [columnsOf(`unique_${unique}`), columnsOf(`index_${by}`)];
-    const other = `SELECT record FROM ${this.layout(to).table} AS other WHERE id = mine.${id}`;
-    const both = `SELECT record, (${other}) FROM ${this.layout(from).table} AS mine WHERE ${key} = $1`;
-    const [row] = await this.ask(both, [keyOf(values)]);
-    const [one, two] = (row ?? []).map((record) => (record === null ? undefined : JSON.parse(String(record))));
-    return row && [one, two];
+    const other = `SELECT record FROM ${this.layout(to).table} WHERE id = ${keyIn(`index_${by}`, "mine.")}`;
+    const one = `FROM ${this.layout(from).table} AS mine WHERE ${keyIn(`unique_${unique}`)} = $1`;
+    const [row] = await this.ask(`SELECT record, (${other}) ${one}`, [keyOf(values)]);
+    const [first, second] = (row ?? []).map((record) => (record === null ? undefined : JSON.parse(String(record))));
+    return row && [first, second];
   }
 
   transact<T>(work: Work<T>): Promise<T> {
@@ -167,8 +167,9 @@ class PostgresStore extends Reading implements port.Store {
       await answered(client.query("BEGIN ISOLATION LEVEL SERIALIZABLE"));
       const run = new Run(client, layouts);
       const value = await this.#inside.run(run, () => run.do(work));
-      await presence.commit(run);
+      await commit(client, run.told.values(), presence.ours);
       client.release();
+      for (const note of run.told.values()) this.#hearers.tell(...note);
       return value;
     } catch (error) {
       client.query("ROLLBACK").then(

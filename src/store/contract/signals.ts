@@ -31,18 +31,19 @@ export const signals: Cases = {
     for (const subject of ["b", "a"]) await store.transact(telling([subject]));
     assert.deepEqual(heard, ["0a", "1a", "1b", "1a"]);
   },
-  async "units of work are heard in the order of their commits"(store) {
+  async "units of work are heard in the order in which they resolve, whatever the text of a subject"(store) {
     const heard: string[] = [];
+    const resolved: string[] = [];
     store.hear("t", (subject) => void heard.push(subject));
     const next = async (tx: Tx) => {
       const n = await counter(tx, "told");
-      await telling(Array.from({ length: n + 1 }, () => `${n}`))(tx);
+      const subject = `${n} '\\\0\ud800`.padEnd(999, "ü");
+      await telling(Array.from({ length: n + 1 }, () => subject))(tx);
+      return subject;
     };
-    await many(50, () => store.transact(next));
-    assert.deepEqual(
-      heard,
-      Array.from({ length: 50 }, (_, n) => `${n}`),
-    );
+    await many(50, async () => resolved.push(await store.transact(next)));
+    assert.deepEqual(heard, resolved);
+    assert.equal(new Set(heard).size, 50);
   },
   async "of 20 that ask for a lease at once one gets it, and once it is released the next does"(store) {
     const leases = (await many(20, () => store.lease("l", LONG_MS))).filter((lease) => lease !== undefined);

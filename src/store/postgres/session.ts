@@ -13,8 +13,8 @@ interface Session {
   query(query: string | object): Promise<{ readonly rows: Rows }>;
 }
 export interface Client extends Session {
-  readonly processID: number;
-  on(event: string, happened: (note: { readonly processId: number; readonly payload: string }) => void): unknown;
+  on(event: string, happened: (note: { readonly payload: string }) => void): unknown;
+  escapeLiteral(text: string): string;
   release(isLost?: boolean): void;
 }
 export interface Pool extends Session {
@@ -80,18 +80,8 @@ export async function ask(session: Session, text: string, values: Values = []): 
   return (await answered(session.query({ name, text, values, rowMode: "array" }))).rows;
 }
 
-/** Where PostgreSQL itself says that it did not commit, it did not; where nothing comes back nobody knows. */
-const committed = (session: Session, before = ""): Promise<unknown> =>
-  session.query(`${before}COMMIT`).catch((error: unknown) => {
-    if (Object(error).severity !== undefined && !/^(08|57)/.test(codeOf(error))) throw told(error);
-    // No `StorageUnavailable`, which says that nothing was kept.
-    throw new Error("The database was lost at a commit: whether it was kept is not known", { cause: error });
-  });
-
 /** How often the session is looked after. */
 const TEND_MS = 1_000;
-/** A notification takes 8,000 bytes. */
-const PIECES = /.{1,7000}/g;
 
 /** The channel of all who share the tables, and a number of this process: while a session holds a lock of it, its leases hold. */
 export interface Ours {
@@ -99,13 +89,25 @@ export interface Ours {
   readonly holder: unknown;
 }
 
+/** A topic and a subject, which a commit tells. */
+export type Note = readonly [topic: string, subject: string];
+
+/** Where PostgreSQL itself says that it did not commit, it did not; where nothing comes back nobody knows. */
+export async function commit(client: Client, notes: Iterable<Note>, { channel, holder }: Ours): Promise<void> {
+  const texts = Array.from(notes, (note) => client.escapeLiteral(JSON.stringify([holder, ...note])));
+  const tell = `SELECT pg_notify('${channel}', note) FROM unnest(ARRAY[${texts}]) AS note; `;
+  await client.query(`${texts.length > 0 ? tell : ""}COMMIT`).catch((error: unknown) => {
+    if (Object(error).severity !== undefined && !/^(08|57)/.test(codeOf(error))) throw told(error);
+    // No `StorageUnavailable`, which says that nothing was kept.
+    throw new Error("The database was lost at a commit: whether it was kept is not known", { cause: error });
+  });
+}
+
+/** The session that stands for this process and hears what commits of others tell. */
 export class Presence {
-  /** By their sessions, the commits that wait until it is their turn to be heard. */
-  readonly #waiting = new Map<number, (isHeard: boolean) => void>();
   #session: Client | undefined;
   #next: Scheduled | undefined;
   #isOver = false;
-  #pieces = "";
 
   constructor(
     private readonly pool: Pool,
@@ -121,10 +123,13 @@ export class Presence {
   }
 
   async #begin(): Promise<void> {
+    const { channel, holder } = this.ours;
     const session = await this.pool.connect();
-    session.on("notification", ({ processId, payload }) => this.#hear(processId, payload));
-    const listen = session.query(`LISTEN ${this.ours.channel}; SELECT pg_advisory_lock_shared(${this.ours.holder})`);
-    await listen.catch((error: unknown) => {
+    session.on("notification", ({ payload }) => {
+      const [from, topic, subject] = JSON.parse(payload);
+      if (from !== holder) this.hearers.tell(topic, subject);
+    });
+    await session.query(`LISTEN ${channel}; SELECT pg_advisory_lock_shared(${holder})`).catch((error: unknown) => {
       session.release(true);
       throw error;
     });
@@ -135,38 +140,6 @@ export class Presence {
   #lose(): void {
     this.#session?.release(true);
     this.#session = undefined;
-    this.#pieces = "";
-    for (const resolve of this.#waiting.values()) resolve(false);
-  }
-
-  /** Commits, and resolves when all this was heard: in the order of commits, as NOTIFY tells it to the session. */
-  async commit({ client, told }: { readonly client: Client; readonly told: ReadonlySet<string> }): Promise<void> {
-    if (told.size === 0) return void (await committed(client));
-    const text = Buffer.from(`[${[...told]}]`).toString("base64");
-    const pieces = text.match(PIECES) ?? [];
-    const notes = pieces.map((piece, n) => `NOTIFY ${this.ours.channel}, '${pieces.length - 1 - n} ${piece}'; `);
-    const heard = new Promise<boolean>((resolve) => this.#waiting.set(client.processID, resolve));
-    if (this.#session === undefined) this.#waiting.get(client.processID)?.(false);
-    try {
-      await committed(client, notes.join(""));
-      if (!(await heard)) this.#tell(text);
-    } finally {
-      this.#waiting.delete(client.processID);
-    }
-  }
-
-  #hear(from: number, payload: string): void {
-    const [left, piece = ""] = payload.split(" ");
-    this.#pieces += piece;
-    if (left !== "0") return;
-    this.#tell(this.#pieces);
-    this.#pieces = "";
-    this.#waiting.get(from)?.(true);
-  }
-
-  #tell(text: string): void {
-    for (const [topic, subject] of JSON.parse(Buffer.from(text, "base64").toString()))
-      this.hearers.tell(topic, subject);
   }
 
   end(): void {

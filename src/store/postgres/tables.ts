@@ -1,6 +1,6 @@
 // The tables of the PostgreSQL store, one for each collection: the record as JSON text, a sequence for creation order, and
-// for each index and unique key the columns that it is looked at by. Those are made here, since SQL cannot read every string
-// that a record may hold: NUL and lone surrogates are no text to it. A table whose declaration has grown is made anew.
+// the keys by which the record stands in each index and unique key. Those are made here, since SQL cannot read every string
+// that a record may hold: NUL and lone surrogates are no text to it.
 import { hash } from "node:crypto";
 import type { AnyCollection, Collection, Reader, Values as Scalars, Span, Stored } from "../../domain/store.ts";
 import { StoreRefusal } from "../../domain/store.ts";
@@ -10,7 +10,7 @@ import { named } from "../memory.ts";
 import { ask, type Ours, type Pool, type Rows, type Values } from "./session.ts";
 
 /** What all this looks like; whoever changes that counts on. */
-const FORMAT = "format 2";
+const FORMAT = "format 3";
 /** A record may be as large as what is uploaded. */
 const BATCH = 20;
 /** An index takes 2,700 bytes. */
@@ -27,11 +27,13 @@ export function keyOf(values: Values): string | null {
   return key.length > KEY_MAX ? hash("sha256", key) : key;
 }
 
-/** Bytes that compare as JavaScript compares text. */
-const rankOf = (value: unknown): Buffer => Buffer.from(String(value), "utf16le").swap16();
+/** Compares as JavaScript compares text. */
+const rankOf = (value: unknown): string => Buffer.from(String(value), "utf16le").swap16().toString("hex");
 
-/** Where the keys of "index_owner" or "unique_slot" stand, and what its list is ordered by before creation. */
-export const columnsOf = (list: string) => [`"${list}"`, `"${list}_order"`] as const;
+/** A record's key in the list "index_owner" or "unique_slot", or its rank in "index_owner order". */
+export const keyIn = (list: string, of = ""): string => `((${of}keys ->> '${list}') COLLATE "C")`;
+/** What a list is in the order of. */
+const inOrder = (list: string): string => `${keyIn(`${list} order`)}, seq`;
 
 /** Whoever puts statements to the database. */
 type Asked = Pick<Reading, "ask">;
@@ -39,41 +41,40 @@ type Rule = AnyCollection["indexes"][string];
 
 export class Layout {
   readonly table: string;
-  /** What it is made for; another version may know more. */
-  readonly declared: readonly string[];
-  /** The statements that make it. */
-  readonly made: string;
-  readonly #rules: readonly Rule[];
-  readonly #put: string;
+  /** What it is made of and how: another version may know more. */
+  readonly made = new Map<string, string>();
+  readonly #lists: (readonly [list: string, rule: Rule])[] = [];
 
   constructor({ name, indexes, unique }: AnyCollection) {
-    const lists = Object.entries<Rule>(indexes).map(([list, rule]) => [`index_${list}`, rule] as const);
-    const uniques = Object.entries<Rule["by"]>(unique).map(([list, by]) => [`unique_${list}`, { by }] as const);
-    const all = [...lists, ...uniques];
-    this.#rules = all.map(([, rule]) => rule);
-    this.declared = [name, ...all.map((list) => JSON.stringify([name, ...list]))];
     this.table = `"apphost_${name}"`;
-    const columns = all.map(([list]) => columnsOf(list)).map(([key, rank]) => `${key} text COLLATE "C", ${rank} bytea`);
-    const fixed = 'seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" UNIQUE NOT NULL';
-    this.made = `CREATE TABLE ${this.table} (${[fixed, "record text NOT NULL", ...columns].join(", ")});`;
-    for (const [key, rank] of lists.map(([list]) => columnsOf(list)))
-      this.made += `CREATE INDEX ON ${this.table} (${key}, ${rank}, seq) WHERE ${key} IS NOT NULL;`;
-    for (const [key] of uniques.map(([list]) => columnsOf(list)))
-      this.made += `CREATE UNIQUE INDEX ON ${this.table} (${key});`;
-    const names = ["id", "record", ...all.flatMap(([list]) => columnsOf(list))];
-    const each = (text: (name: string, at: number) => string) => names.map(text).join(", ");
-    this.#put = `INSERT INTO ${this.table} (${each((name) => name)}) VALUES (${each((_, at) => `$${at + 1}`)})
-      ON CONFLICT (id) DO UPDATE SET ${each((name) => `${name} = excluded.${name}`)}`;
+    const columns = 'id text COLLATE "C" UNIQUE NOT NULL, record text NOT NULL, keys jsonb NOT NULL';
+    this.#make([name], `TABLE ${this.table} (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, ${columns})`);
+    const declare = (list: string, rule: Rule, kind: string, within: string) => {
+      this.#lists.push([list, rule]);
+      this.#make([name, list, rule], `${kind} ON ${this.table} (${keyIn(list)}${within})`);
+    };
+    for (const [index, rule] of Object.entries<Rule>(indexes))
+      declare(`index_${index}`, rule, "INDEX", `, ${inOrder(`index_${index}`)}`);
+    for (const [key, by] of Object.entries<Rule["by"]>(unique)) declare(`unique_${key}`, { by }, "UNIQUE INDEX", "");
+  }
+
+  #make(line: readonly unknown[], what: string): void {
+    this.made.set(JSON.stringify(line), `CREATE ${what}`);
   }
 
   /** Creates the record or replaces it. What lacks a value of a list's fields stands in no such list. */
   async put(into: Asked, record: Fields): Promise<void> {
-    const valuesOf = (fields: readonly string[]) => keyOf(fields.map((field) => record[field]));
-    const lists = this.#rules.flatMap(({ by, order }) => [
-      valuesOf([...by, order ?? "id"]) && valuesOf(by),
-      order === undefined ? null : rankOf(record[order]),
-    ]);
-    await into.ask(this.#put, [valuesOf(["id"]), JSON.stringify(record), ...lists]);
+    const keys: Record<string, unknown> = {};
+    for (const [list, { by, order }] of this.#lists) {
+      const valuesOf = (fields: readonly string[]) => keyOf(fields.map((field) => record[field]));
+      keys[list] = valuesOf([...by, order ?? "id"]) && valuesOf(by);
+      if (order !== undefined) keys[`${list} order`] = rankOf(record[order]);
+    }
+    await into.ask(
+      `INSERT INTO ${this.table} (id, record, keys) VALUES ($1, $2, $3)
+       ON CONFLICT (id) DO UPDATE SET record = excluded.record, keys = excluded.keys`,
+      [keyOf([record.id]), JSON.stringify(record), JSON.stringify(keys)],
+    );
   }
 }
 
@@ -96,20 +97,18 @@ export abstract class Reading implements Reader {
   }
 
   async find<R extends Stored>(from: Collection<R>, unique: string, values: Scalars): Promise<R | undefined> {
-    const [key] = columnsOf(`unique_${unique}`);
-    return (await this.#records<R>(from, `${key} = $1`, [keyOf(values)]))[0];
+    return (await this.#records<R>(from, `${keyIn(`unique_${unique}`)} = $1`, [keyOf(values)]))[0];
   }
 
-  async page<R extends Stored>(from: Collection<R>, index: string, values: Scalars, span: Span) {
-    const [key, rank] = columnsOf(`index_${index}`);
-    const part = `${key} = $1 ORDER BY ${rank}, seq OFFSET $2 LIMIT $3`;
-    return this.#records<R>(from, part, [keyOf(values), span.offset, span.limit]);
+  async page<R extends Stored>(from: Collection<R>, index: string, values: Scalars, { offset, limit }: Span) {
+    const list = `index_${index}`;
+    const part = `${keyIn(list)} = $1 ORDER BY ${inOrder(list)} OFFSET $2 LIMIT $3`;
+    return this.#records<R>(from, part, [keyOf(values), offset, limit]);
   }
 
   async count<R extends Stored>(from: Collection<R>, index: string, values: Scalars): Promise<number> {
-    const [key] = columnsOf(`index_${index}`);
-    const { table } = this.layout(from);
-    const [row] = await this.ask(`SELECT count(*) FROM ${table} WHERE ${key} = $1`, [keyOf(values)]);
+    const text = `SELECT count(*) FROM ${this.layout(from).table} WHERE ${keyIn(`index_${index}`)} = $1`;
+    const [row] = await this.ask(text, [keyOf(values)]);
     return Number(row?.[0]);
   }
 
@@ -143,24 +142,23 @@ export const RELEASE = `DELETE FROM apphost_leases
 export async function prepare(pool: Pool, layouts: readonly Layout[]): Promise<Ours> {
   const client = await pool.connect();
   const session = { ask: (text: string, values?: Values) => ask(client, text, values) };
+  const patiently = (text: string) => client.query({ text, query_timeout: PATIENT_MS });
   try {
     const [[channel, holder] = []] = await session.ask(OURS);
-    await client.query({ text: begin(channel), query_timeout: PATIENT_MS });
+    await patiently(begin(channel));
     const found = new Set((await session.ask("SELECT line FROM apphost_declared")).map(([line]) => String(line)));
-    const lines = new Set([FORMAT, ...layouts.flatMap(({ declared }) => declared)]);
+    const lines = new Set([FORMAT, ...layouts.flatMap(({ made }) => [...made.keys()])]);
     for (const line of found)
       if (!lines.has(line))
         throw new StoreRefusal(
           `The database was made by another version of this service (it has ${line}); start that one.`,
         );
     for (const layout of layouts) {
-      const { table, declared, made } = layout;
-      if (declared.every((line) => found.has(line))) continue;
-      const isThere = declared.some((line) => found.has(line));
-      await client.query(`${isThere ? `ALTER TABLE ${table} RENAME TO apphost_before;` : ""} ${made}`);
-      if (!isThere) continue;
-      for await (const record of recordsOf(session, "apphost_before")) await layout.put(session, record);
-      await client.query("DROP TABLE apphost_before");
+      const lacking = [...layout.made.keys()].filter((line) => !found.has(line));
+      for (const line of lacking) await patiently(layout.made.get(line) ?? "");
+      // What stands in a table that was there has no key in a list that was not.
+      if (lacking.length > 0 && lacking.length < layout.made.size)
+        for await (const record of recordsOf(session, layout.table)) await layout.put(session, record);
     }
     await session.ask("INSERT INTO apphost_declared SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [[...lines]]);
     await client.query("COMMIT");
