@@ -60,7 +60,8 @@ export function apiWay(parts: ApiParts): Way<Operation, Guest> {
       const caller = await authenticate(call.values("authorization"));
       if (caller instanceof Refusal) return caller;
       const unfit = standing(caller.account, call.method);
-      const rate = await limiter.count(caller.account.id, unfit ? 0 : 1);
+      const counted = limiter.count(caller.account.id, unfit ? 0 : 1);
+      const rate = counted instanceof Promise ? await counted : counted;
       const over = rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
       return { caller, rate, unfit: unfit ?? over };
     },

@@ -34,7 +34,7 @@ export function arrived(id: string, request: IncomingMessage, response: ServerRe
     query: end < 0 ? "" : target.slice(end + 1),
     headers: host === headers.host ? headers : { ...headers, host },
     unfit: unfitRequest(request, host, target),
-    values: (name) => valuesOf(request.rawHeaders, name),
+    values: (name) => (headers[name] === undefined ? [] : valuesOf(request.rawHeaders, name)),
     body(limit_bytes, unfit) {
       const refusal =
         Number(headers["content-length"] ?? 0) > limit_bytes ? over("payload_too_large", limit_bytes) : unfit;

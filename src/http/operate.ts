@@ -31,7 +31,8 @@ export async function operate(
 ): Promise<Answer> {
   if (row.scope !== null && !allows(caller.scopes, row.scope))
     return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, caller) });
-  const struck = await faults.strike(call, row);
+  const strike = faults.strike(call, row);
+  const struck = strike && (await strike);
   if (struck) return struck;
   const wrong: FieldError[] = [];
   const conditions = conditionsOf(call, wrong);

@@ -118,10 +118,10 @@ export class MemoryStore extends Reading implements port.Store {
         return run.do(work);
       });
       await result.catch(() => undefined);
-      const lost = await run.need?.ended;
+      const lost = run.need && (await run.need.ended);
       if (lost === undefined) {
         for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
-        return result;
+        return await result;
       }
       if (run.changes.length > 0) throw lost;
       // What it has seen is not there any more: once more.
@@ -233,10 +233,8 @@ class Run extends Reading implements port.Tx {
         this.told.clear();
         reject(error);
       };
-      const begin = async () => work(this);
-      begin()
-        .then((value) => resolve(this.#committed(value)))
-        .catch(this.fail);
+      const begin = async () => this.#committed(await work(this));
+      begin().then(resolve, this.fail);
     });
   }
 
