@@ -83,21 +83,12 @@ async function visitOf(parts: WebParts, call: Call) {
 /** More than any form of ours has: to read a field takes a thousand times as long as to send it. */
 const FIELDS_MAX = 1_000;
 
-function hasTooMany(body: Buffer, { essence, params }: MIMEType): boolean {
-  const separator = essence === "multipart/form-data" ? (params.get("boundary") ?? "") : "&";
-  let at = 0;
-  for (let found = 0; found < FIELDS_MAX; found += 1) {
-    at = body.indexOf(separator, at) + 1;
-    if (at === 0) return false;
-  }
-  return true;
-}
-
 /** A file in a form is read as text, because that is all this service takes; undefined where it is none, or no form. */
 async function fieldsIn(body: Buffer, [given = ""]: readonly string[]): Promise<Fields | undefined> {
   try {
     const type = new MIMEType(given);
-    if (hasTooMany(body, type)) return undefined;
+    const separator = type.essence === "multipart/form-data" ? (type.params.get("boundary") ?? "") : "&";
+    if (body.toString("latin1").split(separator, FIELDS_MAX + 1).length > FIELDS_MAX) return undefined;
     const form = await new Response(body, { headers: { "content-type": String(type) } }).formData();
     const pairs = Array.from(form, async ([name, value]) => {
       return [name, typeof value === "string" ? value : UTF_8.decode(await value.arrayBuffer())] as const;
