@@ -15,7 +15,7 @@ import { signInFirst } from "../sign-in.ts";
 import { pageWay, type Visit, type WebParts } from "../visit.ts";
 import { listing, pagesOf } from "./resource.ts";
 import { events, resources } from "./resources.ts";
-import { type DashboardRow, framed, operationAt, PATHS, refusedPage, type View, viewOf } from "./view.ts";
+import { type DashboardRow, framed, operationAt, pageAt, refusedPage, type View, viewOf } from "./view.ts";
 
 /** The first page after signing in: the account, and the next step for somebody who has just arrived. */
 async function homePage(view: View): Promise<Reply> {
@@ -28,7 +28,7 @@ async function homePage(view: View): Promise<Reply> {
     title: account.name,
     actions: badge(account.state),
     body: html`${user.permissions.length === 0 && nothingYet("Nothing here is yours to see yet", `${user.email} ${NONE}`)}
-${isNew && html`<h2>Your first app</h2><p>${link(`${PATHS.Apps}/new`, "Create app")} makes it here, and so does this:</p>${code(first)}`}
+${isNew && html`<h2>Your first app</h2><p>${link(pageAt("/apps/new"), "Create app")} makes it here, and so does this:</p>${code(first)}`}
 <h2>Your API</h2>${code(links.baseUrl)}
 ${recent && html`<h2>Latest events</h2>${recent}`}`,
   });
@@ -39,7 +39,7 @@ const NONE = "has no permissions. Somebody with the permission admin can give yo
 const homeRows: readonly DashboardRow[] = [
   { method: "GET", path: DASHBOARD, run: homePage },
   { method: "GET", path: `${DASHBOARD}/`, run: async () => redirect(DASHBOARD) },
-  { method: "GET", path: PATHS.Settings, run: async () => redirect(PATHS["API Keys"]) },
+  { method: "GET", path: pageAt("/settings"), run: async () => redirect(pageAt("/api-keys")) },
 ];
 
 /** THE table of the dashboard's pages. */

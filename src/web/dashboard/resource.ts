@@ -12,7 +12,7 @@ import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { badge, code, hidden, link, nothingYet, notice, prose, soft, tabs, terms, time } from "../parts.ts";
 import { countIn } from "../visit.ts";
-import { type DashboardRow, deedOf, framed, operationAt, PATHS, refusedPage, type View, viewOf } from "./view.ts";
+import { type DashboardRow, deedOf, framed, operationAt, pageAt, refusedPage, type View, viewOf } from "./view.ts";
 
 type Later<T> = T | Promise<T>;
 
@@ -23,7 +23,6 @@ interface Named {
 export interface Resource<R extends Named = Named> {
   /** Of one of them in the API: `/apps/{app_id}`. */
   readonly path: string;
-  readonly place: keyof typeof PATHS;
   /** What follows from deleting one. */
   readonly lost?: string;
   /** For all its forms. */
@@ -47,16 +46,13 @@ export interface Resource<R extends Named = Named> {
 
 const above = (path: string): string => path.replace(/\/[^/]*$/, "");
 
-/** Where the dashboard has what the API has at the path. */
-const pageOf = ({ place }: Resource, path: string): string => PATHS[place] + path.replace(/^\/[^/]+/, "");
-
 /** A path with the values of its parameters. */
 const filled = (path: string, values: object): string =>
   Object.entries(values).reduce((text, [name, value]) => text.replace(`{${name}}`, String(value)), path);
 
 /** The list of what belongs to one of something else stands on that one's page. */
 const isWithin = ({ path }: Resource): boolean => path.split("{").length > 2;
-const homeOf = (of: Resource): string => above(isWithin(of) ? above(pageOf(of, of.path)) : pageOf(of, of.path));
+const homeOf = (of: Resource): string => above(pageAt(isWithin(of) ? above(of.path) : of.path));
 
 const listOf = ({ path }: Resource) => operationAt(`GET ${above(path)}`);
 const getOf = ({ path }: Resource) => operationAt(`GET ${path}`);
@@ -72,7 +68,7 @@ function deedsOf(of: Resource) {
     const [name, button] = deedOf(row);
     const makes = row.path === above(of.path);
     if (button === "" || !(makes || row.path === of.path || above(row.path) === of.path)) return [];
-    const at = pageOf(of, row.path) + (makes ? "/new" : (ASKS[row.method] ?? ""));
+    const at = pageAt(row.path) + (makes ? "/new" : (ASKS[row.method] ?? ""));
     const look = row.method === "DELETE" ? "bad" : makes ? "" : "quiet";
     return [{ row, name, button, makes, at, look, pressed: html`<button class="${look}">${button}</button>` }];
   });
@@ -91,7 +87,7 @@ const waysTo = (of: Resource, view: View, making: boolean): readonly Html[] =>
 
 /** All addresses of it. */
 export function pagesOf(of: Resource): readonly DashboardRow[] {
-  const page = (operation: Operation, run: DashboardRow["run"], path = pageOf(of, operation.path)): DashboardRow => {
+  const page = (operation: Operation, run: DashboardRow["run"], path = pageAt(operation.path)): DashboardRow => {
     return { method: "GET", path, operation, run };
   };
   return [
@@ -105,9 +101,8 @@ export function pagesOf(of: Resource): readonly DashboardRow[] {
 }
 
 async function listPage(of: Resource, view: View) {
-  const { place, lead = "" } = of;
-  const body = html`<p class="lead">${prose(lead)}</p>${await listing(of, view)}`;
-  return framed(view, { title: place, actions: waysTo(of, view, true), body });
+  const body = html`<p class="lead">${prose(of.lead ?? "")}</p>${await listing(of, view)}`;
+  return framed(view, { title: view.place, actions: waysTo(of, view, true), body });
 }
 
 const PAGE_LENGTH = 20;
@@ -148,7 +143,7 @@ ${skip > 0 && to("prev", Math.max(skip - PAGE_LENGTH, 0), "Newer")}${skip + coun
 
 /** What each is called and a line below, what stands at its right. */
 export async function rowsOf(of: Resource, view: View, items: readonly Named[], chosen = "") {
-  const all = above(pageOf(of, of.path));
+  const all = above(pageAt(of.path));
   const many = all.replace(/.*\//, "").replace("-", " ");
   if (items.length === 0) return nothingYet(`No ${chosen} ${many} yet`, of.empty);
   const rowOf = async (record: Named): Promise<Html> =>
@@ -169,7 +164,7 @@ async function onePage(of: Resource, view: View, once?: string) {
   return framed(view, {
     title: await of.name(record, view),
     status: once === undefined ? 200 : 201,
-    above: html`${soft(html`${link(filled(homeOf(of), params), of.place)} <span data-live="${filled(pageOf(of, of.path), params)}"></span>`)}
+    above: html`${soft(html`${link(filled(homeOf(of), params), view.place)} <span data-live="${filled(pageAt(of.path), params)}"></span>`)}
 ${once && notice("good", html`<p class="title">${of.once?.[0]}</p>${code(once, "secret")}${soft(of.once?.[1])}`)}`,
     actions: waysTo(of, view, false),
     body: html`<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
@@ -228,5 +223,5 @@ async function perform(of: Resource, view: View, deed: Deed): Promise<Reply> {
   const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
   const params = { ...view.params, [param]: members.id ?? "" };
   if (once !== undefined) return onePage(of, viewOf(view, params), once);
-  return redirect(`${filled(pageOf(of, shows.path), params)}?done=${name}`);
+  return redirect(`${filled(pageAt(shows.path), params)}?done=${name}`);
 }

@@ -15,14 +15,13 @@ import { type Html, html, type Shown } from "../html.ts";
 import { badge, link, mono, nothingYet, soft, table, time } from "../parts.ts";
 import { chain, drawn } from "../sequence.ts";
 import { facts, listing, type Resource, rowsOf } from "./resource.ts";
-import { operationAt, PATHS, type View } from "./view.ts";
+import { operationAt, pageAt, type View } from "./view.ts";
 
 /** As many of what belongs to something else as its page shows. */
 const SHOWN = { offset: 0, limit: LIMIT_MAX };
 
 const apps: Resource<model.AppRecord> = {
   path: "/apps/{app_id}",
-  place: "Apps",
   lost: "Its deployments go with it, and their addresses say so. Its data sources stay. This cannot be undone.",
   hints: {
     theme: "light, dark, or any other name: then its pages follow the reader’s system.",
@@ -39,7 +38,6 @@ const apps: Resource<model.AppRecord> = {
 
 const deployments: Resource<model.DeploymentRecord> = {
   path: "/apps/{app_id}/deployments/{deployment_id}",
-  place: "Apps",
   empty: "Deployed, it has an address. Deploying takes write:apps.",
   name: ({ name }) => name,
   below: facts("environment", "custom_domain", "deployed_at"),
@@ -49,13 +47,12 @@ const deployments: Resource<model.DeploymentRecord> = {
 async function dataOf(view: View, { id }: model.AppRecord): Promise<Shown> {
   if (!view.may(operationAt("GET /data-sources"))) return soft("Seeing its data takes the permission read:data.");
   const { items } = await listDataSourcesOf(view.store, id, SHOWN);
-  const add = link(`${PATHS["Data sources"]}/new?app_id=${id}`, "Add data", "button quiet");
+  const add = link(pageAt(`/data-sources/new?app_id=${id}`), "Add data", "button quiet");
   return [await rowsOf(dataSources, view, items), view.may(operationAt("POST /data-sources")) && add];
 }
 
 const dataSources: Resource<model.DataSourceRecord> = {
   path: "/data-sources/{data_source_id}",
-  place: "Data sources",
   lost: "Its rows are gone, and the app that draws them draws them no more. This cannot be undone.",
   hints: { data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB." },
   async choices({ store, account }) {
@@ -87,13 +84,12 @@ async function preview(view: View, { status, error, columns, app_id }: model.Dat
     return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
   const found = await view.ask<Page<model.Row>>(operationAt("GET /data-sources/{data_source_id}/rows"));
   if (found instanceof Refusal || columns === null) return null;
-  return html`${app_id !== null && link(`${PATHS.Apps}/${app_id}`, "To the app that draws it")}
+  return html`${app_id !== null && link(pageAt(`/apps/${app_id}`), "To the app that draws it")}
 <h2>Rows</h2><div class="card">${table(columns, found.items, found.total, true)}</div>`;
 }
 
 const users: Resource<model.UserRecord> = {
   path: "/users/{user_id}",
-  place: "Users",
   lost: "They are signed out, and every application that acts for them is refused. This cannot be undone.",
   once: ["Their sign-in link", "It works once, for 15 minutes. Later they ask for one at the sign-in page."],
   empty: "Whoever is added can sign in here.",
@@ -105,7 +101,6 @@ const COPY = "Copy it now: only its hash is kept, so it is never shown again.";
 
 const apiKeys: Resource<model.ApiKeyRecord> = {
   path: "/api-keys/{key_id}",
-  place: "API Keys",
   lost: "Whatever uses this key is refused at once. This cannot be undone.",
   once: ["The key", COPY],
   lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
@@ -116,7 +111,6 @@ const apiKeys: Resource<model.ApiKeyRecord> = {
 
 const oauthApps: Resource<model.OAuthClientRecord> = {
   path: "/oauth-clients/{client_id}",
-  place: "OAuth apps",
   lost: "It can ask nobody any more, and every token that it holds stops working at once.",
   once: ["Its client_secret", COPY],
   hints: {
@@ -131,7 +125,6 @@ const oauthApps: Resource<model.OAuthClientRecord> = {
 
 export const events: Resource<model.EventRecord> = {
   path: "/events/{event_id}",
-  place: "Events",
   empty: "Events appear when apps are made, changed, deployed or used, and data processed.",
   name: (event, view) => nameOf(view, event),
   below: facts("created"),
@@ -174,7 +167,6 @@ function progress({ attempts, manual, status, next_attempt_at }: model.DeliveryR
 
 const webhooks: Resource<model.WebhookRecord> = {
   path: "/webhooks/{webhook_id}",
-  place: "Webhooks",
   lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
   once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
   hints: {
@@ -192,7 +184,6 @@ const webhooks: Resource<model.WebhookRecord> = {
 
 const deliveries: Resource<model.DeliveryRecord> = {
   path: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
-  place: "Webhooks",
   empty: "They appear here when one of its events happens. Send a test to see one now.",
   name: async ({ event_id, event_type, test }, view) => {
     const event = await view.store.get(model.events, event_id);
@@ -215,7 +206,7 @@ async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Sh
 <div class="pair"><div><h3>Request</h3><pre>${[`POST ${webhook.url}`, ...lines, "", event.body].join("\n")}</pre></div>
 <div><h3>Response</h3><pre>${[response_status ?? error, response_body].filter(Boolean).join("\n\n")}</pre></div></div>`;
   };
-  const of = delivery.test ? "a sample" : link(`${PATHS.Events}/${event.id}`, "an event");
+  const of = delivery.test ? "a sample" : link(pageAt(`/events/${event.id}`), "an event");
   return html`<p>Of ${of}, to ${mono(webhook.url)} · ${progress(delivery)}</p>
 ${changed && soft("The webhook was changed since: shown is what it would send now.")}
 ${delivery.attempts.toReversed().map(each)}`;

@@ -41,10 +41,12 @@ export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
   if (signedIn === undefined) throw new Error("Nobody is signed in");
   const { user, account } = signedIn;
   const caller: Caller = { account, scopes: user.permissions, credential: user.id };
+  // One of the settings comes before their section.
+  const [place = ""] = [...SETTINGS, ...SECTIONS].find(([, path]) => call.path.startsWith(path)) ?? [];
   const unfit = ({ scope }: Operation): Refusal | undefined =>
     scope === null || allows(caller.scopes, scope) ? undefined : refuse({ code: "insufficient_scope", scope });
   return {
-    ...{ ...visit, user, account, params, fields, unfit },
+    ...{ ...visit, user, account, params, fields, unfit, place },
     may: (row: Operation): boolean => unfit(row) === undefined,
 
     /** What the operation answers this user, of the page's own path. */
@@ -64,22 +66,13 @@ export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
   };
 }
 
-const at = (path: string): string => `${DASHBOARD}/${path}`;
-const SECTIONS = {
-  Apps: at("apps"),
-  "Data sources": at("data-sources"),
-  Users: at("users"),
-  Events: at("events"),
-  Settings: at("settings"),
-};
-const SETTINGS = {
-  "API Keys": at("settings/api-keys"),
-  Webhooks: at("settings/webhooks"),
-  "OAuth apps": at("settings/oauth-apps"),
-};
+/** Where the dashboard has what the API has at the path: at the same one, some of it below the settings. */
+export const pageAt = (path: string): string =>
+  DASHBOARD + path.replace("oauth-clients", "oauth-apps").replace(/^\/(api-keys|webhooks|oauth-apps)/, "/settings$&");
 
-/** Where in the navigation a page is: a section, or one of the settings. */
-export const PATHS = { ...SECTIONS, ...SETTINGS };
+const tab = (name: string) => [name, pageAt(`/${name.toLowerCase().replace(" ", "-")}`)] as const;
+const SECTIONS = ["Apps", "Data sources", "Users", "Events", "Settings"].map(tab);
+const SETTINGS = ["API Keys", "Webhooks", "OAuth apps"].map(tab);
 
 const QUEUED = "Queued. What becomes of it stands here.";
 
@@ -110,19 +103,17 @@ interface Framed extends Page {
 }
 
 export function framed(view: View, { above, actions, body, ...shown }: Framed): Reply {
-  // One of the settings comes behind their section.
-  const [place = ""] = Object.entries(PATHS).findLast(([, path]) => view.call.path.startsWith(path)) ?? [];
+  const { place } = view;
   // A word of the list, and nothing that somebody else could put into an address.
   const [deed, , done = "Created."] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
-  const setting = place in SETTINGS;
-  const sections = Object.entries({ ...SECTIONS, Docs: ADDRESSES.docs });
+  const setting = SETTINGS.some(([name]) => name === place);
   return page({
     ...shown,
-    header: [whoIsIn(view), tabs("Dashboard", sections, setting ? "Settings" : place)],
+    header: [whoIsIn(view), tabs("Dashboard", [...SECTIONS, ["Docs", ADDRESSES.docs]], setting ? "Settings" : place)],
     body: [
       view.account.state === "limited" && LIMITED,
       deed && notice("good", done),
-      setting && tabs("Settings", Object.entries(SETTINGS), place),
+      setting && tabs("Settings", SETTINGS, place),
       above,
       html`<div class="head"><h1>${shown.title}</h1><div class="row">${actions}</div></div>`,
       body,
