@@ -138,9 +138,9 @@ function register({ services: { decide } }: WebParts): DocsPage {
   };
 }
 
-const STOPS = PARTS.map((part, at) => {
+const STOPS = Object.entries(PARTS).map(([title, part], at) => {
   const number = at + 1;
-  return { ...part, number, name: `${number} ${part.title}`, path: `${TOUR}/${number}` };
+  return { ...part, title, number, name: `${number} ${title}`, path: `${TOUR}/${number}` };
 });
 type Stop = (typeof STOPS)[number];
 const LINKS = STOPS.map(({ name, path }) => [name, path] as const);
@@ -148,8 +148,8 @@ const LINKS = STOPS.map(({ name, path }) => [name, path] as const);
 function tour(): DocsPage {
   return {
     lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
-    sections: STOPS.map(({ number, name, path, says: [first] }) => {
-      return [`part-${number}`, name, [first?.[1], " ", link(path, `Go on to ${name}`)]];
+    sections: STOPS.map(({ number, name, path, says }) => {
+      return [`part-${number}`, name, [Object.values(says)[0], " ", link(path, `Go on to ${name}`)]];
     }),
   };
 }
@@ -159,10 +159,10 @@ function partPage({ number, name, title, says, request, answer, tryThis }: Stop,
   const { at, ...more } = request;
   const [method = "", path = ""] = at.split(" ");
   const asked = curl(method, authUrl + path, more).replace("curl", "curl -i");
-  const sentences = says.map(([ids, said]) => [ids.split(" ").map(mono), said] as const);
+  const sentences = Object.entries(says).map(([ids, said]) => [ids.split(" ").map(mono), said] as const);
   const open = Object.entries<Decision>(DECISIONS).filter(([id]) => id.startsWith(`${number}.`));
   const picture = PICTURES[number];
-  const body = html`${terms(sentences)}<p>Each id is that of a test:</p>${code(`npm run clause ${says[0]?.[0].split(" ")[0]}`)}`;
+  const body = html`${terms(sentences)}<p>Each id is that of a test:</p>${code(`npm run clause ${Object.keys(says)[0]?.split(" ")[0]}`)}`;
   return {
     title: `Part ${number}: ${title}`,
     above: tabs("Tour", LINKS, name),
