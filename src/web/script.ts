@@ -53,14 +53,11 @@ async function follow() {
 }
 
 function show(page) {
-  const held = document.activeElement, sign = held.id ? "id" : "href";
-  const [old, now] = [document, page].map((each) => each.querySelector("[data-follow]"));
-  const isHere = old.contains(held);
-  old.replaceWith(now);
-  for (const name of ["title", "h1"]) document.querySelector(name).textContent = page.querySelector(name).textContent;
+  const held = document.querySelector("[data-follow] :focus");
+  for (const part of ["title", "h1", "[data-follow]"])
+    document.querySelector(part).replaceWith(page.querySelector(part));
   tell();
-  const same = (each) => each.getAttribute(sign) === held.getAttribute(sign);
-  if (isHere) [...now.querySelectorAll(held.localName)].find(same)?.focus();
+  if (held) [...document.querySelectorAll("[data-follow] a")].find((each) => each.href === held.href)?.focus();
 }
 
 if (live) {
@@ -75,12 +72,12 @@ for (const chart of document.querySelectorAll("form.chart")) {
   const points = [...chart.querySelectorAll(".point")];
   const reach = (at) => { for (const point of points) point.tabIndex = point === at ? 0 : -1; };
   reach(points[0]);
-  chart.addEventListener("focusin", ({ target }) => points.includes(target) && reach(target));
+  chart.addEventListener("focusin", ({ target }) => reach(target));
   chart.addEventListener("keydown", (event) => {
-    const at = points.indexOf(event.target);
-    if (at < 0 || !MOVES[event.key]) return;
+    if (!MOVES[event.key]) return;
     event.preventDefault();
-    points[Math.min(Math.max(at + MOVES[event.key], 0), points.length - 1)].focus();
+    const at = points.indexOf(event.target) + MOVES[event.key];
+    points[Math.min(Math.max(at, 0), points.length - 1)].focus();
   });
   chart.addEventListener("submit", async (event) => {
     const point = event.submitter, said = chart.querySelector("output");
