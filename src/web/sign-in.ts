@@ -14,7 +14,7 @@ import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { DASHBOARD, messagePage, page, redirect } from "./page.ts";
 import { hidden, list, mono, notice, SCOPES_IN_WORDS, soft } from "./parts.ts";
-import { ownPath, type PageRow, type Sent, type Visit } from "./visit.ts";
+import type { PageRow, Sent, Visit } from "./visit.ts";
 
 const SIGN_IN_PATH = ADDRESSES.sign_in;
 const SIGN_OUT_PATH = `${DASHBOARD}/sign-out`;
@@ -41,7 +41,13 @@ export function signInFirst(visit: Visit, next: string, headers: Reply["headers"
   return location.length > decide("8.bounds").url ? signInPage(visit, next) : redirect(location, headers);
 }
 
-const nextOf = (sent: Sent): string => ownPath(sent.get("next")) ?? DASHBOARD;
+/** The path on this server, as a browser would read it; for anything that leads elsewhere, the dashboard. */
+function nextOf(sent: Sent): string {
+  const [next = "", base] = [sent.get("next"), "http://own.invalid"];
+  if (!next.startsWith("/") || !URL.canParse(next, base)) return DASHBOARD;
+  const { origin, pathname, search } = new URL(next, base);
+  return origin === base && !pathname.startsWith("//") ? pathname + search : DASHBOARD;
+}
 
 /** A link was followed, or the page is opened. Opening a link uses nothing up: programs that preview links do it, too. */
 async function openSignIn(visit: Visit, sent: Sent): Promise<Reply> {

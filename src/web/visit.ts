@@ -113,14 +113,6 @@ const cookie = (call: Call, name: string): string | undefined =>
 export const countIn = (sent: Sent, name: string): number | undefined =>
   /^\d{1,9}$/.test(sent.get(name) ?? "") ? Number(sent.get(name)) : undefined;
 
-/** A path on this server, as a browser would read it; undefined for anything that leads elsewhere. */
-export function ownPath(path: string | undefined): string | undefined {
-  const base = "http://own.invalid";
-  if (path === undefined || !path.startsWith("/") || !URL.canParse(path, base)) return undefined;
-  const { origin, pathname, search } = new URL(path, base);
-  return origin === base && !pathname.startsWith("//") ? pathname + search : undefined;
-}
-
 /** The way of the pages below an address, or of those that have one of their own. */
 export const pageWay = <R extends Row>(
   parts: WebParts,
