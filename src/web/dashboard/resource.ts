@@ -46,13 +46,9 @@ export interface Resource<R extends Named = Named> {
 
 const above = (path: string): string => path.replace(/\/[^/]*$/, "");
 
-/** A path with the values of its parameters. */
-const filled = (path: string, values: object): string =>
-  Object.entries(values).reduce((text, [name, value]) => text.replace(`{${name}}`, String(value)), path);
-
 /** The list of what belongs to one of something else stands on that one's page. */
 const isWithin = ({ path }: Resource): boolean => path.split("{").length > 2;
-const homeOf = (of: Resource): string => above(pageAt(isWithin(of) ? above(of.path) : of.path));
+const homeOf = (of: Resource): string => above(isWithin(of) ? above(of.path) : of.path);
 
 const listOf = ({ path }: Resource) => operationAt(`GET ${above(path)}`);
 const getOf = ({ path }: Resource) => operationAt(`GET ${path}`);
@@ -68,7 +64,7 @@ function deedsOf(of: Resource) {
     const [name, button] = deedOf(row);
     const makes = row.path === above(of.path);
     if (button === "" || !(makes || row.path === of.path || above(row.path) === of.path)) return [];
-    const at = pageAt(row.path) + (makes ? "/new" : (ASKS[row.method] ?? ""));
+    const at = row.path + (makes ? "/new" : (ASKS[row.method] ?? ""));
     const look = row.method === "DELETE" ? "bad" : makes ? "" : "quiet";
     return [{ row, name, button, makes, at, look, pressed: html`<button class="${look}">${button}</button>` }];
   });
@@ -80,7 +76,7 @@ const waysTo = (of: Resource, view: View, making: boolean): readonly Html[] =>
   deedsOf(of)
     .filter(({ row, makes }) => makes === making && view.may(row))
     .map(({ row, at, button, look, pressed }) => {
-      const path = filled(at, view.params);
+      const path = pageAt(at, view.params);
       // A button does it at once where nothing is asked.
       return row.body || look === "bad" ? link(path, button, `button ${look}`) : view.form(path, pressed);
     });
@@ -94,7 +90,7 @@ export function pagesOf(of: Resource): readonly DashboardRow[] {
     ...(isWithin(of) ? [] : [page(listOf(of), (view) => listPage(of, view))]),
     page(getOf(of), (view) => onePage(of, view)),
     ...deedsOf(of).flatMap((deed): DashboardRow[] => {
-      const form = page(deed.row, (view) => formPage(of, view, deed), deed.at);
+      const form = page(deed.row, (view) => formPage(of, view, deed), pageAt(deed.at));
       return [form, { ...form, method: "POST", run: (view) => perform(of, view, deed) }];
     }),
   ];
@@ -113,8 +109,8 @@ const PAGE_LENGTH = 20;
  */
 export async function listing(of: Resource, view: View) {
   const list = listOf(of);
-  const parameters = Object.entries(list.query.members).map(([name, { json }]) => [name, json.enum ?? []] as const);
-  const [filter, values] = parameters.find(([, words]) => words.length > 0) ?? ["", []];
+  const [filter = "", words] = Object.entries(list.query.members).find(([, { json }]) => json.enum) ?? [];
+  const values = words?.json.enum ?? [];
   const chosen = values.find((each) => each === view.query.get(filter));
   const read = (offset: number, limit: number) =>
     view.ask<Page<Named>>(list, { query: { offset, limit, [filter]: chosen } });
@@ -126,7 +122,7 @@ export async function listing(of: Resource, view: View) {
   const from = Math.max(total - skip - PAGE_LENGTH, 0);
   const found = await read(from, total - skip - from);
   const items = found instanceof Refusal ? [] : found.items.toReversed();
-  const path = filled(homeOf(of), view.params);
+  const path = pageAt(homeOf(of), view.params);
   const links = values.map((each) => [each, `${path}?${filter}=${each}`] as const);
   return html`${links.length > 0 && tabs(filter, [["all", path], ...links], chosen ?? "all")}
 ${await rowsOf(of, view, items, chosen)}
@@ -143,11 +139,11 @@ ${skip > 0 && to("prev", Math.max(skip - PAGE_LENGTH, 0), "Newer")}${skip + coun
 
 /** What each is called and a line below, what stands at its right. */
 export async function rowsOf(of: Resource, view: View, items: readonly Named[], chosen = "") {
-  const all = above(pageAt(of.path));
-  const many = all.replace(/.*\//, "").replace("-", " ");
+  const all = above(of.path);
+  const many = pageAt(all).replace(/.*\//, "").replace("-", " ");
   if (items.length === 0) return nothingYet(`No ${chosen} ${many} yet`, of.empty);
   const rowOf = async (record: Named): Promise<Html> =>
-    html`<li><div><div class="title"><a id="${record.id}" href="${filled(all, record)}/${record.id}">${await of.name(record, view)}</a></div>
+    html`<li><div><div class="title"><a id="${record.id}" href="${pageAt(all, record)}/${record.id}">${await of.name(record, view)}</a></div>
 <div class="soft">${await of.below(record, view)}</div></div><div class="row">${await stateOf(of, record, view)}</div></li>`;
   return html`<ul class="list card">${await Promise.all(items.map(rowOf))}</ul>`;
 }
@@ -164,7 +160,7 @@ async function onePage(of: Resource, view: View, once?: string) {
   return framed(view, {
     title: await of.name(record, view),
     status: once === undefined ? 200 : 201,
-    above: html`${soft(html`${link(filled(homeOf(of), params), view.place)} <span data-live="${filled(pageAt(of.path), params)}"></span>`)}
+    above: html`${soft(html`${link(pageAt(homeOf(of), params), view.place)} <span data-live="${pageAt(of.path, params)}"></span>`)}
 ${once && notice("good", html`<p class="title">${of.once?.[0]}</p>${code(once, "secret")}${soft(of.once?.[1])}`)}`,
     actions: waysTo(of, view, false),
     body: html`<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
@@ -218,10 +214,10 @@ async function perform(of: Resource, view: View, deed: Deed): Promise<Reply> {
   const kept = body instanceof Refusal ? body : await view.ask(row, { body });
   if (kept instanceof Refusal) return formPage(of, view, deed, refusedForm(sent, kept));
   const shows = API.rows.find(({ method, view: shown }) => method === "GET" && shown === row.view);
-  if (shows === undefined) return redirect(`${filled(homeOf(of), view.params)}?done=${name}`);
+  if (shows === undefined) return redirect(`${pageAt(homeOf(of), view.params)}?done=${name}`);
   const { members, once } = view.shown(row, kept);
   const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
   const params = { ...view.params, [param]: members.id ?? "" };
   if (once !== undefined) return onePage(of, viewOf(view, params), once);
-  return redirect(`${filled(pageAt(shows.path), params)}?done=${name}`);
+  return redirect(`${pageAt(shows.path, params)}?done=${name}`);
 }

@@ -25,7 +25,6 @@ export interface DashboardRow extends Row {
 }
 
 type Values = { readonly [name: string]: string };
-type Asked = { readonly query?: object; readonly body?: unknown };
 export type View = ReturnType<typeof viewOf>;
 
 /** The row of the REST API with this method and path. */
@@ -50,7 +49,7 @@ export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
     may: (row: Operation): boolean => unfit(row) === undefined,
 
     /** What the operation answers this user, of the page's own path. */
-    async ask<T>(row: Operation, { query, body }: Asked = {}): Promise<T | Refusal> {
+    async ask<T>(row: Operation, { query, body }: { query?: object; body?: unknown } = {}): Promise<T | Refusal> {
       // The first page of a list, where nothing else is asked for.
       const from = { params, query: { offset: 0, limit: 20, ...query }, call };
       const asked = { unit, caller, services, ...from, expect: () => undefined, body: undefined };
@@ -66,9 +65,13 @@ export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
   };
 }
 
-/** Where the dashboard has what the API has at the path: at the same one, some of it below the settings. */
-export const pageAt = (path: string): string =>
-  DASHBOARD + path.replace("oauth-clients", "oauth-apps").replace(/^\/(api-keys|webhooks|oauth-apps)/, "/settings$&");
+/** Where the dashboard has what the API has at the path, of these `values`: at the same one, or below the settings. */
+export const pageAt = (path: string, values: object = {}): string =>
+  DASHBOARD +
+  path
+    .replace("oauth-clients", "oauth-apps")
+    .replace(/^\/(api-keys|webhooks|oauth-apps)/, "/settings$&")
+    .replace(/\{(\w+)\}/g, (parameter, name) => Reflect.get(values, name) ?? parameter);
 
 const tab = (name: string) => [name, pageAt(`/${name.toLowerCase().replace(" ", "-")}`)] as const;
 const SECTIONS = ["Apps", "Data sources", "Users", "Events", "Settings"].map(tab);

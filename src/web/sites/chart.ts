@@ -100,14 +100,14 @@ function names(points: readonly Point[]): Axis {
 }
 
 /** What a drawing can hold apart: numbers so near each other or so far apart that it cannot are read in the table. */
-const SPREAD = { min: 1e-305, max: 1e305, ofSize: 1e-12 };
+const SPREAD = { digits: 305, ofSize: 1e-12 };
 
 /** From the least value to the largest, with round ones written along it. */
 function scale(values: readonly number[], room: number, type?: Column["type"]): Axis | undefined {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const size = Math.max(Math.abs(least), Math.abs(most));
   const spread = most - least || size || 1;
-  if (!(spread > SPREAD.min && spread < SPREAD.max && spread > size * SPREAD.ofSize)) return undefined;
+  if (!(Math.abs(Math.log10(spread)) < SPREAD.digits && spread > size * SPREAD.ofSize)) return undefined;
   const [low, high] = most > least ? [least, most] : [least && least - spread / 2, most + spread / 2];
   const at = (value: Point["x"]) => (position(value) - low) / (high - low);
   const labels = round(least, most, room, type === "datetime").map(([value, text]) => [at(value), text] as const);
