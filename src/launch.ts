@@ -28,7 +28,7 @@ import { oauthWay } from "./http/oauth.ts";
 import { problem } from "./http/problem.ts";
 import { Router } from "./http/router.ts";
 import { Presenter } from "./http/view.ts";
-import { openWay, PLAIN_DOCUMENTS } from "./http/way.ts";
+import { type Answer, openWay, PLAIN_DOCUMENTS } from "./http/way.ts";
 import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
 import { seededRandom, systemRandom, TimeOrderedIds } from "./kit/ids.ts";
@@ -116,7 +116,7 @@ async function groundOf(settings: Settings, watched: boolean) {
     clock.close();
     await store.close();
   };
-  const answers = new Map<string, Promise<Reply>>();
+  const answers = new Map<string, Promise<Answer>>();
   return { settings, watched, log, unit, background, journals, workers, faults, chaos, answers, listener, stop };
 }
 

@@ -1,10 +1,11 @@
 // The frame of every page, the few files that it loads, and the headers that keep it to itself: nothing inline, nothing from
 // elsewhere, never framed, never cached (contract, part 5).
 import { sha256 } from "../domain/access.ts";
-import type { Refusal } from "../domain/refusal.ts";
+import { Refusal } from "../domain/refusal.ts";
 import { type Call, empty, isRead, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { explain, headersOf } from "../http/problem.ts";
+import type { Answer } from "../http/way.ts";
 import { html, type Shown } from "./html.ts";
 import { link, prose } from "./parts.ts";
 import { SCRIPT } from "./script.ts";
@@ -92,7 +93,8 @@ export function told(refusal: Refusal) {
 export const refused = (refusal: Refusal): Reply => messagePage(...told(refusal));
 
 /** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
-export function unlessKnown(call: Call, reply: Reply): Reply {
+export function unlessKnown(call: Call, reply: Answer): Answer {
+  if (reply instanceof Refusal) return reply;
   const etag = `"${hashOf(reply.body)}"`;
   const headers = { ...reply.headers, etag };
   const given = call.values("if-none-match").join();

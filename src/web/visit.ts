@@ -10,7 +10,7 @@ import { Unit } from "../domain/work.ts";
 import type { ApiParts } from "../http/api.ts";
 import type { Call, Reply } from "../http/call.ts";
 import type { Operation } from "../http/route.ts";
-import { RouteTree, type Row, type Way } from "../http/way.ts";
+import { type Answer, RouteTree, type Row, type Way } from "../http/way.ts";
 import { type Fields, fieldsOf, gathered } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
 import { messagePage, refused } from "./page.ts";
@@ -24,7 +24,7 @@ export interface WebParts extends ApiParts {
   /** The waits between the attempts of a delivery. */
   readonly retryWaits_ms: readonly number[];
   /** What forms that were posted have been answered, the oldest first. */
-  readonly answers: Map<string, Promise<Reply>>;
+  readonly answers: Map<string, Promise<Answer>>;
   /** Shows one line to whoever runs the server. */
   readonly announce: (line: string) => void;
 }
@@ -53,7 +53,7 @@ async function visitOf(parts: WebParts, call: Call) {
   const query = fieldsOf(call.query).values;
 
   /** Runs on what the query says, or on a form that was posted from one of our own pages; or why it is not taken. */
-  async function withSent(run: (sent: Sent) => Promise<Reply>, more_bytes = 0): Promise<Reply> {
+  async function withSent(run: (sent: Sent) => Promise<Answer>, more_bytes = 0): Promise<Answer> {
     if (call.method !== "POST") return run(query);
     const { host } = call.headers;
     // A server may be reached under more names than its public one: the name in use is as good.
@@ -61,7 +61,7 @@ async function visitOf(parts: WebParts, call: Call) {
     // Browsers send an Origin; scripts that send none still need the cookie and the token made from it.
     if (!call.values("origin").every((origin) => own.includes(origin))) return STALE;
     const body = await call.body(FORM_BYTES + more_bytes);
-    if (body instanceof Refusal) return refused(body);
+    if (body instanceof Refusal) return body;
     const fields = await fieldsIn(body, call.values("content-type"));
     if (fields === undefined) return NO_FORM;
     const { values, repeated } = fields;

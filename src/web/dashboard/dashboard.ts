@@ -6,16 +6,16 @@ import { firstApp } from "../../domain/apps.ts";
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { isRead, queryOf, type Reply } from "../../http/call.ts";
-import type { Way } from "../../http/way.ts";
+import type { Answer, Way } from "../../http/way.ts";
 import { curl } from "../docs/reference.ts";
 import { html } from "../html.ts";
-import { DASHBOARD, redirect, refused, unlessKnown } from "../page.ts";
+import { DASHBOARD, redirect, refused, told, unlessKnown } from "../page.ts";
 import { badge, code, link, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
 import { pageWay, type Visit, type WebParts } from "../visit.ts";
 import { listing, pagesOf } from "./resource.ts";
 import { events, resources } from "./resources.ts";
-import { type DashboardRow, framed, operationAt, pageAt, refusedPage, type View, viewOf } from "./view.ts";
+import { type DashboardRow, framed, operationAt, pageAt, type View, viewOf } from "./view.ts";
 
 /** The first page after signing in: the account, and the next step for somebody who has just arrived. */
 async function homePage(view: View): Promise<Reply> {
@@ -52,23 +52,23 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
   const { answers } = parts;
 
   /** Pressed twice or loaded again, it makes one thing, and whoever pressed it still sees what is shown once. */
-  function once(words: readonly string[], make: () => Promise<Reply>) {
+  function once(words: readonly string[], make: () => Promise<Answer>) {
     const key = sha256(JSON.stringify(words));
     const answer = answers.get(key) ?? make();
     answers.set(key, answer);
     for (const oldest of answers.keys()) if (answers.size > ANSWERS_MAX) answers.delete(oldest);
     const forget = () => answers.delete(key);
-    answer.then(({ status }) => status < 400 || forget(), forget);
+    answer.then((made) => (made instanceof Refusal || made.status >= 400) && forget(), forget);
     return answer;
   }
 
   const way = pageWay(parts, DASHBOARD, dashboardRows, async ({ method, operation, run }, { call, who, params }) => {
     const view = viewOf(who, params);
     const unfit = standing(view.account, call.method) ?? (operation && view.unfit(operation));
-    if (unfit) return refusedPage(view, unfit);
-    if (method === "GET") return unlessKnown(call, await run(view));
+    if (unfit) return unfit;
+    if (method === "GET") return unlessKnown(call, await run(view, who.query));
     return who.withSent((sent) => {
-      const make = () => run(viewOf(who, params, sent));
+      const make = () => run(view, sent);
       return sent.has("once") ? once([who.secret, call.path, ...[...sent].flat()], make) : make();
     }, operation?.bodyLimit);
   });
@@ -77,6 +77,10 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
     ...way,
     admit: (visit, call) =>
       visit.signedIn ? undefined : signInFirst(visit, isRead(call) ? call.path + queryOf(call) : DASHBOARD),
-    refused: (refusal, _call, visit) => (visit?.signedIn ? refusedPage(viewOf(visit, {}), refusal) : refused(refusal)),
+    refused(refusal, _call, visit) {
+      if (!visit?.signedIn) return refused(refusal);
+      const [status, title, body, headers] = told(refusal);
+      return framed(viewOf(visit, {}), { status, title, body, headers });
+    },
   };
 }

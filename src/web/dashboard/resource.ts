@@ -4,15 +4,15 @@
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { API } from "../../http/api.ts";
-import type { Reply } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
+import type { Answer } from "../../http/way.ts";
 import type { JsonSchema } from "../../kit/schema.ts";
 import { bodyOf, type Choices, controls, type Form, type Hints, refusedForm } from "../form.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
 import { badge, code, hidden, link, nothingYet, notice, prose, soft, tabs, terms, time } from "../parts.ts";
-import { countIn } from "../visit.ts";
-import { type DashboardRow, deedOf, framed, operationAt, pageAt, refusedPage, type View, viewOf } from "./view.ts";
+import { countIn, type Sent } from "../visit.ts";
+import { type DashboardRow, deedOf, framed, operationAt, pageAt, type View, viewOf } from "./view.ts";
 
 type Later<T> = T | Promise<T>;
 
@@ -91,7 +91,7 @@ export function pagesOf(of: Resource): readonly DashboardRow[] {
     page(getOf(of), (view) => onePage(of, view)),
     ...deedsOf(of).flatMap((deed): DashboardRow[] => {
       const form = page(deed.row, (view) => formPage(of, view, deed), pageAt(deed.at));
-      return [form, { ...form, method: "POST", run: (view) => perform(of, view, deed) }];
+      return [form, { ...form, method: "POST", run: (view, sent) => perform(of, view, deed, sent) }];
     }),
   ];
 }
@@ -155,7 +155,7 @@ const stateOf = (of: Resource, record: Named, view: View): Later<Shown> =>
 async function onePage(of: Resource, view: View, once?: string) {
   const get = getOf(of);
   const record = await view.ask<Named>(get);
-  if (record instanceof Refusal) return refusedPage(view, record);
+  if (record instanceof Refusal) return record;
   const { params } = view;
   return framed(view, {
     title: await of.name(record, view),
@@ -195,7 +195,7 @@ const schemaOf = ({ path }: Resource, row: Operation, { services }: View): JsonS
 async function formPage(of: Resource, view: View, { row, makes, button, look, pressed }: Deed, refused?: Form) {
   const get = getOf(of);
   const record = makes ? undefined : await view.ask<Named>(get);
-  if (record instanceof Refusal) return refusedPage(view, record);
+  if (record instanceof Refusal) return record;
   const { call, form } = view;
   const schema = schemaOf(of, row, view);
   const values = row.method === "PATCH" ? view.shown(get, record).members : Object.fromEntries(view.query);
@@ -207,12 +207,12 @@ async function formPage(of: Resource, view: View, { row, makes, button, look, pr
 }
 
 /** Does it, and leads to the page of what it answers, or else to the list. */
-async function perform(of: Resource, view: View, deed: Deed): Promise<Reply> {
+async function perform(of: Resource, view: View, deed: Deed, sent: Sent): Promise<Answer> {
   const { row, name } = deed;
-  const sent = bodyOf(view.fields, schemaOf(of, row, view));
-  const body = of.draft ? of.draft(sent) : sent;
+  const filled = bodyOf(sent, schemaOf(of, row, view));
+  const body = of.draft ? of.draft(filled) : filled;
   const kept = body instanceof Refusal ? body : await view.ask(row, { body });
-  if (kept instanceof Refusal) return formPage(of, view, deed, refusedForm(sent, kept));
+  if (kept instanceof Refusal) return formPage(of, view, deed, refusedForm(filled, kept));
   const shows = API.rows.find(({ method, view: shown }) => method === "GET" && shown === row.view);
   if (shows === undefined) return redirect(`${pageAt(homeOf(of), view.params)}?done=${name}`);
   const { members, once } = view.shown(row, kept);

@@ -1,7 +1,7 @@
-// What one page of the dashboard works with: who is signed in, what the address and the form say, and the operations of
-// the REST API: the route table's own rows. Scope, existence, fields and states are judged there; so a page can never be
-// allowed more, and says no in the same words. A form has no If-Match. And the frame around it: navigation, the state of the
-// account, what can be done and what just was. The names are the specification's (Settings, API Keys; Settings, Webhooks).
+// What one page of the dashboard works with: who is signed in, what the address says, and the operations of the REST API:
+// the route table's own rows. Scope, existence, fields and states are judged there; so a page can never be allowed more, and
+// says no in the same words. A form has no If-Match. And the frame around it: navigation, the state of the account, what can
+// be done and what just was. The names are the specification's (Settings, API Keys; Settings, Webhooks).
 import { allows, type Caller } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { API } from "../../http/api.ts";
@@ -9,10 +9,10 @@ import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import { answered, ask } from "../../http/operate.ts";
 import type { Operation } from "../../http/route.ts";
-import type { Row } from "../../http/way.ts";
+import type { Answer, Row } from "../../http/way.ts";
 import { trusted } from "../../kit/schema.ts";
 import { html, type Shown } from "../html.ts";
-import { DASHBOARD, type Page, page, told } from "../page.ts";
+import { DASHBOARD, type Page, page } from "../page.ts";
 import { notice, tabs } from "../parts.ts";
 import { whoIsIn } from "../sign-in.ts";
 import type { Sent, Visit } from "../visit.ts";
@@ -21,7 +21,7 @@ import type { Sent, Visit } from "../visit.ts";
 export interface DashboardRow extends Row {
   /** The operation of the REST API that it stands for; without one any user may. */
   readonly operation?: Operation;
-  readonly run: (view: View) => Promise<Reply>;
+  readonly run: (view: View, sent: Sent) => Promise<Answer>;
 }
 
 type Values = { readonly [name: string]: string };
@@ -34,8 +34,8 @@ export function operationAt(at: string): Operation {
   return found;
 }
 
-/** `params` are the values of the path; `fields` is what was posted, empty where nothing was. */
-export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
+/** `params` are the values of the path. */
+export function viewOf(visit: Visit, params: Values) {
   const { call, unit, services, presenter, signedIn } = visit;
   if (signedIn === undefined) throw new Error("Nobody is signed in");
   const { user, account } = signedIn;
@@ -45,7 +45,7 @@ export function viewOf(visit: Visit, params: Values, fields: Sent = new Map()) {
   const unfit = ({ scope }: Operation): Refusal | undefined =>
     scope === null || allows(caller.scopes, scope) ? undefined : refuse({ code: "insufficient_scope", scope });
   return {
-    ...{ ...visit, user, account, params, fields, unfit, place },
+    ...{ ...visit, user, account, params, unfit, place },
     may: (row: Operation): boolean => unfit(row) === undefined,
 
     /** What the operation answers this user, of the page's own path. */
@@ -125,9 +125,3 @@ export function framed(view: View, { above, actions, body, ...shown }: Framed): 
 }
 
 const LIMITED = notice("bad", "This account is limited. Everything can be looked at, nothing can be changed.");
-
-/** Why something cannot be done or seen, within the dashboard. */
-export function refusedPage(view: View, refusal: Refusal): Reply {
-  const [status, title, body, headers] = told(refusal);
-  return framed(view, { status, title, body, headers });
-}

@@ -10,7 +10,7 @@ import type { AccountRecord } from "../../domain/model.ts";
 import { Refusal, refuse } from "../../domain/refusal.ts";
 import { isRead, queryOf, type Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
-import type { Row } from "../../http/way.ts";
+import type { Answer, Row } from "../../http/way.ts";
 import { type Html, html } from "../html.ts";
 import { messagePage, page, redirect, unlessKnown } from "../page.ts";
 import { link, nothingYet } from "../parts.ts";
@@ -19,7 +19,7 @@ import { countIn, pageWay, type Sent, type Visit, type WebParts } from "../visit
 import { figure, shelfOf } from "./shelf.ts";
 
 interface SiteRow extends Row {
-  run(visit: Visit, site: Site, sent: Sent): Promise<Reply>;
+  run(visit: Visit, site: Site, sent: Sent): Promise<Answer>;
 }
 
 /** What is more stands on the next page: whoever reads slowly keeps all of it in memory. */
@@ -71,7 +71,7 @@ function withheld(site: Site, visit: Visit): Reply | undefined {
   }
 }
 
-async function show(visit: Visit, { app, account }: Site): Promise<Reply> {
+async function show(visit: Visit, { app, account }: Site): Promise<Answer> {
   const { query, store } = visit;
   const offset = countIn(query, "from") ?? 0;
   const { items, total } = await listDataSourcesOf(store, app.id, { offset, limit: LIMIT_MAX });
