@@ -15,7 +15,7 @@ export const STYLE = `
 body { margin: 0; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
 a, summary, .method { color: var(--accent); }
 .good, .POST, .succeeded, .ready, .live, .active, .specification { color: light-dark(#1a7442, #7fd6a4); }
-.bad, .DELETE, .failed, .failing, .gone, .suspended { color: var(--bad); }
+.bad, .DELETE, .failed, .failing, .gone { color: var(--bad); }
 .PATCH, .pending, .processing, .limited { color: light-dark(#8a5a00, #f0c36d); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
