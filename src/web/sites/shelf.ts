@@ -116,11 +116,9 @@ const pressable = (points: readonly Point[]): readonly Point[] => {
 /** Two points on one pixel are one. */
 function path({ kind, points, across, up }: Chart, category: string | null, at: number): Html {
   const own = points.filter((point) => point.category === category);
-  const drawn = own.map(({ x, y }, first) => {
-    const pixel = `${Math.round(along(across.at(x)) * PIXELS)},${upTo(up.at(y))}`;
-    return kind === "points" ? `M${pixel}h0` : `${first === 0 ? "M" : "L"}${pixel}`;
-  });
-  return html`<path class="s${at}" d="${[...new Set(drawn)].join("")}" vector-effect="non-scaling-stroke"/>`;
+  const pixels = own.map(({ x, y }) => `${Math.round(along(across.at(x)) * PIXELS)},${upTo(up.at(y))}`);
+  const [between, end] = kind === "points" ? ["h0M", "h0"] : ["L", ""];
+  return html`<path class="s${at}" d="M${[...new Set(pixels)].join(between)}${end}" vector-effect="non-scaling-stroke"/>`;
 }
 
 /** A bar is its own button. */
