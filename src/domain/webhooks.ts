@@ -96,11 +96,12 @@ export async function getDelivery(reader: Reader, webhookId: string, id: string)
   return delivery?.webhook_id === webhookId ? delivery : notFound("delivery");
 }
 
-/** Queues the delivery once more, ahead of what waits. What the schedule has in store for it stays beside that. */
+/** Queues the delivery once more, ahead of what waits; it stays as it is where its webhook is off and nothing is sent. */
 export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: string) =>
   own.act(unit, caller, webhookId, async (w, webhook) => {
     const delivery = await getDelivery(w.tx, webhookId, id);
-    return delivery instanceof Refusal ? delivery : putDelivery(w.tx, askedAgain(delivery, webhook, w.at));
+    if (delivery instanceof Refusal || !(webhook.active || delivery.test)) return delivery;
+    return putDelivery(w.tx, askedAgain(delivery, webhook, w.at));
   });
 
 export const sendTest = (unit: Unit, caller: Caller, webhookId: string, type: EventType) =>

@@ -307,7 +307,7 @@ inBrowser(
     await go(`/dashboard/settings/webhooks/${id}`);
     await page.getByRole("link", { name: "user.interaction · Sales overview" }).click();
     await page.getByRole("button", { name: "Send again" }).click();
-    await sees(page, "Queued.");
+    await sees(page, "Asked for.");
     await eventually(async () => receiver.got[1]);
   },
   { browser: { javaScriptEnabled: false } },

@@ -140,6 +140,22 @@ choice("4.webhook-endpoints.redelivery", "of a webhook that is off leaves a succ
   assert.equal(received[0]?.attempts.length, 1);
 });
 
+choice(
+  "4.webhook-endpoints.redelivery",
+  "of a webhook that is off leaves a failure a failure",
+  async ({ api, service }) => {
+    const { received, webhook } = await hooked(api, ["app.created"], {}, [410]);
+    await newApp(api);
+    const sent = await settled(api, webhook);
+    assert.equal(sent.status, "failed");
+    const asked = await api.post(`/webhooks/${webhook.id}/deliveries/${sent.id}/redeliver`);
+    assert.deepEqual([asked.status, asked.json], [202, sent], "nothing is promised that will not be");
+    await service.settled();
+    assert.deepEqual(await settled(api, webhook), sent);
+    assert.equal(received[0]?.attempts.length, 1);
+  },
+);
+
 choice("3.delivery-cancelled.failing", "five days without a success: it is off, and says why", MANUAL, async (own) => {
   const { webhook, advance } = await retries(own, [500]);
   await advance(5 * DAY_MS);

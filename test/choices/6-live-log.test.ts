@@ -63,7 +63,7 @@ choice(
         assert.ok(shown.includes(part), `${part} of ${shown}`);
     assert.ok(shown.includes(`"id":"${app.id}"`), "the body");
     const again = await browser.submit(page, `${one}/redeliver`, {});
-    assert.match(again.text, /role="status">Queued/);
+    assert.match(again.text, /role="status">Asked for/);
     assert.ok(again.text.includes(`action="${one}/redeliver"`), "it is said where it was done");
     await until(browser, path, /3 attempts 503, 200, 200 succeeded/);
     assert.match(textOf(await browser.open(one)), /Attempt 3 by hand .* 200 thanks/);

@@ -208,6 +208,7 @@ async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Sh
   };
   const of = delivery.test ? "a sample" : link(pageAt(`/events/${event.id}`), "an event");
   return html`<p>Of ${of}, to ${mono(webhook.url)} · ${progress(delivery)}</p>
+${!(webhook.active || delivery.test) && soft("The webhook is switched off: nothing is sent.")}
 ${changed && soft("The webhook was changed since: shown is what it would send now.")}
 ${delivery.attempts.toReversed().map(each)}`;
 }

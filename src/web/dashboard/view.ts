@@ -77,7 +77,7 @@ const tab = (name: string) => [name, pageAt(`/${name.toLowerCase().replace(" ", 
 const SECTIONS = ["Apps", "Data sources", "Users", "Events", "Settings"].map(tab);
 const SETTINGS = ["API Keys", "Webhooks", "OAuth apps"].map(tab);
 
-const QUEUED = "Queued. What becomes of it stands here.";
+const BECOMES = "What becomes of it stands here.";
 
 type Deed = readonly [name: string, button: string, done?: string];
 
@@ -89,8 +89,8 @@ const DEEDS: readonly Deed[] = [
   ["createUser", "Add user"],
   ["createApiKey", "Generate new key"],
   ["createWebhook", "Register webhook"],
-  ["testWebhook", "Send test", QUEUED],
-  ["redeliver", "Send again", QUEUED],
+  ["testWebhook", "Send test", `Queued. ${BECOMES}`],
+  ["redeliver", "Send again", `Asked for. ${BECOMES}`],
   ["createOAuthClient", "Register OAuth app"],
   ["PATCH", "Change", "Saved."],
   ["DELETE", "Delete", "Deleted."],
