@@ -74,8 +74,9 @@ export async function run(settings: Settings, watched: boolean): Promise<Service
   const ground = await groundOf(settings, watched);
   const { log, unit, stop } = ground;
   const open = [settings.control && "--control", settings.webhookPolicy === "local" && "--webhook-policy local"];
-  for (const flag of staysHere(settings) ? [] : open)
-    if (flag) log.warn(`${flag} is meant for a server that only this machine reaches; others reach this one.`);
+  const flags = open.filter(Boolean).join(" and ");
+  if (flags && !staysHere(settings))
+    log.warn(`${flags}: meant for a server that only this machine reaches; others reach this one.`);
   await unit.store.open(collections);
   return stand(ground).catch(async (error) => {
     await stop();

@@ -116,14 +116,17 @@ function ready(service: Service, settings: Settings): string {
 }
 
 function told(error: unknown): [exit: number, line: string] {
-  const { code, port, syscall, message = String(error) } = Object(error);
+  const { code, port, syscall, cause, message = String(error) } = Object(error);
   if (error instanceof OptionError) return [EXIT.wrong_use, `${message.replace(/(?<![.?])$/, ".")} See --help.`];
   if (port && ["EADDRINUSE", "EACCES"].includes(code))
     return [EXIT.failed, `Port ${port} is in use or not allowed (${code}); choose another with --port, or 0 for any.`];
   if (syscall === "listen" || syscall === "getaddrinfo")
     return [EXIT.wrong_use, `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`];
-  return [EXIT.failed, message];
+  return NO_PLACE.has(Object(cause).code) ? [EXIT.wrong_use, `--data: ${message}`] : [EXIT.failed, message];
 }
+
+/** There can be no file where --data says; one that is there and damaged is no fault of the flag. */
+const NO_PLACE = new Set(["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EROFS"]);
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 

@@ -82,9 +82,11 @@ const certificates = kind("be the name of a file with certificates (PEM)", (name
   const text = readFileSync(name, "utf8");
   return new X509Certificate(text) && text;
 });
-const seed = kind<object>("be the name of a JSON file", (name, given) =>
-  typeof given === "object" ? (given ?? undefined) : JSON.parse(readFileSync(name, "utf8")),
-);
+const UTF_8 = new TextDecoder("utf-8", { fatal: true });
+const seed = kind<object>("be the name of a file (UTF-8) that holds a JSON object", (name, given) => {
+  const value: unknown = typeof given === "object" ? given : JSON.parse(UTF_8.decode(readFileSync(name)));
+  return typeof value === "object" ? (value ?? undefined) : undefined;
+});
 const STORE = "open get find page count transact hear lease snapshot restore close".split(" ");
 /** What somebody hands over as a store; whether it keeps the port's promises, the exported suite tells. */
 export function checkedStore(given: unknown): Store {

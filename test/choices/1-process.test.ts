@@ -23,7 +23,7 @@ const folder = freshFolder();
 
 function fileWith(name: string, content: unknown): string {
   const file = join(folder, name);
-  writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+  writeFileSync(file, typeof content === "string" || content instanceof Buffer ? content : JSON.stringify(content));
   return file;
 }
 
@@ -223,6 +223,8 @@ const WRONG: readonly (readonly [args: readonly string[], names: RegExp])[] = [
   [["--api-key", "short"], /^--api-key (?!.*"short")/],
   [["--seed", "no-such-file.json"], /no-such-file\.json/],
   [["--seed", fileWith("titel.json", { accounts: [{ name: "A", apps: [{ titel: "T" }] }] })], /titel/],
+  [["--data", "nowhere/data.json"], /^--data: .*nowhere\/data\.json .* Its folder does not exist/],
+  [["--data", "src"], /^--data: .* It is a folder; name a file/],
   [["--retry-schedule", ""], /--retry-schedule/],
   [["--log", "jsn"], /^--log must be one of .* it is "jsn"; did you mean json\?/],
   [["--host", "300.1.1.1", "--api-key", "secret-key-1"], /^--host (?!.*secret-key-1)/],
@@ -260,6 +262,9 @@ choice("1.test-controls.flags.bounds", "each value has its bounds, and the optio
     ["apiKey", "short77", "a".repeat(201), "has spaces in it", "ümlaut-key-1", ""],
   ] as const)
     for (const value of values) await startRefused({ [option]: value }, new RegExp(option));
+  const seeds = ["null", "false", "0", '""', "[", Buffer.from('{"accounts":[{"name":"caf\u00e9"}]}', "latin1")];
+  for (const [at, text] of seeds.entries())
+    await startRefused({ seed: trusted(fileWith(`wrong-${at}.json`, text)) }, /seed must be .* JSON object/);
   for (const open of [{ host: "0.0.0.0" }, { publicUrl: `https://${OUTSIDE}` }])
     await startRefused({ randomSeed: "x", ...open }, /randomSeed/);
   await startRefused({ tlsCert: "x.pem" }, /tlsKey/);
@@ -322,8 +327,8 @@ choice("1.test-controls.seed", "without an admin it still has a sign-in link", {
 });
 
 choice("1.test-controls.in-the-open", "what only a test should reach is warned of in the open", async () => {
-  const open = await started(["--control", "--public-url", "https://apps.example.com"]);
-  assert.match(open.stderr, /^[^\n]*--control[^\n]*\n$/);
+  const open = await started(["--control", "--webhook-policy", "local", "--public-url", "https://apps.example.com"]);
+  assert.match(open.stderr, /^[^\n]*--control and --webhook-policy local: [^\n]*\n$/);
   assert.equal((await started(["--control"])).stderr, "");
 });
 

@@ -84,7 +84,7 @@ for (const [what, text, says] of [
   ["an array", "[]", /not a JSON object/],
   ["an unknown member", '{"format":1,"collections":{},"colections":{}}', /unknown member "colections"/],
   ["an unknown collection", '{"format":1,"collections":{"nots":[]}}', /collection "nots"/],
-  ["no format", '{"collections":{}}', /"format" is not 1/],
+  ["no format", '{"collections":{}}', /"format" is not 1.* name another file/],
   ["no collections", '{"format":1}', /no "collections"/],
   ["a list that is none", '{"format":1,"collections":{"notes":{}}}', /"notes" is not an array/],
   ["a record without id", '{"format":1,"collections":{"notes":[{"text":"x"}]}}', /notes\[0\]: not a record/],

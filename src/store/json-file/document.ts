@@ -75,7 +75,7 @@ export class Document {
     if (typeof format === "number" && format > 1)
       throw this.#wrong("format", `format ${format} was written by a newer version; this one knows format 1`);
     for (const other of Object.keys(others)) throw this.#wrong(other, `unknown member "${other}"`);
-    if (format !== 1) throw this.#wrong("format", '"format" is not 1');
+    if (format !== 1) throw this.#wrong("format", '"format" is not 1: no data of this service; name another file');
     if (typeof collections !== "object" || collections === null) throw this.#wrong("", 'no "collections"');
     if (journal !== undefined && !(typeof journal === "number" && Number.isSafeInteger(journal) && journal >= 0))
       throw this.#wrong("journal", '"journal" is not the number of a line');
