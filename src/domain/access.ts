@@ -26,7 +26,10 @@ export const allows = (scopes: readonly Scope[], scope: Scope): boolean =>
 /** To the minute, so that a read seldom causes a write. */
 const NOTED_MS = 60_000;
 
-export const UNKNOWN_KEY = refuse({ code: "invalid_credential", detail: "The API key is not known or was deleted." });
+export const UNKNOWN_KEY = refuse({
+  code: "invalid_credential",
+  detail: "It is no access token and no API key that is known: mistyped, or deleted.",
+});
 
 interface KeyParts extends Pick<UnitParts, "store" | "clock"> {
   readonly background: Background;

@@ -27,8 +27,8 @@ export function bearerToken(headers: readonly string[]): string | Refusal {
     : malformed("bearer", "What follows Bearer is not one token of letters, digits and -._~+/ with = at its end.");
 }
 
-/** A signed token starts with a JSON object in base64url and has three parts; a pinned key may have dots, too. */
-const JWT = /^eyJ[^.]*\.[^.]*\.[^.]*$/;
+/** A signed token, whole or not, starts with a JSON object in base64url; a pinned key may, too. */
+const JWT = /^eyJ[^.]*\./;
 
 /** Headers kept in mind; beyond that all are forgotten and would be read again. */
 const REMEMBERED_MAX = 1_000;

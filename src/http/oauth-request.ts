@@ -32,7 +32,9 @@ export async function readOAuthRequest(call: Call): Promise<OAuthRequest | OAuth
 async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError> {
   const [type] = mediaTypeOf(call);
   if (type === JSON_TYPE ? unfitMediaType(call) : type !== FORM_TYPE)
-    return invalidRequest(`The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}, in UTF-8.`);
+    return invalidRequest(
+      `The Content-Type must be ${JSON_TYPE} or ${FORM_TYPE}, in UTF-8, without a Content-Encoding.`,
+    );
   const bytes = await call.body(BODY_BYTES);
   if (bytes instanceof Refusal) return invalidRequest(`The body is larger than ${BODY_BYTES} bytes, or was cut short.`);
   if (type === JSON_TYPE) return jsonFields(bytes);

@@ -109,6 +109,6 @@ function neighbours({ total, span: { limit, offset } }: Page<unknown>, url: stri
   };
   const found: string[] = [];
   if (offset + limit < total) found.push(to(offset + limit, "next"));
-  if (offset > 0) found.push(to(Math.max(offset - limit, 0), "prev"));
+  if (offset > 0) found.push(to(Math.max(Math.min(offset, total) - limit, 0), "prev"));
   return found.join(", ");
 }

@@ -24,8 +24,8 @@ interface Expected {
   readonly now: number;
 }
 
-/** `untrusted`: not made by one of the keys. `foreign`: well signed, but not for this use. */
-export type JwtFault = "malformed" | "untrusted" | "foreign" | "expired";
+/** `untrusted`: not made by one of the keys. The names: well signed, but this member says that it is not for this use. */
+export type JwtFault = "malformed" | "untrusted" | "typ" | "iss" | "aud" | "exp" | "expired";
 type JwtVerdict = { readonly kid: string; readonly claims: Claims } | { readonly fault: JwtFault };
 
 /** Ours have a tenth of it; what is longer is refused before any of it is decoded. */
@@ -48,8 +48,10 @@ export function verifyJwt(token: string, keys: readonly JwtKey[], expected: Expe
   if (known === undefined || header.alg !== known.alg || "crit" in header) return { fault: "untrusted" };
   if (!verify("sha256", Buffer.from(`${first}.${second}`), keyed(known), signature)) return { fault: "untrusted" };
   const { iss, aud, exp } = claims;
-  const fits = header.typ === expected.typ && iss === expected.iss && aud === expected.aud;
-  if (!fits || typeof exp !== "number" || !Number.isFinite(exp)) return { fault: "foreign" };
+  if (header.typ !== expected.typ) return { fault: "typ" };
+  if (iss !== expected.iss) return { fault: "iss" };
+  if (aud !== expected.aud) return { fault: "aud" };
+  if (typeof exp !== "number" || !Number.isFinite(exp)) return { fault: "exp" };
   return expected.now < exp * 1_000 ? { kid: known.kid, claims } : { fault: "expired" };
 }
 

@@ -89,6 +89,8 @@ choice("4.list-shape.link", "next and prev lead to the end and back, and keep fi
   assert.doesNotMatch(String((await api.get("/apps?limit=7")).headers.link), /prev/);
   const last = await api.get(`/apps?public=false&limit=5&offset=${seen.length - 5}`);
   assert.doesNotMatch(String(last.headers.link), /next/, "no page follows that has nothing");
+  const beyond = await api.get("/apps?public=false&limit=5&offset=99999");
+  assert.match(String(beyond.headers.link), new RegExp(`^<[^>]*offset=${seen.length - 5}>; rel="prev"$`));
 });
 
 choice("4.list-shape.stable", "a page never shifts when something is added or changed", async ({ api }) => {

@@ -30,9 +30,13 @@ choice("1.rfcs.access-token", "no token of another server, of a lost key or for 
     const { access_token } = await other.service.signIn({ scopes: ["admin"] });
     assert.equal((await other.api.as(access_token).get("/apps")).status, 200);
     await refused(api.as(access_token), /not signed by this service/);
+    await service.restore(await other.service.snapshot());
+    await refused(api.as(access_token), /another use: its iss does not fit/);
   });
+  for (const cut of ["eyJhbGciOiJFUzI1NiJ9.e30", "eyJhbGciOiJFUzI1NiJ9.e30.AA.AA"])
+    await refused(api.as(cut), /not a well-formed JWT/);
   const { tokens, holder } = await used(api);
-  problem(await api.as(tokens.refresh).get("/apps"), "invalid_credential");
+  await refused(api.as(tokens.refresh), /no access token and no API key/);
   const data = await service.snapshot();
   await service.restore({ ...data, collections: { ...data.collections, signing_keys: [] } });
   await refused(holder, /not signed by this service/);

@@ -54,7 +54,7 @@ export async function check(context: Context, token: string): Promise<Caller | R
 async function use(context: Context, token: string) {
   const facts = await factsOf(context, token);
   if (facts instanceof Refusal) return facts;
-  if ((await context.store.get(signingKeys, facts.kid)) === undefined) return UNUSABLE.untrusted;
+  if ((await context.store.get(signingKeys, facts.kid)) === undefined) return unusable("untrusted");
   const standing = await standingGrant(context.store, facts.grantId);
   if (typeof standing === "string") return bad(standing);
   const { grant, user, account } = standing;
@@ -69,11 +69,11 @@ async function factsOf(context: Context, token: string): Promise<TokenFacts | Re
   const { keys, issuer, audience, verified } = context;
   const now = context.clock.now();
   const known = verified.get(token);
-  if (known !== undefined) return now < known.exp * 1_000 ? known : UNUSABLE.expired;
+  if (known !== undefined) return now < known.exp * 1_000 ? known : unusable("expired");
   const verdict = verifyJwt(token, await keys.checking(), { typ: TYP, iss: issuer, aud: audience, now });
-  if ("fault" in verdict) return UNUSABLE[verdict.fault];
+  if ("fault" in verdict) return unusable(verdict.fault);
   const facts = claimed(verdict.kid, verdict.claims);
-  if (facts === undefined) return UNUSABLE.foreign;
+  if (facts === undefined) return unusable("malformed");
   if (verified.size >= REMEMBERED_MAX) verified.clear();
   verified.set(token, facts);
   return facts;
@@ -96,15 +96,14 @@ type TokenFacts = NonNullable<ReturnType<typeof claimed>>;
 
 const bad = (detail: string): Refusal => refuse({ code: "invalid_credential", detail });
 
-const UNUSABLE: { readonly [F in JwtFault]: Refusal } = {
-  malformed: bad("The access token is not a well-formed JWT."),
-  untrusted: bad("The access token was not signed by this service."),
-  foreign: bad("The access token was made for another use: its typ, iss, aud or claims do not fit."),
-  expired: refuse({
-    code: "expired_credential",
-    detail: "The access token has expired; POST its refresh_token to /oauth/token.",
-  }),
-};
+/** What is neither form, signature nor age is the member that does not fit. */
+function unusable(fault: JwtFault): Refusal {
+  const detail = "The access token has expired; POST its refresh_token to /oauth/token.";
+  if (fault === "expired") return refuse({ code: "expired_credential", detail });
+  if (fault === "malformed") return bad("The access token is not a well-formed JWT.");
+  if (fault === "untrusted") return bad("The access token was not signed by this service.");
+  return bad(`The access token was made for another use: its ${fault} does not fit.`);
+}
 
 /**
  * Revokes the grant of the token, since whoever revokes means the access (RFC 7009 2.1). A token that is not known, or over

@@ -31,8 +31,8 @@ export const exchange = (context: Context, client: OAuthClientRecord, secret: st
     if (client_id !== client.id) return "The code was issued to another client.";
     if (code.used) return endedBySecondUse(tx, id, "code");
     if (now >= instant(code.expires_at)) return "The code has expired.";
-    if (sent.get("redirect_uri") !== code.redirect_uri)
-      return "The redirect_uri is not the one of the authorization request.";
+    if (!sent.has("redirect_uri")) return "The redirect_uri is missing.";
+    if (sent.get("redirect_uri") !== code.redirect_uri) return "The redirect_uri is not the one that was authorized.";
     const unfit = unfitVerifier(code.challenge, sent.get("code_verifier"));
     if (unfit !== undefined) return unfit;
     const granted = await grantedNow(tx, id);
