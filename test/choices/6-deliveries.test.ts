@@ -95,6 +95,9 @@ choice("4.webhook-endpoints.delivery-request", "a sample of each type goes out, 
     sent,
     TYPES.map((type) => [type, type]),
   );
+  const bodies = received.map(({ rawBody }) => rawBody).join("\n");
+  assert.match(bodies, /"deployment":\{"id":"dep_\w{20,}","url":"https:/);
+  assert.doesNotMatch(bodies, /""/, "they say something everywhere");
   assert.equal((await api.get("/events?limit=1")).json.total, before, "they are listed nowhere");
   assert.equal((await logOf(api, webhook)).length, TYPES.length, "of what happens while it is off there is none");
   for (const body of [{ type: "app.exploded" }, {}])
