@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ChaosRule, OptionError, type ReceiverAnswer, type ServiceOptions } from "../../src/index.ts";
 import { str } from "../support/client.ts";
+import { closeLater } from "../support/closing.ts";
 import { embedded, titles } from "../support/embedded.ts";
 import { hooked } from "../support/hooked.ts";
 
@@ -10,6 +11,7 @@ import { hooked } from "../support/hooked.ts";
 async function disturbed(rule?: ChaosRule, answers?: readonly ReceiverAnswer[], options?: ServiceOptions) {
   const own = await embedded(options);
   const { service, api } = own;
+  closeLater(service.close); // also where what follows fails
   const { webhook, ...receiver } = await hooked(api, ["app.created"], {}, answers);
   if (rule) service.chaos.add(rule);
   /** Makes apps of these names; answers what is then not settled. */

@@ -32,8 +32,13 @@ export interface Described extends Embedded {
 /** One whose description is known: every answer to the client is held against it. */
 export async function described(options: ServiceOptions = {}): Promise<Described> {
   const own = await embedded(options);
-  const document = new ApiDocument(members(await (await fetch(`${own.authUrl}/openapi.json`)).json()));
-  return { ...own, api: own.api.observed(document.check.bind(document)), document };
+  try {
+    const document = new ApiDocument(members(await (await fetch(`${own.authUrl}/openapi.json`)).json()));
+    return { ...own, api: own.api.observed(document.check.bind(document)), document };
+  } catch (error) {
+    await own[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 export const clientOf = ({ baseUrl, apiKey }: Service): Client => new Client({ baseUrl, key: apiKey });
