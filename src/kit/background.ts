@@ -53,10 +53,9 @@ const steps = new Turns();
 /** Does it with a turn of the event loop for others before each step, and all such works take a step by turns. */
 export async function inSteps<T>(work: Steps<T>): Promise<T> {
   for (;;) {
-    const step = await steps.run(async () => {
-      await new Promise(setImmediate);
-      return work.next();
-    });
+    // The step comes behind the turn: the last turn is kept, and all that was made would be with it.
+    await steps.run(() => new Promise(setImmediate));
+    const step = work.next();
     if (step.done) return step.value;
   }
 }

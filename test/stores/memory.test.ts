@@ -7,6 +7,7 @@ import { collection, isStoreError, type Reader } from "../../src/domain/store.ts
 import { seededRandom } from "../../src/kit/ids.ts";
 import { storeContract } from "../../src/store/contract.ts";
 import { MemoryStore, memoryStore } from "../../src/store/memory.ts";
+import { heapInUse } from "../support/heap.ts";
 import { withTurns } from "../support/steps.ts";
 import { note, notes, numbered, tell, write } from "./fixture.ts";
 
@@ -177,4 +178,19 @@ test("while much is restored or copied out others have their turns, and read wha
   const { value, turns: out } = await withTurns(() => store.snapshot());
   assert.deepEqual(value, many);
   assert.ok(out >= 100, `${out}`);
+});
+
+test("of a snapshot that nobody has any more nothing is kept", async () => {
+  const store = memoryStore();
+  await store.open([notes]);
+  const taken = async () => (await store.snapshot()).collections.notes?.length;
+  assert.equal(await taken(), 0);
+  await store.transact(async (tx) => {
+    for (let n = 0; n < 10_000; n += 1) await tx.put(notes, note(`n${n}`, `${n} ${"x".repeat(500)}`));
+  });
+  await new Promise(setImmediate);
+  const before = heapInUse();
+  assert.equal(await taken(), 10_000);
+  await new Promise(setImmediate);
+  assert.ok(heapInUse() - before < 1e6);
 });
