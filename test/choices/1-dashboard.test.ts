@@ -138,7 +138,9 @@ choice("1.dashboard", "another account's things are not there", TWO, async ({ ap
 choice("1.dashboard", "a limited account is shown but not changed, a suspended one not shown", ALONE, async (own) => {
   const { api, service } = own;
   const browser = await owner(api);
+  assert.match((await browser.open("/dashboard/apps")).text, /Create app/);
   await service.setAccountState("limited");
+  assert.doesNotMatch((await browser.open("/dashboard/apps")).text, /Create app/);
   const page = await browser.open("/dashboard/apps/new");
   assert.match(textOf(page), /This account is limited/);
   assertPage(await browser.submit(page, "/dashboard/apps/new", { title: "No", theme: "light" }), 403);

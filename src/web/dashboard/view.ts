@@ -2,7 +2,7 @@
 // the route table's own rows. Scope, existence, fields and states are judged there; so a page can never be allowed more, and
 // says no in the same words. A form has no If-Match. And the frame around it: navigation, the state of the account, what can
 // be done and what just was. The names are the specification's (Settings, API Keys; Settings, Webhooks).
-import { allows, type Caller } from "../../domain/access.ts";
+import { allows, type Caller, standing } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { API } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
@@ -46,7 +46,7 @@ export function viewOf(visit: Visit, params: Values) {
     scope === null || allows(caller.scopes, scope) ? undefined : refuse({ code: "insufficient_scope", scope });
   return {
     ...{ ...visit, user, account, params, unfit, place },
-    may: (row: Operation): boolean => unfit(row) === undefined,
+    may: (row: Operation): boolean => (standing(account, row.method) ?? unfit(row)) === undefined,
 
     /** What the operation answers this user, of the page's own path. */
     async ask<T>(row: Operation, { query, body }: { query?: object; body?: unknown } = {}): Promise<T | Refusal> {
