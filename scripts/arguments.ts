@@ -28,16 +28,10 @@ export function given<O extends NonNullable<ParseArgsConfig["options"]>>(options
 /** Without its scheme `localhost:4600/v1` would be a URL, too. */
 export const isHttpUrl = (value: string): boolean => /^https?:\/\//.test(value) && URL.canParse(value);
 
-/** The parts of those names; all but the `special` ones where none is named. */
-export function chosen<T>(
-  what: string,
-  parts: Readonly<Record<string, T>>,
-  names: readonly string[],
-  special: string[] = [],
-) {
-  const all = Object.entries(parts);
-  const unknown = names.filter((name) => !all.some(([known]) => known === name));
-  if (unknown.length > 0)
-    wrongUse(`There is no ${what} ${unknown.join(", ")}.`, `Choose from: ${Object.keys(parts).join(", ")}`);
-  return all.filter(([name]) => (names.length > 0 ? names.includes(name) : !special.includes(name)));
+/** The parts of those names; all where none is named. */
+export function chosen<T>(what: string, parts: Readonly<Record<string, T>>, names: readonly string[]): readonly T[] {
+  const known = Object.keys(parts);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) wrongUse(`There is no ${what} ${unknown.join(", ")}.`, `Choose from: ${known.join(", ")}`);
+  return Object.entries(parts).flatMap(([name, part]) => (names.length === 0 || names.includes(name) ? [part] : []));
 }

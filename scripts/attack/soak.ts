@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import type { Client } from "../../test/support/client.ts";
 import { head, RawConnection } from "../../test/support/raw.ts";
-import { sources, startReceiver, startService } from "../bench/machine.ts";
+import { sources, startReceiver, startServer } from "../bench/machine.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
 
@@ -17,7 +17,7 @@ const CLICK = { user_id: "visitor", interaction_type: "click" };
 
 export async function soak(minutes: number): Promise<Finding> {
   await using receiver = await startReceiver("quick");
-  await using server = await startService("soak", [], sources("bin"));
+  await using server = await startServer("soak", sources("bin"));
   const { api } = server;
   await api.create("/webhooks", { url: receiver.url, events: ["app.created"] });
   const wrong: string[] = [];

@@ -1,7 +1,7 @@
-// What is compared and how it is told. All sides are measured in each round, in an order that turns with the round, and
-// what counts is the median of the rounds' ratios: that holds on a noisy machine. Every result is a row of one table.
+// What is compared and how it is told: each result is a row of one table. Two sides are measured in each round, in turns,
+// and what counts is the median of the rounds' ratios: that holds on a noisy machine.
 
-export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
 const SCALE = Number(process.env.BENCH_SCALE ?? 1);
 
 /** A smaller or larger run: BENCH_SCALE=0.01 tries everything out in little time. */
@@ -15,49 +15,57 @@ export interface Side {
   readonly measure: () => Promise<Figures>;
 }
 
-interface Result {
-  readonly name: string;
-  readonly rounds: readonly Figures[];
-}
+export const HEAD = `| What | Against | Figure | Median (min–max) | Goal | Beside it |\n|${" --- |".repeat(6)}`;
 
-/** `warm`: how many rounds go before the first that counts. */
-export async function compare(sides: readonly Side[], warm = 2, rounds = ROUNDS): Promise<Result[]> {
-  const results = sides.map(({ name }) => ({ name, rounds: [] as Figures[] }));
-  for (let round = -warm; round < rounds; round += 1)
-    for (let turn = 0; turn < sides.length; turn += 1) {
-      const at = (turn + Math.max(round, 0)) % sides.length;
-      const figures = await sides[at]?.measure();
-      if (round >= 0 && figures !== undefined) results[at]?.rounds.push(figures);
-    }
-  return results;
-}
-
-export interface Line {
+interface Row {
   readonly what: string;
-  readonly against: string;
+  readonly against?: string;
   readonly figure: string;
-  /** One for each round or try: their median is held against the goal. */
+  /** One for each round: their median is held against the goal. */
   readonly values: readonly number[];
   /** Such as "<= 1.20"; "" for a figure that is only shown. */
   readonly goal: string;
-  readonly beside: string;
+  readonly beside?: string;
 }
 
-/** The ratio of one side to another in a unit; their medians in every unit stand beside it. */
-export function ratio(what: string, own: Result | undefined, base: Result | undefined, unit: string, goal = ""): Line {
-  if (own === undefined || base === undefined) throw new Error(`${what}: nothing was measured`);
-  const of = (figures: Figures | undefined, name: string) => figures?.[name] ?? Number.NaN;
-  const values = own.rounds.map((round, at) => of(round, unit) / of(base.rounds[at], unit));
-  const middle = ({ rounds }: Result, name: string) => shown(median(rounds.map((round) => of(round, name))));
-  const units = Object.keys(own.rounds[0] ?? {});
-  const beside = units.map((name) => `${middle(own, name)} against ${middle(base, name)} ${name}`).join(", ");
-  return { what, against: base.name, figure: `ratio, ${unit}`, values, goal, beside };
+/** A goal that is missed ends the bench with 1; a value that could not be measured reaches none. */
+export function tell({ what, against = "", figure, values, goal, beside = "" }: Row): void {
+  const [sign, limit] = goal.split(" ");
+  const value = median(values);
+  const reached = sign === ">=" ? value >= Number(limit) : sign === "" || value <= Number(limit);
+  if (!reached) process.exitCode = 1;
+  const range = values.length > 1 ? ` (${shown(percentile(values, 0))}–${shown(percentile(values, 1))})` : "";
+  const cells = [what, against, figure, `**${shown(value)}**${range}`, goal + (reached ? "" : " **missed**"), beside];
+  console.log(`| ${cells.join(" | ")} |`);
 }
 
-/** A figure that is held against nothing but its goal. */
-export const plain = (what: string, figure: string, value: number, goal: string, beside = ""): Line => ({
-  ...{ what, against: "", figure, values: [value], goal, beside },
-});
+/**
+ * Tells the ratio of one side to the other in each unit that has a goal, with their medians in every unit beside it. `warm`:
+ * how many rounds go before the first that counts.
+ */
+export async function compare(
+  what: string,
+  [own, base]: readonly [own: Side, base: Side],
+  goals: Readonly<Record<string, string>>,
+  warm = 2,
+  count = ROUNDS,
+): Promise<void> {
+  const rounds: Map<Side, Figures>[] = [];
+  for (let round = -warm; round < count; round += 1) {
+    const figures = new Map<Side, Figures>();
+    for (const side of round % 2 === 0 ? [own, base] : [base, own]) figures.set(side, await side.measure());
+    if (round >= 0) rounds.push(figures);
+  }
+  const of = (side: Side, unit: string) => rounds.map((figures) => figures.get(side)?.[unit] ?? Number.NaN);
+  const middle = (side: Side, unit: string) => shown(median(of(side, unit)));
+  const units = Object.keys(rounds[0]?.get(own) ?? {});
+  const beside = units.map((unit) => `${middle(own, unit)} against ${middle(base, unit)} ${unit}`).join(", ");
+  for (const [unit, goal] of Object.entries(goals)) {
+    const bases = of(base, unit);
+    const values = of(own, unit).map((value, round) => value / (bases[round] ?? Number.NaN));
+    tell({ what, against: base.name, figure: `ratio, ${unit}`, values, goal, beside });
+  }
+}
 
 export function percentile(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).sort();
@@ -66,24 +74,5 @@ export function percentile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => percentile(values, 0.5);
 
-/** A value that could not be measured reaches no goal. */
-export function isMissed({ values, goal }: Line): boolean {
-  const [sign, limit] = goal.split(" ");
-  const value = median(values);
-  if (sign === "<=") return !(value <= Number(limit));
-  if (sign === ">=") return !(value >= Number(limit));
-  return sign === "=" && value !== Number(limit);
-}
-
 export const whole = (value: number): string => Math.round(value).toLocaleString("en");
 const shown = (value: number): string => (Math.abs(value) >= 100 ? whole(value) : value.toFixed(2));
-
-/** The head of the table. */
-export const HEAD = `| What | Against | Figure | Median (min–max) | Goal | Beside it |\n|${" --- |".repeat(6)}`;
-
-export function row(line: Line): string {
-  const { what, against, figure, values, goal, beside } = line;
-  const range = values.length > 1 ? ` (${shown(percentile(values, 0))}–${shown(percentile(values, 1))})` : "";
-  const verdict = isMissed(line) ? `${goal} **missed**` : goal;
-  return `| ${what} | ${against} | ${figure} | **${shown(median(values))}**${range} | ${verdict} | ${beside} |`;
-}

@@ -6,9 +6,9 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { type Database, missing, startDatabase } from "../../test/support/database.ts";
 import { pool } from "../pool.ts";
-import { compare, type Line, ratio, type Side } from "./figures.ts";
-import { create, creates, get, type Load, load, loadOn } from "./load.ts";
-import { ANYWHERE, pin, type Server, startService } from "./machine.ts";
+import { compare, type Side } from "./figures.ts";
+import { CPU, create, creates, get, type Load, load, loadOn } from "./load.ts";
+import { ANYWHERE, ours, pin, type Server, startServer } from "./machine.ts";
 
 const PROCESSES = [1, 2, 3, 4];
 /** Of all requests at once, on all processes. */
@@ -25,8 +25,8 @@ function databaseCpu_us({ folder }: Database): number {
     const [, stat = ""] = statOf(name).split(") ");
     const [, parent, ...rest] = stat.split(" ");
     // utime and stime, and for the parent those of its children that have ended.
-    if (name === pid) for (const used of rest.slice(9, 13)) ticks += Number(used);
-    else if (parent === pid) for (const used of rest.slice(9, 11)) ticks += Number(used);
+    const end = name === pid ? 13 : parent === pid ? 11 : 9;
+    for (const used of rest.slice(9, end)) ticks += Number(used);
   }
   return ticks * TICK_US;
 }
@@ -48,7 +48,7 @@ const beside = (database: Database, servers: readonly Server[], make: () => Load
     const began = performance.now();
     const figures = await loadOn(servers, make).measure();
     const [us, used_us] = [(performance.now() - began) * 1_000, databaseCpu_us(database) - before_us];
-    const { "µs of CPU": each = 0, "a second": rate = 0 } = figures;
+    const { [CPU]: each = 0, "a second": rate = 0 } = figures;
     return {
       ...figures,
       "µs of the database's": used_us / ((rate * us) / 1e6),
@@ -58,36 +58,34 @@ const beside = (database: Database, servers: readonly Server[], make: () => Load
   },
 });
 
-export async function fleet(): Promise<Line[]> {
+export async function fleet(): Promise<void> {
   if (missing) throw new Error(missing);
   pin(ANYWHERE);
   const database = startDatabase(true);
   try {
-    await using memory = await startService("memory", [], undefined, ANYWHERE);
-    return (await pool(1, PROCESSES, (count) => ofProcesses(count, memory, database))).flat();
+    await using memory = await startServer("memory", ours("bin"), ANYWHERE);
+    for (const count of PROCESSES) await ofProcesses(count, memory, database);
   } finally {
     database.end();
   }
 }
 
-async function ofProcesses(count: number, memory: Server, database: Database): Promise<Line[]> {
-  const flags = ["--data", database.address()];
-  const servers = await pool(1, Array.from({ length: count }), () => startService("own", flags, undefined, ANYWHERE));
-  const making = () => creates({ connections: CONNECTIONS });
-  const reading = async (side: readonly Server[]) => {
-    const [id] = await create(side[0]?.port ?? 0, 40);
-    return () => load(() => get(`/v1/apps/${id}`), 200, { connections: CONNECTIONS });
-  };
+const creating = async () => () => creates({ connections: CONNECTIONS });
+async function reading([server]: readonly Server[]) {
+  const [id] = await create(server?.port ?? 0, 40);
+  return () => load(() => get(`/v1/apps/${id}`), 200, { connections: CONNECTIONS });
+}
+
+async function ofProcesses(count: number, memory: Server, database: Database): Promise<void> {
+  const args = [...ours("bin"), "--data", database.address()];
+  const servers = await pool(1, Array(count), () => startServer("own", args, ANYWHERE));
   try {
-    const [reads, others] = [await reading(servers), await reading([memory])];
-    return await pool(1, [["Create", making, making] as const, ["GET", reads, others] as const], async (of) => {
-      const [own, base] = await compare(
-        [beside(database, servers, of[1]), beside(database, [memory], of[2])],
-        1,
-        ROUNDS,
-      );
-      return ratio(`${of[0]} one, ${count} ${count === 1 ? "process" : "processes"}`, own, base, "µs of CPU");
-    });
+    for (const [what, making] of Object.entries({ Create: creating, GET: reading })) {
+      const own = beside(database, servers, await making(servers));
+      const base = beside(database, [memory], await making([memory]));
+      const on = `${what} one, ${count} ${count === 1 ? "process" : "processes"}`;
+      await compare(on, [own, base], { [CPU]: "" }, 1, ROUNDS);
+    }
   } finally {
     for (const server of servers) await server.stop();
   }

@@ -1,91 +1,100 @@
-// The REST API with everything on, as CPU time per request: against a server that does the least, against another version
-// of itself in one run (what a change has cost or gained; BENCH_BEFORE names a folder in which that was built by `npm run
-// build`), and with --data, every create on the disk before it is answered, against memory.
-import { existsSync } from "node:fs";
+// The REST API with everything on, as CPU time per request: against a server that does the least; with --data, every create
+// on the disk before it is answered, against memory; and the same work with 100 apps and with 100,000, where a server whose
+// cost follows the amount of data would show it a hundredfold. BENCH_BEFORE names a folder in which another version was
+// built by `npm run build`: then `http` and `file` compare with that, and tell what a change has cost or gained.
 import { join } from "node:path";
 import { Client } from "../../test/support/client.ts";
 import { person, register, tokensFor } from "../../test/support/oauth.ts";
-import { compare, type Line, ratio } from "./figures.ts";
-import { type Case, contest, create, creates, draft, get, load, loadOn, patch, post } from "./load.ts";
-import { bare, isBuilt, KEY, newFolder, ours, type Server, startServer, startService } from "./machine.ts";
+import { compare, scaled, tell, whole } from "./figures.ts";
+import { type Cases, CPU, contest, create, creates, del, draft, get, load, loadOn, patch, post, run } from "./load.ts";
+import { BARE, isBuilt, KEY, newFolder, ours, type Server, startServer } from "./machine.ts";
 
 /** How many are there before a measurement; those are read, listed and changed. */
 const STORED = 100;
 /** Rounds before the first that counts: what is compared is the steady state, when V8 has compiled what is used. */
 const WARM = 5;
-/** Of what was before. */
-const BEFORE_GOAL = "<= 1.10";
+const BEFORE = process.env.BENCH_BEFORE;
+if (BEFORE && !isBuilt) throw new Error("Both versions must have been built: npm run build");
+const before = ["before", [join(BEFORE ?? "", "dist/bin.js")]] as const;
 
-interface Filled {
-  readonly server: Server;
-  /** The path of the n-th app. */
-  readonly nth: (n: number) => string;
-  /** The first one's ETag; a server that sends none knows `*`. */
-  readonly tag: string;
-}
+const stocked = async (server: Server, count = STORED) => ({ server, ids: await create(server.port, count) });
+const nth = (ids: readonly string[], n = 0): string => `/v1/apps/${ids[n % STORED]}`;
 
-/** The one with the tag goes before those that change apps. */
-const CASES: Readonly<Record<string, Case<Filled>>> = {
+/** The one with the tag goes before those that change apps; a server that sends none knows `*`. */
+const CASES: Cases = {
   "GET not modified: 304": [
     "<= 1.50",
-    ({ nth, tag }) => load(() => get(nth(0), KEY, `If-None-Match: ${tag}\r\n\r\n`), 304),
+    async ({ server, ids }) => {
+      const { etag = "*" } = (await server.api.root.get(nth(ids))).headers;
+      return load(() => get(nth(ids), KEY, `If-None-Match: ${etag}\r\n\r\n`), 304);
+    },
   ],
-  "GET one": ["<= 1.20", ({ nth }) => load((n) => get(nth(n)))],
+  "GET one": ["<= 1.20", ({ ids }) => load((n) => get(nth(ids, n)))],
   "List of 20": ["<= 1.00", () => load(() => get("/v1/apps"))],
   "Create one, here with its event": ["<= 1.80", () => creates()],
-  "Patch one, here with its event": ["<= 2.00", ({ nth }) => load((n) => patch(nth(n), { title: `Sales ${n}` }))],
+  "Patch one, here with its event": ["<= 2.00", ({ ids }) => load((n) => patch(nth(ids, n), { title: `Sales ${n}` }))],
   "Create refused: 422": ["<= 1.60", () => load((n) => post("/v1/apps", { ...draft(n), title: "" }), 422)],
 };
 
-export async function http(): Promise<Line[]> {
-  await using own = await startService();
-  await using base = await startServer(bare);
-  return [...(await contest([own, base], filled, CASES, WARM)), await withToken(own)];
+/** Of all cases, where they are held against something else. */
+const held = (cases: Cases, goal: string, where = ""): Cases =>
+  Object.fromEntries(Object.entries(cases).map(([what, [, make]]) => [what + where, [goal, make]]));
+
+export async function http(): Promise<void> {
+  await using own = await startServer("this server", ours("bin"));
+  const [name, program] = BEFORE ? before : BARE;
+  await using base = await startServer(name, program);
+  const cases = BEFORE ? held(CASES, "<= 1.10") : CASES;
+  await contest(await stocked(own), await stocked(base), cases, WARM);
+  await withToken(own);
 }
 
-async function filled(server: Server): Promise<Filled> {
-  const ids = await create(server.port, STORED);
-  const nth = (n: number) => `/v1/apps/${ids[n % STORED]}`;
-  return { server, nth, tag: (await server.api.root.get(nth(0))).headers.etag ?? "*" };
-}
-
-async function withToken(server: Server): Promise<Line> {
+async function withToken(server: Server): Promise<void> {
   const api = new Client({ baseUrl: `http://localhost:${server.port}/v1`, key: KEY });
   const { access } = await tokensFor(api, await person(api), await register(api));
   api.close();
-  const { nth } = await filled(server);
-  const [token, key] = await compare([access, KEY].map((key) => loadOn([server], () => load((n) => get(nth(n), key)))));
-  return { ...ratio("GET one with an access token", token, key, "µs of CPU", "<= 1.05"), against: "an API key" };
+  const { ids } = await stocked(server);
+  const reading = (key: string) => loadOn([server], () => load((n) => get(nth(ids, n), key)));
+  const sides = [reading(access), { ...reading(KEY), name: "an API key" }] as const;
+  await compare("GET one with an access token", sides, { [CPU]: "<= 1.05" });
 }
 
-const ON_FILE = "Create with --data, 64 connections";
-const many = () => creates({ connections: 64 });
-const onFile = (folder: string, name: string, program = ours("bin")) =>
-  startService(name, ["--data", join(folder, `${name}.json`)], program);
-
-export async function file(): Promise<Line[]> {
+export async function file(): Promise<void> {
   using folder = newFolder();
-  await using own = await onFile(folder.path, "data");
-  await using base = await startService("the memory store");
-  const [data, memory] = await compare([own, base].map((server) => loadOn([server], many)));
-  const throughput = ratio(ON_FILE, data, memory, "a second", ">= 0.60");
-  return [ratio(ON_FILE, data, memory, "µs of CPU", "<= 1.45"), throughput];
+  const [name, program] = BEFORE ? before : (["the memory store", ours("bin")] as const);
+  const data = (at: string) => ["--data", join(folder.path, `${at}.json`)];
+  await using own = await startServer("data", [...ours("bin"), ...data("own")]);
+  await using base = await startServer(name, [...program, ...(BEFORE ? data("before") : [])]);
+  const creating = (server: Server) => loadOn([server], () => creates({ connections: 64 }));
+  const goals = BEFORE ? { [CPU]: "<= 1.10" } : { [CPU]: "<= 1.45", "a second": ">= 0.60" };
+  await compare("Create with --data, 64 connections", [creating(own), creating(base)], goals);
 }
 
-export async function before(): Promise<Line[]> {
-  const other = process.env.BENCH_BEFORE;
-  if (other === undefined) throw new Error("BENCH_BEFORE must name the folder of the version to compare with");
-  const was = [join(other, "dist/bin.js")];
-  if (!isBuilt || !existsSync(was[0] ?? "")) throw new Error("Both versions must have been built: npm run build");
-  const cases = Object.fromEntries(
-    Object.entries(CASES).map(([what, [, make]]) => [what, [BEFORE_GOAL, make] as const]),
-  );
-  using folder = newFolder();
-  await using now = await startService("now");
-  await using then = await startService("before", [], was);
-  const found = await contest([now, then], filled, cases, WARM);
-  await using nowOnFile = await onFile(folder.path, "now");
-  await using thenOnFile = await onFile(folder.path, "before", was);
-  const onFiles = { [ON_FILE]: [BEFORE_GOAL, many] } as const;
-  return [...found, ...(await contest([nowOnFile, thenOnFile], async (server) => ({ server }), onFiles))];
+const MANY = scaled(100_000);
+/** So many are kept. */
+const EVENTS = 10_000;
+
+const last = (query: string, size: number) => load(() => get(`/v1/apps?${query}offset=${Math.max(size - 20, 0)}`));
+const removal = (ids: readonly string[]) => load((n) => del(`/v1/apps/${ids[n]}`), 204, { requests: ids.length });
+
+const GROWING: Cases = {
+  "GET one app": ["", ({ ids }) => load((n) => get(nth(ids, n)))],
+  "First page of apps": ["", () => last("", 0)],
+  "Last page of apps": ["", ({ ids }) => last("", ids.length)],
+  "Last page of public apps": ["", ({ ids }) => last("public=true&", ids.length / 2)],
+  "Create an app": ["", () => creates()],
+  "Delete an app": ["", async ({ server }) => removal(await create(server.port, scaled(6_000)))],
+};
+
+export async function growth(): Promise<void> {
+  const size = `${whole(MANY)} apps`;
+  await using many = await startServer(size, ours("bin"));
+  await using few = await startServer(`${STORED} apps`, ours("bin"));
+  const sides = [await stocked(many, MANY), await stocked(few)] as const;
+  const [{ rss }, { heap }] = [await many.ask("usage"), await many.ask("heap")];
+  const [values, beside] = [[rss / 1e6], `${whole(heap / 1e6)} MB are in use`];
+  tell({ what: `Memory with ${size}`, figure: "MB RSS", values, goal: "<= 180", beside });
+  // Both come to the number of events kept.
+  for (const { port } of [many, few]) await run(port, removal(await create(port, scaled(EVENTS / 2))));
+  await contest(...sides, held(GROWING, "<= 1.15", `: ${size}`));
 }

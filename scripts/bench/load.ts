@@ -3,8 +3,7 @@
 // below a server's.
 import { connect } from "node:net";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
-import { pool } from "../pool.ts";
-import { compare, type Line, median, percentile, ratio, type Side, scaled } from "./figures.ts";
+import { compare, median, percentile, type Side, scaled } from "./figures.ts";
 import { KEY, type Server } from "./machine.ts";
 
 export interface Load {
@@ -121,6 +120,9 @@ export async function create(port: number, count: number): Promise<string[]> {
   return ids;
 }
 
+/** What is compared first: of a request, and exact on a noisy machine, too. */
+export const CPU = "µs of CPU";
+
 /** The same load spread over all servers; `make` is called before each measurement. */
 export const loadOn = (servers: readonly Server[], make: () => Load | Promise<Load>): Side => ({
   name: servers[0]?.name ?? "",
@@ -137,7 +139,7 @@ export const loadOn = (servers: readonly Server[], make: () => Load | Promise<Lo
     const latencies = (await Promise.all(servers.map(({ port }) => run(port, part)))).flat();
     const ms = performance.now() - began;
     return {
-      "µs of CPU": ((await used_us()) - before_us) / latencies.length,
+      [CPU]: ((await used_us()) - before_us) / latencies.length,
       "a second": (1_000 * latencies.length) / ms,
       "ms at the median": median(latencies),
       "ms at the 99th": percentile(latencies, 0.99),
@@ -145,20 +147,19 @@ export const loadOn = (servers: readonly Server[], make: () => Load | Promise<Lo
   },
 });
 
-/** The goal, and the load that is made before each measurement. */
-export type Case<S> = readonly [goal: string, make: (side: S) => Load | Promise<Load>];
+export interface Stocked {
+  readonly server: Server;
+  /** Of the apps that are there. */
+  readonly ids: readonly string[];
+}
 
-/** The CPU time of a request on the first side against that on the other. */
-export async function contest<S extends { readonly server: Server }>(
-  servers: readonly [own: Server, base: Server],
-  fill: (server: Server, at: number) => Promise<S>,
-  cases: Readonly<Record<string, Case<S>>>,
-  warm?: number,
-): Promise<Line[]> {
-  const sides = await pool(1, servers.entries(), ([at, server]) => fill(server, at));
-  return pool(1, Object.entries(cases), async ([what, [goal, make]]) => {
-    const loads = sides.map((side) => loadOn([side.server], () => make(side)));
-    const [own, base] = await compare(loads, warm);
-    return ratio(what, own, base, "µs of CPU", goal);
-  });
+/** By what they ask: the goal, and the load that is made before each measurement. */
+export type Cases = Readonly<Record<string, readonly [goal: string, make: (on: Stocked) => Load | Promise<Load>]>>;
+
+/** Tells the CPU time of a request on the first server against that on the other. */
+export async function contest(own: Stocked, base: Stocked, cases: Cases, warm?: number): Promise<void> {
+  for (const [what, [goal, make]] of Object.entries(cases)) {
+    const on = (stocked: Stocked) => loadOn([stocked.server], () => make(stocked));
+    await compare(what, [on(own), on(base)], { [CPU]: goal }, warm);
+  }
 }

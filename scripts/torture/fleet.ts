@@ -8,7 +8,7 @@ import { type Receiver, startReceiver } from "../../src/receiver.ts";
 import { startBalancer } from "../../test/support/balancer.ts";
 import { type Client, str } from "../../test/support/client.ts";
 import { missing, startDatabase } from "../../test/support/database.ts";
-import { KEY, type Server, sources, startService } from "../bench/machine.ts";
+import { KEY, type Server, sources, startServer } from "../bench/machine.ts";
 import type { Finding } from "../findings.ts";
 import { pool } from "../pool.ts";
 import type { Lab } from "./lab.ts";
@@ -74,7 +74,7 @@ async function disturbed(trial: Trial): Promise<Finding> {
   using balancer = await startBalancer();
   const { ports } = balancer;
   const start = async () => {
-    const server = await startService("a process", ["--data", data, ...FLAGS], sources("bin"));
+    const server = await startServer("a process", [...sources("bin"), "--data", data, ...FLAGS]);
     ports.push(server.port);
     return server;
   };

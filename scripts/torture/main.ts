@@ -23,7 +23,7 @@ const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
 };
 
 await tell(
-  chosen("torture", TORTURES, process.argv.slice(2)).map(([, torture]) => async () => {
+  chosen("torture", TORTURES, process.argv.slice(2)).map((torture) => async () => {
     using lab = new Lab();
     return await torture(lab);
   }),

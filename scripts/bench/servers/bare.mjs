@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 
-const AUTHORIZATION = `Bearer ${process.env.BENCH_KEY}`;
+const AUTHORIZATION = `Bearer ${process.env.APPHOST_API_KEY}`;
 const NOTHING = [404, { error: "not found" }];
 const byId = new Map();
 const all = [];
@@ -85,4 +85,4 @@ createServer((request, response) => {
   else if (method === "POST") withBody(request, response, create);
   else if (method === "PATCH") withBody(request, response, (draft) => change(id, draft));
   else send(response, id === "" ? list(Object.fromEntries(new URLSearchParams(query))) : read(id, headers));
-}).listen(Number(process.env.BENCH_PORT), "127.0.0.1");
+}).listen(Number(process.env.APPHOST_PORT), "127.0.0.1");

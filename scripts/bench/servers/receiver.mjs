@@ -4,4 +4,4 @@ import { createServer } from "node:http";
 const isSilent = process.argv[2] === "silent";
 createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   if (request.method === "GET" || !isSilent) request.resume().on("end", () => response.end());
-}).listen(Number(process.env.BENCH_PORT), "127.0.0.1");
+}).listen(Number(process.env.APPHOST_PORT), "127.0.0.1");
