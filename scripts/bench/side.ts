@@ -9,6 +9,7 @@ import { apps } from "../../src/domain/model.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { newOutboxWorld } from "../../test/support/new-outbox-world.ts";
 import { listen } from "../../test/support/receivers.ts";
+import { promised } from "../../test/support/steps.ts";
 import { pool } from "../pool.ts";
 import { type Figures, median, scaled } from "./figures.ts";
 import { draft } from "./load.ts";
@@ -32,10 +33,9 @@ const record = (n: number) => ({
 });
 const put = (store: Store, n: number) => store.transact((tx) => tx.put(apps, record(n)));
 
-async function opened(store: Store, records = 0): Promise<Store> {
+async function opened(file: string): Promise<Store> {
+  const store = jsonFileStore(file);
   await store.open([apps]);
-  const made = Array.from({ length: records }, (_, n) => record(n));
-  if (records > 0) await store.restore({ format: 1, collections: { apps: made } });
   return store;
 }
 
@@ -61,7 +61,7 @@ async function sqlite(folder: string): Promise<(n: number) => void> {
 
 /** Creates with fsync: `write own|sqlite WRITERS FOLDER`. */
 async function write(kind: string, writers: string, folder: string): Promise<Figures> {
-  const store = kind === "own" ? await opened(jsonFileStore(join(folder, "data.json"))) : undefined;
+  const store = kind === "own" ? await opened(join(folder, "data.json")) : undefined;
   const work = store === undefined ? await sqlite(folder) : (n: number) => put(store, n);
   let n = 0;
   const until = performance.now() + WRITE_MS;
@@ -74,14 +74,20 @@ async function write(kind: string, writers: string, folder: string): Promise<Fig
 
 /** `make RECORDS FILE`. */
 async function make(records: string, file: string): Promise<Figures> {
-  await (await opened(jsonFileStore(file), Number(records))).close();
+  const store = await opened(file);
+  await store.restore({
+    format: 1,
+    collections: { apps: Array.from({ length: Number(records) }, (_, n) => record(n)) },
+  });
+  await store.close();
   return {};
 }
 
 /** `load FILE`. It is closed again, else the next one would have the lock of a dead process to take over. */
 async function load(file: string): Promise<Figures> {
-  const store = jsonFileStore(file);
-  const ms = await timed(() => opened(store));
+  const began = performance.now();
+  const store = await opened(file);
+  const ms = performance.now() - began;
   await store.close();
   return { ms };
 }
@@ -89,14 +95,12 @@ async function load(file: string): Promise<Figures> {
 /** Start, first request and close in a test: `life own|bare`. */
 async function life(kind: string): Promise<Figures> {
   const own = async () => {
-    const service = await startService({ apiKey: KEY });
+    await using service = await startService({ apiKey: KEY });
     assert.ok(await answers(Number(new URL(service.baseUrl).port)));
-    await service.close();
   };
   const bare = async () => {
-    const server = createServer((_, response) => response.end("[]"));
+    await using server = createServer((_, response) => response.end("[]"));
     assert.ok(await answers(await listen(server)));
-    await new Promise((resolve) => server.close(resolve));
   };
   const ms: number[] = [];
   for (let n = -WARM_LIVES; n < LIVES; n += 1) ms.push(await timed(kind === "own" ? own : bare));
@@ -125,12 +129,10 @@ async function send(url: string, webhooks: string): Promise<Figures> {
   const world = await newOutboxWorld({ sender });
   for (let n = 0; n < Number(webhooks); n += 1) await world.webhook(url);
   const sent = async (posts: number) => {
-    let open = () => {};
-    gate = new Promise((resolve) => {
-      open = resolve;
-    });
+    const { kept, keep } = promised();
+    gate = kept;
     for (let n = 0; n < posts / Number(webhooks); n += 1) await world.emit({ filler: "x".repeat(220) });
-    open();
+    keep();
     return posts / ((await timed(() => world.idle())) / 1_000);
   };
   await sent(WARM_POSTS);
@@ -142,7 +144,6 @@ const MODES: Readonly<Record<string, (...args: [string, string, string]) => Prom
   parse: async (file) => ({ ms: await timed(() => JSON.parse(readFileSync(file, "utf8"))) }),
 };
 const [mode = "", first = "", second = "", third = ""] = process.argv.slice(2);
-const figures = await MODES[mode]?.(first, second, third);
-process.send?.(figures);
+process.send?.(await MODES[mode]?.(first, second, third));
 process.disconnect();
 setImmediate(() => process.exit(0));
