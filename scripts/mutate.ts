@@ -38,25 +38,22 @@ interface Mutant {
 
 /** In an order that the seed decides. */
 function shuffled<T>(items: readonly T[], name: (item: T) => string): readonly T[] {
-  const drawn = items.map((item) => ({ item, lot: hash("sha256", `${seed} ${name(item)}`) }));
-  return drawn.sort((a, b) => (a.lot < b.lot ? -1 : 1)).map(({ item }) => item);
+  const lot = (item: T) => hash("sha256", `${seed} ${name(item)}`);
+  return [...items].sort((a, b) => (lot(a) < lot(b) ? -1 : 1));
 }
 
 /** Lines of the room, each with one change that parses. */
 function mutantsOf(room: string): readonly Mutant[] {
-  const inside = ({ path }: Script) => path.startsWith(`src/${room}/`) || path === `src/${room}.ts`;
   const lines = scripts
-    .filter((script) => inside(script) && !SUITE.test(script.path))
-    .flatMap((script) => changesOf(script.code).map(({ start, changes }) => ({ room, script, start, changes })));
+    .filter(({ path }) => (path.startsWith(`src/${room}/`) || path === `src/${room}.ts`) && !SUITE.test(path))
+    .flatMap((script) => changesOf(script.code).map((line) => ({ script, ...line })));
   const mutants: Mutant[] = [];
-  for (const { changes, ...line } of shuffled(lines, ({ script, start }) => `${script.path} ${start}`)) {
-    const { code } = line.script;
-    const codes = shuffled(changes, (each) => `${each.from} ${each.text}`).map(
-      (each) => code.slice(0, each.from) + each.text + code.slice(each.to),
-    );
-    const changed = codes.find(parses);
-    if (changed !== undefined) mutants.push({ ...line, code: changed });
+  for (const { script, start, changes } of shuffled(lines, (line) => `${line.script.path} ${line.start}`)) {
     if (mutants.length >= Number(sample)) break;
+    const code = shuffled(changes, ({ from, text }) => `${from} ${text}`)
+      .map(({ from, to, text }) => script.code.slice(0, from) + text + script.code.slice(to))
+      .find(parses);
+    if (code !== undefined) mutants.push({ room, script, start, code });
   }
   return mutants;
 }
@@ -71,38 +68,31 @@ function parses(code: string): boolean {
 
 /** The quickest first. */
 function able({ script: { path }, start }: Mutant) {
-  const those = tests.filter(({ comesTo }) => comesTo(path, start));
+  const those = tests.filter(({ passed, comesTo }) => passed && comesTo(path, start));
   const asked = those.sort((a, b) => b.share(path) - a.share(path)).slice(0, ASKED);
   return asked.sort((a, b) => a.took_ms - b.took_ms);
 }
 
-async function survives(mutant: Mutant): Promise<boolean> {
-  for (const test of able(mutant)) if (!(await passes(test, mutant.script.path, mutant.code))) return false;
-  return true;
-}
-
-function shown(mutant: Mutant): string {
+/** How a mutant that no test notices is shown. */
+async function survivor(mutant: Mutant): Promise<string | undefined> {
   const { script, start, code } = mutant;
+  const those = able(mutant);
+  for (const test of those) if (!(await passes(test, script.path, code))) return undefined;
   const [was, is] = [script.code, code].map((text) => text.slice(start).split("\n")[0]);
-  const untouched = able(mutant).length > 0 ? "" : " (no test runs it)";
-  return `  ${script.path}${untouched}\n    - ${was}\n    + ${is}`;
+  return `  ${script.path}${those.length > 0 ? "" : " (no test runs it)"}\n    - ${was}\n    + ${is}`;
 }
 
 const scripts = sourcesIn("src").map(({ path }) => transpiled(path));
 const mutants = rooms.flatMap(mutantsOf);
 const files = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
-const all = await pool(AT_ONCE, files, ({ path }) => measured(path));
-const tests = all.filter(({ passed }) => passed);
-const survived = await pool(AT_ONCE, mutants, survives);
+const tests = await pool(AT_ONCE, files, ({ path }) => measured(path));
+const survivors = await pool(AT_ONCE, mutants, survivor);
 
-for (const { path, passed } of all) if (!passed) console.log(`left out, it fails unchanged: ${path}`);
-for (const room of rooms) {
-  const left = mutants.filter((mutant, at) => mutant.room === room && survived[at]);
-  console.log(`\n${room}: ${share(left.length, mutants.filter((mutant) => mutant.room === room).length)}`);
-  for (const mutant of left) console.log(shown(mutant));
-}
-console.log(`\nall: ${share(survived.filter(Boolean).length, mutants.length)}`);
-
-function share(left: number, count: number): string {
-  return `${left} of ${count} survived, ${((100 * left) / count).toFixed(1)} %`;
+for (const { path, passed } of tests) if (!passed) console.log(`left out, it fails unchanged: ${path}`);
+for (const room of [...rooms, "all"]) {
+  const those = survivors.filter((_, at) => room === "all" || mutants[at]?.room === room);
+  const left = those.filter((shown) => shown !== undefined);
+  const share = ((100 * left.length) / those.length).toFixed(1);
+  console.log(`\n${room}: ${left.length} of ${those.length} survived, ${share} %`);
+  if (room !== "all") for (const shown of left) console.log(shown);
 }

@@ -72,13 +72,8 @@ async function run(test: string, limit_ms: number, more: NodeJS.ProcessEnv): Pro
   return code === 0;
 }
 
-interface TestFile {
-  readonly path: string;
-  readonly took_ms: number;
-}
-
 /** With this script changed. A test file may then take a few times as long as before. */
-export function passes({ path, took_ms }: TestFile, changed: string, code: string): Promise<boolean> {
+export function passes({ path, took_ms }: Measured, changed: string, code: string): Promise<boolean> {
   const MUTANT_CODE = join(mkdtempSync(join(scratch, "changed-")), "code.js");
   writeFileSync(MUTANT_CODE, code);
   return run(path, 5_000 + 4 * took_ms, { MUTANT: changed, MUTANT_CODE });
@@ -90,14 +85,15 @@ interface Range {
   readonly count: number;
 }
 
-interface Covered {
-  readonly url: string;
-  readonly functions: readonly { readonly ranges: readonly Range[] }[];
+/** As V8 reports it. */
+interface Coverage {
+  readonly result: readonly { readonly url: string; readonly functions: readonly { readonly ranges: Range[] }[] }[];
 }
 
 /** What takes longer unchanged is left out. */
 const LIMIT_MS = 300_000;
-const SOURCES = pathToFileURL("src/").href;
+
+export type Measured = Awaited<ReturnType<typeof measured>>;
 
 /** A run with nothing changed, whether one of its processes came to a place in a script, and to how much of it. */
 export async function measured(path: string) {
@@ -105,29 +101,28 @@ export async function measured(path: string) {
   const began = performance.now();
   const passed = await run(path, LIMIT_MS, { NODE_V8_COVERAGE: folder });
   const took_ms = performance.now() - began;
-  const covered = readdirSync(folder).flatMap((name) => coveredIn(join(folder, name)));
+  const covered = readdirSync(folder).flatMap((name) => rangesIn(join(folder, name)));
   rmSync(folder, { recursive: true });
   const of = (script: string) => covered.filter(({ url }) => url === pathToFileURL(script).href);
-  const comesTo = (script: string, offset: number) => of(script).some((each) => wasRun(each, offset));
-  const share = (script: string) => Math.max(...of(script).map(rangesRun));
+  const comesTo = (script: string, offset: number) => of(script).some(({ ranges }) => wasRun(ranges, offset));
+  const share = (script: string) =>
+    Math.max(...of(script).map(({ ranges }) => ranges.filter(({ count }) => count > 0).length));
   return { path, passed, took_ms, comesTo, share };
 }
 
-function coveredIn(file: string): readonly Covered[] {
+/** Of each of the sources that this process has loaded. */
+function rangesIn(file: string) {
   try {
-    const { result }: { readonly result: readonly Covered[] } = JSON.parse(readFileSync(file, "utf8"));
-    return result.filter(({ url }) => url.startsWith(SOURCES));
+    const { result }: Coverage = JSON.parse(readFileSync(file, "utf8"));
+    const sources = result.filter(({ url }) => url.startsWith(pathToFileURL("src/").href));
+    return sources.map(({ url, functions }) => ({ url, ranges: functions.flatMap(({ ranges }) => ranges) }));
   } catch {
     return []; // its process was killed in the middle of the report: as if it had been killed before
   }
 }
 
-const rangesRun = ({ functions }: Covered): number =>
-  functions.flatMap(({ ranges }) => ranges.filter(({ count }) => count > 0)).length;
-
 /** Ranges lie within each other, and the innermost knows. */
-function wasRun({ functions }: Covered, offset: number): boolean {
-  const ranges = functions.flatMap(({ ranges }) => ranges);
+function wasRun(ranges: readonly Range[], offset: number): boolean {
   const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset);
   const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;
   return (around.sort((a, b) => size(a) - size(b))[0]?.count ?? 0) > 0;
