@@ -5,12 +5,10 @@
 import { spawn } from "node:child_process";
 import * as consumed from "node:stream/consumers";
 import { flag, given, isHttpUrl, text, wrongUse } from "./arguments.ts";
-import { chosen } from "./conformance/choices.ts";
-import { judge } from "./conformance/judge.ts";
+import { chosen, judge } from "./conformance/judge.ts";
 import { ownTarget } from "./conformance/own.ts";
-import { Unreachable } from "./conformance/reached.ts";
 import { FORMS } from "./conformance/report.ts";
-import { scopesKey, type Target } from "./conformance/target.ts";
+import { scopesKey, type Target, Unreachable } from "./conformance/target.ts";
 
 const USE = `Usage: npm run conformance -- --base-url URL --api-key KEY
   --base-url URL     the REST API of the implementation, which ends in /v1
@@ -31,23 +29,16 @@ What a client cannot make by itself is tried where it is given:
 const many = { type: "string", multiple: true } as const;
 const options = {
   ...{ "base-url": text, "api-key": text, only: text, report: text, slow: flag, own: flag, "auth-url": text },
-  ...{ "client-id": text, "client-secret": text, "redirect-uri": text, "sign-in": text },
-  ...{ token: many, "expired-token": text },
-  ...{ "expired-refresh-token": text, "revoked-refresh-token": text },
+  ...{ "client-id": text, "client-secret": text, "redirect-uri": text, "sign-in": text, token: many },
+  ...{ "expired-token": text, "expired-refresh-token": text, "revoked-refresh-token": text },
   ...{ "limited-key": text, "suspended-key": text, "rate-limited-key": text },
   ...{ "receiver-url": text, "receiver-port": text },
 } as const;
 const asked = given(options, USE);
 const { only = "", report: form = "text", own, slow } = asked;
-const told = FORMS[form] ?? wrongUse(`--report must be one of ${Object.keys(FORMS).join(", ")}.`, USE);
-if (!/^(\d[\w.-]*)?$/.test(only)) wrongUse("--only must be the beginning of a clause's id.", USE);
-
-/** A URL, where one is given. */
-function url(name: "base-url" | "auth-url" | "redirect-uri" | "receiver-url"): string | undefined {
-  const value = asked[name];
-  const isRight = value === undefined || (name === "redirect-uri" ? URL.canParse(value) : isHttpUrl(value));
-  return isRight ? value : wrongUse(`--${name} must be a URL, which begins with http:// or https://.`, USE);
-}
+const wrong = (why: string) => wrongUse(why, USE);
+const told = FORMS[form] ?? wrong(`--report must be one of ${Object.keys(FORMS).join(", ")}.`);
+if (!/^(\d[\w.-]*)?$/.test(only)) wrong("--only must be the beginning of a clause's id.");
 
 /** Runs the command in a shell, as it was typed. */
 async function signedIn(command: string, authorizeUrl: string): Promise<string> {
@@ -57,20 +48,26 @@ async function signedIn(command: string, authorizeUrl: string): Promise<string> 
 }
 
 function givenTarget(): Target {
-  const { "client-id": id, "client-secret": secret, "sign-in": command, "receiver-port": port = "" } = asked;
-  const [redirect_uri, receiverUrl] = [url("redirect-uri"), url("receiver-url")];
-  const some = [id, secret, redirect_uri].filter((value) => value !== undefined).length;
-  if (some % 3 !== 0) wrongUse("--client-id, --client-secret and --redirect-uri must be given together.", USE);
-  if ((receiverUrl !== undefined || port !== "") && !(receiverUrl && /^\d{1,5}$/.test(port)))
-    wrongUse("--receiver-url and --receiver-port (a number) must be given together.", USE);
+  const { "client-id": id, "client-secret": secret, "redirect-uri": redirect_uri, "sign-in": command } = asked;
+  const { "receiver-url": url, "receiver-port": port } = asked;
+  for (const name of ["base-url", "auth-url", "receiver-url"] as const)
+    if (!isHttpUrl(asked[name] ?? "http://x")) wrong(`--${name} must be a URL, which begins with http:// or https://.`);
+  if (!URL.canParse(redirect_uri ?? "http://x")) wrong("--redirect-uri must be a URI.");
+  if (!/^\d{1,5}$/.test(port ?? "0")) wrong("--receiver-port must be a number.");
+  const together = (names: string, values: readonly unknown[]) => {
+    const some = values.filter((value) => value !== undefined).length;
+    if (some % values.length !== 0) wrong(`${names} must be given together.`);
+  };
+  together("--client-id, --client-secret and --redirect-uri", [id, secret, redirect_uri]);
+  together("--receiver-url and --receiver-port", [url, port]);
   const pairs = (asked.token ?? []).map(
-    (pair) => /^([^=]+)=(.+)$/.exec(pair) ?? wrongUse("--token must be SCOPES=TOKEN.", USE),
+    (pair) => /^([^=]+)=(.+)$/.exec(pair) ?? wrong("--token must be SCOPES=TOKEN."),
   );
   return {
-    baseUrl: url("base-url") ?? wrongUse("--base-url is missing.", USE),
-    apiKey: asked["api-key"] ?? wrongUse("--api-key is missing.", USE),
-    authUrl: url("auth-url"),
-    receiver: receiverUrl === undefined ? undefined : { url: receiverUrl, port: Number(port) },
+    baseUrl: asked["base-url"] ?? wrong("--base-url is missing."),
+    apiKey: asked["api-key"] ?? wrong("--api-key is missing."),
+    authUrl: asked["auth-url"],
+    receiver: url === undefined ? undefined : { url, port: Number(port) },
     client: id && secret && redirect_uri ? { id, secret, redirect_uri } : undefined,
     signIn: command === undefined ? undefined : (authorizeUrl) => signedIn(command, authorizeUrl),
     tokens: Object.fromEntries(pairs.map(([, scopes = "", token = ""]) => [scopesKey(scopes), token])),

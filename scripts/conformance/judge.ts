@@ -1,6 +1,8 @@
-// Holds an implementation to the clauses of test/spec, in this process, one after the other. Prints nothing and ends
-// nothing: what it found out is the report.
-import { readdir } from "node:fs/promises";
+// Holds an implementation to the clauses of test/spec, in this process, one after the other, and this server to the tests of
+// what this project chose, too. Prints nothing and ends nothing: what it found out is the report.
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { run } from "node:test";
 import { type Clause, collected, finish } from "../../test/support/clause.ts";
 import { Kit, NotTried } from "../../test/support/kit.ts";
 import type { Target } from "./target.ts";
@@ -27,7 +29,7 @@ const SPEC = new URL("../../test/spec/", import.meta.url);
 /** All of them, in the order of the specification. */
 const clauses = (): Promise<readonly Clause[]> =>
   collected(async () => {
-    for (const name of (await readdir(SPEC)).sort()) await import(new URL(name, SPEC).href);
+    for (const name of readdirSync(SPEC).sort()) await import(new URL(name, SPEC).href);
   });
 
 /** By the clauses whose ids begin so. Rejects with one line where the target cannot be spoken to. */
@@ -73,4 +75,27 @@ async function hindered(id: string, { api, target }: Kit, failed: boolean): Prom
   // The key opened the list before anything was judged.
   const { status } = await api.get("/apps?limit=1").catch(() => ({ status: 0 }));
   return status === 403 ? "403 to all by now: give a key with a higher rate limit" : undefined;
+}
+
+const CHOICES = "test/choices";
+const CHOICE = /^(?<id>\d[\w.-]*) \(our choice\): (?<requirement>.*)$/s;
+
+/** What became of each test of a choice whose id begins so; they are node:test's, and each file has a process of its own. */
+export async function chosen(only: string): Promise<readonly Result[]> {
+  const paths = readdirSync(CHOICES).map((name) => `${CHOICES}/${name}`);
+  const files = paths.filter((path) => readFileSync(path, "utf8").includes(`"${only}`));
+  const results: Result[] = [];
+  if (files.length === 0) return results;
+  const told = (name: string, error?: Error) => {
+    const { id, requirement } = CHOICE.exec(name)?.groups ?? {};
+    const { message } = error?.cause instanceof Error ? error.cause : (error ?? { message: "" });
+    if (!id?.startsWith(only) || requirement === undefined) return;
+    results.push({ id, requirement, verdict: error ? "failed" : "chosen", why: message });
+  };
+  const testNamePatterns = [new RegExp(`^${only.replaceAll(".", "\\.")}[\\w.-]* \\(our choice\\): `)];
+  const events = run({ files, concurrency: 1, testNamePatterns });
+  events.on("test:pass", ({ name, skip }) => skip === undefined && told(name));
+  events.on("test:fail", ({ name, details }) => told(name, details.error));
+  await once(events.resume(), "end");
+  return results;
 }

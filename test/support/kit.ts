@@ -4,8 +4,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type Profile, profiled } from "../../scripts/conformance/profile.ts";
-import { gone, reached } from "../../scripts/conformance/reached.ts";
-import { type OAuthClient, scopesKey, type Target } from "../../scripts/conformance/target.ts";
+import { gone, type OAuthClient, reached, scopesKey, type Target } from "../../scripts/conformance/target.ts";
 import { type Answer, Client, type ClientParts, isMembers, type Members, members, str } from "./client.ts";
 import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
 import { done, freshHost, listIn, objectIn } from "./shown.ts";
