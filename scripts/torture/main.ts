@@ -1,13 +1,11 @@
 // `npm run torture [name…]`: the long form of what a slice of runs in `npm test`.
 import { chosen } from "../arguments.ts";
 import { type Finding, tell } from "../findings.ts";
-import { damage } from "./damage.ts";
+import { damage, fullDisk } from "./disk.ts";
 import { faults } from "./faults.ts";
 import { fleet, restarts } from "./fleet.ts";
-import { fullDisk } from "./full-disk.ts";
-import { kill } from "./kill.ts";
 import { Lab } from "./lab.ts";
-import { twoProcesses } from "./two-processes.ts";
+import { kill, twoProcesses } from "./processes.ts";
 
 const TORTURES: Readonly<Record<string, (lab: Lab) => Promise<Finding>>> = {
   kill: (lab) => kill(lab, 5000),

@@ -3,13 +3,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Finding } from "../../scripts/findings.ts";
-import { damage } from "../../scripts/torture/damage.ts";
+import { damage, fullDisk } from "../../scripts/torture/disk.ts";
 import { faults } from "../../scripts/torture/faults.ts";
 import { fleet, restarts } from "../../scripts/torture/fleet.ts";
-import { fullDisk } from "../../scripts/torture/full-disk.ts";
-import { kill } from "../../scripts/torture/kill.ts";
 import { Lab } from "../../scripts/torture/lab.ts";
-import { twoProcesses } from "../../scripts/torture/two-processes.ts";
+import { kill, twoProcesses } from "../../scripts/torture/processes.ts";
 
 const lab = new Lab();
 after(() => lab[Symbol.dispose]());

@@ -1,10 +1,15 @@
 // Damaged files: the last line of the journal cut off at every byte, and single bits turned over anywhere in FILE and
 // FILE.journal. Each is refused by file and line, or has no effect, or - for the last line of the journal, which cannot
-// be told from a torn one - is set aside with a warning. Never other data without a word.
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+// be told from a torn one - is set aside with a warning. Never other data without a word. And a disk that really fills up,
+// a small tmpfs: while it is full each write is refused and nothing of it can be seen, reads go on; when there is room
+// again writing goes on by itself, and a start finds exactly what was acknowledged.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { StorageUnavailable } from "../../src/domain/store.ts";
 import type { Finding } from "../findings.ts";
 import { copy, type Lab } from "./lab.ts";
-import { advance, examine, opened } from "./model.ts";
+import { advance, examine, opened, total } from "./model.ts";
 
 const COMMITS = [30, 12];
 const ALL = 42;
@@ -59,4 +64,51 @@ async function endOf(file: string, isCutAtLine: boolean): Promise<string> {
   if (total === ALL && torn.length === 0) return "without effect";
   if (total === ALL - 1 && torn.length === 1) return "set aside with a warning";
   return total === ALL - 1 && isCutAtLine ? "as if never written" : "WRONG: other data without a word";
+}
+
+const SIZE = "256k";
+/** What is left of the last page may still take some commits. */
+const TRIES = 40;
+
+export async function fullDisk(lab: Lab, rounds: number): Promise<Finding> {
+  const folder = join(lab.folder, "small");
+  mkdirSync(folder);
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE}`, "tmpfs", folder]).status === 0;
+  if (!mounted) return { what: "full disk", tried: "SKIPPED, this user may not mount a tmpfs", wrong: [] };
+  try {
+    return { what: "full disk", ...(await fill(join(folder, "data.json"), join(folder, "ballast"), rounds)) };
+  } finally {
+    spawnSync("umount", ["-l", folder]);
+  }
+}
+
+async function fill(file: string, ballast: string, rounds: number) {
+  const wrong: string[] = [];
+  let [acknowledged, refused] = [0, 0];
+  const store = await opened(file, { journal_bytes_max: 20_000 });
+  const refuse = (error: unknown) => {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    refused += 1;
+  };
+  /** Whether it was taken. */
+  const attempt = async () => {
+    const n = await advance(store).catch(refuse);
+    acknowledged = n ?? acknowledged;
+    return n !== undefined;
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    // It ends when there is no room left.
+    spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=4096"]);
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      await attempt();
+      const seen = await total(store);
+      if (seen !== acknowledged) wrong.push(`round ${round}: ${acknowledged} acknowledged, ${seen} seen`);
+    }
+    rmSync(ballast);
+    if (!(await attempt())) wrong.push(`round ${round}: still refused although there is room`);
+  }
+  await store.close();
+  wrong.push(...(await examine(file, acknowledged, acknowledged)).wrong);
+  if (refused === 0) wrong.push("the disk was never full");
+  return { tried: `${rounds} times, ${acknowledged} commits kept, ${refused} refused`, wrong };
 }

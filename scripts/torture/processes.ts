@@ -1,11 +1,42 @@
-// Two processes on one file: the second is refused in under a second and writes nothing. The lock of a process that
-// was killed is taken over; of several that find it at once, one gets it.
+// kill -9 at random moments of processes that write, fold, stop and start, many stores in each: afterwards each must open,
+// hold every acknowledged commit and no half one, and go on. Two processes on one file: the second is refused in under a
+// second and writes nothing. The lock of a process that was killed is taken over; of several that find it at once, one gets it.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { StoreRefusal } from "../../src/domain/store.ts";
 import type { Finding } from "../findings.ts";
 import { type Lab, linesOf } from "./lab.ts";
 import { examine, opened } from "./model.ts";
+
+const STORES = 25;
+const KILL_WITHIN_MS = 120;
+
+export async function kill(lab: Lab, runs: number): Promise<Finding> {
+  const wrong: string[] = [];
+  let [torn, acknowledged] = [0, 0];
+  let stores: { readonly file: string; reached: number }[] = [];
+  for (let run = 0; run < runs; run += STORES) {
+    // Most kills hit stores that were killed before; now and then it starts afresh.
+    if (run % (STORES * 8) === 0) stores = Array.from({ length: STORES }, () => ({ file: lab.file(), reached: 0 }));
+    const files = stores.map(({ file }) => file);
+    const child = lab.child("write", files);
+    await child.prints("\n");
+    await sleep(Math.random() * KILL_WITHIN_MS);
+    const lines = linesOf(await child.kill());
+    acknowledged += lines.length;
+    for (const [at, store] of stores.entries()) {
+      const numbers = lines.map((line) => line.split(" ")).filter(([name]) => Number(name) === at);
+      const least = Math.max(store.reached, ...numbers.map(([, n]) => Number(n)));
+      const found = await examine(store.file, least);
+      wrong.push(...found.wrong);
+      torn += found.torn.length;
+      store.reached = found.total;
+    }
+  }
+  const tried = `${runs} stores killed, ${acknowledged} commits acknowledged, ${torn} torn lines set aside`;
+  return { what: "kill -9", tried, wrong };
+}
 
 const REFUSED_WITHIN_MS = 1000;
 const CONTENDERS = 5;
