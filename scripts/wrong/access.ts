@@ -26,6 +26,7 @@ const success = (answer: Parameters<Parameters<typeof way.answers>[1]>[0]) =>
 
 const opens = (scope: string, at: string) => lets("insufficient_scope", at, (asked) => scopesOf(asked).includes(scope));
 const closes = (scope: string, at: string) => refuses(at, 403, (asked) => scopesOf(asked).includes(scope));
+const everyScope = (query: URLSearchParams) => query.set("scope", SCOPES.join(" "));
 const [TOKEN, AUTHORIZE] = ["POST /oauth/token", "GET /oauth/authorize"];
 const grants = (type: string) => (asked: Message) => asked.body.includes(`"grant_type":"${type}"`);
 const [exchanges, refreshes] = [grants("authorization_code"), grants("refresh_token")];
@@ -86,21 +87,14 @@ export const access: Faults = {
   "authorize-post 5.oauth.authorize: it is POST alone": refuses(AUTHORIZE, 405),
   "state-lost 5.oauth.authorize: the state does not come back": loses("state"),
   "code-lost 5.oauth.authorize: the code does not come back": loses("code"),
-  "scopes-all 5.oauth.authorize: more scopes are granted than asked for": way.asksQuery(AUTHORIZE, (query) =>
-    query.set("scope", SCOPES.join(" ")),
-  ),
+  "scopes-all 5.oauth.authorize: more scopes are granted than asked for": way.asksQuery(AUTHORIZE, everyScope),
   "token-form 5.oauth.exchange: a JSON body is refused": refuses(TOKEN, 400, way.isJson),
   "token-opaque 5.oauth.jwt: the access token is an opaque text": { api: opaque },
   "token-unknown 5.oauth.bearer: the API does not know the flow's tokens": refuses("", 401, isToken),
   "secret-any 5.oauth.client-credentials: a wrong client secret will do": { api: anySecret },
   "refresh-none 5.oauth.refresh: there is none": refuses(TOKEN, 400, refreshes),
   "refresh-named 5.oauth.refresh: it fails where no client is named": refuses(TOKEN, 401, isUnnamed),
-  "refresh-dead 5.oauth.refresh: what it yields opens nothing": answersJson(
-    TOKEN,
-    "access_token",
-    is("e30.e30.e30"),
-    refreshes,
-  ),
+  "refresh-dead 5.oauth.refresh: its tokens open nothing": answersJson(TOKEN, "access_token", is("e.e.e"), refreshes),
   "refresh-expired 5.refresh-failure.expired: an expired refresh token works": instead("has expired", 200),
   "refresh-secret 5.refresh-failure.credentials: wrong client credentials will do": asksJson(TOKEN, "", anonymous),
   "refresh-revoked 5.refresh-failure.revoked: revoked access works": instead("revoked", 200),
