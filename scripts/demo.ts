@@ -59,6 +59,10 @@ async function step(
   return answer;
 }
 
+/** Something is refused, with this code. */
+const refused = (id: string, says: string, at: string, status: number, code: string, body?: object, key = api.key) =>
+  step(id, says, at, status, { code }, body, key);
+
 async function purpose(): Promise<void> {
   const source = { name: "Revenue", type: "csv", data: "region,revenue\nNorth,48250\n" };
   await step("1.data-sources", "data to show", "POST /v1/data-sources", 201, { status: "processing" }, source);
@@ -88,8 +92,7 @@ async function states(): Promise<void> {
 }
 
 async function endpoints(): Promise<void> {
-  const one = { total: 1 };
-  const own = await step("4.list-apps.public", "private ones alone", "GET /v1/apps?public=false", 200, one);
+  const own = await step("4.list-apps.public", "private ones alone", "GET /v1/apps?public=false", 200, { total: 1 });
   const page = { total: 2, limit: 1, offset: 1 };
   await step("4.list-shape", "our choice: a wrapper", "GET /v1/apps?limit=1&offset=1", 200, page);
   await step("4.delete-app", "and one is gone", `DELETE /v1/apps/${own.items[0]?.id}`, 204);
@@ -119,19 +122,17 @@ async function consented() {
 }
 
 async function authentication(): Promise<void> {
-  const missing = { code: "missing_credential" };
-  await step("5.401.missing", "no credential", "GET /v1/apps", 401, missing, undefined, null);
+  await refused("5.401.missing", "no credential", "GET /v1/apps", 401, "missing_credential", undefined, null);
   const { access_token, refresh_token } = await consented();
   const token = str(access_token);
   const { iss, scope, exp } = claimsOf(token);
-  const claims = `iss: ${iss}, scope: ${scope}, exp: ${exp}`;
-  await seen("5.oauth.jwt", "what the token says", [claims], scope === "read:apps");
+  const claims = [`iss: ${iss}, scope: ${scope}, exp: ${exp}`];
+  await seen("5.oauth.jwt", "what the token says", claims, scope === "read:apps");
   await step("5.oauth.bearer", "sent like a key", "GET /v1/apps", 200, { total: 1 }, undefined, token);
-  const scoped = { code: "insufficient_scope" };
-  await step("5.403.scope", "it may read, not write", "POST /v1/apps", 403, scoped, { title: "Mine" }, token);
+  const draft = { title: "Mine" };
+  await refused("5.403.scope", "it may read, not write", "POST /v1/apps", 403, "insufficient_scope", draft, token);
   await service.clock.advance("1h");
-  const expired = { code: "expired_credential" };
-  await step("5.401.expired", "an hour later", "GET /v1/apps", 401, expired, undefined, token);
+  await refused("5.401.expired", "an hour later", "GET /v1/apps", 401, "expired_credential", undefined, token);
   const renewal = { grant_type: "refresh_token", refresh_token };
   await step("5.oauth.refresh", "a new one", "POST /oauth/token", 200, { token_type: "Bearer" }, renewal, null);
 }
@@ -153,13 +154,8 @@ async function events(): Promise<void> {
   const made = status === 0 ? stdout.trim() : "(there is no openssl here to run it)";
   const same = status !== 0 || made.endsWith(signature.slice("sha256=".length));
   await seen("6.signature", "anybody can make it again", [`X-Service-Signature: ${signature}`, line, made], same);
-  const said = attempts.map(({ answer }) => answer).join(", ");
-  await seen(
-    "6.success.2xx-only",
-    "only 2xx is a success",
-    [`the receiver answered ${said}`],
-    said === "500, 503, 204",
-  );
+  const said = `the receiver answered ${attempts.map(({ answer }) => answer).join(", ")}`;
+  await seen("6.success.2xx-only", "only 2xx is a success", [said], said.endsWith(" 500, 503, 204"));
   const again = ran.map(({ at }) => `tried again at ${at}`);
   const chosen = "our choice, not the specification's: when, and how often";
   await seen("6.retry-schedule", chosen, again, again.length === 2);
@@ -168,16 +164,12 @@ async function events(): Promise<void> {
 }
 
 async function errors(): Promise<void> {
-  const unknown = { status: 401, code: "invalid_credential" };
-  await step("7.401", "a key that nobody has", "GET /v1/apps", 401, unknown, undefined, "no-such-key");
+  await refused("7.401", "a key that nobody has", "GET /v1/apps", 401, "invalid_credential", undefined, "no-such-key");
   await service.setAccountState("limited");
-  const limited = { status: 403, code: "account_limited" };
-  await step("7.403", "a limited account", `DELETE /v1/apps/${publicApp()}`, 403, limited);
+  await refused("7.403", "a limited account", `DELETE /v1/apps/${publicApp()}`, 403, "account_limited");
   await service.setAccountState("active");
-  const [faulty, every] = [
-    { title: "", themes: "dark" },
-    { status: 422, code: "validation_failed", detail: /1 more/ },
-  ];
+  const every = { status: 422, code: "validation_failed", detail: /1 more/ };
+  const faulty = { title: "", themes: "dark" };
   await step("7.validation-status", "our choice: 422, and all at once", "POST /v1/apps", 422, every, faulty);
 }
 
