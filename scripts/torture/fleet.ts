@@ -58,7 +58,7 @@ export async function fleet(processes: number, events: number, kills: number, fr
   }
 }
 
-const leave = (ports: number[], port: number) => void ports.splice(ports.indexOf(port), 1);
+const leave = (ports: number[], port = 0) => void ports.splice(ports.indexOf(port), 1);
 
 async function freeze([server]: readonly Server[], ports: number[]): Promise<void> {
   if (server === undefined) return;
@@ -86,7 +86,7 @@ async function disturbed(trial: Trial): Promise<Finding> {
   const webhooks = await pool(1, drafts, (draft) => api.create("/webhooks", draft));
   const kill = async (n: number) => {
     const server = servers[n % processes];
-    if (server) leave(ports, server.port);
+    leave(ports, server?.port);
     await server?.stop();
     servers[n % processes] = await start();
   };
@@ -137,14 +137,11 @@ async function load(api: Client, events: number, blows: readonly (() => unknown)
 }
 
 async function delivered(api: Client, webhooks: readonly { readonly id: string }[], limit_ms: number) {
-  const until = performance.now() + limit_ms;
-  for (;;) {
+  for (const until = performance.now() + limit_ms; ; await sleep(LOOK_AGAIN_MS)) {
     const lists = webhooks.map(({ id }) => api.get(`/webhooks/${id}/deliveries?status=pending&limit=1`));
     const pending = (await Promise.all(lists)).map(({ json }) => Number(json.total));
     if (pending.every((count) => count === 0)) return [];
-    if (performance.now() > until)
-      return [`${pending.join(", ")} deliveries of the webhooks are outstanding after ${limit_ms} ms`];
-    await sleep(LOOK_AGAIN_MS);
+    if (performance.now() > until) return [`${pending.join(", ")} deliveries are outstanding after ${limit_ms} ms`];
   }
 }
 
@@ -161,12 +158,12 @@ async function halves(api: Client, acknowledged: readonly string[], webhooks: re
   };
   const apps = new Set((await all("/apps?")).map(({ id }) => str(id)));
   const events = await all("/events?type=app.created");
-  const lists = [new Set(events.map(({ data }) => str(Object(data).object.id)))];
-  const objectOf = new Map(events.map(({ id, data }) => [id, str(Object(data).object.id)]));
-  for (const { id } of webhooks)
-    lists.push(new Set((await all(`/webhooks/${id}/deliveries?`)).map((each) => objectOf.get(each.event_id) ?? "")));
-  const known = new Set([...apps, ...lists.flatMap((ids) => [...ids])]);
-  const half = [...known].filter((id) => ![apps, ...lists].every((ids) => ids.has(id)));
+  const appOf = new Map(events.map(({ id, data }) => [id, str(Object(data).object.id)]));
+  const deliveries = await pool(1, webhooks, ({ id }) => all(`/webhooks/${id}/deliveries?`));
+  const told = deliveries.map((list) => new Set(list.map(({ event_id }) => appOf.get(event_id) ?? "")));
+  const lists = [apps, new Set(appOf.values()), ...told];
+  const known = new Set(lists.flatMap((ids) => [...ids]));
+  const half = [...known].filter((id) => !lists.every((ids) => ids.has(id)));
   return [
     ...half.map((id) => `half of ${id} is there`),
     ...acknowledged.filter((id) => !apps.has(id)).map((id) => `${id} was acknowledged and is lost`),
