@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { type ParseArgsConfig, parseArgs, styleText } from "node:util";
 import { firstApp } from "./domain/apps.ts";
 import { deciding } from "./domain/readings.ts";
+import { isStoreError } from "./domain/store.ts";
 import type { Service } from "./embedding/service.ts";
 import { realClock } from "./kit/clock.ts";
 import { meant, OptionError } from "./kit/schema.ts";
@@ -122,7 +123,8 @@ function told(error: unknown): [exit: number, line: string] {
     return [EXIT.failed, `Port ${port} is in use or not allowed (${code}); choose another with --port, or 0 for any.`];
   if (syscall === "listen" || syscall === "getaddrinfo")
     return [EXIT.wrong_use, `--host must be an address of this machine (${code}), such as 127.0.0.1 or 0.0.0.0.`];
-  return NO_PLACE.has(Object(cause).code) ? [EXIT.wrong_use, `--data: ${message}`] : [EXIT.failed, message];
+  const isPlace = isStoreError(error, "StoreRefusal") && Object(cause).syscall !== "connect";
+  return isPlace && NO_PLACE.has(Object(cause).code) ? [EXIT.wrong_use, `--data: ${message}`] : [EXIT.failed, message];
 }
 
 /** There can be no file where --data says; one that is there and damaged is no fault of the flag. */

@@ -116,9 +116,9 @@ export interface Store extends Reader {
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
    * Calls `heard` for what is told after commits, those of other processes on the same data included, until the answer is
-   * called. Where it was this process's own, before the unit of work resolves. It only says that there is something to look
-   * at, and what others tell while a line is lost may be missed: whoever must miss nothing also looks at its start, and now
-   * and then where others are.
+   * called. Where it was this process's own, before the unit of work resolves, and in the order in which they do. It only
+   * says that there is something to look at, and what others tell while a line is lost may be missed: whoever must miss
+   * nothing also looks at its start, and now and then where others are.
    */
   hear(topic: string, heard: (subject: string) => void): () => void;
   /**

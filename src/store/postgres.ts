@@ -167,9 +167,12 @@ class PostgresStore extends Reading implements port.Store {
       await answered(client.query("BEGIN ISOLATION LEVEL SERIALIZABLE"));
       const run = new Run(client, layouts);
       const value = await this.#inside.run(run, () => run.do(work));
-      await commit(client, run.told.values(), presence.ours);
+      const tell = () => {
+        for (const note of run.told.values()) this.#hearers.tell(...note);
+      };
+      await commit(client, run.told.values(), presence.ours, tell);
       client.release();
-      for (const note of run.told.values()) this.#hearers.tell(...note);
+      tell();
       return value;
     } catch (error) {
       client.query("ROLLBACK").then(

@@ -246,6 +246,11 @@ choice("1.test-controls.exit-codes.wrong-flag", "is one line that names it, exit
   await Promise.all(WRONG.map(async ([args, names]) => refused(await serve(["--port", "0", ...args]).ended, 2, names)));
 });
 
+choice("1.test-controls.exit-codes.database", "a database that is away is no wrong flag, exit 1", async () => {
+  const { ended } = serve(["--port", "0", "--data", "postgres:///none?host=/nowhere"]);
+  refused(await ended, 1, /^The database cannot be used: .*ENOENT/);
+});
+
 choice("1.test-controls.flags.api-key", "may look like a signed token", { apiKey: "eyJa.b.cd" }, async ({ api }) => {
   assert.equal((await api.get("/account")).status, 200);
   assert.equal((await api.as("eyJa.b.ce").get("/account")).status, 401);

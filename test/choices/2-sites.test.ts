@@ -86,6 +86,16 @@ choice("2.data-reading.chart-points", "draws every row, 10,000 at most, and what
   const series = [...drawn.text.matchAll(/<path class="s0" d="([^"]*)"/g)];
   const points = series.map(([, d = ""]) => d.split("M").length - 1);
   assert.deepEqual(points, [200, 201], "every row is drawn, 200 are to be pressed");
+  const line = await deployed(api);
+  const times = [
+    "2020-01-01T00:00:00Z,0",
+    "2020-01-01T00:00:01Z,100",
+    "2020-01-01T00:00:02Z,0",
+    "2030-01-01T00:00:00Z,0",
+  ];
+  await give(api, line.app, "Line", `t,v\n${times.join("\n")}\n`);
+  const [, d = ""] = /<path class="s0" d="([^"]*)"/.exec((await page(api, line.path)).text) ?? [];
+  assert.match(d, /^(M\d+,\d+)L\d+,\d+L\d+,\d+L\d+,\d+$/, "a line that comes back to a pixel goes there");
   const other = await deployed(api);
   for (const values of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]]) {
     const few = values.map((value, n) => ({ n, value }));

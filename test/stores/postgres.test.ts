@@ -145,14 +145,27 @@ for (const [when, kept] of [
   onDatabase(`a commit that is cut off ${when} it is done is told as unknown, never as not kept`, async (_, t) => {
     const { armed, address } = await cutting(t, when);
     const store = await one(t, address);
+    const heard = heardBy(store);
     armed.is = true;
-    await assert.rejects(write(store, note("a")), (error) => {
+    await assert.rejects(tell(store, "a"), (error) => {
       assert.match(String(error), /whether it was kept is not known/);
       return !isUnavailable(error);
     });
+    assert.deepEqual(heard, ["a"], "whoever hears of it is to look");
     armed.is = false;
     await eventually(async () => ((await idsIn(store)) === kept ? true : undefined));
   });
+
+onDatabase("what somebody else says on the channel disturbs nobody", async ({ sql }, t) => {
+  const address = database().address();
+  const [store, other] = await stores(t, address, 2);
+  assert.ok(store && other);
+  const heard = heardBy(other);
+  const [schema] = /\w+$/.exec(decodeURIComponent(address)) ?? [];
+  for (const said of ["hello", "", "0", '["x"]']) sql(`SELECT pg_notify('apphost_' || md5('${schema}'), '${said}')`);
+  await tell(store, "a");
+  assert.equal(await eventually(async () => heard[0]), "a");
+});
 
 onDatabase("a lease ends with its holder's session, and not before", async (_, t) => {
   const [store, other] = await stores(t, database().address(), 2);
@@ -167,8 +180,10 @@ onDatabase("indexes and unique keys that are declared later hold what was there 
   const store = await one(t, address, [collection<Note>()("notes")]);
   await write(store, note("b"), note("a"));
   await store.close();
+  const running = await one(t, address, [collection<Note>()("notes")]);
   const later = await one(t, address);
-  assert.equal(await idsIn(later), "b a");
+  await write(running, note("a"));
+  assert.equal(await idsIn(later), "b a", "nor does a process that knows less take anything out");
   assert.equal((await later.find(notes, "text", ["text of a"]))?.id, "a");
   await later.close();
   const old = postgresStore(address);

@@ -86,21 +86,39 @@ const TEND_MS = 1_000;
 /** The channel of all who share the tables, and a number of this process: while a session holds a lock of it, its leases hold. */
 export interface Ours {
   readonly channel: string;
-  readonly holder: unknown;
+  readonly holder: string;
 }
 
 /** A topic and a subject, which a commit tells. */
 export type Note = readonly [topic: string, subject: string];
 
-/** Where PostgreSQL itself says that it did not commit, it did not; where nothing comes back nobody knows. */
-export async function commit(client: Client, notes: Iterable<Note>, { channel, holder }: Ours): Promise<void> {
+/**
+ * Where PostgreSQL itself says that it did not commit, it did not; where nothing comes back nobody knows, and whoever hears of
+ * it in this process is to look.
+ */
+export async function commit(
+  client: Client,
+  notes: Iterable<Note>,
+  { channel, holder }: Ours,
+  unsure: () => void,
+): Promise<void> {
   const texts = Array.from(notes, (note) => client.escapeLiteral(JSON.stringify([holder, ...note])));
   const tell = `SELECT pg_notify('${channel}', note) FROM unnest(ARRAY[${texts}]) AS note; `;
   await client.query(`${texts.length > 0 ? tell : ""}COMMIT`).catch((error: unknown) => {
     if (Object(error).severity !== undefined && !/^(08|57)/.test(codeOf(error))) throw told(error);
+    unsure();
     // No `StorageUnavailable`, which says that nothing was kept.
     throw new Error("The database was lost at a commit: whether it was kept is not known", { cause: error });
   });
+}
+
+/** Who told what; nothing where somebody else uses the channel. */
+function noteIn(payload: string): readonly unknown[] {
+  try {
+    return [JSON.parse(payload)].flat();
+  } catch {
+    return []; // no note of ours
+  }
 }
 
 /** The session that stands for this process and hears what commits of others tell. */
@@ -126,8 +144,8 @@ export class Presence {
     const { channel, holder } = this.ours;
     const session = await this.pool.connect();
     session.on("notification", ({ payload }) => {
-      const [from, topic, subject] = JSON.parse(payload);
-      if (from !== holder) this.hearers.tell(topic, subject);
+      const [from, topic, subject] = noteIn(payload);
+      if (from !== holder) this.hearers.tell(String(topic), String(subject));
     });
     await session.query(`LISTEN ${channel}; SELECT pg_advisory_lock_shared(${holder})`).catch((error: unknown) => {
       session.release(true);

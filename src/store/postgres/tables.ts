@@ -72,7 +72,7 @@ export class Layout {
     }
     await into.ask(
       `INSERT INTO ${this.table} (id, record, keys) VALUES ($1, $2, $3)
-       ON CONFLICT (id) DO UPDATE SET record = excluded.record, keys = excluded.keys`,
+       ON CONFLICT (id) DO UPDATE SET record = excluded.record, keys = ${this.table}.keys || excluded.keys`,
       [keyOf([record.id]), JSON.stringify(record), JSON.stringify(keys)],
     );
   }
@@ -148,11 +148,12 @@ export async function prepare(pool: Pool, layouts: readonly Layout[]): Promise<O
     await patiently(begin(channel));
     const found = new Set((await session.ask("SELECT line FROM apphost_declared")).map(([line]) => String(line)));
     const lines = new Set([FORMAT, ...layouts.flatMap(({ made }) => [...made.keys()])]);
-    for (const line of found)
-      if (!lines.has(line))
-        throw new StoreRefusal(
-          `The database was made by another version of this service (it has ${line}); start that one.`,
-        );
+    const unknown = [...found].filter((line) => !lines.has(line));
+    const other = unknown.find((line) => line.startsWith("format")) ?? unknown[0];
+    if (other !== undefined)
+      throw new StoreRefusal(
+        `The database was made by another version of this service (it has ${other}); start that one.`,
+      );
     for (const layout of layouts) {
       const lacking = [...layout.made.keys()].filter((line) => !found.has(line));
       for (const line of lacking) await patiently(layout.made.get(line) ?? "");
@@ -162,7 +163,7 @@ export async function prepare(pool: Pool, layouts: readonly Layout[]): Promise<O
     }
     await session.ask("INSERT INTO apphost_declared SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [[...lines]]);
     await client.query("COMMIT");
-    return { channel: String(channel), holder };
+    return { channel: String(channel), holder: String(holder) };
   } finally {
     client.release(true);
   }

@@ -118,7 +118,8 @@ function path({ kind, points, across, up }: Chart, category: string | null, at: 
   const own = points.filter((point) => point.category === category);
   const pixels = own.map(({ x, y }) => `${Math.round(along(across.at(x)) * PIXELS)},${upTo(up.at(y))}`);
   const [between, end] = kind === "points" ? ["h0M", "h0"] : ["L", ""];
-  return html`<path class="s${at}" d="M${[...new Set(pixels)].join(between)}${end}" vector-effect="non-scaling-stroke"/>`;
+  const drawn = kind === "points" ? [...new Set(pixels)] : pixels.filter((each, n) => each !== pixels[n - 1]);
+  return html`<path class="s${at}" d="M${drawn.join(between)}${end}" vector-effect="non-scaling-stroke"/>`;
 }
 
 /** A bar is its own button. */
