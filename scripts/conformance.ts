@@ -7,7 +7,7 @@ import * as consumed from "node:stream/consumers";
 import { flag, given, isHttpUrl, text, wrongUse } from "./arguments.ts";
 import { chosen, judge } from "./conformance/judge.ts";
 import { ownTarget } from "./conformance/own.ts";
-import { FORMS } from "./conformance/report.ts";
+import { FORMS, reportOf } from "./conformance/report.ts";
 import { scopesKey, type Target, Unreachable } from "./conformance/target.ts";
 
 const USE = `Usage: npm run conformance -- --base-url URL --api-key KEY
@@ -90,8 +90,8 @@ const { profile, results } = await judge(target, only).catch((error: unknown) =>
 await mine?.close();
 const all = [...results, ...(own && only !== "" ? await chosen(only) : [])];
 if (all.length === 0) wrongUse(`No clause begins with ${only}.`, USE);
-const sums = { shown: 0, chosen: 0, failed: 0, "not tried": 0 };
-for (const { verdict } of all) sums[verdict] += 1;
-console.log(told({ baseUrl: target.baseUrl, profile, results: all, sums }));
+const report = reportOf(target.baseUrl, { profile, results: all });
+const { sums } = report;
+console.log(told(report));
 if (sums.shown + sums.chosen + sums.failed === 0) wrongUse("Nothing could be tried:", "what is missing stands above.");
 process.exitCode = sums.failed > 0 ? 1 : 0;

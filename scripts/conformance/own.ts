@@ -4,33 +4,22 @@ import { randomUUID } from "node:crypto";
 import { type ServiceOptions, startService } from "../../src/index.ts";
 import { Browser } from "../../test/support/browser.ts";
 import { Client, str } from "../../test/support/client.ts";
+import { REDIRECT } from "../../test/support/oauth.ts";
 import { done } from "../../test/support/shown.ts";
 import type { Target } from "./target.ts";
 
 export type Own = Awaited<ReturnType<typeof ownTarget>>;
 
-const CLIENT = {
-  id: "cli_conformance0000000000",
-  secret: "known-to-the-kit-alone",
-  redirect_uri: "https://client.example.com/callback",
-} as const;
-const KEYS = { limited: "key-of-the-limited", suspended: "key-of-the-suspended", busy: "key-of-the-busy" } as const;
+const [LIMITED, SUSPENDED, BUSY] = ["key-of-the-limited", "key-of-the-suspended", "key-of-the-busy"];
+const [id, secret] = ["cli_conformance0000000000", "known-to-the-kit-alone"];
 const scopes = ["admin"] as const;
 /** More than the kit asks of any other account in a minute, and few enough to be used up at once. */
 const RATE_LIMIT = 2_000;
 
-const account = (name: string, key: string, state = "active") => ({ name, state, api_keys: [{ name, key }] });
-
-const { id, secret: client_secret, redirect_uri } = CLIENT;
-const client = { id, client_secret, name: "Conformance", redirect_uris: [redirect_uri], scopes };
-const SEED = {
-  accounts: [
-    { name: "Judged", oauth_clients: [client] },
-    account("Limited", KEYS.limited, "limited"),
-    account("Suspended", KEYS.suspended, "suspended"),
-    account("Busy", KEYS.busy),
-  ],
-};
+const client = { id, client_secret: secret, name: "Conformance", redirect_uris: [REDIRECT], scopes };
+const account = (key: string, state: string) => ({ name: key, state, api_keys: [{ name: "Conformance", key }] });
+const others = [account(LIMITED, "limited"), account(SUSPENDED, "suspended"), account(BUSY, "active")];
+const SEED = { accounts: [{ name: "Judged", oauth_clients: [client] }, ...others] };
 
 /** Longer than any token lasts. */
 const AGO = { text: "31d", ms: 31 * 86_400_000 } as const;
@@ -47,29 +36,28 @@ export async function ownTarget(options: ServiceOptions = {}) {
   service.clock.resume();
   const { baseUrl, authUrl } = service;
   const apiKey = str(service.apiKey);
-  let somebody: Promise<Browser> | undefined;
+  const api = new Client({ baseUrl, key: apiKey });
+  const browser = new Browser(api);
+  let signedIn: Promise<unknown> | undefined;
+  /** A link that signs a new user in, as that of the start has expired. A create may be read as any success. */
+  const signInLink = async () => {
+    const user = { email: `${randomUUID()}@example.com`, permissions: scopes };
+    return str(done(await api.post("/users", user)).json.sign_in_url);
+  };
   const target: Target = {
     ...{ baseUrl, authUrl, apiKey },
-    client: CLIENT,
+    client: { id, secret, redirect_uri: REDIRECT },
     async signIn(authorizeUrl) {
-      somebody ??= signedIn(new Client({ baseUrl, key: apiKey }));
-      const browser = await somebody;
+      signedIn ??= signInLink().then((link) => browser.signIn(link));
+      await signedIn;
       const page = await browser.open(authorizeUrl);
       return (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header("location");
     },
-    limitedKey: KEYS.limited,
-    suspendedKey: KEYS.suspended,
-    rateLimitedKey: KEYS.busy,
+    limitedKey: LIMITED,
+    suspendedKey: SUSPENDED,
+    rateLimitedKey: BUSY,
     expiredToken: old.access_token,
     expiredRefreshToken: old.refresh_token,
   };
-  return { target, service, close: () => service.close() };
-}
-
-/** The browser of a new user, who has followed the sign-in link. A create may be read as any success. */
-async function signedIn(api: Client): Promise<Browser> {
-  const user = done(await api.post("/users", { email: `${randomUUID()}@example.com`, permissions: scopes }));
-  const browser = new Browser(api);
-  await browser.signIn(str(user.json.sign_in_url));
-  return browser;
+  return { target, service, signInLink, close: () => service.close() };
 }

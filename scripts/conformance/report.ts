@@ -8,16 +8,20 @@ export interface Report extends Judgement {
   readonly sums: Readonly<Record<Verdict, number>>;
 }
 
+export function reportOf(baseUrl: string, { profile, results }: Judgement): Report {
+  const sums = { shown: 0, chosen: 0, failed: 0, "not tried": 0 };
+  for (const { verdict } of results) sums[verdict] += 1;
+  return { baseUrl, profile, results, sums };
+}
+
 export const FORMS: Readonly<Record<string, (report: Report) => string>> = {
-  text,
-  json: (report) => JSON.stringify(report, null, 2),
-  junit,
+  ...{ text, junit, json: (report) => JSON.stringify(report, null, 2) },
 };
 
 const COLOURS = { shown: "green", chosen: "green", failed: "red", "not tried": "dim" } as const;
 const LINES_MAX = 6;
 
-function text({ baseUrl, profile, results, sums }: Report): string {
+export function text({ baseUrl, profile, results, sums }: Report): string {
   const readings = Object.values(profile).map((says) => `  ${legible(says)}`);
   const told = readings.length === 0 ? [] : [`Where the specification leaves it open, ${baseUrl}`, ...readings, ""];
   const counted = Object.entries(sums).map(([verdict, sum]) => `${sum} ${verdict}`);

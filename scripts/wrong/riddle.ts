@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { wrongUse } from "../arguments.ts";
 import { judge } from "../conformance/judge.ts";
+import { reportOf, text } from "../conformance/report.ts";
 import { FAULTS, started } from "./server.ts";
 
 const USE = `Usage: npm run riddle -- N [--kit] [--answer]
@@ -22,19 +23,17 @@ else await pose(fault);
 
 async function look(wrong: typeof fault): Promise<void> {
   const { target, close } = await started(wrong);
-  const { results } = await judge(target, "");
-  for (const { id, requirement, verdict, why } of results)
-    if (verdict !== "shown") console.log(`${verdict.padEnd(10)} ${id.padEnd(32)} ${requirement}\n           ${why}`);
+  console.log(text(reportOf(target.baseUrl, await judge(target, ""))));
   await close();
 }
 
 async function pose(wrong: typeof fault): Promise<void> {
-  const { target, service } = await started(wrong);
+  const { target, signInLink } = await started(wrong);
   const { baseUrl, apiKey, client } = target;
   console.log(`Riddle ${number}: one sentence of the specification does not hold here. Which?
   base URL        ${baseUrl}
   API key         ${apiKey}
-  signs in        ${service.signInUrl}
+  signs in        ${await signInLink()}
   OAuth client    ${client?.id}, secret ${client?.secret}, ${client?.redirect_uri}
   limited key     ${target.limitedKey}
   suspended key   ${target.suspendedKey}

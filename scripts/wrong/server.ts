@@ -32,7 +32,7 @@ export async function started(fault?: Wrong) {
     proxy.close();
     await own.close();
   };
-  return { target, proxy, service: own.service, close };
+  return { ...own, target, proxy, close };
 }
 
 export interface Verdict {
