@@ -39,11 +39,6 @@ const DATA_SOURCES: readonly Members[] = [
 const BEYOND = 1_000_000;
 const DELETED_MS = 1_000;
 
-interface Taken {
-  readonly body: Members;
-  readonly answer: Answer;
-}
-
 export async function profiled(api: Client, hub: Hub): Promise<Profile> {
   const themes = THEMES.map((theme) => ({ ...APP, theme }));
   const releases = ENVIRONMENTS.map((environment) => ({ name: "R1", custom_domain: freshHost(), environment }));
@@ -54,13 +49,13 @@ export async function profiled(api: Client, hub: Hub): Promise<Profile> {
   const deployment = await firstTaken(api, `/apps/${id}/deploy`, releases);
   const source = await firstTaken(api, "/data-sources", DATA_SOURCES);
   const [isKnown, members] = [succeeded(source.answer), Object.keys(source.body).join(", ")];
+  const answered = { ...(await creates(api, app)), ...(await lists(api)), ...(await errors(api)) };
+  const deleted = await api.delete(`/apps/${id}`);
   const says = {
-    ...(await creates(api, app)),
-    ...(await lists(api)),
+    ...answered,
     deploy: `answers a deployment with ${deployment.answer.status}, to ${deployment.body.environment}`,
     data_source: isKnown ? `takes a data source of ${members}` : "takes no body of a data source that is known here",
-    ...(await errors(api)),
-    ...(await deletes(api, id)),
+    delete: `answers a delete with ${deleted.status} and ${deleted.text === "" ? "no body" : "a body"}`,
     webhooks,
     ...(hookless === undefined && (await deliveries(hub, inbox, began, succeeded(deployment.answer)))),
   };
@@ -70,21 +65,21 @@ export async function profiled(api: Client, hub: Hub): Promise<Profile> {
 }
 
 /** The first of the bodies that is taken, or the first of all, with its answer. */
-async function firstTaken(api: Client, path: string, bodies: readonly Members[]): Promise<Taken> {
-  let first: Taken | undefined;
+async function firstTaken(api: Client, path: string, bodies: readonly Members[]) {
+  const tried: { readonly body: Members; readonly answer: Answer }[] = [];
   for (const body of bodies) {
     const one = { body, answer: await api.post(path, body) };
     if (succeeded(one.answer)) return one;
-    first ??= one;
+    tried.push(one);
   }
-  return first ?? { body: {}, answer: await api.post(path, {}) };
+  return tried[0] ?? { body: {}, answer: await api.post(path, {}) };
 }
 
 /** What becomes of it: what is said, or a refusal. */
 const does = (answer: Answer, otherwise: string): string =>
   succeeded(answer) ? otherwise : `refuses with ${answer.status}`;
 
-async function creates(api: Client, { body, answer }: Taken): Promise<Says> {
+async function creates(api: Client, { body, answer }: Awaited<ReturnType<typeof firstTaken>>): Promise<Says> {
   const tried = async (app: Members) => {
     const made = await api.post("/apps", app);
     if (succeeded(made)) await api.delete(`/apps/${objectIn(made.text).id}`);
@@ -142,11 +137,6 @@ async function errors(api: Client): Promise<Says> {
     validation: `answers ${invalid.status} to an app without any field`,
     missing: `answers ${missing.status} for an app that does not exist`,
   };
-}
-
-async function deletes(api: Client, id: string): Promise<Says> {
-  const { status, text } = await api.delete(`/apps/${id}`);
-  return { delete: `answers a delete with ${status} and ${text === "" ? "no body" : "a body"}` };
 }
 
 /** Whether a webhook can lead to where the kit listens. */

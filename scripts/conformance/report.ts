@@ -3,13 +3,10 @@ import { styleText } from "node:util";
 import { escaped as legible } from "../../src/log.ts";
 import type { Judgement, Result, Verdict } from "./judge.ts";
 
-export interface Report extends Judgement {
-  readonly baseUrl: string;
-  readonly sums: Readonly<Record<Verdict, number>>;
-}
+export type Report = ReturnType<typeof reportOf>;
 
-export function reportOf(baseUrl: string, { profile, results }: Judgement): Report {
-  const sums = { shown: 0, chosen: 0, failed: 0, "not tried": 0 };
+export function reportOf(baseUrl: string, { profile, results }: Judgement) {
+  const sums: Record<Verdict, number> = { shown: 0, chosen: 0, failed: 0, "not tried": 0 };
   for (const { verdict } of results) sums[verdict] += 1;
   return { baseUrl, profile, results, sums };
 }

@@ -2,19 +2,6 @@
 // one statement a line and spaces around operators. Each stays within one line. Some do not parse; the caller finds out.
 import { TOKEN } from "../../test/support/sources.ts";
 
-interface Change {
-  readonly from: number;
-  readonly to: number;
-  /** What stands between the two instead. */
-  readonly text: string;
-}
-
-interface Line {
-  /** Of its code, behind the indentation. */
-  readonly start: number;
-  readonly changes: readonly Change[];
-}
-
 const swap = (one: string, other: string) => (found: string) => (found === one ? other : one);
 
 /** What is looked for, strings masked, and what stands there instead; a return and an arrow give nothing. */
@@ -43,8 +30,11 @@ const RULES: readonly (readonly [RegExp, (found: string) => string])[] = [
 ];
 const LINK = /^\s*(?:import\b|export [{*]|\} from )/;
 
-/** The lines that have some; what only links modules has none. */
-export function changesOf(code: string): readonly Line[] {
+/**
+ * The lines that have some: where each begins behind its indentation, and between which places of the code what other text
+ * can stand. What only links modules has none.
+ */
+export function changesOf(code: string) {
   let end = 0;
   // Rules must look neither into comments nor into strings and regular expressions.
   const masked = code.replace(TOKEN, (found) =>

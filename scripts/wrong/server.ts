@@ -35,16 +35,10 @@ export async function started(fault?: Wrong) {
   return { ...own, target, proxy, close };
 }
 
-export interface Verdict {
-  readonly fault: Fault;
-  /** The clauses that failed, each with its reason. */
-  readonly failed: readonly string[];
-  /** Where nothing failed: how the fault went by. */
-  readonly unseen: string;
-}
+export type Verdict = Awaited<ReturnType<typeof judged>>;
 
-/** The kit's verdict, by the clauses whose ids begin so. */
-export async function judged(fault: Fault, clauses: string): Promise<Verdict> {
+/** By the clauses whose ids begin so: those that failed, each with its reason; `unseen`: where none did, how the fault went by. */
+export async function judged(fault: Fault, clauses: string) {
   const { target, proxy, close } = await started(fault);
   try {
     const { rateLimitedKey: _, ...spared } = target;
