@@ -18,11 +18,8 @@ export interface Result {
   readonly why: string;
 }
 
-export interface Judgement {
-  /** How this implementation reads the gaps, in plain sentences. */
-  readonly profile: Readonly<Record<string, string>>;
-  readonly results: readonly Result[];
-}
+/** `profile`: how this implementation reads the gaps, in plain sentences. */
+export type Judgement = Awaited<ReturnType<typeof judge>>;
 
 const SPEC = new URL("../../test/spec/", import.meta.url);
 
@@ -33,7 +30,7 @@ const clauses = (): Promise<readonly Clause[]> =>
   });
 
 /** By the clauses whose ids begin so. Rejects with one line where the target cannot be spoken to. */
-export async function judge(target: Target, only: string): Promise<Judgement> {
+export async function judge(target: Target, only: string) {
   const asked = (await clauses()).filter(({ id }) => id.startsWith(only));
   if (asked.length === 0) return { profile: {}, results: [] };
   const kit = await Kit.open(target);

@@ -1,11 +1,11 @@
 // Stands before a server and lets a fault change what goes by: requests with their answers, and deliveries, because a
 // webhook that leads to this machine is registered with an address here instead. Without a fault nobody sees that it is
 // there. It counts how often the fault changed anything. What goes past it: webhooks that lead to https, or are changed later.
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { isDeepStrictEqual } from "node:util";
 import type { Members } from "../../test/support/client.ts";
+import { listen } from "../../test/support/receivers.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import type { Way, World, Wrong } from "./ways.ts";
 
@@ -29,11 +29,6 @@ export interface Answer {
 
 export type Send<M> = (message: M) => Promise<Answer>;
 
-interface Hook {
-  readonly url: string;
-  secret: string;
-}
-
 const HOOKS = "/_hook/";
 const SHOWN = new RegExp(`(?<=")http[^"]*${HOOKS}(\\d+)(?=")`, "g");
 const TO_LOOPBACK = /^http:\/\/(localhost|127\.|\[::1\])/;
@@ -42,11 +37,9 @@ const KEPT_MS = 60_000;
 /** What belongs to one connection or is told anew; what is compressed could not be changed. */
 const OWN = new Set("connection keep-alive transfer-encoding content-length accept-encoding".split(" "));
 
-export type Proxy = Awaited<ReturnType<typeof startProxy>>;
-
 /** `port`: where the server is, or will be. */
 export async function startProxy(port: number, wrong: Wrong = {}) {
-  const hooks: Hook[] = [];
+  const hooks: { readonly url: string; secret: string }[] = [];
   const world: World = { key: "", secret: "", kept: new Map() };
   const proxy = { url: "", world, fired: 0, close: () => {} };
 
@@ -65,10 +58,10 @@ export async function startProxy(port: number, wrong: Wrong = {}) {
 
   async function toServer(asked: Message, signal: AbortSignal): Promise<Answer> {
     const webhook = asked.method === "POST" && asked.url === "/v1/webhooks" ? objectIn(asked.body) : {};
-    const url = `http://127.0.0.1:${port}${asked.url}`;
+    const there = { ...asked, url: `http://127.0.0.1:${port}${asked.url}` };
     const answer = await (TO_LOOPBACK.test(String(webhook.url))
-      ? hooked(webhook, (body) => exchange({ ...asked, url, body }, signal))
-      : exchange({ ...asked, url }, signal));
+      ? hooked(webhook, (body) => exchange({ ...there, body }, signal))
+      : exchange(there, signal));
     return { ...answer, body: answer.body.replaceAll(SHOWN, (at, n) => hooks[n]?.url ?? at) };
   }
 
@@ -88,11 +81,10 @@ export async function startProxy(port: number, wrong: Wrong = {}) {
       : through(wrong.api, asked, (message) => toServer(message, signal));
   }
 
-  const server = createServer((incoming, response) => void pass(incoming, response, answerTo));
-  server.keepAliveTimeout = KEPT_MS;
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  proxy.url = `http://127.0.0.1:${Object(server.address()).port}`;
+  const server = createServer({ keepAliveTimeout: KEPT_MS }, (incoming, response) =>
+    pass(incoming, response, answerTo),
+  );
+  proxy.url = `http://127.0.0.1:${await listen(server)}`;
   proxy.close = () => server.close().closeAllConnections();
   return proxy;
 }
