@@ -2,7 +2,9 @@
 // member, and a test that bears the row's id must fail. A choice that nothing depends on is a wrong row. That the tests pass
 // on the choices themselves, `npm test` says. Ids on the command line check those rows only.
 import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { DECISIONS, type Decision } from "../src/decisions.ts";
+import { isMembers } from "../test/support/client.ts";
 import { sourcesIn } from "../test/support/sources.ts";
 import { pool } from "./pool.ts";
 
@@ -15,30 +17,22 @@ const files = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 /** An id and its facets, as tests bear them. */
 const borne = (id: string): string => `${id.replaceAll(".", "\\.")}(?![\\w-])`;
 
-/** The files with tests of the row. */
-const filesOf = (id: string) => files.filter(({ text }) => new RegExp(`"${borne(id)}`).test(text));
-
 /** What is switched of a row, as other-choice takes it. */
 function switched([id, { choice }]: [string, Decision]): readonly string[] {
-  const plain = typeof choice.is === "object" && !Array.isArray(choice.is);
-  const or = new Map(Object.entries(Object(choice.or)));
-  const members = Object.entries(Object(plain && choice.is)).filter(
-    ([name, is]) => or.has(name) && or.get(name) !== is,
-  );
-  return members.length === 0 ? [id] : members.map(([name]) => `${id}/${name}`);
+  const [is = {}, or = {}] = [choice.is, choice.or].map((value) => (isMembers(value) ? value : {}));
+  const names = Object.keys(or).filter((name) => name in is && or[name] !== is[name]);
+  return names.length === 0 ? [id] : names.map((name) => `${id}/${name}`);
 }
 
 /** The first test of the row that fails under the other reading. */
 async function noticedBy(choice: string): Promise<string | undefined> {
-  const [id = ""] = choice.split("/");
-  const failure = new RegExp(`^ *not ok \\d+ - (${borne(id)}.*)`, "m");
-  for (const { path } of filesOf(id)) {
-    const args = [...LOADED, "--test-name-pattern", `^${borne(id)}`, path];
-    const options = { env: { ...process.env, OTHER_CHOICE: choice }, timeout: PATIENCE_MS, maxBuffer: 2 ** 26 };
-    const said = await new Promise<string>((resolve) =>
-      execFile(process.execPath, args, options, (_, stdout) => resolve(stdout)),
-    );
-    const [, name] = failure.exec(said) ?? [];
+  const id = borne(choice.split("/")[0] ?? "");
+  for (const { path } of files.filter(({ text }) => new RegExp(`"${id}`).test(text))) {
+    const env = { ...process.env, OTHER_CHOICE: choice };
+    const args = [...LOADED, "--test-name-pattern", `^${id}`, path];
+    const run = promisify(execFile)(process.execPath, args, { env, timeout: PATIENCE_MS, maxBuffer: 2 ** 26 });
+    const { stdout } = await run.catch((error: { readonly stdout: string }) => error);
+    const [, name] = new RegExp(`^ *not ok \\d+ - (${id}.*)`, "m").exec(stdout) ?? [];
     if (name !== undefined) return name;
   }
   return undefined;
