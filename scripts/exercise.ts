@@ -1,6 +1,7 @@
 // `npm run exercise`: whether scripts/exercise/receiver.mjs, or the receiver in another file, does what the specification
 // asks of one (part 6). Each check starts it and this server anew, disturbs what is sent and says what was seen, never what
 // to do about it. Exit code 0 where nothing is wrong any more, 1 where something is.
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as passed } from "node:timers/promises";
 import { styleText } from "node:util";
@@ -36,11 +37,9 @@ async function sceneOf(url: string) {
     (await fetch(url, { method: "POST", body, headers: signature ? { "x-service-signature": signature } : {} })).status;
   const signed = (body: string) => send(body, serviceSignature(body, SECRET));
 
-  let asked = 0;
   /** What the receiver has come to: it is done with everything when it is done with one more. */
   async function outcome() {
-    asked += 1;
-    const last = `evt_last_${asked}`;
+    const last = `evt_${randomUUID()}`;
     await service.settled({ timeoutMs: PATIENCE_MS });
     await signed(event(last));
     for (const end = performance.now() + PATIENCE_MS; ; await passed(50)) {
@@ -99,24 +98,22 @@ const CHECKS: { readonly [about: string]: (scene: Scene) => Promise<string | fal
   },
 };
 
-async function check([about, run]: [string, (scene: Scene) => Promise<string | false>]): Promise<boolean> {
+async function check([about, run]: [string, (scene: Scene) => Promise<string | false>]): Promise<string | false> {
   const { child, said, prints, kill } = started([file], { PORT: "0", WEBHOOK_SECRET: SECRET, WORK_MS });
   child.stderr.pipe(process.stderr);
-  await prints("\n").catch(({ message }: Error) =>
-    wrongUse(`${file} does not say where it listens (${message}).`, USE),
-  );
+  // One that ends before has said why.
+  await prints("\n").catch(() => undefined);
   const [url] = /http:\S+/.exec(said.stdout) ?? wrongUse(`${file} does not say where it listens.`, USE);
   const scene = await sceneOf(url);
   const wrong = await run(scene).catch(({ message }: Error) => message);
   await kill();
   scene.api.close();
   await scene.service.close();
-  const verdict = wrong === false ? styleText("green", "right") : styleText("red", "wrong");
-  console.log(`${verdict}  ${about}${wrong === false ? "" : `: ${wrong}`}`);
-  return wrong === false;
+  console.log(wrong ? `${styleText("red", "wrong")}  ${about}: ${wrong}` : `${styleText("green", "right")}  ${about}`);
+  return wrong;
 }
 
-const right = await Promise.all(Object.entries(CHECKS).map(check));
-const left = right.filter((is) => !is).length;
-console.log(left === 0 ? `\nNothing is wrong with ${file}.` : `\n${left} of ${right.length} to mend in ${file}.`);
+const all = await Promise.all(Object.entries(CHECKS).map(check));
+const left = all.filter((wrong) => wrong !== false).length;
+console.log(left === 0 ? `\nNothing is wrong with ${file}.` : `\n${left} of ${all.length} to mend in ${file}.`);
 process.exitCode = left === 0 ? 0 : 1;

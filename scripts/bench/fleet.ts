@@ -1,7 +1,8 @@
 // One to four processes on one PostgreSQL: what a request costs the server and the database in CPU time, against the
 // memory store in one process, and what is used up first. Nothing is bound to a core here, so all of them compete with the
 // load: the requests a second are those of this machine, the CPU times of any.
-import { readdirSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { type Database, missing, startDatabase } from "../../test/support/database.ts";
@@ -19,25 +20,17 @@ const TICK_US = 10_000;
 
 /** What the database has used: the one that was started, and all that it has started and still has. */
 function databaseCpu_us({ folder }: Database): number {
-  const [pid = ""] = readFileSync(join(folder, "data/postmaster.pid"), "utf8").split("\n");
+  const [postmaster = ""] = readFileSync(join(folder, "data/postmaster.pid"), "utf8").split("\n");
+  // One that ends meanwhile is none of these.
+  const { stdout } = spawnSync("sh", ["-c", "cat /proc/[0-9]*/stat 2>&-"], { encoding: "utf8" });
   let ticks = 0;
-  for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
-    const [, stat = ""] = statOf(name).split(") ");
-    const [, parent, ...rest] = stat.split(" ");
+  for (const stat of stdout.split("\n")) {
+    const [pid, parent, ...rest] = stat.replace(/\(.*\) \w /, "").split(" ");
     // utime and stime, and for the parent those of its children that have ended.
-    const end = name === pid ? 13 : parent === pid ? 11 : 9;
+    const end = pid === postmaster ? 13 : parent === postmaster ? 11 : 9;
     for (const used of rest.slice(9, end)) ticks += Number(used);
   }
   return ticks * TICK_US;
-}
-
-/** A process may have ended since its name was read. */
-function statOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8");
-  } catch {
-    return "";
-  }
 }
 
 /** With what the database has used, and how much of the cores that leaves. */
