@@ -68,13 +68,8 @@ function drawing(draw: Draw, document: ApiDocument, keys: (string | null)[], own
   return () => {
     const operation = draw.one(operations);
     const key = draw.once(4) ? draw.one(keys) : (keys[0] ?? null);
-    const more = draw.once(4) && { [draw.one(ALL_HEADERS)]: draw.one(VALUES) };
-    const asked = {
-      method: operation.method,
-      path: pathOf(operation),
-      key,
-      headers: { "content-type": TYPE, ...more },
-    };
+    const headers = { "content-type": TYPE, ...(draw.once(4) && { [draw.one(ALL_HEADERS)]: draw.one(VALUES) }) };
+    const asked = { method: operation.method, path: pathOf(operation), key, headers };
     return { ...asked, ...bodyOf(operation), ...(draw.once(25) && { method: draw.one(METHODS), against: [] }) };
   };
 }

@@ -17,19 +17,16 @@ const [number = "", how = ""] = process.argv.slice(2);
 const fault = drawn[Number(number) - 1];
 if (fault === undefined || !["", "--kit", "--answer"].includes(how)) wrongUse("There is no such riddle.", USE);
 
-if (how === "--answer") console.log(`${fault.clause}: ${fault.says}`);
-else if (how === "--kit") await look(fault);
-else await pose(fault);
-
-async function look(wrong: typeof fault): Promise<void> {
-  const { target, close } = await started(wrong);
-  console.log(text(reportOf(target.baseUrl, await judge(target, ""))));
-  await close();
+if (how === "--answer") {
+  console.log(`${fault.clause}: ${fault.says}`);
+  process.exit();
 }
-
-async function pose(wrong: typeof fault): Promise<void> {
-  const { target, signInLink } = await started(wrong);
-  const { baseUrl, apiKey, client } = target;
+const { target, signInLink, close } = await started(fault);
+const { baseUrl, apiKey, client } = target;
+if (how === "--kit") {
+  console.log(text(reportOf(baseUrl, await judge(target, ""))));
+  await close();
+} else
   console.log(`Riddle ${number}: one sentence of the specification does not hold here. Which?
   base URL        ${baseUrl}
   API key         ${apiKey}
@@ -42,4 +39,3 @@ Try     curl ${baseUrl}/apps -H 'Authorization: Bearer ${apiKey}'
 or      npm run conformance -- --base-url ${baseUrl} --api-key ${apiKey}
 or      npm run riddle -- ${number} --kit
 Solved  npm run riddle -- ${number} --answer`);
-}
