@@ -35,8 +35,6 @@ export async function started(fault?: Wrong) {
   return { ...own, target, proxy, close };
 }
 
-export type Verdict = Awaited<ReturnType<typeof judged>>;
-
 /** By the clauses whose ids begin so: those that failed, each with its reason; `unseen`: where none did, how the fault went by. */
 export async function judged(fault: Fault, clauses: string) {
   const { target, proxy, close } = await started(fault);
@@ -46,9 +44,9 @@ export async function judged(fault: Fault, clauses: string) {
     const failed = results.filter(({ verdict }) => verdict === "failed");
     const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);
     const provoked = proxy.fired > 0 || fault.options !== undefined;
-    return { fault, failed: said, unseen: provoked ? "survived" : "never provoked" };
+    return { failed: said, unseen: provoked ? "survived" : "never provoked" };
   } catch (error) {
-    return { fault, failed: [], unseen: `the kit gave up (${error})` };
+    return { failed: [], unseen: `the kit gave up (${error})` };
   } finally {
     await close();
   }
