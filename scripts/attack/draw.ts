@@ -18,13 +18,13 @@ const NASTY = "\0|\r\n|\n| |:|é|\ufeff|0|\r\n\r\n|\r\nTransfer-Encoding: chunke
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export class Draw {
-  readonly #random: () => number;
+  readonly #random: ReturnType<typeof seededRandom>;
 
   constructor(seed: string) {
     this.#random = seededRandom(seed);
   }
 
-  below = (limit: number): number => ((this.#random() << 16) | (this.#random() << 8) | this.#random()) % limit;
+  below = (limit: number): number => this.#random(3).readUIntBE(0, 3) % limit;
   /** Once in so many times. */
   once = (times: number): boolean => this.below(times) === 0;
   one = <T>(from: readonly T[]): T => trusted<T>(from[this.below(from.length)]);

@@ -1,7 +1,7 @@
 // Identifiers and secrets. An id is a prefix and 23 characters of [0-9A-Za-z] (contract, part 2): nine of time and three
 // of count, so that ids compare as text in creation order, and eleven random ones (65 bits), so that none can be guessed.
 // The alphabet is in ASCII order, which is what makes the text comparison hold.
-import { createCipheriv, createHash, randomFillSync } from "node:crypto";
+import { createCipheriv, createHash, randomBytes } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -9,35 +9,31 @@ const TIME_LENGTH = 9;
 const COUNT_LENGTH = 3;
 const RANDOM_LENGTH = 11;
 const COUNT_MAX = 62 ** COUNT_LENGTH;
+/** 256 bits and a little more. */
+const SECRET_LENGTH = 43;
+/** Drawn at once, since each draw is a call of the system; in threes, which base64 has no rest of. */
+const DRAWN_BYTES = 3 * 1_024;
 
 /** What makes them, as everything sees it that does not repeat them. */
 export type Ids = Pick<TimeOrderedIds, "next" | "secret">;
 
-/** The next random byte. */
-type RandomSource = () => number;
+/** So many random bytes. */
+type RandomSource = (bytes: number) => Buffer;
 
-/** Bytes are drawn many at a time, since each draw is a call of the system. */
-function drawn(fill: (pool: Buffer) => void): RandomSource {
-  const pool = Buffer.alloc(4_096);
-  let given = 0;
-  return () => {
-    if (given % pool.length === 0) fill(pool);
-    return pool[given++ % pool.length] ?? 0;
-  };
-}
-
-export const systemRandom = drawn((pool) => randomFillSync(pool));
+export const systemRandom: RandomSource = randomBytes;
 
 /** The same bytes in the same order for the same text: the key stream of AES-256-CTR. For tests on loopback only. */
 export function seededRandom(seed: string): RandomSource {
   const stream = createCipheriv("aes-256-ctr", createHash("sha256").update(seed).digest(), Buffer.alloc(16));
-  return drawn((pool) => stream.update(Buffer.alloc(pool.length)).copy(pool));
+  return (bytes) => stream.update(Buffer.alloc(bytes));
 }
 
 export class TimeOrderedIds {
   #time = 0;
   #timeText = "0".repeat(TIME_LENGTH);
   #count = 0;
+  /** Random characters that were not given yet. */
+  #drawn = "";
 
   constructor(
     private readonly clock: Clock,
@@ -52,20 +48,27 @@ export class TimeOrderedIds {
     this.#time = this.clock.now();
     this.#count = COUNT_MAX;
     this.random = random;
+    this.#drawn = "";
   }
 
   /** A new id such as `app_0UZ…`; later ones compare greater. */
   next(prefix: string): string {
     this.#tick();
-    // Of the 64 values of six bits two are passed over, so that all characters are equally likely.
-    let random = "";
-    while (random.length < RANDOM_LENGTH) random += ALPHABET[this.random() & 63] ?? "";
-    return prefix + this.#timeText + inBase62(this.#count, COUNT_LENGTH) + random;
+    return prefix + this.#timeText + inBase62(this.#count, COUNT_LENGTH) + this.#characters(RANDOM_LENGTH);
   }
 
-  /** 256 random bits as base64url: for API keys, codes, refresh tokens, secrets. */
+  /** 256 random bits in letters and digits: for API keys, codes, refresh tokens, secrets. */
   secret(): string {
-    return Buffer.from(Array.from({ length: 32 }, this.random)).toString("base64url");
+    return this.#characters(SECRET_LENGTH);
+  }
+
+  #characters(length: number): string {
+    // Two of the 64 of base64 are passed over, and the others stay equally likely.
+    while (this.#drawn.length < length)
+      this.#drawn += this.random(DRAWN_BYTES).toString("base64").replace(/[+/=]/g, "");
+    const taken = this.#drawn.slice(0, length);
+    this.#drawn = this.#drawn.slice(length);
+    return taken;
   }
 
   /** Time never runs backwards here, so that a clock set back does not break the order. */

@@ -154,7 +154,7 @@ class PostgresStore extends Reading implements port.Store {
           return await (run === 1 ? attempt() : this.#again.run(attempt));
         } catch (error) {
           if (!(error instanceof Again) || run === RUNS_MAX) throw error;
-          const pause_ms = (Math.min(2 ** run, PAUSE_MAX_MS) * systemRandom()) / 256;
+          const pause_ms = (Math.min(2 ** run, PAUSE_MAX_MS) * systemRandom(1).readUInt8()) / 256;
           await new Promise<void>((go) => realClock.schedule(realClock.now() + pause_ms, null, go));
         }
     });

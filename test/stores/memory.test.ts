@@ -29,7 +29,7 @@ for (const [what, { units, writes, ids, lists }] of Object.entries({
     const store = memoryStore();
     await store.open([rows]);
     const random = seededRandom("rows");
-    const pick = (below: number) => (random() * 256 + random()) % below;
+    const pick = (below: number) => random(2).readUInt16BE() % below;
     /** In creation order. */
     let expected = new Map<string, Row>();
     const same = async (from: Reader, records: ReadonlyMap<string, Row>, list: string) => {
