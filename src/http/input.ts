@@ -114,11 +114,15 @@ function unfitShape(bytes: Buffer): Refusal | undefined {
     const byte = bytes[at] ?? 0;
     if (byte === QUOTE) inString = !inString;
     else if (inString) at += byte === BACKSLASH ? 1 : 0;
-    else if (byte === COMMA) members[depth] = (members[depth] ?? -Infinity) + 1;
-    else if ((byte & ~BRACE_BIT) === OPEN) members[++depth] = byte === OPEN ? -Infinity : 1;
     else if ((byte & ~BRACE_BIT) === CLOSE) depth -= 1;
-    if (depth > NESTING_MAX) return notJson(`The body is nested deeper than ${NESTING_MAX} levels.`);
-    if ((members[depth] ?? 0) > MEMBERS_MAX) return invalidField("#", `has an object of over ${MEMBERS_MAX} members`);
+    else if ((byte & ~BRACE_BIT) === OPEN) {
+      if (depth === NESTING_MAX) return notJson(`The body is nested deeper than ${NESTING_MAX} levels.`);
+      members[++depth] = byte === OPEN ? -Infinity : 1;
+    } else if (byte === COMMA) {
+      const count = (members[depth] ?? -Infinity) + 1;
+      if (count > MEMBERS_MAX) return invalidField("#", `has an object of over ${MEMBERS_MAX} members`);
+      members[depth] = count;
+    }
   }
   return undefined;
 }
