@@ -7,6 +7,7 @@ import { get } from "node:https";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
+import { connect as connectTls } from "node:tls";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { LIMITS, type Limits } from "../../src/http/arriving.ts";
 import { type Call, empty } from "../../src/http/call.ts";
@@ -140,26 +141,32 @@ test("an answer that nobody reads is given up in time; one that takes its time t
   for (const connection of [slow, deaf]) connection.destroy();
 });
 
-test("an answer that is read a little at a time is not given up, however long that takes", async () => {
-  const answer = { ...empty(200), body: "x".repeat(40_000_000) };
-  await using it = await listening({ unread_ms: 1_000 }, { handle: async () => answer });
-  const socket = connect(Number(new URL(it.address).port), "127.0.0.1").setNoDelay();
-  const began = performance.now();
-  socket.write(ASK);
-  let [taken, allowed] = [0, 0];
-  socket.on("data", ({ length }) => {
-    taken += length;
-    if (taken >= allowed) socket.pause();
+for (const [what, tls] of [
+  ["", undefined],
+  [" over TLS", { cert: SERVER_CERT, key: SERVER_KEY }],
+] as const)
+  test(`an answer that is read a little at a time is not given up, however long that takes${what}`, async () => {
+    const answer = { ...empty(200), body: "x".repeat(40_000_000) };
+    await using it = await listening({ unread_ms: 1_000 }, { handle: async () => answer }, tls);
+    const port = Number(new URL(it.address).port);
+    const plain = connect(port, "127.0.0.1").setNoDelay();
+    const socket = tls ? connectTls({ socket: plain, rejectUnauthorized: false }) : plain;
+    const began = performance.now();
+    socket.write(ASK);
+    let [taken, allowed] = [0, 0];
+    socket.on("data", ({ length }) => {
+      taken += length;
+      if (taken >= allowed) socket.pause();
+    });
+    const closed = once(socket, "close").then(() => false);
+    while (taken < answer.body.length) {
+      allowed += 1_000_000;
+      socket.resume();
+      assert.ok(await Promise.race([closed, once(AbortSignal.timeout(50), "abort")]), `cut off after ${taken} bytes`);
+    }
+    assert.ok(performance.now() - began > 1_500);
+    socket.destroy();
   });
-  const closed = once(socket, "close").then(() => false);
-  while (taken < answer.body.length) {
-    allowed += 1_000_000;
-    socket.resume();
-    assert.ok(await Promise.race([closed, once(AbortSignal.timeout(50), "abort")]), `cut off after ${taken} bytes`);
-  }
-  assert.ok(performance.now() - began > 1_500);
-  socket.destroy();
-});
 
 test("an answer that takes its time is not given up because the one before it was read late", async () => {
   const { handle, finish } = slowly();
