@@ -58,6 +58,9 @@ export async function openService(parts: ServiceParts) {
 
   const become = (bring: () => Promise<string | null>): Promise<Entered> =>
     turns.run(async () => {
+      // What a delay holds back happens to the state that it was sent to.
+      faults.clear();
+      await new Promise(setImmediate);
       await workers.stop();
       try {
         const key = await bring();

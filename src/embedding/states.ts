@@ -81,6 +81,12 @@ export function statesOf(parts: StatesParts) {
     return key;
   }
 
+  /** What was made of the random seed before must not come again: from the same records the same follows, from others not. */
+  function goOnFrom({ collections }: StoreData): void {
+    const { randomSeed } = settings;
+    if (randomSeed !== null) ids.restart(seededRandom(`${randomSeed}, ${sha256(JSON.stringify(collections))}`));
+  }
+
   return {
     /** What the store holds; the seed where it is fresh. Of processes that start together on one, one sows. */
     async open(): Promise<string | null> {
@@ -96,11 +102,7 @@ export function statesOf(parts: StatesParts) {
         await planted(parts, settings.apiKey); // a reset will need it
         log.warn("The seed was not used: the store already holds an account.");
       }
-      if (settings.randomSeed !== null) {
-        // What was made of the seed before must not come again: from the same records the same follows, and from others not.
-        const kept = JSON.stringify((await store.snapshot()).collections);
-        ids.restart(seededRandom(`${settings.randomSeed}, ${sha256(kept)}`));
-      }
+      if (settings.randomSeed !== null) goOnFrom(await store.snapshot());
       if (settings.startAt === null) {
         if (settings.clock === "manual") await setNoted();
         await goOn();
@@ -117,6 +119,7 @@ export function statesOf(parts: StatesParts) {
     async restore(data: StoreData, apiKey: string | null): Promise<string | null> {
       await store.restore(data);
       await setNoted();
+      goOnFrom(data);
       return apiKey;
     },
     /** Everything that is kept and the time, as plain JSON. */

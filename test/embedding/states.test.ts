@@ -10,6 +10,7 @@ import { clientOf, type Embedded, embedded, titles } from "../support/embedded.t
 import { freshFolder } from "../support/fresh.ts";
 import { hooked } from "../support/hooked.ts";
 import { printedOn } from "../support/process.ts";
+import { eventually } from "../support/wait.ts";
 
 const SEED = {
   accounts: [
@@ -137,6 +138,31 @@ test("a random seed makes nothing twice over data that it has made, and from the
   const next = await secret(data);
   assert.equal(new Set([...before, next]).size, 3);
   assert.equal(await secret(copy), next);
+});
+
+test("restore: with a random seed as well, what is made afterwards has ids of its own", async () => {
+  await using it = await embedded({ randomSeed: "repeat" });
+  let snapshot = await it.service.snapshot();
+  const made = new Set<string>();
+  for (let times = 1; times < 4; times += 1) {
+    await it.service.reset();
+    await it.service.restore(snapshot);
+    made.add((await it.api.create("/apps", { title: `App ${times}` })).id);
+    assert.equal((await titlesOf(it)).split(",").length, times);
+    snapshot = await it.service.snapshot();
+  }
+  assert.equal(made.size, 3);
+});
+
+test("reset: a request that a delay holds back happens to the state before, and leaves nothing in the new one", async () => {
+  await using it = await embedded();
+  it.service.faults.add({ method: "POST", path: "/v1/apps", delayMs: 60_000 });
+  const held = it.api.post("/apps", { title: "Held" });
+  await eventually(async () => it.service.requests.find(({ fault }) => fault !== null));
+  await it.service.reset();
+  await held;
+  assert.equal(await titlesOf(it), "");
+  assert.deepEqual([it.service.events, it.service.requests.length], [[], 1]);
 });
 
 test("snapshot: it is plain JSON that later deeds do not change; restore brings everything back, and the time", async () => {
