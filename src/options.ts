@@ -69,7 +69,7 @@ const url = kind("be a URL such as https://apps.example.com, without a path", (t
 const key = kind("be 8 to 200 letters, digits or - . _ ~", (text) =>
   "faults" in parse(pinnedKey, text) ? undefined : text,
 );
-const waits = kind("be durations with commas between them, such as 5s,5m,2h", retrySchedule);
+const waits = kind("be durations up to 365d with commas between them, such as 5s,5m,2h", retrySchedule);
 const answerTime = kind("be a duration up to 30s, such as 500ms or 10s", (text) => {
   const value = duration(text) ?? 0;
   return value >= 1 && value <= ANSWER_MS ? value : undefined;

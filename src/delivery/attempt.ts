@@ -108,8 +108,11 @@ export function retryAfter_ms(header: string, now: Instant): number | undefined 
   return Number.isNaN(at) ? undefined : Math.max(at - now, 0);
 }
 
+/** A year: beyond any use, and far from where dates end. */
+const WAIT_MAX_MS = 365 * 86_400_000;
+
 /** "5s,5m,1h" in milliseconds; undefined for anything else. */
 export function retrySchedule(text: string): readonly number[] | undefined {
-  const waits = text.split(",").map((wait) => duration(wait.trim()));
-  return waits.length <= 100 && waits.every((wait) => wait !== undefined) ? waits : undefined;
+  const waits = text.split(",").map((wait) => duration(wait.trim()) ?? Number.POSITIVE_INFINITY);
+  return waits.length <= 100 && waits.every((wait) => wait <= WAIT_MAX_MS) ? waits : undefined;
 }
