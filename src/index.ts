@@ -5,7 +5,7 @@ export { READINGS, type Readings } from "./domain/readings.ts";
 export type * from "./domain/store.ts";
 export { collection, isStoreError, StorageUnavailable, StoreRefusal, UniqueViolation } from "./domain/store.ts";
 export type { JournalDelivery, JournalRequest, Trace } from "./embedding/journals.ts";
-export type { Effect, GivenChaos as ChaosRule, GivenFault as FaultRule } from "./embedding/rules.ts";
+export type { Effect, GivenChaos as ChaosRule, GivenFault as FaultRule, Rules } from "./embedding/rules.ts";
 export type { Service, Settled, SignInOptions } from "./embedding/service.ts";
 export type { Ran } from "./kit/clock.ts";
 export { OptionError } from "./kit/schema.ts";

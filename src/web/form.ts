@@ -23,6 +23,9 @@ export type Choices = { readonly [member: string]: readonly Option[] };
 /** So long a text has lines. */
 const LINE_MAX = 1_000;
 
+/** So much of what was sent in vain comes back in the form. */
+const BACK_MAX = 65_536;
+
 /** How a member is asked for: text without a bound is a file, or what is pasted instead. */
 function kindOf({ type, items, maxLength, format }: JsonSchema, options: readonly Option[]) {
   if (type === "boolean") return "flag";
@@ -103,7 +106,9 @@ function drawn({ name, kind, options, required, hint }: Field, held: readonly st
   const line = kind === "line" ? html`<input ${must} value="${held}" autocomplete="off">` : textarea(must, held);
   const file = kind === "file" ? html`<input ${own} type="file">` : line;
   const control = kind === "choice" ? html`<select ${own}>${options.map(choice)}</select>` : file;
-  const pasted = html`<div class="field"><label for="${name}-text">Or paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, held)}</div>`;
+  // What was sent from a file is there still, and a page of ten megabytes would hold up others.
+  const back = held.join("").length > BACK_MAX ? [] : held;
+  const pasted = html`<div class="field"><label for="${name}-text">Or paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, back)}</div>`;
   return html`<div class="field"><label for="${name}">${label}${!required && html` <span class="soft">optional</span>`}</label>
 ${control}${told}</div>${kind === "file" && pasted}`;
 }

@@ -60,7 +60,9 @@ ${first(listed.length, total, "rows")}${first(shown.length, columns.length, "col
 
 export function cut(value: string | number | boolean, most = CELL_MAX): string {
   const text = String(value);
-  return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
+  // No character is longer than two units.
+  const first = [...text.slice(0, 2 * most + 1)];
+  return first.length > most ? `${first.slice(0, most - 1).join("")}…` : text;
 }
 
 /** The scopes of the specification's part 5, as a user understands them. */
