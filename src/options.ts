@@ -43,14 +43,14 @@ function option<T, F extends T | null = null>(at: string, kind: Kind<T>, help: s
 
 const kind = <T>(must: string, read: Kind<T>["read"]): Kind<T> => ({ must, read });
 
-const anyText = kind("not be empty", (text) => text || undefined);
+const anyText = kind("be a text that is not empty", (text, given) => (text === given && text) || undefined);
 /** Of a database, whose store is loaded only for it. */
 export const isDatabase = (data: string): boolean => /^postgres(ql)?:/.test(data);
 /** Of an address not who comes in there and how. */
 export const shownPlace = (data: string): string =>
   isDatabase(data) ? data.replace(/\/\/[^/]*@/, "//").replace(/\?.*/, "") : data;
-const place = kind("be the name of a file, or an address such as postgres://user@host/database", (text) =>
-  isDatabase(text) && !URL.canParse(text) ? undefined : text || undefined,
+const place = kind("be the name of a file, or an address such as postgres://user@host/database", (text, given) =>
+  text !== given || (isDatabase(text) && !URL.canParse(text)) ? undefined : text || undefined,
 );
 const whole = (min: number, max: number) =>
   kind(`be a whole number from ${min} to ${max}`, (text) =>

@@ -94,12 +94,14 @@ test("package: its types say what there is, and what there is not", async () => 
     // @ts-expect-error: and it has no such other reading
     await startService({ readings: { "4.list-shape": "nope" } });
     await using receiver = await startReceiver({ secret: "s", answers: [500, "hang", 200] });
+    export const declared = await startService();
     export const seen: readonly string[] = [receiver.url, String(trace?.events.length)];
   `;
   await writeFile(join(folder, "use.mts"), script);
   const types = join(process.cwd(), "node_modules/@types");
   const flags = [
     "--strict",
+    "--declaration",
     "--exactOptionalPropertyTypes",
     "--module",
     "nodenext",

@@ -104,7 +104,7 @@ function operation(row: Operation, services: Services, problems: string): JsonSc
 }
 
 function parameters(row: Operation): object[] {
-  const { path, query, method } = row;
+  const { path, query, method, scope } = row;
   const named = (where: string, name: string, schema: unknown = TEXT, description?: string) => {
     return { name, in: where, required: where === "path", schema, description };
   };
@@ -112,7 +112,8 @@ function parameters(row: Operation): object[] {
   return [
     ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => named("path", name)),
     ...Object.entries(query.members).map(([name, { json }]) => named("query", name, json)),
-    ...(method === "POST"
+    // The test controls, which need no scope, remember nothing.
+    ...(method === "POST" && scope !== null
       ? [named("header", "Idempotency-Key", key, "A repeated request with it is answered as the first.")]
       : []),
     ...(isConditional(row)

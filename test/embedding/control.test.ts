@@ -23,6 +23,7 @@ test("1.test-controls: each of the contract's routes is in the OpenAPI document,
       "PUT /snapshot",
   );
   for (const { value } of found) assert.deepEqual([value.tags, value.security], [["control"], [{ apiKey: [] }]]);
+  assert.ok(!JSON.stringify(found).includes("Idempotency-Key"), "they remember nothing");
   assert.equal(it.document.api.length > 30, true);
 });
 

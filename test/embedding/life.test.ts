@@ -16,6 +16,10 @@ test("options: each wrong one is refused by name", async () => {
   for (const [options, says] of [
     [{ prot: 0 }, /^prot is no option; there are port, /],
     [{ port: 65_536 }, /^port must be a whole number from 0 to 65535; it is 65536/],
+    [{ data: {} }, /^data must be the name of a file, or an address/],
+    [{ data: true }, /^data must be the name of a file/],
+    [{ randomSeed: {} }, /^randomSeed must be a text that is not empty/],
+    [{ host: 5 }, /^host must be a text/],
     [{ clock: "stopped" }, /^clock must be one of system, manual; it is "stopped"/],
     [{ clock: "manual", startAt: "yesterday" }, /^startAt must be a time such as .*; it is "yesterday"/],
     [{ clock: "manual", startAt: "2026-01-01T00:00:00" }, /^startAt must be a time .* with its zone/],
