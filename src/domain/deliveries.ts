@@ -101,7 +101,7 @@ export async function putDelivery(tx: Tx, delivery: DeliveryRecord): Promise<Del
   tx.tell(TOPIC.queue, delivery.queue_of ?? delivery.webhook_id);
   tx.tell(TOPIC.delivery, delivery.id);
   const event = delivery.queue === null ? await tx.get(events, delivery.event_id) : undefined;
-  if (event && event.listed_in === null && event.sample_of === null) await dropIfOver(tx, event);
+  if (event && event.listed_in === null && !event.sample_of) await dropIfOver(tx, event);
   return delivery;
 }
 

@@ -151,7 +151,8 @@ async function drop(tx: Tx, accountId: string): Promise<number> {
     await oldestOf(tx, events, "account_type", others),
   ];
   for (const event of found.flatMap(({ oldest }) => oldest))
-    if (!(await dropIfOver(tx, event))) await tx.put(events, { ...event, listed_in: null, sample_of: null });
+    if (!(await dropIfOver(tx, event)))
+      await tx.put(events, { ...event, listed_in: null, sample_of: event.sample_of && "" });
   const gone = await oldestOf(tx, goneDeployments, "account", [[accountId]]);
   for (const { id } of gone.oldest) await tx.remove(goneDeployments, id);
   return Math.max(gone.past, ...found.map(({ past }) => past));

@@ -245,7 +245,7 @@ export interface EventRecord extends Pick<EventEnvelope, "id" | "type" | "create
    * kept that only waits for its last pending delivery.
    */
   readonly listed_in: string | null;
-  /** The account, for the sample event of a test delivery; null for all others. */
+  /** The account, for the sample event of a test delivery, "" for one past the number kept; null for all others. */
   readonly sample_of: string | null;
   /** The request that caused it; none causes more than one. */
   readonly request_id: string | null;

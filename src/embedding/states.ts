@@ -9,14 +9,14 @@ import { processDataSource, unprocessed } from "../domain/data-sources.ts";
 import { type AccountRecord, accounts, clockRecords, events, users } from "../domain/model.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { DEFAULT_SEED, FIRST_KEY, plant, seedSchema } from "../domain/seed.ts";
-import { ALL, FIRST, type StoreData } from "../domain/store.ts";
+import { ALL, FIRST, type Reader, type StoreData } from "../domain/store.ts";
 import { newSignIn } from "../domain/users.ts";
 import { Unit, type UnitParts } from "../domain/work.ts";
 import { explain } from "../http/problem.ts";
 import type { Services } from "../http/route.ts";
-import { type AdjustableClock, instant, isDateTime, iso, realClock } from "../kit/clock.ts";
+import { type AdjustableClock, instant, isDateTime, iso } from "../kit/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../kit/ids.ts";
-import { fitting, OptionError } from "../kit/schema.ts";
+import { fitting, OptionError, trusted } from "../kit/schema.ts";
 import { memoryStore } from "../store/memory.ts";
 
 export interface StatesParts {
@@ -40,10 +40,6 @@ export interface Entered {
   /** The e-mail address of whom `signInUrl` is for. */
   readonly signsIn: string;
 }
-
-/** Longer than the largest seed takes. */
-const SOWING_MS = 60_000;
-const SOWN_AFTER_MS = 50;
 
 /** Each has the store hold what it shall, and answers the start-up key. */
 export function statesOf(parts: StatesParts) {
@@ -73,10 +69,7 @@ export function statesOf(parts: StatesParts) {
   }
 
   /** From here on a service of the same random seed makes the same ids, however often it is reset. */
-  async function sow(apiKey: string | null): Promise<string> {
-    seed ??= planted(parts, apiKey);
-    const { key, data } = await seed;
-    await store.restore(data);
+  function sown(key: string): string {
     if (settings.randomSeed !== null) ids.restart(seededRandom(`${settings.randomSeed}, after the start`));
     return key;
   }
@@ -91,12 +84,17 @@ export function statesOf(parts: StatesParts) {
     /** What the store holds; the seed where it is fresh. Of processes that start together on one, one sows. */
     async open(): Promise<string | null> {
       await agree();
-      const isFresh = async () => (await store.count(accounts, "all", ["accounts"])) === 0;
-      while (await isFresh()) {
-        const lease = await store.lease("sowing", SOWING_MS);
-        if (lease && (await isFresh())) return sow(settings.apiKey).finally(() => lease.release());
-        await lease?.release();
-        await new Promise<void>((go) => realClock.schedule(realClock.now() + SOWN_AFTER_MS, null, go));
+      const isFresh = async (reader: Reader) => (await reader.count(accounts, "all", ["accounts"])) === 0;
+      if (await isFresh(store)) {
+        seed = planted(parts, settings.apiKey);
+        const { key, data } = await seed;
+        const isFirst = await store.transact(async (tx) => {
+          if (!(await isFresh(tx))) return false;
+          for (const into of collections)
+            for (const record of data.collections[into.name] ?? []) await tx.put(into, trusted<never>(record));
+          return true;
+        });
+        if (isFirst) return sown(key);
       }
       if (settings.seed) {
         await planted(parts, settings.apiKey); // a reset will need it
@@ -113,7 +111,10 @@ export function statesOf(parts: StatesParts) {
     async reset(apiKey: string | null): Promise<string> {
       clock.rewind();
       await agree();
-      return sow(apiKey);
+      seed ??= planted(parts, apiKey);
+      const { key, data } = await seed;
+      await store.restore(data);
+      return sown(key);
     },
     /** A snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
     async restore(data: StoreData, apiKey: string | null): Promise<string | null> {

@@ -6,7 +6,7 @@ import { decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
 import { idempotency } from "../domain/model.ts";
 import { type FieldError, refuse } from "../domain/refusal.ts";
-import type { Tx } from "../domain/store.ts";
+import type { Reader, Tx } from "../domain/store.ts";
 import type { UnitParts } from "../domain/work.ts";
 import { instant, iso } from "../kit/clock.ts";
 import type { Call, Reply } from "./call.ts";
@@ -19,6 +19,7 @@ export const KEY_MAX = key_max;
 /** Longer than any request may take; a crashed holder must not block the key for good. */
 const LEASE_MS = 60_000;
 
+const IN_PROGRESS = refuse({ code: "idempotency_in_progress" });
 const REUSED: readonly FieldError[] = [{ header: "Idempotency-Key", detail: "was used for another request" }];
 
 /** The key of a POST, or undefined; a malformed one is added to the faults. */
@@ -47,19 +48,25 @@ export async function once(
   const { caller, key, call } = use;
   const id = hash([caller.credential, key]);
   const fingerprint = hash([call.method, `${call.path}?${call.query}`, use.body ?? ""]);
+  const keptIn = async (reader: Reader) => {
+    const kept = await reader.get(idempotency, id);
+    return kept && instant(kept.expires_at) > clock.now() ? kept : undefined;
+  };
   const lease = await store.lease(`idempotency ${id}`, LEASE_MS);
   try {
-    const kept = await store.get(idempotency, id);
-    if (kept !== undefined && instant(kept.expires_at) > clock.now()) {
+    const kept = await keptIn(store);
+    if (kept) {
       const { status, headers, body } = kept;
       return kept.fingerprint === fingerprint
         ? { status, headers: { ...headers, "idempotency-replayed": "true" }, body }
         : refuse({ code: "idempotency_key_reused", errors: REUSED });
     }
-    if (lease === undefined) return refuse({ code: "idempotency_in_progress" });
-    return await answer((tx, { status, headers, body }) => {
+    if (lease === undefined) return IN_PROGRESS;
+    return await answer(async (tx, { status, headers, body }) => {
+      // The lease may have been lost meanwhile, and somebody else have answered.
+      if (await keptIn(tx)) throw IN_PROGRESS;
       const expires_at = iso(clock.now() + KEEP_MS);
-      return tx.put(idempotency, { id, fingerprint, status, headers, body, expires_at, all: "idempotency" });
+      await tx.put(idempotency, { id, fingerprint, status, headers, body, expires_at, all: "idempotency" });
     });
   } finally {
     await lease?.release();

@@ -189,7 +189,8 @@ class PostgresStore extends Reading implements port.Store {
 
   async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
     const key = keyOf([name]);
-    const [taken] = await this.ask(TAKE, [key, this.#opened().presence.ours.holder, for_ms]);
+    const { ours, gone } = this.#opened().presence;
+    const [taken] = await this.ask(TAKE, [key, ours.holder, for_ms, gone]);
     const end = () => undefined; // where the database is out of reach it runs out
     return taken && { release: () => this.ask(RELEASE, [key, taken[0]]).then(end, end) };
   }

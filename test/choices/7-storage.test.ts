@@ -74,6 +74,24 @@ choice("4.idempotency.in-progress", "a second request is 409 while the first one
   }),
 );
 
+choice("4.idempotency.in-progress", "of two that both hold the lease, which may be lost meanwhile, one is done", () =>
+  gated(async (api, gate) => {
+    gate.store.lease = async () => ({ release: async () => {} });
+    const send = async () => {
+      const { begun, release } = gate.hold();
+      const answer = api.post("/apps", { title: "Once" }, { "idempotency-key": "lost" });
+      await begun;
+      return { answer, release };
+    };
+    const both = [await send(), await send()];
+    for (const { release } of both) release();
+    const [first, second] = await Promise.all(both.map(({ answer }) => answer));
+    assert.equal(first?.status, 201);
+    problem(second ?? assert.fail(), "idempotency_in_progress");
+    assert.equal((await api.get("/apps")).json.total, 1);
+  }),
+);
+
 choice("1.dashboard.api-keys.last-used", "noting it neither delays nor fails a read", async () => {
   const gate = new Gate();
   await withService({ store: gate.store, clock: "manual" }, async ({ api, service }) => {

@@ -2,11 +2,13 @@
 // first, who takes over, and whose time it is. Real processes that are killed: test/stores/fleet.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startReceiver, startService } from "../../src/index.ts";
+import { accounts } from "../../src/domain/model.ts";
+import { startReceiver, startService, type Tx } from "../../src/index.ts";
 import { actsAsOne, startBalancer } from "../support/balancer.ts";
 import { str } from "../support/client.ts";
 import { clientOf, embedded } from "../support/embedded.ts";
 import { sharedStore } from "../support/shared-store.ts";
+import { promised } from "../support/steps.ts";
 import { processed } from "../support/wait.ts";
 
 test("of services that start together on an empty store one sows, and all have its account and the one key", async () => {
@@ -22,14 +24,9 @@ test("of services that start together on an empty store one sows, and all have i
       });
     return found;
   };
-  let sown = 0;
-  const restore: typeof real.restore = (data) => {
-    sown += 1;
-    return real.restore(data);
-  };
-  const start = () => startService({ store: store({ count, restore }), apiKey: "one-key-for-all" });
+  const start = () => startService({ store: store({ count }), apiKey: "one-key-for-all" });
   const services = await Promise.all([start(), start(), start()]);
-  assert.equal(sown, 1);
+  assert.equal(await real.count(accounts, "all", ["accounts"]), 1);
   const clients = services.map(clientOf);
   for (const api of clients) {
     assert.equal((await api.get("/account")).json.id, services[0]?.account.id);
@@ -39,6 +36,24 @@ test("of services that start together on an empty store one sows, and all have i
   assert.equal(new Set(keys).size, 1);
   for (const api of clients) api.close();
   for (const service of services) await service.close();
+});
+
+test("one that takes long over its first start writes nothing over what another has acknowledged meanwhile", async () => {
+  const store = sharedStore();
+  const [begun, held] = [promised(), promised()];
+  const transact = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    begun.keep();
+    await held.kept;
+    return store.real.transact(work);
+  };
+  const slow = startService({ store: store({ transact }), apiKey: "one-key-for-all" });
+  await begun.kept;
+  await using other = await embedded({ store: store(), apiKey: "one-key-for-all" });
+  const app = await other.api.create("/apps", { title: "Acknowledged" });
+  held.keep();
+  await using service = await slow;
+  assert.equal(service.account.id, other.service.account.id);
+  assert.equal((await other.api.get(`/apps/${app.id}`)).json.title, "Acknowledged");
 });
 
 test("what one leaves behind another takes up within 10 s, though nothing is told of it", async () => {

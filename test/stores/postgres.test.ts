@@ -175,6 +175,18 @@ onDatabase("a lease ends with its holder's session, and not before", async (_, t
   assert.ok(await eventually(async () => other?.lease("l", 1)));
 });
 
+onDatabase("a lease stays while its holder's session is lost and begins anew", async ({ sql }, t) => {
+  const [store, other] = await stores(t, database().address(), 2);
+  assert.ok(await store?.lease("l", 3_600_000));
+  const ofHolders = "FROM pg_locks WHERE locktype = 'advisory'";
+  sql(`SELECT pg_terminate_backend(pid) ${ofHolders}`);
+  await eventually(async () => {
+    assert.equal(await other?.lease("l", 1).catch(orUnavailable), undefined);
+    return sql(`SELECT count(*) ${ofHolders}`).trim() === "2" || undefined;
+  });
+  assert.equal(await other?.lease("l", 1), undefined);
+});
+
 onDatabase("indexes and unique keys that are declared later hold what was there before", async (_, t) => {
   const address = database().address();
   const store = await one(t, address, [collection<Note>()("notes")]);

@@ -1,9 +1,11 @@
 // What is kept of an account (contract, part 6): of visitors' events, of its others, of test events and of deleted apps.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { getEvent, listEvents, recordEvent, recordSample } from "../../src/domain/events.ts";
 import { forgetting as forgettingIn, sweep } from "../../src/domain/forgetting.ts";
 import { deliveries, type EventType, events, goneDeployments } from "../../src/domain/model.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { account, kept, outboxWorld, type World } from "../support/outbox-world.ts";
 
@@ -58,15 +60,29 @@ test("8.bounds.events: what is still to be sent stays, off the list, and goes on
   const webhook = await world.webhook(receiver.url);
   const waiting = await world.emit();
   await world.idle();
+  const sample = await world.unit.transact(async (w) => {
+    const event = await recordSample(w, world.caller.account, "app.created");
+    await putDelivery(w.tx, newDelivery(w, webhook, event));
+    return event;
+  });
   await emitMany(world, KEPT + 5);
+  await emitMany(world, KEPT, ["app.created"], recordSample);
   await sweep(world.store, "acc_1");
   assert.equal(await total(world), KEPT);
+  assert.equal(await world.store.count(events, "sample", ["acc_1"]), KEPT);
+  assert.ok(await world.store.get(events, sample.id));
+  assert.ok((await getEvent(world.store, world.caller, sample.id)) instanceof Refusal, "a sample, still");
   assert.equal(kept(await getEvent(world.store, world.caller, waiting.id)).id, waiting.id);
   assert.equal((await world.log(webhook))[0]?.status, "pending");
   await world.advance(H);
-  assert.equal(receiver.got.length, 2);
-  assert.equal(receiver.got[1]?.body, waiting.body);
-  assert.equal(await world.store.get(events, waiting.id), undefined);
+  assert.deepEqual(
+    receiver.got
+      .map(({ body }) => body)
+      .slice(1)
+      .sort(),
+    [waiting.body, sample.body].sort(),
+  );
+  for (const { id } of [waiting, sample]) assert.equal(await world.store.get(events, id), undefined);
   assert.equal(await world.store.count(deliveries, "webhook", [webhook.id]), 0);
 });
 

@@ -80,8 +80,12 @@ export async function ask(session: Session, text: string, values: Values = []): 
   return (await answered(session.query({ name, text, values, rowMode: "array" }))).rows;
 }
 
-/** How often the session is looked after. */
+/** How often the session is looked after, and how many looks in a row find none of a holder until that one counts as gone. */
 const TEND_MS = 1_000;
+const MISSED = 4;
+/** Who holds leases without a session. */
+const ALONE = `SELECT DISTINCT holder FROM apphost_leases WHERE NOT EXISTS (SELECT FROM pg_locks
+  WHERE locktype = 'advisory' AND objsubid = 1 AND (classid::bigint << 32) + objid::bigint = holder)`;
 
 /** The channel of all who share the tables, and a number of this process: while a session holds a lock of it, its leases hold. */
 export interface Ours {
@@ -121,9 +125,11 @@ function noteIn(payload: string): readonly unknown[] {
   }
 }
 
-/** The session that stands for this process and hears what commits of others tell. */
+/** The session that stands for this process, hears what commits of others tell, and sees who has none any more. */
 export class Presence {
   #session: Client | undefined;
+  /** By holder: how many looks in a row have found no session. One that is lost begins anew in less. */
+  #missed: ReadonlyMap<string, number> = new Map();
   #next: Scheduled | undefined;
   #isOver = false;
 
@@ -133,14 +139,31 @@ export class Presence {
     private readonly hearers: Hearers,
   ) {}
 
-  /** Asks each second whether the session lives, since nobody tells of a line that is dead, or begins another. */
+  /** Those whose leases are free. */
+  get gone(): readonly string[] {
+    return [...this.#missed].filter(([, looks]) => looks >= MISSED).map(([holder]) => holder);
+  }
+
+  /** Looks each second, since nobody tells of a line that is dead; where the session is lost another begins at once. */
   async tend(): Promise<void> {
-    await (this.#session?.query("SELECT") ?? this.#begin()).catch(() => this.#lose());
+    const again = () => {
+      this.#lose();
+      return this.#look();
+    };
+    await this.#look()
+      .catch(again)
+      .catch(() => this.#lose());
     if (this.#isOver) this.#lose();
     else this.#next = realClock.schedule(realClock.now() + TEND_MS, null, () => this.tend());
   }
 
-  async #begin(): Promise<void> {
+  async #look(): Promise<void> {
+    const session = this.#session ?? (await this.#begin());
+    const alone = (await ask(session, ALONE)).map(([holder]) => String(holder));
+    this.#missed = new Map(alone.map((holder) => [holder, (this.#missed.get(holder) ?? 0) + 1]));
+  }
+
+  async #begin(): Promise<Client> {
     const { channel, holder } = this.ours;
     const session = await this.pool.connect();
     session.on("notification", ({ payload }) => {
@@ -152,6 +175,7 @@ export class Presence {
       throw error;
     });
     this.#session = session;
+    return session;
   }
 
   /** What others tell meanwhile is missed. */

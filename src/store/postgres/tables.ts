@@ -15,8 +15,6 @@ const FORMAT = "format 3";
 const BATCH = 20;
 /** An index takes 2,700 bytes. */
 const KEY_MAX = 800;
-/** After the database's own start sessions come back; before that nobody counts as gone. */
-const BACK_S = 5;
 /** Whoever starts first may have many records to write anew. */
 const PATIENT_MS = 3_600_000;
 
@@ -128,11 +126,10 @@ const begin = (channel: unknown) => `BEGIN; SELECT pg_advisory_xact_lock(hashtex
   CREATE TABLE IF NOT EXISTS apphost_leases
     (name text COLLATE "C" PRIMARY KEY, holder bigint NOT NULL, until timestamptz NOT NULL);
   DELETE FROM apphost_leases WHERE until <= clock_timestamp()`;
-/** Free is what has run out, and what a holder whose session is gone has left behind. Answers which taking it was. */
+/** Free is what has run out, and what a holder that is gone, and not back since, has left behind. Answers which taking it was. */
 export const TAKE = `INSERT INTO apphost_leases AS held VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-  WHERE held.until <= clock_timestamp() OR (pg_try_advisory_xact_lock(held.holder)
-    AND pg_postmaster_start_time() < clock_timestamp() - interval '${BACK_S} s')
+  WHERE held.until <= clock_timestamp() OR (held.holder = ANY ($4) AND pg_try_advisory_xact_lock(held.holder))
   RETURNING xmin`;
 /** Waits for no disk: where a crash of the database forgets it, it has run out soon. */
 export const RELEASE = `DELETE FROM apphost_leases
