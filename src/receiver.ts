@@ -48,11 +48,12 @@ const STATUS = /^[2-5]\d\d$/;
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 export async function startReceiver(options: ReceiverOptions) {
-  if (!options.secret) throw new OptionError("secret must be that of the webhook");
+  const { secret, answers = [] } = options;
+  if (typeof secret !== "string" || secret === "") throw new OptionError("secret must be that of the webhook");
+  if (!Array.isArray(answers)) throw new OptionError("answers must be an array");
   const isFit = (answer: unknown) => answer === "hang" || (Number.isInteger(answer) && STATUS.test(String(answer)));
-  const wrong = options.answers?.find((answer) => !isFit(answer));
-  if (wrong !== undefined)
-    throw new OptionError(`answers must be statuses from 200 to 599, or "hang"; one is ${wrong}`);
+  const wrong = answers.findIndex((answer) => !isFit(answer));
+  if (wrong >= 0) throw new OptionError(`answers[${wrong}] must be a status from 200 to 599, or "hang"`);
   const { received, take, next } = inboxOf(options);
   const server = createServer((request, response) => {
     const end = (answer: ReceiverAnswer) => answer !== "hang" && response.writeHead(answer).end();

@@ -32,9 +32,12 @@ test("answers in its order, the last again and again; what hangs ends with close
 });
 
 test("an answer that is none is refused at the start, and so is no secret", async () => {
-  await assert.rejects(startReceiver({ secret: "" }), /^OptionError: secret /);
-  for (const answer of [99, 199, 600, 200.5])
-    await assert.rejects(started([200, answer]), /^OptionError: answers .*200 to 599/);
+  const given = (options: object): Promise<unknown> => Reflect.apply(startReceiver, undefined, [options]);
+  for (const secret of ["", 1, null, undefined, ["s"]])
+    await assert.rejects(given({ secret }), /^OptionError: secret must be that of the webhook$/);
+  for (const answer of [99, 199, 600, 200.5, "200", [200], null, undefined, Symbol("hang")])
+    await assert.rejects(given({ secret: "s", answers: [200, answer] }), /^OptionError: answers\[1\] .*200 to 599/);
+  await assert.rejects(given({ secret: "s", answers: 200 }), /^OptionError: answers must be an array$/);
   for (const answer of [200, 599, "hang"] as const) await (await started([answer])).close();
 });
 
