@@ -98,7 +98,7 @@ async function groundOf(settings: Settings, watched: boolean) {
   const unit = { store, clock, ids, decide: deciding(settings.readings) };
   const journals = journalsOf(clock);
   const background = new Background(log.error);
-  const [faults, chaos] = [faultsOf(unit, journals), chaosOf(unit, journals, background)];
+  const [faults, chaos] = [faultsOf(unit, journals, background), chaosOf(unit, journals, background)];
   const sender = httpSender({ policy: policyOf(settings), timeout_ms, ca: settings.webhookCa });
   const workers = workersOf({
     ...{ ...unit, background, onError: log.error },

@@ -8,30 +8,31 @@ import { type Call, empty, VERSION_PREFIX } from "../http/call.ts";
 import { CODE_MEMBER, errorReply } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Answer } from "../http/way.ts";
+import type { Background } from "../kit/background.ts";
 import type { Journals } from "./journals.ts";
 import { type FaultRule, faultRule, type GivenFault, rulesOf } from "./rules.ts";
 
-export function faultsOf({ clock, decide }: UnitParts, journals: Journals) {
+export function faultsOf({ clock, decide }: UnitParts, journals: Journals, background: Background) {
   const rules = rulesOf<GivenFault, FaultRule>("faults", faultRule);
   /** Each ends a delay. */
   const delays = new Set<() => void>();
 
-  const delay = (by_ms: number) =>
-    new Promise<void>((go) => {
+  /** A clock that is moved by hand waits for what is let go, and for all that follows from it. */
+  const delayed = (by_ms: number, goOn: () => Promise<Answer>) =>
+    new Promise<Answer>((resolve) => {
       const end = () => {
         scheduled.cancel();
         delays.delete(end);
-        go();
+        const answer = goOn();
+        resolve(answer);
+        background.run("delayed request", async () => void (await Promise.allSettled([answer])));
+        return background.idle();
       };
       const scheduled = clock.schedule(clock.now() + by_ms, "delayed request", end);
       delays.add(end);
     });
 
-  /** Undefined where the operation goes on, after a delay. */
-  async function struck(call: Call, rule: FaultRule): Promise<Answer | undefined> {
-    const { status, connection, delayMs } = rule;
-    journals.note(call.id, { fault: rule });
-    if (delayMs > 0) await delay(delayMs);
+  function struck(call: Call, { status, connection }: FaultRule): Answer | undefined {
     if (connection !== undefined) return { ...empty(0), cut: connection };
     if (status === undefined) return undefined;
     const own = OWN[status];
@@ -48,13 +49,16 @@ export function faultsOf({ clock, decide }: UnitParts, journals: Journals) {
       rules.clear();
       for (const end of delays) end();
     },
-    /** What the call is answered instead of the operation's own answer; undefined where the operation goes on. */
-    strike(call: Call, row: Operation): Promise<Answer | undefined> | undefined {
+    /** What the call is answered: by a rule, or by `goOn`, the operation itself. */
+    strike(call: Call, row: Operation, goOn: () => Promise<Answer>): Promise<Answer> {
       // A row of the test controls may be called as one of the API is.
       const isThere = (path: string) =>
         path === call.path || (path === VERSION_PREFIX + row.path && call.path.startsWith(VERSION_PREFIX));
       const rule = rules.take(({ method, path }) => method === row.method && isThere(path));
-      return rule && struck(call, rule);
+      if (rule === undefined) return goOn();
+      journals.note(call.id, { fault: rule });
+      const answer = async () => struck(call, rule) ?? goOn();
+      return rule.delayMs > 0 ? delayed(rule.delayMs, answer) : answer();
     },
   };
 }

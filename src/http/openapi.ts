@@ -234,7 +234,7 @@ function webhook(type: EventType, decide: Decide): JsonSchema {
   const name = OBJECTS[type];
   const isWhole = type !== "app.deleted" || decide("6.event-objects").length > 1;
   const object = isWhole && name ? ref("schemas", name) : shape({ id: TEXT });
-  const data = name === undefined ? {} : { data: { properties: { object } } };
+  const data = name === undefined ? {} : { data: { properties: { object }, "x-decision": "6.event-objects" } };
   const schema = { allOf: [ref("schemas", "Event"), { properties: { type: { const: type }, ...data } }] };
   const sent = ["X-Service-Signature", "X-Service-Event", "X-Service-Delivery", "X-Service-Attempt"];
   return {

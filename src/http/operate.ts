@@ -21,19 +21,21 @@ export interface OperateParts {
   readonly services: Services;
   readonly presenter: Presenter;
   /** Failures that a test asked for: one stands in the operation's place. */
-  readonly faults: { strike(call: Call, row: Operation): Promise<Answer | undefined> | undefined };
+  readonly faults: { strike(call: Call, row: Operation, goOn: () => Promise<Answer>): Promise<Answer> };
 }
 
-export async function operate(
-  { services, presenter, faults, unit: parts }: OperateParts,
+export async function operate(parts: OperateParts, row: Operation, request: Request<Caller>): Promise<Answer> {
+  const { call, who } = request;
+  if (row.scope !== null && !allows(who.scopes, row.scope))
+    return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, who) });
+  return parts.faults.strike(call, row, () => allowed(parts, row, request));
+}
+
+async function allowed(
+  { services, presenter, unit: parts }: OperateParts,
   row: Operation,
   { call, who: caller, params }: Request<Caller>,
 ): Promise<Answer> {
-  if (row.scope !== null && !allows(caller.scopes, row.scope))
-    return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, caller) });
-  const strike = faults.strike(call, row);
-  const struck = strike && (await strike);
-  if (struck) return struck;
   const wrong: FieldError[] = [];
   const conditions = conditionsOf(call, wrong);
   const key = idempotencyKey(call, wrong);

@@ -86,11 +86,12 @@ choice("9.deprecation.openapi", "each operation says what it does, for whom, its
 choice("6.event-objects", "all six events are webhooks, and the document says what each holds", async (own) => {
   const holds = Object.entries(members(own.document.document.webhooks)).map(([type, item]) => {
     const text = JSON.stringify(members(members(item).post).requestBody);
-    return `${type} ${/"object":\{"\$ref":"#\/components\/schemas\/(\w+)"/.exec(text)?.[1] ?? "its own"}`;
+    const isChosen = text.includes('"x-decision":"6.event-objects"');
+    return `${type} ${/"object":\{"\$ref":"#\/components\/schemas\/(\w+)"/.exec(text)?.[1]} ${isChosen}`;
   });
   assert.deepEqual(holds.sort(), [
-    ...["app.created App", "app.deleted App", "app.deployed its own", "app.updated App"],
-    ...["data.processed DataSource", "user.interaction its own"],
+    ...["app.created App true", "app.deleted App true", "app.deployed undefined false", "app.updated App true"],
+    ...["data.processed DataSource true", "user.interaction undefined false"],
   ]);
 });
 

@@ -1,7 +1,7 @@
 // Failures on command (contract, part 10): counted, for one operation, marked in the journal.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { OptionError } from "../../src/index.ts";
+import { OptionError, startReceiver } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
 import { embedded } from "../support/embedded.ts";
 import { eventually } from "../support/wait.ts";
@@ -98,6 +98,26 @@ test("a delay runs on the service's clock, and may stand alone", async () => {
   assert.equal(answered, false);
   assert.deepEqual(await service.clock.advance("1ms"), [{ at: "2026-01-01T00:00:05.000Z", what: "delayed request" }]);
   assert.equal((await answer).status, 200);
+});
+
+test("time stands still while what a delay lets go is done, its deliveries too", async () => {
+  await using it = await embedded();
+  const { service, api } = it;
+  const receiver = await startReceiver({ secret: "s" });
+  await api.create("/webhooks", { url: receiver.url, secret: "s", events: ["app.created"] });
+  service.faults.add({ method: "POST", path: "/v1/apps", delayMs: 5_000 });
+  const answer = api.post("/apps", { title: "Late" });
+  await eventually(async () => service.requests.find(({ fault }) => fault !== null));
+  service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 60_000 });
+  const other = api.get("/apps");
+  await eventually(async () => service.requests.find(({ fault }) => fault?.delayMs === 60_000));
+  await service.clock.advance("1h");
+  const { json } = await answer;
+  await other;
+  assert.equal(json.created_at, "2026-01-01T00:00:05.000Z");
+  const [delivery] = service.deliveries;
+  assert.equal(delivery?.attempts[0]?.at, "2026-01-01T00:00:05.000Z");
+  await receiver.close();
 });
 
 test("clear lets a delayed request go on", async () => {
