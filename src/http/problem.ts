@@ -23,7 +23,7 @@ export const PROBLEMS: { readonly [C in Code]: readonly [status: number, title: 
   malformed_credential: [401, "The credential has the wrong format", "Send the word Bearer, a space and one token."],
   invalid_credential: [401, "The credential is not valid", "The key was deleted, or the token is revoked or not ours."],
   expired_credential: [401, "The credential has expired", "Refresh the access token; API keys do not expire."],
-  insufficient_scope: [403, "The credential's scopes do not suffice", "Ask for the scope; the user needs it as well."],
+  insufficient_scope: [403, "A scope is missing", "Ask for the scope; the user needs it as well."],
   account_suspended: [403, "The account is suspended", "Nothing can be read or changed until it is active again."],
   account_limited: [403, "The account is limited to reading", "Changes are refused until it is active again."],
   rate_limit_exceeded: [403, "The rate limit is exceeded", "Wait for Retry-After. Headers tell beforehand."],

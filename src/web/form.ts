@@ -68,47 +68,61 @@ export function refusedForm(values: Form["values"], refusal: Refusal): Form {
   const errors: readonly FieldError[] = "errors" in reason ? reason.errors : [{ detail }];
   const faults = new Map<string, string>();
   for (const { pointer = "", detail: said } of errors.slice(0, FAULTS_MAX)) {
-    const [, name = ""] = pointer.split("/");
-    faults.set(name, [faults.get(name), said].filter(Boolean).join("; "));
+    const [, name = "", ...within] = pointer.split("/");
+    faults.set(name, [faults.get(name), name ? `${whichOf(within)} ${said}.` : said].filter(Boolean).join(" "));
   }
   if (errors.length > FAULTS_MAX) faults.set("", detail);
   return { values, faults, status };
 }
 
+/** A place in what a field holds, as people count. */
+const whichOf = ([at, ...more]: readonly string[]): string =>
+  at === undefined ? "It" : [`Entry ${Number(at) + 1}`, ...more].join(", ");
+
 /** All fields, what is taken where nothing is said in those without a value; above them what is wrong with the whole. */
 export function controls({ values, faults }: Form, schema: JsonSchema, hints?: Hints, choices?: Choices): Html {
-  const fields = fieldsOf(schema, hints, choices).map((each) => {
+  const all = fieldsOf(schema, hints, choices);
+  const first = all.find(({ name }) => faults?.has(name))?.name;
+  const fields = all.map((each) => {
     const held = [values[each.name] ?? each.otherwise ?? ""].flat();
-    return drawn(each, held.map(String), faults?.get(each.name));
+    return drawn(each, held.map(String), faults?.get(each.name), each.name === first);
   });
   return html`${faults && notice("bad", faults.get("") ?? MARKED)}${fields}`;
 }
 
 const MARKED = "Nothing was changed yet: please look at what is marked below.";
 
-/** Label, control, fault and hint, tied together for those who do not see them side by side. */
-function drawn({ name, kind, options, required, hint }: Field, held: readonly string[], fault?: string): Html {
-  const label = name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
+/** What people call a member. */
+const labelOf = (name: string): string =>
+  name.replaceAll("_", " ").replace(/\b(id|ur[il])(?=s?\b)|^./g, (part) => part.toUpperCase());
+
+/** Label, control, fault and hint, tied together for those who do not see them side by side; `isFirst` of those at fault. */
+function drawn(field: Field, held: readonly string[], fault: string | undefined, isFirst: boolean): Html {
+  const { name, kind, options, required, hint } = field;
+  const label = labelOf(name);
   const id = `${name}-${fault ? "fault" : "hint"}`;
   const told =
-    (fault || hint) &&
-    html`<div id="${id}">${fault && html`<p class="fault">It ${fault}.</p>`}${hint && soft(hint)}</div>`;
-  const checkbox = (own: string, checked: boolean, text: Shown) =>
-    html`<label class="check"><input type="checkbox" name="${own}" value="on"${checked && html` checked`}> <span>${text}</span></label>`;
-  if (kind === "flag") return html`<div class="field">${checkbox(name, held[0] === "true", label)}${told}</div>`;
+    (fault || hint) && html`<div id="${id}">${fault && html`<p class="fault">${fault}</p>`}${hint && soft(hint)}</div>`;
+  const tied = html`${told && html` aria-describedby="${id}"`}`;
+  const focus = isFirst && html` autofocus`;
+  const checkbox = (own: string, checked: boolean, text: Shown, more: Shown) =>
+    html`<label class="check"><input type="checkbox" name="${own}" value="on"${checked && html` checked`}${more}> <span>${text}</span></label>`;
+  if (kind === "flag")
+    return html`<div class="field">${checkbox(name, held[0] === "true", label, [tied, focus])}${told}</div>`;
   // One of a set has a name of its own, because a form that names a field twice is refused.
-  const oneOf = ([each, text]: Option) => checkbox(`${name}.${each}`, held.includes(each), text);
-  if (kind === "set") return html`<fieldset><legend>${label}</legend>${options.map(oneOf)}${told}</fieldset>`;
+  const oneOf = ([each, text]: Option, at: number) =>
+    checkbox(`${name}.${each}`, held.includes(each), text, at === 0 && focus);
+  if (kind === "set") return html`<fieldset${tied}><legend>${label}</legend>${options.map(oneOf)}${told}</fieldset>`;
   const choice = ([each, text]: Option) =>
     html`<option value="${each}"${held.includes(each) && html` selected`}>${text}</option>`;
-  const own = html`id="${name}" name="${name}"${told && html` aria-describedby="${id}"`}${fault && html` aria-invalid="true"`}`;
+  const own = html`id="${name}" name="${name}"${tied}${fault && html` aria-invalid="true"`}${focus}`;
   const must = html`${own}${required && html` required`}`;
   const line = kind === "line" ? html`<input ${must} value="${held}" autocomplete="off">` : textarea(must, held);
   const file = kind === "file" ? html`<input ${own} type="file">` : line;
   const control = kind === "choice" ? html`<select ${own}>${options.map(choice)}</select>` : file;
   // What was sent from a file is there still, and a page of ten megabytes would hold up others.
   const back = held.join("").length > BACK_MAX ? [] : held;
-  const pasted = html`<div class="field"><label for="${name}-text">Or paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, back)}</div>`;
+  const pasted = html`<div class="field"><label for="${name}-text">Or, without a file, paste it here</label>${textarea(html`id="${name}-text" name="${name}-text"`, back)}</div>`;
   return html`<div class="field"><label for="${name}">${label}${!required && html` <span class="soft">optional</span>`}</label>
 ${control}${told}</div>${kind === "file" && pasted}`;
 }

@@ -15,13 +15,14 @@ export const STYLE = `
 body { margin: 0; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
 a, summary, .method { color: var(--accent); }
 .good, .POST, .succeeded, .ready, .live, .active, .specification { color: light-dark(#1a7442, #7fd6a4); }
-.bad, .DELETE, .failed, .failing, .gone { color: var(--bad); }
+.bad, .DELETE, .failed, .failing, .gone, .fault { color: var(--bad); }
 .PATCH, .pending, .processing, .limited { color: light-dark(#8a5a00, #f0c36d); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .skip:not(:focus) { position: absolute; left: -100vw; }
 .row, .tabs, .head, .legend, .code, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
 .top { padding: .75rem max(1rem, 50vw - 32rem) 0; background: var(--card); border-bottom-width: 1px; }
 .brand { margin-right: auto; }
+.top > :only-child { margin-bottom: .75rem; }
 .tabs { flex-basis: 100%; column-gap: 1.25rem; margin-bottom: 1rem; }
 .brand, .tabs a, .side a { color: inherit; text-decoration: none; }
 .tabs a { padding: .5rem 0; }

@@ -118,7 +118,7 @@ async function pasted(script: string, env: Readonly<Record<string, string>>): Pr
 
 choice("1.dashboard.docs", "the whole way of OAuth can be pasted into a shell", async ({ api, service }) => {
   const boxes = codeIn((await docs(api)).text).map((code) => code.replace(/^export .*…$/m, ""));
-  const [first = "", register = "", open = "", exchange = "", use = "", refresh = ""] = boxes;
+  const [first = "", register = "", open = "", exchange = "", use = "", refresh = "", ask = "", revoke = ""] = boxes;
   const env: Record<string, string> = { API_KEY: str(service.apiKey) };
   const json = async (script: string, more: Record<string, string> = {}) =>
     JSON.parse(await pasted(script, { ...env, ...more }));
@@ -131,7 +131,12 @@ choice("1.dashboard.docs", "the whole way of OAuth can be pasted into a shell", 
   assert.equal(back.searchParams.get("state"), "xyz");
   const tokens = await json(exchange, { CODE: str(back.searchParams.get("code")) });
   assert.equal((await json(use, { ACCESS_TOKEN: tokens.access_token })).data[0].title, "My first app");
-  assert.equal((await json(refresh, { REFRESH_TOKEN: tokens.refresh_token })).token_type, "Bearer");
+  const again = await json(refresh, { REFRESH_TOKEN: tokens.refresh_token });
+  assert.equal(again.token_type, "Bearer");
+  Object.assign(env, { ACCESS_TOKEN: again.access_token, REFRESH_TOKEN: again.refresh_token });
+  assert.equal((await json(ask)).active, true);
+  assert.deepEqual(await json(revoke), {});
+  assert.equal((await json(ask)).active, false);
 });
 
 /** Runs the receiver that the page shows; answers its URL. */

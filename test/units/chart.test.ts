@@ -83,8 +83,12 @@ test("chart: an axis ends at its largest value, round ones along it; bars and li
   assert.deepEqual(texts(up(-7, 2)), ["-6", "-4", "-2", "0", "2"].slice(0, 5));
   assert.deepEqual(texts(up(0, 0)), ["0"]);
   assert.deepEqual(texts(up(0.001, 0.003)), ["0", "0.0005", "0.001", "0.0015", "0.002", "0.0025", "0.003"]);
-  assert.deepEqual(texts(up(1_020, 990)), ["0", "200", "400", "600", "800", "1K"]);
+  assert.deepEqual(texts(up(1_020, 990)), ["0", "200", "400", "600", "800", "1000"]);
+  assert.deepEqual(texts(up(9_999, 10_200)), ["0", "2000", "4000", "6000", "8000", "10K"]);
+  assert.deepEqual(texts(up(2e15)), ["0", "500T", "1e+15", "1.5e+15", "2e+15"]);
   assert.deepEqual(texts(up(1e290)), ["0", "2e+289", "4e+289", "6e+289", "8e+289", "1e+290"]);
+  const years = chart("year:n b:n", [2019, 1], [2024, 7])?.across;
+  assert.deepEqual(texts(years)?.slice(0, 3), ["2019", "2019.5", "2020"]);
   const points = chart("a:n b:n", [5, 1_000_000], [5, 1_020_000]);
   assert.deepEqual(texts(points?.up)?.slice(0, 2), ["1M", "1.005M"]);
   assert.deepEqual([points?.across.at(5), texts(points?.across)], [0.5, ["5"]]);

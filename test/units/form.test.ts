@@ -2,8 +2,9 @@
 // a form gives back, and a page shows of a long text.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { refuse } from "../../src/domain/refusal.ts";
 import { formDecoded } from "../../src/kit/form.ts";
-import { controls } from "../../src/web/form.ts";
+import { controls, refusedForm } from "../../src/web/form.ts";
 import { cut } from "../../src/web/parts.ts";
 
 test("form: a plus is a space", () => assert.equal(formDecoded("a+b%2B"), "a b+"));
@@ -14,6 +15,40 @@ test("form: what was pasted in vain comes back, but not as much as holds up othe
   const back = (length: number) => controls({ values: { data: "<".repeat(length) }, faults }, schema).text;
   assert.ok(back(65_536).includes("&lt;".repeat(65_536)));
   assert.ok(back(65_537).length < 1_000);
+});
+
+const typed = { string: { type: "string", maxLength: 9 }, array: { type: "array" } };
+
+test("form: members are called what people call them", () => {
+  const names = ["url", "app_id", "redirect_uris", "id", "video"];
+  const properties = Object.fromEntries(names.map((name) => [name, typed.string]));
+  const { text } = controls({ values: {} }, { type: "object", properties });
+  const labels = [...text.matchAll(/<label for="[^"]*">([^<]*)/g)].map(([, label]) => label?.trim());
+  assert.deepEqual(labels, ["URL", "App ID", "Redirect URIs", "ID", "Video"]);
+});
+
+test("form: a fault says which of several it is about, is tied to its field, and the first one has the focus", () => {
+  const set = { ...typed.array, items: { enum: ["a", "b"] } };
+  const schema = { type: "object", properties: { name: typed.string, uris: typed.array, set, last: typed.string } };
+  const errors = [
+    { pointer: "#/uris/1", detail: "must be a URL" },
+    { pointer: "#/uris/2/x", detail: "is unknown" },
+    { pointer: "#/set", detail: "must have one" },
+    { pointer: "#/last", detail: "is required" },
+  ];
+  const form = refusedForm({}, refuse({ code: "validation_failed", errors }));
+  assert.equal(form.faults?.get("uris"), "Entry 2 must be a URL. Entry 3, x is unknown.");
+  assert.equal(form.faults?.get("set"), "It must have one.");
+  const { text } = controls(form, schema);
+  assert.match(
+    text,
+    /<fieldset aria-describedby="set-fault">.*<div id="set-fault"><p class="fault">It must have one\./s,
+  );
+  assert.match(text, /id="uris" name="uris" aria-describedby="uris-fault" aria-invalid="true" autofocus/);
+  assert.equal(text.split("autofocus").length, 2);
+  const only = refusedForm({}, refuse({ code: "validation_failed", errors: errors.slice(2) }));
+  assert.match(controls(only, schema).text, /name="set\.a" value="on" autofocus>.*name="set\.b" value="on">/s);
+  assert.doesNotMatch(controls({ values: {} }, schema).text, /autofocus/);
 });
 
 test("form: a text is cut after so many characters, of which none is taken apart", () => {

@@ -74,7 +74,7 @@ async function returnableTo(reader: Reader, { values, repeated }: Fields) {
   if (client === undefined) return "The application that sent you here is not registered with this service.";
   const redirectUri = values.get("redirect_uri") ?? "";
   if (!registered(client.redirect_uris, redirectUri))
-    return `The address to which ${client.name} wants you sent back is not registered for it.`;
+    return `The address to which ${client.name} wants you sent back is not registered for it: ${redirectUri}`;
   // Of two states neither is known to be the client's own, so neither goes back.
   const state = repeated.has("state") ? null : (values.get("state") ?? null);
   return { client, redirectUri, state };

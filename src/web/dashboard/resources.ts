@@ -38,7 +38,7 @@ const apps: Resource<model.AppRecord> = {
 
 const deployments: Resource<model.DeploymentRecord> = {
   path: "/apps/{app_id}/deployments/{deployment_id}",
-  empty: "Deployed, it has an address. Deploying takes write:apps.",
+  empty: "Deployed, it has an address of its own.",
   name: ({ name }) => name,
   below: facts("environment", "custom_domain", "deployed_at"),
   right: ({ id, status }, { links }) => [status === "live" && link(links.site(id), "Open"), badge(status)],

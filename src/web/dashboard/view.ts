@@ -43,7 +43,9 @@ export function viewOf(visit: Visit, params: Values) {
   // One of the settings comes before their section.
   const [place = ""] = [...SETTINGS, ...SECTIONS].find(([, path]) => call.path.startsWith(path)) ?? [];
   const unfit = ({ scope }: Operation): Refusal | undefined =>
-    scope === null || allows(caller.scopes, scope) ? undefined : refuse({ code: "insufficient_scope", scope });
+    scope === null || allows(caller.scopes, scope)
+      ? undefined
+      : refuse({ code: "insufficient_scope", scope, detail: `This takes the permission ${scope}. ${GIVEN}` });
   return {
     ...{ ...visit, user, account, params, unfit, place },
     may: (row: Operation): boolean => (standing(account, row.method) ?? unfit(row)) === undefined,
@@ -77,6 +79,7 @@ const tab = (name: string) => [name, pageAt(`/${name.toLowerCase().replace(" ", 
 const SECTIONS = ["Apps", "Data sources", "Users", "Events", "Settings"].map(tab);
 const SETTINGS = ["API Keys", "Webhooks", "OAuth apps"].map(tab);
 
+const GIVEN = "Somebody with the permission admin can give it to you, under Users.";
 const BECOMES = "What becomes of it stands here.";
 
 type Deed = readonly [name: string, button: string, done?: string];

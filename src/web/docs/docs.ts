@@ -92,8 +92,8 @@ function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): { read
   const redirect_uri = "http://localhost:4700/callback";
   const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
   const asked = new URLSearchParams({ response_type: "code", redirect_uri, scope: "read:apps", state: "xyz" });
-  const token = (grant_type: string, body: object) =>
-    curl("POST", `${authUrl}/oauth/token`, { body: { grant_type, ...body }, token: null });
+  const sent = (to: string, body: object) => curl("POST", `${authUrl}/oauth/${to}`, { body, token: null });
+  const token = (grant_type: string, body: object) => sent("token", { grant_type, ...body });
   const own = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
   return {
     "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.": `${curl("POST", `${baseUrl}/oauth-clients`, { body: client })}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
@@ -104,6 +104,11 @@ function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): { read
     }),
     "Refresh. The refresh token changes at each use; the old one must not be used again.": token("refresh_token", {
       refresh_token: "$REFRESH_TOKEN",
+    }),
+    "Ask what a token is still good for.": sent("introspect", { ...own, token: "$ACCESS_TOKEN" }),
+    "Take it back: with a refresh token goes every token of its grant.": sent("revoke", {
+      ...own,
+      token: "$REFRESH_TOKEN",
     }),
   };
 }

@@ -154,10 +154,14 @@ const date = (at: number, parts: Intl.DateTimeFormatOptions): string =>
 const dayOf = (at: number): string =>
   date(at, { dateStyle: "medium", ...(at % DAY_MS !== 0 && { timeStyle: "short" }) });
 
-const brief = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
+/** A year reads as one; only what is longer is shortened. */
+const SHORT_MAX = 10_000;
+const plain = new Intl.NumberFormat("en", { useGrouping: false, maximumSignificantDigits: 6 });
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
+const brief = { format: (value: number) => (Math.abs(value) < SHORT_MAX ? plain : compact).format(value) };
 const full = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
-const figure = (value: number, format: Intl.NumberFormat): string =>
-  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15) ? format.format(value) : String(value);
+const figure = (value: number, format: Pick<Intl.NumberFormat, "format">): string =>
+  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15) ? format.format(value) : value.toExponential();
 
 function value(x: Point["x"]): string {
   if (typeof x === "number") return figure(x, full);
