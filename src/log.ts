@@ -2,6 +2,7 @@
 // the console, and nothing that it prints holds a credential, except a sign-in link that somebody asked for, or a control
 // character that somebody sent.
 import { styleText } from "node:util";
+import { isStoreError } from "./domain/store.ts";
 import { type Clock, iso } from "./kit/clock.ts";
 
 export const LOG_FORMS = ["pretty", "json", "off"] as const;
@@ -40,9 +41,10 @@ export function logTo(form: LogForm, clock: Clock, { out, err }: Console) {
     warn: (message: string): void => say(err, "warning", { message }, styleText("yellow", "warning"), escaped(message)),
     /** Something asked for that is shown here and nowhere else: a sign-in link. */
     announce: (message: string): void => say(out, "notice", { message }, escaped(message)),
-    /** An exception that nobody foresaw, whole. */
+    /** An exception that nobody foresaw, whole; while the data are out of reach every request has the same. */
     error(thrown: unknown, during: string): void {
-      const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+      const stack = thrown instanceof Error ? thrown.stack : undefined;
+      const error = (isStoreError(thrown, "StorageUnavailable") ? undefined : stack) ?? String(thrown);
       say(err, "error", { during, error }, styleText("red", "error"), escaped(`${during}: ${error}`));
     },
   };

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
+import { StorageUnavailable } from "../../src/domain/store.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { type LogForm, logTo } from "../../src/log.ts";
 
@@ -51,6 +52,19 @@ test("log: as JSON each line is one object with what was sent, in printable char
       { at, event: "error", during: "text", error: HOSTILE },
     ],
   );
+});
+
+test("log: data that are out of reach are told on one line, whichever copy of the class says so", () => {
+  const said: string[] = [];
+  const log = logTo("json", new AdjustableClock(0), {
+    out: assert.fail,
+    err: (line) => said.push(JSON.parse(line).error),
+  });
+  log.error(new StorageUnavailable("The disk is full"), "req_1");
+  log.error(Object.assign(new Error("gone"), { name: "StorageUnavailable" }), "req_2");
+  log.error(new TypeError("unforeseen"), "req_3");
+  assert.deepEqual(said.slice(0, 2), ["StorageUnavailable: The disk is full", "StorageUnavailable: gone"]);
+  assert.match(said[2] ?? "", /^TypeError: unforeseen\n {4}at /);
 });
 
 test("log: off says nothing", () => assert.deepEqual(lines("off"), []));
