@@ -1,6 +1,7 @@
 // Idempotency-Key on POST: the specification has none of it, so all is ours (contract, part 4).
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { startReceiver } from "../../src/index.ts";
 import { choice, MANUAL, withService } from "../support/clauses.ts";
 import type { Answer, Client } from "../support/client.ts";
 import { fresh, freshAddress, freshFolder } from "../support/fresh.ts";
@@ -61,6 +62,21 @@ choice("4.idempotency", "with another body or path it is refused", async ({ api 
   const deployed = fresh();
   assert.equal((await once(api, deployed, `/apps/${first.id}/deploy`, { name: "R" })).status, 201);
   reused(await once(api, deployed, `/apps/${other.id}/deploy`, { name: "R" }));
+});
+
+choice("4.idempotency", "a body tells requests apart also where none is taken", async ({ api }) => {
+  const receiver = await startReceiver({ secret: "s" });
+  const webhook = await api.create("/webhooks", { url: receiver.url, events: ["app.created"], secret: "s" });
+  const { id } = (await api.post(`/webhooks/${webhook.id}/test`, { type: "app.created" })).json;
+  const path = `/webhooks/${webhook.id}/deliveries/${id}/redeliver`;
+  const [key, none] = [fresh(), { "idempotency-key": fresh() }];
+  assert.equal((await api.post(path, undefined, none)).status, 202);
+  assert.equal(replayed(await api.post(path, undefined, none)), true);
+  const first = await once(api, key, path, { a: 1 });
+  assert.deepEqual([first.status, replayed(first)], [202, false]);
+  assert.equal(replayed(await once(api, key, path, { a: 1 })), true);
+  reused(await once(api, key, path, { a: 2 }));
+  await receiver.close();
 });
 
 choice("4.idempotency", "belongs to the credential that sent it, and counts only on POST", async ({ api }) => {
