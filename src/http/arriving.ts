@@ -32,7 +32,7 @@ export function arrived(id: string, request: IncomingMessage, response: ServerRe
     method: request.method ?? "GET",
     path: path.includes("%") ? path.replace(UNRESERVED, decodeURIComponent) : path,
     query: end < 0 ? "" : target.slice(end + 1),
-    headers: host === headers.host ? headers : { ...headers, host },
+    host,
     unfit: unfitRequest(request, host, target),
     values: (name) => (headers[name] === undefined ? [] : valuesOf(request.rawHeaders, name)),
     body(limit_bytes, unfit) {
@@ -82,7 +82,7 @@ const WHOLE_URL = /^https?:\/\/([^/?#]+)\/?(.*)$/i;
 
 function targetOf({ url = "/", headers }: IncomingMessage) {
   const whole = url.startsWith("/") ? null : WHOLE_URL.exec(url);
-  return whole ? { host: whole[1], target: `/${whole[2]}` } : { host: headers.host, target: url };
+  return whole ? { host: whole[1] ?? "", target: `/${whole[2]}` } : { host: headers.host ?? "", target: url };
 }
 
 /** A name or an address, and perhaps a port; nothing where the client knows none (RFC 9110 7.2). */
@@ -99,7 +99,7 @@ let fitHost = "";
 const valuesOf = (raw: readonly string[], name: string): string[] =>
   raw.filter((_, at) => at % 2 === 1 && raw[at - 1]?.length === name.length && raw[at - 1]?.toLowerCase() === name);
 
-function unfitRequest(request: IncomingMessage, host = "", target = ""): Refusal | undefined {
+function unfitRequest(request: IncomingMessage, host: string, target: string): Refusal | undefined {
   const { rawHeaders, headers } = request;
   if ((request.url?.length ?? 0) > LIMITS.url_bytes) return over("uri_too_long", LIMITS.url_bytes);
   if (request.httpVersionMajor !== 1) return notHttp("Only HTTP/1.1 and HTTP/1.0 are spoken here.");

@@ -2,8 +2,6 @@
 // turns bytes into a Call and a Reply into bytes.
 import type { Refusal } from "../domain/refusal.ts";
 
-export type Headers = { readonly [name: string]: string | readonly string[] | undefined };
-
 export interface Call {
   /** `req_` and an id: the X-Request-Id of the answer. */
   readonly id: string;
@@ -12,11 +10,11 @@ export interface Call {
   readonly path: string;
   /** What follows the first `?`, "" without one. */
   readonly query: string;
-  /** Names in lower case. */
-  readonly headers: Headers;
+  /** The host that it came to, with its port; "" where none was named. */
+  readonly host: string;
   /** Why it is refused wherever it leads: too large, or not in the form of a request. */
   readonly unfit?: Refusal | undefined;
-  /** Every value that was sent for the header, in order. */
+  /** Every value that was sent for the header, in order; its name is in lower case. */
   values(name: string): readonly string[];
   /** Reads the body, `limit_bytes` at most; asked for once. What is unfit for another reason is not read at all. */
   body(limit_bytes: number, unfit?: Refusal): Promise<Buffer | Refusal>;
@@ -55,11 +53,5 @@ export const queryOf = ({ query }: Pick<Call, "query">): string => query && `?${
 /** HEAD is answered as GET is. */
 export const isRead = ({ method }: Call): boolean => method === "GET" || method === "HEAD";
 
-/** One value of a header that may be sent once only. */
-export function header(call: Call, name: string): string | undefined {
-  const value = call.headers[name];
-  return typeof value === "string" ? value : value?.join(", ");
-}
-
 /** In lower case, without its port and the dot that a full name ends with. */
-export const hostOf = (call: Call): string => (header(call, "host") ?? "").toLowerCase().replace(/\.?(:\d*)?$/, "");
+export const hostOf = ({ host }: Call): string => host.toLowerCase().replace(/\.?(:\d*)?$/, "");

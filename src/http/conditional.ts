@@ -1,6 +1,6 @@
 // Conditional requests (RFC 9110 13): If-Match and If-None-Match against the strong ETag of one resource.
 import { type FieldError, type Refusal, refuse } from "../domain/refusal.ts";
-import { type Call, header } from "./call.ts";
+import type { Call } from "./call.ts";
 
 const ENTITY_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 
@@ -16,8 +16,9 @@ export function conditionsOf(call: Call, faults: FieldError[]): Conditions | und
 
 /** `key`: the name as Node has it; to make it of the other at each request costs more than to look. */
 function tags(call: Call, key: string, name: string, faults: FieldError[]): readonly string[] | undefined {
-  const given = header(call, key);
-  if (given === undefined) return undefined;
+  const values = call.values(key);
+  if (values.length === 0) return undefined;
+  const given = values.join();
   const listed = given.match(/(W\/)?"[^"]*"|[^",\s]+/g) ?? [];
   const isFit = given.trim() === "*" || (listed.length > 0 && listed.every((tag) => ENTITY_TAG.test(tag)));
   if (!isFit) faults.push({ header: name, detail: "must be * or a list of entity tags in double quotes" });

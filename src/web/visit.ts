@@ -55,7 +55,7 @@ async function visitOf(parts: WebParts, call: Call) {
   /** Runs on what the query says, or on a form that was posted from one of our own pages; or why it is not taken. */
   async function withSent(run: (sent: Sent) => Promise<Answer>, more_bytes = 0): Promise<Answer> {
     if (call.method !== "POST") return run(query);
-    const { host } = call.headers;
+    const { host } = call;
     // A server may be reached under more names than its public one: the name in use is as good.
     const own: readonly string[] = [authUrl, `http://${host}`, `https://${host}`];
     // Browsers send an Origin; scripts that send none still need the cookie and the token made from it.
