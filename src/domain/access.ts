@@ -23,8 +23,8 @@ export const sha256 = (text: string): string => digest("sha256", text, "hex");
 export const allows = (scopes: readonly Scope[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
-/** To the minute, so that a read seldom causes a write. */
-const NOTED_MS = 60_000;
+/** Of a time as text, so much says the minute: a use is noted to the minute, so that a read seldom causes a write. */
+const MINUTE_LENGTH = "2026-01-01T00:00".length;
 
 export const UNKNOWN_KEY = refuse({
   code: "invalid_credential",
@@ -37,18 +37,15 @@ interface KeyParts extends Pick<UnitParts, "store" | "clock"> {
 
 /** Who holds the key with this hash. The store is asked at every use: a deleted key is refused at the next call. */
 export function keyHolders({ store, clock, background }: KeyParts) {
-  let noted = { minute: Number.NaN, at: "" };
-
   /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
   function note({ id, last_used_at }: ApiKeyRecord): void {
-    const minute = Math.floor(clock.now() / NOTED_MS);
-    if (minute !== noted.minute) noted = { minute, at: iso(minute * NOTED_MS) };
-    const { at } = noted;
-    if ((last_used_at ?? "") >= at) return;
+    const minute = iso(clock.now()).slice(0, MINUTE_LENGTH);
+    const isNoted = (at: string | null) => at !== null && at >= minute;
+    if (isNoted(last_used_at)) return;
     background.run("noting the use of an API key", () =>
       store.transact(async (tx) => {
         const key = await tx.get(apiKeys, id);
-        if (key && (key.last_used_at ?? "") < at) await tx.put(apiKeys, { ...key, last_used_at: at });
+        if (key && !isNoted(key.last_used_at)) await tx.put(apiKeys, { ...key, last_used_at: `${minute}:00.000Z` });
       }),
     );
   }
