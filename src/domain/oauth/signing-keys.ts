@@ -51,9 +51,18 @@ export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
     return making;
   }
 
-  /** Another process on the same store may have been faster: then its key is the one. */
   async function make(): Promise<SigningKeyRecord> {
-    const made = await newRecord(alg, iso(clock.now()));
+    const { privateKey, publicKey } =
+      alg === "ES256"
+        ? await makeKeyPair("ec", { namedCurve: "P-256" })
+        : await makeKeyPair("rsa", { modulusLength: RSA_BITS });
+    // The members that RFC 7638 hashes, in the order in which it hashes them: a public key has no others.
+    const members = Object.entries(publicKey.export({ format: "jwk" })).sort();
+    const public_jwk = Object.fromEntries(members.map(([name, value]) => [name, String(value)]));
+    const private_key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    const id = hash("sha256", JSON.stringify(public_jwk), "base64url");
+    const made = { id, alg, private_key, public_jwk, created_at: iso(clock.now()) };
+    // Another process on the same store may have been faster: then its key is the one.
     return store.transact(async (tx) => {
       const known = await tx.find(signingKeys, "alg", [alg]);
       if (known === undefined) await tx.put(signingKeys, made);
@@ -74,17 +83,4 @@ export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
       return (await kept()).map(({ id, alg, public_jwk }) => ({ ...public_jwk, kid: id, alg, use: "sig" }));
     },
   };
-}
-
-async function newRecord(alg: Algorithm, created_at: string): Promise<SigningKeyRecord> {
-  const { privateKey, publicKey } =
-    alg === "ES256"
-      ? await makeKeyPair("ec", { namedCurve: "P-256" })
-      : await makeKeyPair("rsa", { modulusLength: RSA_BITS });
-  // The members that RFC 7638 hashes, in the order in which it hashes them: a public key has no others.
-  const members = Object.entries(publicKey.export({ format: "jwk" })).sort();
-  const public_jwk = Object.fromEntries(members.map(([name, value]) => [name, String(value)]));
-  const private_key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  const id = hash("sha256", JSON.stringify(public_jwk), "base64url");
-  return { id, alg, private_key, public_jwk, created_at };
 }
