@@ -6,10 +6,9 @@ import { type Infer, nullable, object, type Schema, text, withDefault } from "..
 import { allows, type Caller } from "./access.ts";
 import { own as ofAccount } from "./apps.ts";
 import { recordEvent } from "./events.ts";
-import { pageOf } from "./lists.ts";
 import { accounts, apps, type DeploymentRecord, deployments, domains, goneDeployments } from "./model.ts";
 import { invalidField, notFound, refuse } from "./refusal.ts";
-import type { Reader, Span } from "./store.ts";
+import type { Reader } from "./store.ts";
 import type { SignedIn } from "./users.ts";
 import type { Unit, Work } from "./work.ts";
 
@@ -104,9 +103,6 @@ export async function getDeployment(reader: Reader, caller: Caller, appId: strin
   const isOwn = found?.account_id === caller.account.id && found.app_id === appId;
   return isOwn && (await reader.get(apps, appId)) ? found : notFound("deployment");
 }
-
-export const listDeployments = (reader: Reader, appId: string, span: Span) =>
-  pageOf(reader, deployments, "app", [appId], span);
 
 /** A deployment that is live, with its app and the account that owns both. */
 export type Site = NonNullable<Awaited<ReturnType<typeof whole>>>;

@@ -91,8 +91,7 @@ export class Listener {
   /** Listens; the port is free to be 0. Rejects with the system's error (EADDRINUSE, EACCES). */
   async listen(port: number, host: string): Promise<number> {
     await once(this.#server.listen(port, host), "listening");
-    const address = this.#server.address();
-    return typeof address === "object" && address ? address.port : port;
+    return Object(this.#server.address()).port;
   }
 
   /** Accepts nothing new, lets what is in flight finish (10 s at most), closes every socket. */

@@ -2,7 +2,7 @@
 import * as apps from "../domain/apps.ts";
 import * as data from "../domain/data-sources.ts";
 import * as deployments from "../domain/deployments.ts";
-import { listQuery } from "../domain/lists.ts";
+import { listQuery, pageOf } from "../domain/lists.ts";
 import * as model from "../domain/model.ts";
 import { hostOf } from "./call.ts";
 import { DATA_BODY_BYTES } from "./input.ts";
@@ -46,7 +46,7 @@ const ofApps = chosen("4.app-endpoints", [
     target: app.get,
     query: listQuery,
     view: page(deploymentView),
-    run: ({ unit, params, query }) => deployments.listDeployments(unit.store, params.app_id, query),
+    run: ({ unit, params, query }) => pageOf(unit.store, model.deployments, "app", [params.app_id], query),
   }),
   route("GET /apps/{app_id}/deployments/{deployment_id}", "read:apps", "getDeployment", "Read a deployment", {
     view: deploymentView,
