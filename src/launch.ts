@@ -154,7 +154,7 @@ async function stand(ground: Ground): Promise<Service> {
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const authenticate = authenticating(keyHolders({ ...unit, background }), (token) => check(oauth, token));
+  const authenticate = authenticating(keyHolders(unit, background), (token) => check(oauth, token));
   const limiter = rateLimiter(clock, settings.rateLimit, store.now && store);
   const services = { links, decide, webhook: WEBHOOK[policyOf(settings)] };
 

@@ -60,7 +60,7 @@ export function workersOf(parts: OutboxParts & UnitParts) {
     /** Takes up all that waits, and from here on what commits tell. */
     async start(): Promise<void> {
       const outbox = outboxOf(parts);
-      const swept = forgetting(parts);
+      const swept = forgetting(parts, background);
       sweeping = swept;
       ends = [
         store.hear(TOPIC.queue, outbox.notify),

@@ -31,12 +31,8 @@ export const UNKNOWN_KEY = refuse({
   detail: "It is no access token and no API key that is known: mistyped, or deleted.",
 });
 
-interface KeyParts extends Pick<UnitParts, "store" | "clock"> {
-  readonly background: Background;
-}
-
 /** Who holds the key with this hash. The store is asked at every use: a deleted key is refused at the next call. */
-export function keyHolders({ store, clock, background }: KeyParts) {
+export function keyHolders({ store, clock }: UnitParts, background: Background) {
   /** Keeps `last_used_at` as exactly as decided, behind the answer: the request neither waits for it nor fails with it. */
   function note({ id, last_used_at }: ApiKeyRecord): void {
     const minute = iso(clock.now()).slice(0, MINUTE_LENGTH);

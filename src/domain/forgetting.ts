@@ -55,13 +55,9 @@ async function forgetExpired(tx: Tx, now: Instant): Promise<Going> {
   return next;
 }
 
-interface Parts extends Pick<UnitParts, "store" | "clock"> {
-  readonly background: Background;
-}
-
 export type Forgetting = ReturnType<typeof forgetting>;
 
-export function forgetting({ store, clock, background }: Parts) {
+export function forgetting({ store, clock }: Pick<UnitParts, "store" | "clock">, background: Background) {
   const told = new Set<string>();
   /** How many more events an account may have until there is something to sweep: to count them costs more than to write one. */
   const rooms = new Map<string, number>();

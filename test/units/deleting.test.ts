@@ -34,7 +34,7 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   assert.equal(await apps.remove(unit, caller, app.id, () => undefined), app);
   end();
   assert.ok(told.includes(""), "that there is something left");
-  const forgetting = forgettingIn({ store, clock, background });
+  const forgetting = forgettingIn({ store, clock }, background);
   t.after(() => forgetting.stop());
   const swept = async () => {
     const { turns } = await withTurns(() => background.idle());

@@ -12,7 +12,7 @@ async function world(t: { after(run: () => void): void }, ...expiries_ms: readon
   const add = (id: string, after_ms: number) =>
     store.transact((tx) => tx.put(idempotency, { ...answer, id, expires_at: iso(START + after_ms) }));
   for (const [at, after_ms] of expiries_ms.entries()) await add(`id-${at}`, after_ms);
-  const forgetting = forgettingIn({ store, clock, background });
+  const forgetting = forgettingIn({ store, clock }, background);
   t.after(() => forgetting.stop());
   await forgetting.look();
   const left = () => store.count(idempotency, "expiry", ["idempotency"]);

@@ -112,7 +112,7 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
     store.transact = transact;
     return Promise.reject(new Error("full"));
   };
-  const forgetting = forgettingIn({ store, clock, background });
+  const forgetting = forgettingIn({ store, clock }, background);
   t.after(() => forgetting.stop());
   for (const id of ["acc_0", "acc_1"]) forgetting.notify(id);
   assert.equal(await total(world), KEPT + 1, "not at once");
@@ -128,7 +128,7 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
 test("8.bounds.events: an account that has room for more is not counted at each event; what a deleted app left is looked at", async (t) => {
   const world = await outboxWorld();
   const { store, clock, background } = world;
-  const forgetting = forgettingIn({ store, clock, background });
+  const forgetting = forgettingIn({ store, clock }, background);
   t.after(() => forgetting.stop());
   const counts = t.mock.method(store, "transact");
   const swept = async (id: string) => {
