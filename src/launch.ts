@@ -26,7 +26,7 @@ import { ADDRESSES, linksOf } from "./http/links.ts";
 import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
 import { problem } from "./http/problem.ts";
-import { Router } from "./http/router.ts";
+import { routing } from "./http/router.ts";
 import { Presenter } from "./http/view.ts";
 import { type Answer, openWay, PLAIN_DOCUMENTS } from "./http/way.ts";
 import { Background } from "./kit/background.ts";
@@ -180,7 +180,7 @@ function handlerOf(
   const api = apiWay(parts);
   const control = controlWay(parts, settings.control ? service : undefined, log.warn);
   let nowhere: (call: Call) => Reply | undefined = () => undefined;
-  const router = new Router({
+  return routing({
     // Its way is also that of all addresses which nobody knows: there a person is shown a page.
     rest: openWay(PLAIN_DOCUMENTS, (refusal, call) => {
       const page = refusal.reason.code === "not_found" ? nowhere(call) : undefined;
@@ -201,7 +201,6 @@ function handlerOf(
     },
     onError: log.error,
   });
-  return (call) => router.handle(call);
 }
 
 function localUrl({ tlsCert, host }: Settings, port: number): string {
