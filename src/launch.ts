@@ -27,7 +27,7 @@ import { Listener } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
 import { problem } from "./http/problem.ts";
 import { routing } from "./http/router.ts";
-import { Presenter } from "./http/view.ts";
+import { presenting } from "./http/view.ts";
 import { type Answer, openWay, PLAIN_DOCUMENTS } from "./http/way.ts";
 import { Background } from "./kit/background.ts";
 import { AdjustableClock, instant } from "./kit/clock.ts";
@@ -159,7 +159,7 @@ async function stand(ground: Ground): Promise<Service> {
   const services = { links, decide, webhook: WEBHOOK[policyOf(settings)] };
 
   const service = await openService({ ...ground, services, port, oauth, limiter });
-  const parts = { unit, services, presenter: new Presenter(links, decide), authenticate, limiter, faults };
+  const parts = { unit, services, presenter: presenting(links, decide), authenticate, limiter, faults };
   const handle = handlerOf(ground, parts, oauth, service);
   listener.serve({
     ...{ ids, links, onError: log.error },

@@ -100,32 +100,28 @@ export function listing(decide: Decide) {
 }
 export const isTotalApart = (decide: Decide) => !decide("4.list-shape").includes("<total>");
 
-export class Presenter {
-  readonly listed: ReturnType<typeof listing>;
-  readonly isTotalApart: boolean;
-  readonly #kept = new WeakMap<object, Shown>();
+export type Presenter = ReturnType<typeof presenting>;
 
-  constructor(
-    readonly links: ServiceLinks,
-    decide: Decide,
-  ) {
-    this.listed = listing(decide);
-    this.isTotalApart = isTotalApart(decide);
-  }
+export function presenting(links: ServiceLinks, decide: Decide) {
+  const kept = new WeakMap<object, Shown>();
+  const presenter = {
+    links,
+    listed: listing(decide),
+    isTotalApart: isTotalApart(decide),
 
-  shown<R extends object>(view: View<R>, record: R): Shown {
-    const known = this.#kept.get(record);
-    if (known) return known;
-    const shown = this.fresh(view, record);
-    this.#kept.set(record, shown);
-    return shown;
-  }
+    shown<R extends object>(view: View<R>, record: R): Shown {
+      const known = kept.get(record);
+      if (known) return known;
+      const shown = presenter.fresh(view, record);
+      kept.set(record, shown);
+      return shown;
+    },
 
-  /**
-   * For a record that was made just now and may never be read: nothing of it is remembered. Where it was, collecting the
-   * garbage among so many texts took 2 of the 15 us between listener and answer.
-   */
-  fresh<R extends object>(view: View<R>, record: R): Shown {
-    return new Shown(view.text(record, this));
-  }
+    /**
+     * For a record that was made just now and may never be read: nothing of it is remembered. Where it was, collecting the
+     * garbage among so many texts took 2 of the 15 us between listener and answer.
+     */
+    fresh: <R extends object>(view: View<R>, record: R): Shown => new Shown(view.text(record, presenter)),
+  };
+  return presenter;
 }
