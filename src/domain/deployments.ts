@@ -2,7 +2,7 @@
 // belongs to one app at a time; which of them an address leads to, and who may see it. How it looks is not known here.
 import { domainToASCII } from "node:url";
 import { decide } from "../decisions.ts";
-import { type Infer, nullable, object, type Schema, text, withDefault } from "../kit/schema.ts";
+import { type Infer, nullable, object, text, withDefault } from "../kit/schema.ts";
 import { allows, type Caller } from "./access.ts";
 import { own as ofAccount } from "./apps.ts";
 import { recordEvent } from "./events.ts";
@@ -16,23 +16,18 @@ const HOST_LENGTH_MAX = 253;
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const UNFIT = "must be a host name of 2 or more labels, without scheme, port or path, and no IP address";
 
-const written = text({
+/** Written in any way; `deploy` keeps it in its one spelling. */
+const hostName = text({
   min: 1,
   max: HOST_LENGTH_MAX,
   format: "hostname",
   rule: (given) => (canonicalHost(given) === undefined ? UNFIT : undefined),
 });
 
-/** A custom domain, answered in its one spelling: lower case, international names in their ASCII form. */
-const hostName: Schema<string> = {
-  ...written,
-  check(value, path, faults) {
-    const given = written.check(value, path, faults);
-    return (given && canonicalHost(given)) ?? given;
-  },
-};
-
-/** RFC 1123. A single label is a machine of somebody's own network, never a domain that can be pointed here. */
+/**
+ * In lower case, international names in their ASCII form; undefined for what is none (RFC 1123). A single label is a machine
+ * of somebody's own network, never a domain that can be pointed here.
+ */
 function canonicalHost(given: string): string | undefined {
   if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
   const name = domainToASCII(given).toLowerCase();
@@ -61,7 +56,8 @@ type DeployRequest = Infer<typeof deployRequest>;
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
 export const deploy = (unit: Unit, caller: Caller, app_id: string, request: DeployRequest, links: Links) =>
   ofAccount.act(unit, caller, app_id, async (w, app) => {
-    const { custom_domain: domain, environment } = request;
+    const { environment } = request;
+    const domain = (request.custom_domain && canonicalHost(request.custom_domain)) ?? null;
     if (domain !== null) {
       if (links.isOwn(domain)) return invalidField("#/custom_domain", "must not be this server's own host");
       const holder = await w.tx.get(domains, domain);
@@ -74,7 +70,7 @@ export const deploy = (unit: Unit, caller: Caller, app_id: string, request: Depl
     const id = w.ids.next("dep_");
     const now = { status: "live", deployed_at: w.at } as const;
     const of = { account_id: caller.account.id, live_in: environment, live_domain: domain };
-    const deployment: DeploymentRecord = { id, app_id, ...request, ...now, ...of };
+    const deployment: DeploymentRecord = { id, app_id, ...request, custom_domain: domain, ...now, ...of };
     await w.tx.put(deployments, deployment);
     if (domain !== null) await w.tx.put(domains, { id: domain, app_id });
     const shown = { id: app.id, title: app.title, deployment: { id, url: links.site(id), ...now } };
