@@ -20,21 +20,19 @@ const GATHERED_TURNS = 50;
 /** How often it is looked for what expires, where nothing is known to. */
 const LOOK_AGAIN_MS = 3_600_000;
 
-/** The records of `from` may go so long after they have expired. */
-const expiring = <R extends Passing<string>>(what: string, from: Collection<R, "expiry">, after_ms = 0) => ({
-  what: `expiry of ${what}`,
-  /** Removes a step of what is over; answers when the next record goes. */
-  async forget(tx: Tx, now: Instant): Promise<Instant | undefined> {
-    const oldest = await tx.page(from, "expiry", [from.name], { offset: 0, limit: STEP + 1 });
-    const goesAt = ({ expires_at }: R) => instant(expires_at) + after_ms;
-    const over = oldest.slice(0, STEP).filter((record) => goesAt(record) <= now);
-    for (const { id } of over) await tx.remove(from, id);
-    return oldest.slice(over.length).map(goesAt)[0];
-  },
-});
-
 /** When the next record goes, and what it is; null for a look whether there is one. */
 type Going = [at: Instant, what: string | null];
+
+/** The records of `from` may go so long after they have expired. Removes a step of them; answers what goes next. */
+const expiring =
+  <R extends Passing<string>>(what: string, from: Collection<R, "expiry">, after_ms = 0) =>
+  async (tx: Tx, now: Instant): Promise<Going> => {
+    const oldest = await tx.page(from, "expiry", [from.name], { offset: 0, limit: STEP + 1 });
+    const goesAt = (record?: R) => (record ? instant(record.expires_at) + after_ms : Number.POSITIVE_INFINITY);
+    const over = oldest.slice(0, STEP).filter((record) => goesAt(record) <= now);
+    for (const { id } of over) await tx.remove(from, id);
+    return [goesAt(oldest[over.length]), `expiry of ${what}`];
+  };
 
 const EXPIRING = [
   expiring("kept answers", idempotency),
@@ -48,9 +46,9 @@ const EXPIRING = [
 /** Removes a step of each kind; answers what goes next. */
 async function forgetExpired(tx: Tx, now: Instant): Promise<Going> {
   let next: Going = [now + LOOK_AGAIN_MS, null];
-  for (const { what, forget } of EXPIRING) {
-    const goes = await forget(tx, now);
-    if (goes !== undefined && goes < next[0]) next = [goes, what];
+  for (const forget of EXPIRING) {
+    const going = await forget(tx, now);
+    if (going[0] < next[0]) next = going;
   }
   return next;
 }
