@@ -5,9 +5,8 @@ import { StorageUnavailable } from "../domain/store.ts";
 import { Batch, type Change, type Lists, undo } from "./tables.ts";
 
 export interface Keeper {
-  textOf(changes: readonly Change[]): string;
   /** Resolves when these commits are kept, and rejects where none of them is. */
-  append(texts: readonly string[]): Promise<void>;
+  append(commits: Batch["commits"]): Promise<void>;
   /** In the place of everything. */
   replace(records: Lists): Promise<void>;
   close(): Promise<void>;
@@ -25,14 +24,10 @@ export class Commits {
 
   /** Takes a commit that stands in the tables already. */
   add(changes: readonly Change[]): Batch {
-    const text = this.keeper.textOf(changes);
     const last = this.#open.at(-1);
     const batch = last?.isGathering ? last : new Batch();
-    batch.texts.push(text);
-    for (const change of changes) {
-      batch.changes.push(change);
-      change.table.batch = batch;
-    }
+    batch.commits.push(changes);
+    for (const { table } of changes) table.batch = batch;
     // The commits of one turn of the event loop go together: so do all that wait for those before.
     if (last === undefined) setImmediate(() => this.#write(batch));
     if (last !== batch) this.#open = [...this.#open, batch];
@@ -57,11 +52,11 @@ export class Commits {
   async #write(batch: Batch): Promise<void> {
     batch.isGathering = false;
     this.stop();
-    const lost = await this.keeper.append(batch.texts).then(() => undefined, unavailable);
+    const lost = await this.keeper.append(batch.commits).then(() => undefined, unavailable);
     if (lost !== undefined) await new Promise(setImmediate);
     const over = lost === undefined ? [batch] : this.#open;
     this.#open = this.#open.slice(over.length);
-    const changes = over.flatMap((each) => each.changes);
+    const changes = over.flatMap((each) => each.commits.flat());
     if (lost !== undefined) {
       this.stop();
       undo(changes);

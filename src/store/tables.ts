@@ -16,8 +16,7 @@ export interface Change {
 /** Commits that are written together. */
 export class Batch {
   isGathering = true;
-  readonly texts: string[] = [];
-  readonly changes: Change[] = [];
+  readonly commits: (readonly Change[])[] = [];
   end: (lost: unknown) => void = () => undefined;
   /** Resolves when it is known what came of it: with nothing where it is durable, else with the reason. */
   readonly ended = new Promise<unknown>((resolve) => {

@@ -98,7 +98,7 @@ test("a commit that is lost in the turn in which it is written ends a unit of wo
     throw new Error("lost");
   };
   const done = async () => undefined;
-  const store = new MemoryStore(async () => ({ textOf: () => "", append, replace: done, close: done }));
+  const store = new MemoryStore(async () => ({ append, replace: done, close: done }));
   await store.open([notes, rows]);
   const look = async (tx: Reader) => {
     for (let n = 0; n < 100; n += 1) await tx.get(rows, "a");

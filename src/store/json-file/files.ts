@@ -3,9 +3,9 @@
 // the same data: the old FILE with the journal, or the new one with what came after.
 import { Turns } from "../../kit/background.ts";
 import type { Keeper } from "../commits.ts";
-import { type Lists, recordsIn, type Tables } from "../tables.ts";
+import { type Batch, type Lists, recordsIn, type Tables } from "../tables.ts";
 import * as disk from "./disk.ts";
-import { encode, lineOf, textOf } from "./layout.ts";
+import { encode, lineOf } from "./layout.ts";
 
 /** So many times as long as FILE the journal grows before it is folded: a start reads both, a folding costs the creates. */
 const LONGEST = 2;
@@ -23,7 +23,6 @@ export type Parts = Settings & { file: string; tables: Tables; unlock: () => voi
 export type Good = { readonly length: number; readonly seq: number };
 
 export class Files implements Keeper {
-  readonly textOf = textOf;
   readonly #turns = new Turns();
   /** Why nothing more is written: nobody knows what the disk holds after a failed fsync (the kernel forgets). */
   #broken: unknown;
@@ -72,7 +71,7 @@ export class Files implements Keeper {
     }
   }
 
-  async append(commits: readonly string[]): Promise<void> {
+  async append(commits: Batch["commits"]): Promise<void> {
     const line = lineOf(this.good.seq + 1, commits);
     const isDue = this.#folding === undefined && this.good.length + line.length > this.#foldAt;
     // Now, and not when the line has been appended: by then there will be others.

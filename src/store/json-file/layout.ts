@@ -55,14 +55,6 @@ function* linesOf(journal: number, lists: Lists): Generator<string> {
   }
 }
 
-/** The writes of a commit, as they stand in the journal. */
-export const textOf = (changes: readonly Change[]): string =>
-  JSON.stringify(
-    changes.map(({ table: { name }, row, after }): Write => {
-      return after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
-    }),
-  );
-
 /** The checksums that a FILE of these bytes would carry in its last line. */
 export function checksumsOf(bytes: Buffer): readonly string[] {
   const checksums: string[] = [];
@@ -74,9 +66,13 @@ export function checksumsOf(bytes: Buffer): readonly string[] {
   return checksums;
 }
 
-/** A line of the journal; `commits` are JSON texts. */
-export function lineOf(seq: number, commits: readonly string[]): Buffer {
-  const body = Buffer.from(`"seq":${seq},"commits":[${commits.join(",")}]}\n`);
+const writeOf = ({ table: { name }, row, after }: Change): Write =>
+  after === undefined ? ["remove", name, row.record.id] : ["put", name, after];
+
+/** A line of the journal. */
+export function lineOf(seq: number, commits: readonly (readonly Change[])[]): Buffer {
+  const writes = JSON.stringify(commits.map((changes) => changes.map(writeOf)));
+  const body = Buffer.from(`"seq":${seq},"commits":${writes}}\n`);
   return Buffer.concat([Buffer.from(`{"crc":"${hex(crc32(body.subarray(0, -1)))}",`), body]);
 }
 
