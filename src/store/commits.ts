@@ -2,7 +2,7 @@
 // the tables already; when a batch cannot be written, it and all that was built on it is undone, the latest first. How a
 // commit is written is no matter here.
 import { StorageUnavailable } from "../domain/store.ts";
-import { Batch, type Change, type Lists, undo } from "./tables.ts";
+import { Batch, type Change, type Lists, Table } from "./tables.ts";
 
 export interface Keeper {
   /** Resolves when these commits are kept, and rejects where none of them is. */
@@ -59,7 +59,7 @@ export class Commits {
     const changes = over.flatMap((each) => each.commits.flat());
     if (lost !== undefined) {
       this.stop();
-      undo(changes);
+      Table.undo(changes);
     }
     for (const { table } of changes) if (table.batch && over.includes(table.batch)) table.batch = undefined;
     for (const { end } of over) end(lost);

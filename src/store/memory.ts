@@ -14,10 +14,9 @@ import {
   type Lists,
   load,
   recordsIn,
-  type Table,
+  Table,
   type Tables,
   tablesOf,
-  undo,
 } from "./tables.ts";
 
 const GIVEN_UP =
@@ -228,7 +227,7 @@ class Run extends Reading implements port.Tx {
       this.fail = (error) => {
         if (this.isOver) return;
         this.isOver = true;
-        undo(this.changes);
+        Table.undo(this.changes);
         this.changes = [];
         this.told.clear();
         reject(error);

@@ -70,8 +70,10 @@ export class Table {
     return row && this.#changed({ table: this, row, before: row.record, after: undefined });
   }
 
-  undo({ table, row, before, after }: Change): void {
-    this.#changed({ table, row, before: after, after: before });
+  /** The latest change first: each finds its table as it left it. */
+  static undo(changes: readonly Change[]): void {
+    for (const { table, row, before, after } of changes.toReversed())
+      table.#changed({ table, row, before: after, after: before });
   }
 
   /** Adds what comes from elsewhere; answers what is wrong with it, if anything is. */
@@ -129,9 +131,4 @@ export function* copied(lists: Lists): Steps<[name: string, Stored[]][]> {
     copies.push([name, copy]);
   }
   return copies;
-}
-
-/** The latest change first: each finds its table as it left it. */
-export function undo(changes: readonly Change[]): void {
-  for (const change of changes.toReversed()) change.table.undo(change);
 }
