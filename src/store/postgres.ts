@@ -14,9 +14,7 @@ import {
   Again,
   answered,
   ask,
-  type Client,
   commit,
-  type Note,
   type Pool,
   Presence,
   poolOf,
@@ -24,65 +22,14 @@ import {
   saidBy,
   type Values,
 } from "./postgres/session.ts";
-import { keyIn, keyOf, Layout, prepare, RELEASE, Reading, recordsOf, TAKE } from "./postgres/tables.ts";
+import { keyIn, keyOf, Layout, type Layouts, prepare, RELEASE, Reading, Run, TAKE } from "./postgres/tables.ts";
 import { load, recordsIn, tablesOf } from "./tables.ts";
 
 const RUNS_MAX = 20;
 const PAUSE_MAX_MS = 64;
 const INSIDE = "A unit of work may only ask its own transaction; this one asked the store itself";
 
-type Layouts = ReadonlyMap<string, Layout>;
 type Work<T> = (run: Run) => Promise<T>;
-
-/** One run of a unit of work. */
-class Run extends Reading implements port.Tx {
-  /** Each once. */
-  readonly told = new Map<string, Note>();
-  /** The session does one thing after the other, and nothing more once one has failed. */
-  #asked: Promise<Rows> = Promise.resolve([]);
-  isOver = false;
-
-  constructor(
-    readonly client: Client,
-    readonly layouts: Layouts,
-  ) {
-    super();
-  }
-
-  /** Rejects with the first thing that failed, whatever the work has made of it. */
-  async do<T>(work: Work<T>): Promise<T> {
-    try {
-      return await work(this);
-    } finally {
-      this.isOver = true;
-      await this.#asked;
-    }
-  }
-
-  async ask(text: string, values?: Values): Promise<Rows> {
-    this.#assertRuns();
-    this.#asked = this.#asked.then(() => ask(this.client, text, values));
-    return this.#asked;
-  }
-
-  async put<R extends port.Stored>(into: port.Collection<R>, record: R): Promise<void> {
-    // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
-    await this.layout(into).put(this, trusted<Fields>(record));
-  }
-
-  async remove<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<void> {
-    await this.ask(`DELETE FROM ${this.layout(from).table} WHERE id = $1`, [keyOf([id])]);
-  }
-
-  tell(topic: string, subject: string): void {
-    this.#assertRuns();
-    this.told.set(JSON.stringify([topic, subject]), [topic, subject]);
-  }
-
-  #assertRuns(): void {
-    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
-  }
-}
 
 interface Opened {
   readonly collections: readonly port.AnyCollection[];
@@ -113,7 +60,7 @@ class PostgresStore extends Reading implements port.Store {
     const layouts = new Map(collections.map((collection) => [collection.name, new Layout(collection)]));
     const pool = await this.begin();
     try {
-      const presence = new Presence(pool, await prepare(pool, [...layouts.values()]), this.#hearers);
+      const presence = new Presence(pool, await prepare(pool, layouts), this.#hearers);
       await presence.tend();
       this.#life = { collections, layouts, pool, presence };
     } catch (error) {
@@ -205,7 +152,7 @@ class PostgresStore extends Reading implements port.Store {
       const collections = new Map<string, readonly port.Stored[]>();
       for (const [name, { table }] of run.layouts) {
         const records: Fields[] = [];
-        for await (const record of recordsOf(run, table)) records.push(record);
+        for await (const record of run.records(table)) records.push(record);
         collections.set(name, records);
       }
       return { format: 1, collections: Object.fromEntries(collections) };

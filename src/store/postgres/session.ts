@@ -35,7 +35,6 @@ const BY_INDEX = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=
 
 /** What an address does not say. */
 export async function poolOf(address: string): Promise<Pool> {
-  if (!URL.canParse(address)) throw new OptionError("An address is one such as postgres://user@host/database");
   const url = new URL(address);
   url.searchParams.set("options", `${BY_INDEX} ${url.searchParams.get("options") ?? ""}`);
   const { default: pg } = await import(DRIVER).catch((error: unknown) => {
@@ -146,35 +145,33 @@ export class Presence {
 
   /** Looks each second, since nobody tells of a line that is dead; where the session is lost another begins at once. */
   async tend(): Promise<void> {
-    const again = () => {
-      this.#lose();
-      return this.#look();
-    };
-    await this.#look()
-      .catch(again)
-      .catch(() => this.#lose());
+    if (!(await this.#look())) await this.#look();
     if (this.#isOver) this.#lose();
     else this.#next = realClock.schedule(realClock.now() + TEND_MS, null, () => this.tend());
   }
 
-  async #look(): Promise<void> {
-    const session = this.#session ?? (await this.#begin());
-    const alone = (await ask(session, ALONE)).map(([holder]) => String(holder));
-    this.#missed = new Map(alone.map((holder) => [holder, (this.#missed.get(holder) ?? 0) + 1]));
+  /** Whether the session answers; one that does not is given up. */
+  async #look(): Promise<boolean> {
+    try {
+      const session = this.#session ?? (await this.#begin());
+      const alone = (await ask(session, ALONE)).map(([holder]) => String(holder));
+      this.#missed = new Map(alone.map((holder) => [holder, (this.#missed.get(holder) ?? 0) + 1]));
+      return true;
+    } catch {
+      this.#lose();
+      return false;
+    }
   }
 
   async #begin(): Promise<Client> {
     const { channel, holder } = this.ours;
     const session = await this.pool.connect();
+    this.#session = session;
     session.on("notification", ({ payload }) => {
       const [from, topic, subject] = noteIn(payload);
       if (from !== holder) this.hearers.tell(String(topic), String(subject));
     });
-    await session.query(`LISTEN ${channel}; SELECT pg_advisory_lock_shared(${holder})`).catch((error: unknown) => {
-      session.release(true);
-      throw error;
-    });
-    this.#session = session;
+    await session.query(`LISTEN ${channel}; SELECT pg_advisory_lock_shared(${holder})`);
     return session;
   }
 

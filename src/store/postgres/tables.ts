@@ -2,12 +2,12 @@
 // the keys by which the record stands in each index and unique key. Those are made here, since SQL cannot read every string
 // that a record may hold: NUL and lone surrogates are no text to it.
 import { hash } from "node:crypto";
-import type { AnyCollection, Collection, Reader, Values as Scalars, Span, Stored } from "../../domain/store.ts";
+import type { AnyCollection, Collection, Reader, Values as Scalars, Span, Stored, Tx } from "../../domain/store.ts";
 import { StoreRefusal } from "../../domain/store.ts";
 import { trusted } from "../../kit/schema.ts";
 import type { Fields } from "../indexes.ts";
 import { named } from "../memory.ts";
-import { ask, type Ours, type Pool, type Rows, type Values } from "./session.ts";
+import { ask, type Client, type Note, type Ours, type Pool, type Rows, type Values } from "./session.ts";
 
 /** What all this looks like; whoever changes that counts on. */
 const FORMAT = "format 3";
@@ -33,8 +33,6 @@ export const keyIn = (list: string, of = ""): string => `((${of}keys ->> '${list
 /** What a list is in the order of. */
 const inOrder = (list: string): string => `${keyIn(`${list} order`)}, seq`;
 
-/** Whoever puts statements to the database. */
-type Asked = Pick<Reading, "ask">;
 type Rule = AnyCollection["indexes"][string];
 
 export class Layout {
@@ -61,7 +59,7 @@ export class Layout {
   }
 
   /** Creates the record or replaces it. What lacks a value of a list's fields stands in no such list. */
-  async put(into: Asked, record: Fields): Promise<void> {
+  async put(into: Run, record: Fields): Promise<void> {
     const keys: Record<string, unknown> = {};
     for (const [list, { by, order }] of this.#lists) {
       const valuesOf = (fields: readonly string[]) => keyOf(fields.map((field) => record[field]));
@@ -76,19 +74,12 @@ export class Layout {
   }
 }
 
-/** All records in creation order, some at a time. */
-export async function* recordsOf(from: Asked, table: string) {
-  for (let last: unknown = 0; last !== undefined; ) {
-    const rows = await from.ask(`SELECT seq, record FROM ${table} WHERE seq > $1 ORDER BY seq LIMIT ${BATCH}`, [last]);
-    for (const [, record] of rows) yield trusted<Fields>(JSON.parse(String(record)));
-    last = rows.at(-1)?.[0];
-  }
-}
+export type Layouts = ReadonlyMap<string, Layout>;
 
 /** Puts the port's questions into SQL. A collection's type vouches for that of its records. */
 export abstract class Reading implements Reader {
   abstract ask(text: string, values?: Values): Promise<Rows>;
-  abstract get layouts(): ReadonlyMap<string, Layout>;
+  abstract get layouts(): Layouts;
 
   async get<R extends Stored>(from: Collection<R>, id: string): Promise<R | undefined> {
     return (await this.#records<R>(from, "id = $1", [keyOf([id])]))[0];
@@ -120,6 +111,67 @@ export abstract class Reading implements Reader {
   }
 }
 
+/** One run of a unit of work. */
+export class Run extends Reading implements Tx {
+  /** Each once. */
+  readonly told = new Map<string, Note>();
+  /** The session does one thing after the other, and nothing more once one has failed. */
+  #asked: Promise<Rows> = Promise.resolve([]);
+  isOver = false;
+
+  constructor(
+    private readonly client: Client,
+    readonly layouts: Layouts,
+  ) {
+    super();
+  }
+
+  /** Rejects with the first thing that failed, whatever the work has made of it. */
+  async do<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    try {
+      return await work(this);
+    } finally {
+      this.isOver = true;
+      await this.#asked;
+    }
+  }
+
+  async ask(text: string, values?: Values): Promise<Rows> {
+    this.#assertRuns();
+    this.#asked = this.#asked.then(() => ask(this.client, text, values));
+    return this.#asked;
+  }
+
+  async put<R extends Stored>(into: Collection<R>, record: R): Promise<void> {
+    // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
+    await this.layout(into).put(this, trusted<Fields>(record));
+  }
+
+  async remove<R extends Stored>(from: Collection<R>, id: string): Promise<void> {
+    await this.ask(`DELETE FROM ${this.layout(from).table} WHERE id = $1`, [keyOf([id])]);
+  }
+
+  tell(topic: string, subject: string): void {
+    this.#assertRuns();
+    this.told.set(JSON.stringify([topic, subject]), [topic, subject]);
+  }
+
+  /** All of a table in creation order, some at a time. */
+  async *records(table: string) {
+    for (let last: unknown = 0; last !== undefined; ) {
+      const rows = await this.ask(`SELECT seq, record FROM ${table} WHERE seq > $1 ORDER BY seq LIMIT ${BATCH}`, [
+        last,
+      ]);
+      for (const [, record] of rows) yield trusted<Fields>(JSON.parse(String(record)));
+      last = rows.at(-1)?.[0];
+    }
+  }
+
+  #assertRuns(): void {
+    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
+  }
+}
+
 const OURS = "SELECT 'apphost_' || md5(current_schema()), (random() * 2 ^ 48)::bigint";
 const begin = (channel: unknown) => `BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('${channel}', 0));
   CREATE TABLE IF NOT EXISTS apphost_declared (line text PRIMARY KEY);
@@ -136,27 +188,27 @@ export const RELEASE = `DELETE FROM apphost_leases
   WHERE name = $1 AND xmin = $2 AND set_config('synchronous_commit', 'off', true) = 'off'`;
 
 /** Makes what is not there yet, while others who start wait. Answers how those who share the tables know each other. */
-export async function prepare(pool: Pool, layouts: readonly Layout[]): Promise<Ours> {
+export async function prepare(pool: Pool, layouts: Layouts): Promise<Ours> {
   const client = await pool.connect();
-  const session = { ask: (text: string, values?: Values) => ask(client, text, values) };
+  const session = new Run(client, layouts);
   const patiently = (text: string) => client.query({ text, query_timeout: PATIENT_MS });
   try {
     const [[channel, holder] = []] = await session.ask(OURS);
     await patiently(begin(channel));
     const found = new Set((await session.ask("SELECT line FROM apphost_declared")).map(([line]) => String(line)));
-    const lines = new Set([FORMAT, ...layouts.flatMap(({ made }) => [...made.keys()])]);
+    const lines = new Set([FORMAT, ...Array.from(layouts.values(), ({ made }) => [...made.keys()]).flat()]);
     const unknown = [...found].filter((line) => !lines.has(line));
     const other = unknown.find((line) => line.startsWith("format")) ?? unknown[0];
     if (other !== undefined)
       throw new StoreRefusal(
         `The database was made by another version of this service (it has ${other}); start that one.`,
       );
-    for (const layout of layouts) {
+    for (const layout of layouts.values()) {
       const lacking = [...layout.made.keys()].filter((line) => !found.has(line));
       for (const line of lacking) await patiently(layout.made.get(line) ?? "");
       // What stands in a table that was there has no key in a list that was not.
       if (lacking.length > 0 && lacking.length < layout.made.size)
-        for await (const record of recordsOf(session, layout.table)) await layout.put(session, record);
+        for await (const record of session.records(layout.table)) await layout.put(session, record);
     }
     await session.ask("INSERT INTO apphost_declared SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [[...lines]]);
     await client.query("COMMIT");
