@@ -79,8 +79,7 @@ export function judgeUrl(text: string, policy: WebhookPolicy): string | undefine
   if (url.port === "0") return "must not name port 0";
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const secure = url.protocol === "https:";
-  if (isLoopbackHost(host)) return judgeAddress("127.0.0.1", policy, secure);
-  if (isIP(host) !== 0) return judgeAddress(host, policy, secure);
+  if (isLoopbackHost(host) || isIP(host) !== 0) return judgeAddress(host, policy, secure);
   return secure ? undefined : HTTPS_ONLY[policy];
 }
 
