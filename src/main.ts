@@ -6,7 +6,7 @@ import { firstApp } from "./domain/apps.ts";
 import { deciding } from "./domain/readings.ts";
 import { isStoreError } from "./domain/store.ts";
 import type { Service } from "./embedding/service.ts";
-import { realClock } from "./kit/clock.ts";
+import { after } from "./kit/clock.ts";
 import { meant, OptionError } from "./kit/schema.ts";
 import { VERSION } from "./kit/version.ts";
 import { run, terminal } from "./launch.ts";
@@ -141,5 +141,5 @@ const firstSignal = (): Promise<unknown> =>
 /** npm may be killed before it passes a signal on: then this process belongs to somebody else. */
 async function endOfNpm(): Promise<void> {
   const parent = process.ppid;
-  while (process.ppid === parent) await new Promise<void>((go) => realClock.schedule(realClock.now() + 500, null, go));
+  while (process.ppid === parent) await new Promise<void>((go) => after(500, go));
 }

@@ -7,7 +7,7 @@ import { processDataSource, unprocessed } from "./domain/data-sources.ts";
 import { type Forgetting, forgetting } from "./domain/forgetting.ts";
 import { TOPIC } from "./domain/model.ts";
 import { Unit, type UnitParts } from "./domain/work.ts";
-import { realClock, type Scheduled } from "./kit/clock.ts";
+import { after, type Scheduled } from "./kit/clock.ts";
 
 /** Where other processes are on the same data, one that has ended leaves its work behind, and nothing is told of that. */
 const LOOK_AGAIN_MS = 3_000;
@@ -45,9 +45,7 @@ export function workersOf(parts: OutboxParts & UnitParts) {
     };
     const arm = () => {
       if (isOver) return;
-      timer = realClock.schedule(realClock.now() + LOOK_AGAIN_MS, null, () =>
-        background.run("looking for what others left behind", look).then(arm),
-      );
+      timer = after(LOOK_AGAIN_MS, () => background.run("looking for what others left behind", look).then(arm));
     };
     arm();
     return () => {

@@ -2,7 +2,7 @@
 // request was, or on command. The rule everywhere: whoever is still sending gets to see the answer first.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { realClock, type Scheduled } from "../kit/clock.ts";
+import { after, type Scheduled } from "../kit/clock.ts";
 import type { Cut } from "./call.ts";
 
 /** TLS connections cannot be reset on their own; there the end comes without a word. */
@@ -30,7 +30,7 @@ export function lingeringEnd(request: IncomingMessage, response: ServerResponse,
 
 /** A client that does not close its side keeps no socket of ours. */
 function destroyLater(socket: Duplex): void {
-  const end = realClock.schedule(realClock.now() + LINGER_MS, null, () => void socket.destroy());
+  const end = after(LINGER_MS, () => void socket.destroy());
   socket.once("close", () => end.cancel());
 }
 
@@ -52,7 +52,7 @@ export function giveUpUnread(response: ServerResponse, limit_ms: number): void {
     looks = now === left ? looks + 1 : 0;
     left = now;
     if (looks === LOOKS) socket.destroy();
-    else next = realClock.schedule(realClock.now() + limit_ms / LOOKS, null, look);
+    else next = after(limit_ms / LOOKS, look);
   };
   look();
   response.once("close", () => next?.cancel());

@@ -5,7 +5,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { refuse } from "../domain/refusal.ts";
-import { realTime } from "../kit/clock.ts";
 import type { Ids } from "../kit/ids.ts";
 import { arrived, LIMITS, type Limits, PARSER_BYTES, socketRefusal, wouldHang } from "./arriving.ts";
 import type { Call, Handler, Reply } from "./call.ts";
@@ -123,7 +122,7 @@ export class Listener {
     if (before) await sent(before);
     if (request.socket.destroyed) return;
     const parts = await this.#serving;
-    const started = realTime();
+    const started = performance.now();
     const call = arrived(parts.ids.next(REQUEST_ID.prefix), request, response);
     let reply: Reply;
     try {
@@ -137,7 +136,7 @@ export class Listener {
       else this.#write(response, call.id, reply, parts);
     }
     const { id, method, path } = call;
-    parts.onAnswer?.({ id, method, path, status: reply.status, duration_ms: realTime() - started });
+    parts.onAnswer?.({ id, method, path, status: reply.status, duration_ms: performance.now() - started });
   }
 
   #write(response: ServerResponse, id: string, reply: Reply, { links }: ListenerParts): void {

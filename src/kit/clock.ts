@@ -45,11 +45,8 @@ export function duration(text: string): number | undefined {
   return unit_ms === undefined ? undefined : Number(amount) * unit_ms;
 }
 
-/** Real time that passes, in milliseconds from any moment. */
-export const realTime = (): number => performance.now();
-
 /** In whole milliseconds, so that a time that is set is the one that is read. */
-const REAL = { system: Date.now, monotonic: () => Math.floor(realTime()) };
+const REAL = { system: Date.now, monotonic: () => Math.floor(performance.now()) };
 
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -169,5 +166,8 @@ export class AdjustableClock {
   }
 }
 
-/** The time that passes in truth, whatever the service's clock does: for waits on sockets. */
-export const realClock: Clock = new AdjustableClock();
+/** Calls `run` after so much real time, whatever the service's clock does: for waits on sockets and processes. */
+export function after(by_ms: number, run: () => void): Scheduled {
+  const timer = setTimeout(run, by_ms);
+  return { cancel: () => clearTimeout(timer) };
+}

@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type * as port from "../domain/store.ts";
 import { StoreRefusal } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
-import { realClock } from "../kit/clock.ts";
+import { after } from "../kit/clock.ts";
 import { systemRandom } from "../kit/ids.ts";
 import { trusted } from "../kit/schema.ts";
 import type { Fields } from "./indexes.ts";
@@ -102,7 +102,7 @@ class PostgresStore extends Reading implements port.Store {
         } catch (error) {
           if (!(error instanceof Again) || run === RUNS_MAX) throw error;
           const pause_ms = (Math.min(2 ** run, PAUSE_MAX_MS) * systemRandom(1).readUInt8()) / 256;
-          await new Promise<void>((go) => realClock.schedule(realClock.now() + pause_ms, null, go));
+          await new Promise<void>((go) => after(pause_ms, go));
         }
     });
   }

@@ -3,7 +3,7 @@
 // the holder of its leases. What is asked, and when, is the store's and the tables' business.
 import { hash } from "node:crypto";
 import { StorageUnavailable, UniqueViolation } from "../../domain/store.ts";
-import { realClock, type Scheduled } from "../../kit/clock.ts";
+import { after, type Scheduled } from "../../kit/clock.ts";
 import { OptionError } from "../../kit/schema.ts";
 import type { Hearers } from "../memory.ts";
 
@@ -147,7 +147,7 @@ export class Presence {
   async tend(): Promise<void> {
     if (!(await this.#look())) await this.#look();
     if (this.#isOver) this.#lose();
-    else this.#next = realClock.schedule(realClock.now() + TEND_MS, null, () => this.tend());
+    else this.#next = after(TEND_MS, () => this.tend());
   }
 
   /** Whether the session answers; one that does not is given up. */
