@@ -2,6 +2,7 @@
 // the tables already; when a batch cannot be written, it and all that was built on it is undone, the latest first. How a
 // commit is written is no matter here.
 import { StorageUnavailable } from "../domain/store.ts";
+import { Turns } from "../kit/background.ts";
 import { Batch, type Change, type Lists, Table } from "./tables.ts";
 
 export interface Keeper {
@@ -13,8 +14,9 @@ export interface Keeper {
 }
 
 export class Commits {
-  /** The one that is being written, and the one that gathers meanwhile. */
-  #open: readonly Batch[] = [];
+  readonly #turns = new Turns();
+  /** Takes what comes until those before it are written. */
+  #gathering: Batch | undefined;
 
   /** `stop` ends the unit of work that runs, as it waits for what is not its own. */
   constructor(
@@ -24,47 +26,42 @@ export class Commits {
 
   /** Takes a commit that stands in the tables already. */
   add(changes: readonly Change[]): Batch {
-    const last = this.#open.at(-1);
-    const batch = last?.isGathering ? last : new Batch();
+    const batch = this.#gathering ?? new Batch();
     batch.commits.push(changes);
     for (const { table } of changes) table.batch = batch;
-    // The commits of one turn of the event loop go together: so do all that wait for those before.
-    if (last === undefined) setImmediate(() => this.#write(batch));
-    if (last !== batch) this.#open = [...this.#open, batch];
+    if (batch !== this.#gathering) this.#turns.run(() => this.#write(batch));
+    this.#gathering = batch;
     return batch;
   }
 
-  async replace(records: Lists): Promise<void> {
-    await this.#quiet();
-    await this.keeper.replace(records).catch((cause) => Promise.reject(unavailable(cause)));
+  replace(records: Lists): Promise<void> {
+    return this.#turns.run(() => this.keeper.replace(records).catch((cause) => Promise.reject(unavailable(cause))));
   }
 
-  async close(): Promise<void> {
-    await this.#quiet();
-    await this.keeper.close();
-  }
-
-  async #quiet(): Promise<void> {
-    while (this.#open.length > 0) await this.#open.at(-1)?.ended;
+  close(): Promise<void> {
+    return this.#turns.run(() => this.keeper.close());
   }
 
   /** Begins in a turn of its own, as does the undoing: what asks only its own transaction is over by then. */
   async #write(batch: Batch): Promise<void> {
+    // The commits of one turn of the event loop go together: so do all that wait for those before.
+    await new Promise(setImmediate);
+    if (batch !== this.#gathering) return; // undone with the one before
+    this.#gathering = undefined;
     batch.isGathering = false;
     this.stop();
     const lost = await this.keeper.append(batch.commits).then(() => undefined, unavailable);
-    if (lost !== undefined) await new Promise(setImmediate);
-    const over = lost === undefined ? [batch] : this.#open;
-    this.#open = this.#open.slice(over.length);
-    const changes = over.flatMap((each) => each.commits.flat());
+    const over = [batch];
     if (lost !== undefined) {
+      await new Promise(setImmediate);
       this.stop();
-      Table.undo(changes);
+      if (this.#gathering) over.push(this.#gathering);
+      this.#gathering = undefined;
     }
+    const changes = over.flatMap(({ commits }) => commits.flat());
+    if (lost !== undefined) Table.undo(changes);
     for (const { table } of changes) if (table.batch && over.includes(table.batch)) table.batch = undefined;
     for (const { end } of over) end(lost);
-    const [next] = this.#open;
-    if (next !== undefined) setImmediate(() => this.#write(next));
   }
 }
 
