@@ -32,20 +32,6 @@ export async function writeAll(fd: number, bytes: Buffer, position: number): Pro
   }
 }
 
-/** Writes the parts, and hands them to the disk now and then: others must not wait for all of it at once. */
-export async function writeParts(fd: number, parts: Iterable<Buffer>, bytesMax: number): Promise<void> {
-  let length = 0;
-  let synced = 0;
-  for (const part of parts) {
-    if (length + part.length > bytesMax) throw new Error(`more than ${bytesMax} bytes could not be read again`);
-    await writeAll(fd, part, length);
-    length += part.length;
-    if (length - synced < UNSYNCED_BYTES_MAX) continue;
-    await datasync(fd);
-    synced = length;
-  }
-}
-
 export async function readPart(fd: number, start: number, end: number): Promise<Buffer> {
   const part = Buffer.alloc(end - start);
   const { bytesRead } = await read(fd, part, 0, part.length, start);
@@ -54,10 +40,19 @@ export async function readPart(fd: number, start: number, end: number): Promise<
 }
 
 /** Writes a file under another name, which becomes its own once the disk has it all. Answers it, still open. */
-export async function replaceFile(file: string, parts: Iterable<Buffer>): Promise<number> {
+export async function replaceFile(file: string, parts: Iterable<Buffer>, bytesMax = BYTES_MAX): Promise<number> {
   const fd = await open(`${file}.new`, "w+", PRIVATE);
   try {
-    await writeParts(fd, parts, BYTES_MAX);
+    let [length, synced] = [0, 0];
+    for (const part of parts) {
+      if (length + part.length > bytesMax) throw new Error(`more than ${bytesMax} bytes could not be read again`);
+      await writeAll(fd, part, length);
+      length += part.length;
+      if (length - synced < UNSYNCED_BYTES_MAX) continue;
+      // Handed to the disk now and then: others must not wait for all of it at once.
+      await datasync(fd);
+      synced = length;
+    }
     await sync(fd);
     await rename(`${file}.new`, file);
     return fd;
