@@ -14,7 +14,6 @@ import {
   Again,
   answered,
   ask,
-  commit,
   type Pool,
   Presence,
   poolOf,
@@ -114,12 +113,8 @@ class PostgresStore extends Reading implements port.Store {
       await answered(client.query("BEGIN ISOLATION LEVEL SERIALIZABLE"));
       const run = new Run(client, layouts);
       const value = await this.#inside.run(run, () => run.do(work));
-      const tell = () => {
-        for (const note of run.told.values()) this.#hearers.tell(...note);
-      };
-      await commit(client, run.told.values(), presence.ours, tell);
+      await presence.commit(client, [...run.told.values()]);
       client.release();
-      tell();
       return value;
     } catch (error) {
       client.query("ROLLBACK").then(

@@ -95,26 +95,6 @@ export interface Ours {
 /** A topic and a subject, which a commit tells. */
 export type Note = readonly [topic: string, subject: string];
 
-/**
- * Where PostgreSQL itself says that it did not commit, it did not; where nothing comes back nobody knows, and whoever hears of
- * it in this process is to look.
- */
-export async function commit(
-  client: Client,
-  notes: Iterable<Note>,
-  { channel, holder }: Ours,
-  unsure: () => void,
-): Promise<void> {
-  const texts = Array.from(notes, (note) => client.escapeLiteral(JSON.stringify([holder, ...note])));
-  const tell = `SELECT pg_notify('${channel}', note) FROM unnest(ARRAY[${texts}]) AS note; `;
-  await client.query(`${texts.length > 0 ? tell : ""}COMMIT`).catch((error: unknown) => {
-    if (Object(error).severity !== undefined && !/^(08|57)/.test(codeOf(error))) throw told(error);
-    unsure();
-    // No `StorageUnavailable`, which says that nothing was kept.
-    throw new Error("The database was lost at a commit: whether it was kept is not known", { cause: error });
-  });
-}
-
 /** Who told what; nothing where somebody else uses the channel. */
 function noteIn(payload: string): readonly unknown[] {
   try {
@@ -137,6 +117,27 @@ export class Presence {
     readonly ours: Ours,
     private readonly hearers: Hearers,
   ) {}
+
+  /**
+   * Ends a unit of work, and tells. Where PostgreSQL itself says that it did not commit, it did not; where nothing comes back
+   * nobody knows, and whoever hears of it in this process is to look.
+   */
+  async commit(client: Client, notes: readonly Note[]): Promise<void> {
+    const { channel, holder } = this.ours;
+    const texts = notes.map((note) => client.escapeLiteral(JSON.stringify([holder, ...note])));
+    const tell = `SELECT pg_notify('${channel}', note) FROM unnest(ARRAY[${texts}]) AS note; `;
+    const answer = client.query(`${texts.length > 0 ? tell : ""}COMMIT`);
+    const cause = await answer.then(
+      () => undefined,
+      (error: unknown) => {
+        if (Object(error).severity !== undefined && !/^(08|57)/.test(codeOf(error))) throw told(error);
+        return error;
+      },
+    );
+    for (const note of notes) this.hearers.tell(...note);
+    // No `StorageUnavailable`, which says that nothing was kept.
+    if (cause) throw new Error("The database was lost at a commit: whether it was kept is not known", { cause });
+  }
 
   /** Those whose leases are free. */
   get gone(): readonly string[] {
