@@ -5,9 +5,9 @@ import type { LookupAddress } from "node:dns";
 import { BlockList, isIP } from "node:net";
 import { isLoopbackHost } from "../kit/loopback.ts";
 
-export type WebhookPolicy = "local" | "strict";
 /** A developer's receiver runs on loopback; a server that others reach allows no inside address. */
-export const WEBHOOK_POLICIES: readonly WebhookPolicy[] = ["local", "strict"];
+export const WEBHOOK_POLICIES = ["local", "strict"] as const;
+export type WebhookPolicy = (typeof WEBHOOK_POLICIES)[number];
 
 /** What is not reachable for anyone else or is not one machine: IANA's special-purpose registries. */
 const SPECIAL = {

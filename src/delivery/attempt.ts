@@ -4,10 +4,8 @@
 // here waits: what is due when are pure functions of the attempt, the time and what the receiver asked for.
 import { createHash } from "node:crypto";
 import { decide } from "../decisions.ts";
-import type { Made } from "../domain/deliveries.ts";
-import { dueAt, isWanted } from "../domain/deliveries.ts";
-import type { Attempt, EventRecord } from "../domain/model.ts";
-import { deliveries, events, webhooks } from "../domain/model.ts";
+import { dueAt, isWanted, type Made } from "../domain/deliveries.ts";
+import { type Attempt, deliveries, type EventRecord, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { deliveryHeaders } from "../domain/webhooks.ts";
 import { type Clock, duration, type Instant, iso } from "../kit/clock.ts";
@@ -69,7 +67,7 @@ const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
 /** Spec part 8: the time that an endpoint has to answer a delivery. */
 export const ANSWER_MS = 30_000;
 
-export interface Failure {
+interface Failure {
   /** How many attempts of the schedule were made, this one included. */
   readonly attempt: number;
   readonly now: Instant;
