@@ -17,16 +17,14 @@ export interface Row {
 const CHUNK_MAX = 1024;
 
 export class Index {
-  readonly #width: number;
   readonly #fields: readonly string[];
   /** Many indexes have mostly lists of one (the one deployment of an app): such a list is the row itself. */
   readonly #lists = new Map<unknown, Row | SortedRows>();
 
   constructor(
-    by: readonly string[],
+    private readonly by: readonly string[],
     private readonly order?: string,
   ) {
-    this.#width = by.length;
     this.#fields = order === undefined ? by : [...by, order];
   }
 
@@ -37,7 +35,7 @@ export class Index {
     for (let at = 0; at < this.#fields.length; at += 1) {
       const value = record[this.#fields[at] ?? ""] ?? null;
       if (value === null) return undefined;
-      if (at < this.#width) key = at === 0 ? value : joined(key, value);
+      if (at < this.by.length) key = at === 0 ? value : joined(key, value);
     }
     return key;
   }
