@@ -43,19 +43,16 @@ export class Layout {
 
   constructor({ name, indexes, unique }: AnyCollection) {
     this.table = `"apphost_${name}"`;
+    const seq = "seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
     const columns = 'id text COLLATE "C" UNIQUE NOT NULL, record text NOT NULL, keys jsonb NOT NULL';
-    this.#make([name], `TABLE ${this.table} (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, ${columns})`);
+    this.made.set(JSON.stringify([name]), `CREATE TABLE ${this.table} (${seq}, ${columns})`);
     const declare = (list: string, rule: Rule, kind: string, within: string) => {
       this.#lists.push([list, rule]);
-      this.#make([name, list, rule], `${kind} ON ${this.table} (${keyIn(list)}${within})`);
+      this.made.set(JSON.stringify([name, list, rule]), `CREATE ${kind} ON ${this.table} (${keyIn(list)}${within})`);
     };
     for (const [index, rule] of Object.entries<Rule>(indexes))
       declare(`index_${index}`, rule, "INDEX", `, ${inOrder(`index_${index}`)}`);
     for (const [key, by] of Object.entries<Rule["by"]>(unique)) declare(`unique_${key}`, { by }, "UNIQUE INDEX", "");
-  }
-
-  #make(line: readonly unknown[], what: string): void {
-    this.made.set(JSON.stringify(line), `CREATE ${what}`);
   }
 
   /** Creates the record or replaces it. What lacks a value of a list's fields stands in no such list. */
