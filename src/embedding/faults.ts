@@ -5,7 +5,7 @@
 import { type Reason, refuse } from "../domain/refusal.ts";
 import type { UnitParts } from "../domain/work.ts";
 import { type Call, empty, VERSION_PREFIX } from "../http/call.ts";
-import { CODE_MEMBER, errorReply } from "../http/problem.ts";
+import { CODE_MEMBER, errorReply, statusOf } from "../http/problem.ts";
 import type { Operation } from "../http/route.ts";
 import type { Answer } from "../http/way.ts";
 import type { Background } from "../kit/background.ts";
@@ -36,7 +36,7 @@ export function faultsOf({ clock, decide }: UnitParts, journals: Journals, backg
     if (connection !== undefined) return { ...empty(0), cut: connection };
     if (status === undefined) return undefined;
     const own = OWN[status];
-    if (own !== undefined) return refuse(own);
+    if (own !== undefined && statusOf(own.code, decide) === status) return refuse(own);
     const [type, title, instance] = ["about:blank", "A failure on command", call.id];
     const told = { type, title, status, detail: ASKED, instance, [CODE_MEMBER]: "failure_on_command" };
     return errorReply(told, {}, decide);
@@ -65,7 +65,7 @@ export function faultsOf({ clock, decide }: UnitParts, journals: Journals, backg
 
 const ASKED = "A test asked for this answer.";
 
-/** The problem that the server itself would have with this status. */
+/** The problem that the server itself would have with this status, unless it is read as another. */
 const OWN: { readonly [status: number]: Reason } = {
   400: { code: "invalid_request", detail: ASKED },
   401: { code: "expired_credential", detail: ASKED },
@@ -78,7 +78,7 @@ const OWN: { readonly [status: number]: Reason } = {
   413: { code: "payload_too_large", detail: ASKED },
   414: { code: "uri_too_long", detail: ASKED },
   415: { code: "unsupported_media_type", detail: ASKED },
-  422: { code: "validation_failed", errors: [{ pointer: "#", detail: ASKED }] },
+  422: { code: "validation_failed", errors: [{ pointer: "#", detail: "is what a test asked for" }] },
   431: { code: "headers_too_large", detail: ASKED },
   500: { code: "internal_error" },
   503: { code: "storage_unavailable" },

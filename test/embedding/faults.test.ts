@@ -164,6 +164,7 @@ test("a fault answers as the server itself would with that status", async () => 
     const { headers, json } = answer;
     assert.deepEqual([answer.status, json.status, json.code], [status, status, code]);
     assert.equal(json.instance, headers["x-request-id"]);
+    assert.match(String(json.detail), /[^.]\.$/);
     assert.match(answer.header("Content-Type"), /^application\/problem\+json/);
     assert.equal("www-authenticate" in headers, status === 401);
     assert.equal("retry-after" in headers, status === 403);

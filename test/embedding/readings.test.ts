@@ -187,6 +187,8 @@ test("all readings at once: a long address and a bad token read as the REST API'
   all.service.faults.add({ method: "GET", path: "/v1/apps", status: 502 });
   const failure = { error: { code: "failure_on_command", message: "A test asked for this answer." } };
   assert.deepEqual((await api.get("/apps")).json, failure);
+  all.service.faults.add({ method: "GET", path: "/v1/apps", status: 422 });
+  assert.equal((await api.get("/apps")).status, 422, "whatever a body that breaks a rule is answered");
   const token = await api.root.as(null).post("/oauth/token", { grant_type: "none", more: 1 });
   assert.deepEqual([token.status, token.json.error], [400, "unsupported_grant_type"]);
   assert.equal((await api.root.get("/v2/apps")).headers["content-type"], "application/problem+json");
