@@ -3,7 +3,7 @@
 // row that counts as long as its holder has a session. How durable a commit is, the database is set to.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type * as port from "../domain/store.ts";
-import { StoreRefusal } from "../domain/store.ts";
+import { StorageUnavailable, StoreRefusal } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
 import { after } from "../kit/clock.ts";
 import { systemRandom } from "../kit/ids.ts";
@@ -17,11 +17,13 @@ import {
   type Pool,
   Presence,
   poolOf,
+  RELEASE,
   type Rows,
   saidBy,
+  TAKE,
   type Values,
 } from "./postgres/session.ts";
-import { keyIn, keyOf, Layout, type Layouts, prepare, RELEASE, Reading, Run, TAKE } from "./postgres/tables.ts";
+import { keyIn, keyOf, Layout, type Layouts, prepare, Reading, Run } from "./postgres/tables.ts";
 import { load, recordsIn, tablesOf } from "./tables.ts";
 
 const RUNS_MAX = 20;
@@ -48,6 +50,8 @@ class PostgresStore extends Reading implements port.Store {
   readonly #again = new Turns();
   #life: Opened | "new" | "closed" = "new";
   #closing: Promise<void> | undefined;
+  /** How many leases were asked for. */
+  #takings = 0;
 
   constructor(private readonly begin: () => Promise<Pool>) {
     super();
@@ -59,7 +63,7 @@ class PostgresStore extends Reading implements port.Store {
     const layouts = new Map(collections.map((collection) => [collection.name, new Layout(collection)]));
     const pool = await this.begin();
     try {
-      const presence = new Presence(pool, await prepare(pool, layouts), this.#hearers);
+      const presence = new Presence(await this.begin(), await prepare(pool, layouts), this.#hearers);
       await presence.tend();
       this.#life = { collections, layouts, pool, presence };
     } catch (error) {
@@ -117,10 +121,12 @@ class PostgresStore extends Reading implements port.Store {
       client.release();
       return value;
     } catch (error) {
-      client.query("ROLLBACK").then(
-        () => client.release(),
-        () => client.release(true),
-      );
+      if (error instanceof StorageUnavailable && !(error instanceof Again)) client.release(true);
+      else
+        client.query("ROLLBACK").then(
+          () => client.release(),
+          () => client.release(true),
+        );
       throw error;
     }
   }
@@ -130,11 +136,17 @@ class PostgresStore extends Reading implements port.Store {
   }
 
   async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
-    const key = keyOf([name]);
-    const { ours, gone } = this.#opened().presence;
-    const [taken] = await this.ask(TAKE, [key, ours.holder, for_ms, gone]);
-    const end = () => undefined; // where the database is out of reach it runs out
-    return taken && { release: () => this.ask(RELEASE, [key, taken[0]]).then(end, end) };
+    const { ours, gone, owed } = this.#opened().presence;
+    this.#takings += 1;
+    const taking = this.#takings;
+    const asked = (text: string, ...more: Values) =>
+      this.ask(text, [keyOf([name]), ours.holder, taking, ...more]).catch((error: unknown) => {
+        owed.add(taking);
+        throw error;
+      });
+    const [taken] = await asked(TAKE, for_ms, gone);
+    const end = () => undefined; // where the database is out of reach it is owed
+    return taken && { release: () => asked(RELEASE).then(end, end) };
   }
 
   async now(): Promise<number> {
@@ -175,7 +187,7 @@ class PostgresStore extends Reading implements port.Store {
     this.#life = "closed";
     if (typeof life !== "string")
       this.#closing = Promise.allSettled(this.#running).then(async () => {
-        life.presence.end();
+        await life.presence.end();
         await life.pool.end();
       });
     return this.#closing ?? Promise.resolve();

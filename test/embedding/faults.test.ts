@@ -120,6 +120,23 @@ test("time stands still while what a delay lets go is done, its deliveries too",
   await receiver.close();
 });
 
+test("a request whose client has given up meanwhile holds up nothing", async () => {
+  await using it = await embedded();
+  const { service, api } = it;
+  service.faults.add({ method: "POST", path: "/v1/apps", delayMs: 5_000 });
+  const client = new AbortController();
+  const headers = { authorization: `Bearer ${service.apiKey}`, "content-type": "application/json" };
+  const body = JSON.stringify({ title: "Never" });
+  const answer = fetch(`${service.baseUrl}/apps`, { method: "POST", headers, body, signal: client.signal });
+  await eventually(async () => service.requests.find(({ fault }) => fault !== null));
+  client.abort();
+  await assert.rejects(answer, { name: "AbortError" });
+  await eventually(async () => (await api.get("/account")).status === 200 || undefined);
+  await service.clock.advance("5s");
+  assert.deepEqual(await service.settled(), { settled: true, pending: [] });
+  assert.equal((await api.get("/apps")).json.total, 0);
+});
+
 test("clear lets a delayed request go on", async () => {
   await using it = await embedded();
   it.service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 5_000, status: 503 });

@@ -112,8 +112,8 @@ onDatabase(
   },
 );
 
-/** A way to the database that is cut at the next commit: before it gets there, or before its answer comes back. */
-async function cutting(t: TestContext, when: "before" | "after") {
+/** A way to the database that is cut at the next commit, or `word`: before it gets there, or before its answer comes back. */
+async function cutting(t: TestContext, when: "before" | "after", word = "COMMIT", to = database().address()) {
   const folder = mkdtempSync(join(tmpdir(), "apphost-cut-"));
   const [name, sockets] = [".s.PGSQL.5432", new Set<Socket>()];
   const armed = { is: false };
@@ -122,7 +122,7 @@ async function cutting(t: TestContext, when: "before" | "after") {
     let isOver = false;
     for (const socket of [near, far]) sockets.add(socket.on("error", () => undefined));
     near.on("data", (chunk) => {
-      isOver ||= armed.is && chunk.includes("COMMIT");
+      isOver ||= armed.is && chunk.includes(word);
       if (isOver && when === "before") near.destroy();
       else far.write(chunk);
     });
@@ -135,7 +135,7 @@ async function cutting(t: TestContext, when: "before" | "after") {
     server.close();
     rmSync(folder, { recursive: true });
   });
-  return { armed, address: database().address().replace(database().folder, folder) };
+  return { armed, address: to.replace(database().folder, folder) };
 }
 
 for (const [when, kept] of [
@@ -178,13 +178,81 @@ onDatabase("a lease ends with its holder's session, and not before", async (_, t
 onDatabase("a lease stays while its holder's session is lost and begins anew", async ({ sql }, t) => {
   const [store, other] = await stores(t, database().address(), 2);
   assert.ok(await store?.lease("l", 3_600_000));
-  const ofHolders = "FROM pg_locks WHERE locktype = 'advisory'";
-  sql(`SELECT pg_terminate_backend(pid) ${ofHolders}`);
+  sql(`SELECT pg_terminate_backend(pid) ${PRESENCES}`);
   await eventually(async () => {
     assert.equal(await other?.lease("l", 1).catch(orUnavailable), undefined);
-    return sql(`SELECT count(*) ${ofHolders}`).trim() === "2" || undefined;
+    return sql(`SELECT count(*) ${PRESENCES}`).trim() === "2" || undefined;
   });
   assert.equal(await other?.lease("l", 1), undefined);
+});
+
+onDatabase("what a holder that is gone has held is free at once, however many ask", async (_, t) => {
+  const [store, other] = await stores(t, database().address(), 2);
+  assert.ok(store && other);
+  const names = Array.from({ length: 40 }, (_, n) => `l${n}`);
+  for (const name of names) assert.ok(await store.lease(name, 3_600_000));
+  await store.close();
+  await eventually(async () => other.lease("l0", 1));
+  const taken = await Promise.all(names.slice(1).map((name) => other.lease(name, 3_600_000)));
+  assert.ok(taken.every((each) => each !== undefined));
+});
+
+onDatabase("a lease that was taken or given back without an answer is free soon", async ({ stop, start }, t) => {
+  const straight = database().address();
+  const { armed, address } = await cutting(t, "after", "INSERT INTO apphost_leases", straight);
+  const [store, lost, other] = [await one(t, straight), await one(t, address), await one(t, straight)];
+  const lease = await store.lease("l", 3_600_000);
+  armed.is = true;
+  await assert.rejects(lost.lease("m", 3_600_000), isUnavailable);
+  armed.is = false;
+  stop();
+  await lease?.release();
+  start();
+  for (const name of ["l", "m"]) await eventually(async () => other.lease(name, 1).catch(orUnavailable));
+});
+
+const PRESENCES = "FROM pg_locks WHERE locktype = 'advisory'";
+
+onDatabase("a session that stands for its process is back at once, whatever else is being done", async ({ sql }, t) => {
+  const store = await one(t);
+  let goOn = () => {};
+  const held = new Promise<void>((go) => {
+    goOn = go;
+  });
+  // As many as there are sessions, and some that wait for one.
+  const works = Array.from({ length: 12 }, (_, n) =>
+    store.transact((tx) => Promise.all([tx.get(notes, `${n}`), held])),
+  );
+  const began = performance.now();
+  for (let times = 0; times < 5; times += 1) {
+    sql(`SELECT pg_terminate_backend(pid) ${PRESENCES}`);
+    await eventually(async () => sql(`SELECT count(*) ${PRESENCES}`).trim() === "1" || undefined);
+  }
+  assert.ok(performance.now() - began < 3_000, "none waits for the next look, a second later");
+  goOn();
+  await Promise.all(works);
+});
+
+onDatabase("a session that gave no answer in time is asked nothing more", async (_, t) => {
+  const store = await one(t);
+  await write(store, note("a"));
+  const { query } = pg.Client.prototype;
+  const silent = new Set<unknown>();
+  const after: unknown[] = [];
+  t.mock.method(pg.Client.prototype, "query", function (this: unknown, what: unknown, ...rest: unknown[]) {
+    if (silent.has(this)) after.push(what);
+    if (!String(Object(what).text).includes("WHERE id = $1")) return Reflect.apply(query, this, [what, ...rest]);
+    silent.add(this);
+    return Promise.reject(new Error("Query read timeout"));
+  });
+  await assert.rejects(
+    store.transact((tx) => tx.get(notes, "a")),
+    isUnavailable,
+  );
+  t.mock.restoreAll();
+  assert.equal(silent.size, 1);
+  assert.deepEqual(after, []);
+  assert.equal(await idsIn(store), "a");
 });
 
 onDatabase("indexes and unique keys that are declared later hold what was there before", async (_, t) => {

@@ -82,9 +82,18 @@ export async function ask(session: Session, text: string, values: Values = []): 
 /** How often the session is looked after, and how many looks in a row find none of a holder until that one counts as gone. */
 const TEND_MS = 1_000;
 const MISSED = 4;
-/** Who holds leases without a session. */
-const ALONE = `SELECT DISTINCT holder FROM apphost_leases WHERE NOT EXISTS (SELECT FROM pg_locks
-  WHERE locktype = 'advisory' AND objsubid = 1 AND (classid::bigint << 32) + objid::bigint = holder)`;
+const HAS_NO_SESSION = `NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
+  AND (classid::bigint << 32) + objid::bigint = held.holder)`;
+const ALONE = `SELECT DISTINCT holder FROM apphost_leases AS held WHERE ${HAS_NO_SESSION}`;
+/** Free is what has run out, and what a holder that is gone, and not back since, has left behind. */
+export const TAKE = `INSERT INTO apphost_leases AS held (name, holder, taking, until)
+  VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 ms')
+  ON CONFLICT (name) DO UPDATE SET (holder, taking, until) = (excluded.holder, excluded.taking, excluded.until)
+  WHERE held.until <= clock_timestamp() OR (held.holder = ANY ($5) AND ${HAS_NO_SESSION}) RETURNING 1`;
+/** Waits for no disk: where a crash of the database forgets it, it has run out soon. */
+export const RELEASE = `DELETE FROM apphost_leases WHERE name = $1 AND holder = $2 AND taking = $3
+  AND set_config('synchronous_commit', 'off', true) = 'off'`;
+const RELEASE_ALL = "DELETE FROM apphost_leases WHERE holder = $1 AND taking = ANY ($2)";
 
 /** The channel of all who share the tables, and a number of this process: while a session holds a lock of it, its leases hold. */
 export interface Ours {
@@ -109,9 +118,13 @@ export class Presence {
   #session: Client | undefined;
   /** By holder: how many looks in a row have found no session. One that is lost begins anew in less. */
   #missed: ReadonlyMap<string, number> = new Map();
+  /** The takings of leases that may be held and are nobody's here, since an answer was lost. */
+  readonly owed = new Set<number>();
+  /** None while it looks. */
   #next: Scheduled | undefined;
   #isOver = false;
 
+  /** The pool is its own: others' work must not hold it up. */
   constructor(
     private readonly pool: Pool,
     readonly ours: Ours,
@@ -146,6 +159,8 @@ export class Presence {
 
   /** Looks each second, since nobody tells of a line that is dead; where the session is lost another begins at once. */
   async tend(): Promise<void> {
+    this.#next?.cancel();
+    this.#next = undefined;
     if (!(await this.#look())) await this.#look();
     if (this.#isOver) this.#lose();
     else this.#next = after(TEND_MS, () => this.tend());
@@ -157,6 +172,9 @@ export class Presence {
       const session = this.#session ?? (await this.#begin());
       const alone = (await ask(session, ALONE)).map(([holder]) => String(holder));
       this.#missed = new Map(alone.map((holder) => [holder, (this.#missed.get(holder) ?? 0) + 1]));
+      const owed = [...this.owed];
+      if (owed.length > 0) await ask(session, RELEASE_ALL, [this.ours.holder, owed]);
+      for (const taking of owed) this.owed.delete(taking);
       return true;
     } catch {
       this.#lose();
@@ -172,6 +190,7 @@ export class Presence {
       const [from, topic, subject] = noteIn(payload);
       if (from !== holder) this.hearers.tell(String(topic), String(subject));
     });
+    session.on("end", () => this.#next && this.tend());
     await session.query(`LISTEN ${channel}; SELECT pg_advisory_lock_shared(${holder})`);
     return session;
   }
@@ -182,9 +201,11 @@ export class Presence {
     this.#session = undefined;
   }
 
-  end(): void {
+  async end(): Promise<void> {
     this.#isOver = true;
     this.#next?.cancel();
+    this.#next = undefined;
     this.#lose();
+    await this.pool.end();
   }
 }

@@ -173,16 +173,11 @@ const OURS = "SELECT 'apphost_' || md5(current_schema()), (random() * 2 ^ 48)::b
 const begin = (channel: unknown) => `BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('${channel}', 0));
   CREATE TABLE IF NOT EXISTS apphost_declared (line text PRIMARY KEY);
   CREATE TABLE IF NOT EXISTS apphost_leases
-    (name text COLLATE "C" PRIMARY KEY, holder bigint NOT NULL, until timestamptz NOT NULL);
+    (name text COLLATE "C" PRIMARY KEY, holder bigint NOT NULL, until timestamptz NOT NULL, taking bigint);
+  DO $$ BEGIN -- a table from before takings had numbers
+    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'apphost_leases'::regclass AND attname = 'taking')
+    THEN ALTER TABLE apphost_leases ADD COLUMN taking bigint; END IF; END $$;
   DELETE FROM apphost_leases WHERE until <= clock_timestamp()`;
-/** Free is what has run out, and what a holder that is gone, and not back since, has left behind. Answers which taking it was. */
-export const TAKE = `INSERT INTO apphost_leases AS held VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
-  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
-  WHERE held.until <= clock_timestamp() OR (held.holder = ANY ($4) AND pg_try_advisory_xact_lock(held.holder))
-  RETURNING xmin`;
-/** Waits for no disk: where a crash of the database forgets it, it has run out soon. */
-export const RELEASE = `DELETE FROM apphost_leases
-  WHERE name = $1 AND xmin = $2 AND set_config('synchronous_commit', 'off', true) = 'off'`;
 
 /** Makes what is not there yet, while others who start wait. Answers how those who share the tables know each other. */
 export async function prepare(pool: Pool, layouts: Layouts): Promise<Ours> {
