@@ -78,7 +78,7 @@ export async function ask(row: Operation, asked: Asked & { body: unknown }, sent
 
 /** The answer to what went well. `isKept`: as it comes again, without what is shown once. */
 export function answered(
-  { status, headers: own, view, location, once }: Operation,
+  { status, headers: own, view, location, once, method }: Operation,
   result: unknown,
   presenter: Presenter,
   { path, query }: Pick<Call, "path" | "query">,
@@ -95,7 +95,7 @@ export function answered(
   }
   if (view.kind !== "one") return { status, headers, body: view.text(result, presenter) };
   const record = trusted<object>(result);
-  const { text, etag } = location ? presenter.fresh(view, record) : presenter.shown(view, record);
+  const { text, etag } = method === "GET" ? presenter.shown(view, record) : presenter.fresh(view, record);
   headers.etag = etag;
   if (location) headers.location = links.baseUrl + location(record);
   if (once === undefined) return { status, headers, body: text };

@@ -118,7 +118,7 @@ export function presenting(links: ServiceLinks, decide: Decide) {
     },
 
     /**
-     * For a record that was made just now and may never be read: nothing of it is remembered. Where it was, collecting the
+     * For a record that was written just now and may never be read: nothing of it is remembered. Where it was, collecting the
      * garbage among so many texts took 2 of the 15 us between listener and answer.
      */
     fresh: <R extends object>(view: View<R>, record: R): Shown => new Shown(view.text(record, presenter)),
