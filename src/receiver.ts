@@ -75,6 +75,7 @@ export async function startReceiver(options: ReceiverOptions) {
 function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
   /** The events that came with a right signature, each once, in the order of their first arrival. */
   const received: ReceivedEvent[] = [];
+  const byId = new Map<string, ReceivedEvent>();
   const given = new Set<ReceivedEvent>();
   const arrivals = new EventEmitter().setMaxListeners(0);
   let answered = 0;
@@ -99,10 +100,13 @@ function inboxOf({ secret, answers = [], onRequest }: ReceiverOptions) {
     const event: EventEnvelope = JSON.parse(rawBody);
     const { id, type } = event;
     if (typeof id !== "string") throw new TypeError("This is no event");
-    const known = received.find((each) => each.id === id);
-    if (known) known.attempts.push(attempt);
-    else received.push({ id, type, event, rawBody, attempts: [attempt] });
-    return known ? "seen before" : "new";
+    const known = byId.get(id);
+    known?.attempts.push(attempt);
+    if (known) return "seen before";
+    const first = { id, type, event, rawBody, attempts: [attempt] };
+    byId.set(id, first);
+    received.push(first);
+    return "new";
   }
 
   /** The next event of the type that an earlier call has not answered; rejects when none comes in time (5 s). */

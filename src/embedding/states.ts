@@ -86,15 +86,18 @@ export function statesOf(parts: StatesParts) {
       await agree();
       const isFresh = async (reader: Reader) => (await reader.count(accounts, "all", ["accounts"])) === 0;
       if (await isFresh(store)) {
-        seed = planted(parts, settings.apiKey);
-        const { key, data } = await seed;
+        const first = planted(parts, settings.apiKey);
+        const { key, data } = await first;
         const isFirst = await store.transact(async (tx) => {
           if (!(await isFresh(tx))) return false;
           for (const into of collections)
             for (const record of data.collections[into.name] ?? []) await tx.put(into, trusted<never>(record));
           return true;
         });
-        if (isFirst) return sown(key);
+        if (isFirst) {
+          seed = first;
+          return sown(key);
+        }
       }
       if (settings.seed) {
         await planted(parts, settings.apiKey); // a reset will need it

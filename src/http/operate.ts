@@ -42,8 +42,8 @@ async function allowed(
   const query = readQuery(row.query, call.query, wrong);
   if (wrong.length > 0) return badInput(wrong);
   // Where none is taken it still tells one request from another with the same key.
-  const isRead = row.body !== undefined || key !== undefined;
-  const body = isRead ? await call.body(row.bodyLimit, row.body && unfitMediaType(call)) : undefined;
+  const isWanted = row.body !== undefined || key !== undefined;
+  const body = isWanted ? await call.body(row.bodyLimit, row.body && unfitMediaType(call)) : undefined;
   if (body instanceof Refusal) return body;
   const sent = row.body && body && parseJson(body);
   if (sent instanceof Refusal) return sent;
@@ -56,8 +56,8 @@ async function allowed(
     if (result instanceof Refusal) return result;
     const reply = answered(row, result, presenter, call);
     const { etag } = reply.headers;
-    const isKnown = etag !== undefined && row.method === "GET" && conditions;
-    return (isKnown && judged(isKnown, etag, empty(304, { etag }))) || reply;
+    const isRead = etag !== undefined && row.method === "GET";
+    return (isRead && conditions && judged(conditions, etag, empty(304, { etag }))) || reply;
   };
   if (key === undefined) return await perform(new Unit(parts, call.id));
   return await once(parts, { caller, key, call, body }, (keep) =>

@@ -46,7 +46,7 @@ test("one that takes long over its first start writes nothing over what another 
     await held.kept;
     return store.real.transact(work);
   };
-  const slow = startService({ store: store({ transact }), apiKey: "one-key-for-all" });
+  const slow = startService({ store: store({ transact }) });
   await begun.kept;
   await using other = await embedded({ store: store(), apiKey: "one-key-for-all" });
   const app = await other.api.create("/apps", { title: "Acknowledged" });
@@ -54,6 +54,9 @@ test("one that takes long over its first start writes nothing over what another 
   await using service = await slow;
   assert.equal(service.account.id, other.service.account.id);
   assert.equal((await other.api.get(`/apps/${app.id}`)).json.title, "Acknowledged");
+  const { apiKey } = service;
+  await service.reset();
+  assert.equal(service.apiKey, apiKey, "not that of the seed which came too late");
 });
 
 test("what one leaves behind another takes up within 10 s, though nothing is told of it", async () => {
