@@ -7,39 +7,22 @@ import type { UnitParts } from "../domain/work.ts";
 import type { Background } from "../kit/background.ts";
 import { type Instant, iso } from "../kit/clock.ts";
 import type { Journals } from "./journals.ts";
-import { type ChaosRule, chaosRule, type Effect, type GivenChaos, rulesOf } from "./rules.ts";
+import { type ChaosRule, chaosRule, type GivenChaos, rulesOf } from "./rules.ts";
 
-/** What befalls an attempt that has not gone yet, and not before `until`. */
-interface Struck {
-  readonly effect: Effect | undefined;
-  readonly until: Instant;
-}
-
-export function chaosOf({ store, clock }: UnitParts, journals: Journals, background: Background) {
+export function chaosOf({ store, clock }: UnitParts, { marks }: Journals, background: Background) {
   const rules = rulesOf<GivenChaos, ChaosRule>("chaos", chaosRule);
-  /** By the delivery's id. */
-  const struck = new Map<string, Struck>();
-  /** By the webhook's id: lets go what is held back until the next has gone, however long that takes. */
-  const heldBack = new Map<string, () => void>();
-
   const late = (id: string, until: Instant) => store.transact((tx) => putOff(tx, id, iso(until)));
-
-  function letGo(webhookId: string): void {
-    heldBack.get(webhookId)?.();
-    heldBack.delete(webhookId);
-  }
 
   return {
     ...rules,
     /** Ends every rule; what is held back or put off may go. */
     clear(): void {
       rules.clear();
-      const known = [...struck];
-      struck.clear();
-      for (const webhookId of heldBack.keys()) letGo(webhookId);
+      const until = clock.now();
+      const waiting = [...marks].filter(([, mark]) => mark.until > until);
+      for (const [attempt, mark] of waiting) marks.set(attempt, { ...mark, until });
       background.run("ending delays", async () => {
-        const now = clock.now();
-        for (const [id, { until }] of known) if (until > now) await late(id, now);
+        for (const [, { id }] of waiting) await late(id, until);
       });
     },
     /** The sender that does to each post what was decided for it. */
@@ -47,23 +30,22 @@ export function chaosOf({ store, clock }: UnitParts, journals: Journals, backgro
       ...inner,
       async send(post, delivery) {
         const { id, event_type, webhook_id, attempts } = delivery;
-        const overtakes = heldBack.has(webhook_id);
-        const known = struck.get(id);
-        // The first rule that falls on the delivery is used up; one is held back at a time.
+        const attempt = `${id} ${attempts.length + 1}`;
+        // One is held back at a time, for each webhook: until the next has gone, however long that takes.
+        const overtakes = rules.holds(webhook_id);
         const fits = ({ effect, type = event_type, webhookId = webhook_id }: ChaosRule) =>
           type === event_type && webhookId === webhook_id && !(effect === "reorder" && overtakes);
-        const rule = known ? undefined : rules.take(fits);
-        const { effect, until } = known ?? { effect: rule?.effect, until: clock.now() + (rule?.delayMs ?? 0) };
-        if (rule) struck.set(id, { effect, until });
-        if (rule?.effect === "reorder") return { again: new Promise((go) => heldBack.set(webhook_id, go)) };
+        // What was decided for an attempt stands, however often it is tried to send it.
+        const rule = marks.has(attempt) ? undefined : rules.take(fits);
+        if (rule) marks.set(attempt, { id, effect: rule.effect, until: clock.now() + rule.delayMs });
+        if (rule?.effect === "reorder") return { again: rules.hold(webhook_id) };
+        const { effect, until = 0 } = marks.get(attempt) ?? {};
         if (until > clock.now()) return { again: Promise.resolve(await late(id, until)) };
-        struck.delete(id);
-        if (effect) journals.disturbed(id, attempts.length + 1, effect);
         const sent = effect === "bad_signature" ? { ...post, headers: spoilt(post.headers) } : post;
         const outcome = effect === "drop" ? DROPPED : await inner.send(sent, delivery);
         // The receiver sees the very same attempt again; what it says to the first is what counts.
         if (effect === "duplicate") await inner.send(post, delivery);
-        if (overtakes) letGo(webhook_id);
+        if (overtakes) rules.letGo(webhook_id);
         return outcome;
       },
     }),

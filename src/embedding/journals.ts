@@ -7,7 +7,7 @@ import type { Collection, Store, Stored } from "../domain/store.ts";
 import type { Call, Handler } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import type { Background } from "../kit/background.ts";
-import { type Clock, iso } from "../kit/clock.ts";
+import { type Clock, type Instant, iso } from "../kit/clock.ts";
 import type { Effect, FaultRule } from "./rules.ts";
 
 /** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */
@@ -21,6 +21,14 @@ export interface JournalRequest extends Pick<Call, "id" | "method" | "path" | "q
   readonly fault: FaultRule | null;
 }
 
+/** What befalls an attempt of a delivery, which does not go before `until`. */
+interface Mark {
+  /** Of the delivery. */
+  readonly id: string;
+  readonly effect: Effect;
+  readonly until: Instant;
+}
+
 export type Journals = ReturnType<typeof journalsOf>;
 
 export type JournalDelivery = ReturnType<Journals["shown"]>;
@@ -32,7 +40,8 @@ export function journalsOf(clock: Clock) {
   const requests = new Newest<JournalRequest>();
   const events = new Newest<EventRecord>();
   const deliveries = new Newest<DeliveryRecord>();
-  const effects = new Newest<Effect>();
+  /** By the delivery's id and the number of the attempt. */
+  const marks = new Newest<Mark>();
 
   /** What is found out about a request later. */
   function note(requestId: string, more: Partial<JournalRequest>): void {
@@ -42,16 +51,20 @@ export function journalsOf(clock: Clock) {
 
   /** As clients see it, with what was done to each attempt on purpose. */
   function shown({ id, webhook_id, event_id, event_type, status, attempts, ...more }: DeliveryRecord) {
-    const marked = attempts.map((each) => ({ ...each, chaos: effects.get(`${id} ${each.number}`) ?? null }));
+    const marked = attempts.map((each) => ({ ...each, chaos: marks.get(`${id} ${each.number}`)?.effect ?? null }));
     const { next_attempt_at, created_at } = more;
     return { id, webhook_id, event_id, event_type, status, attempts: marked, next_attempt_at, created_at };
   }
 
+  /** Of the events those that fit, as they were sent. */
+  const emitted = (fits: (event: EventRecord) => boolean) =>
+    [...events.values()].filter(fits).map(({ body }): EventEnvelope => JSON.parse(body));
   const sent = () => Array.from(deliveries.values(), shown);
 
   return {
     note,
     shown,
+    marks,
     /** Notes what comes in and what it is answered; what a test asks of the controls is no part of what it tests. */
     around:
       (handle: Handler): Handler =>
@@ -63,9 +76,6 @@ export function journalsOf(clock: Clock) {
         note(id, { status: reply.status || null });
         return reply;
       },
-    disturbed(deliveryId: string, attempt: number, effect: Effect): void {
-      effects.set(`${deliveryId} ${attempt}`, effect);
-    },
     /** Notes what commits tell of, from here on; the store answers in the order in which it is asked. */
     hear(store: Store, background: Background): void {
       const listen = <R extends Stored>(topic: string, from: Collection<R>, journal: Newest<R>) =>
@@ -80,18 +90,17 @@ export function journalsOf(clock: Clock) {
     },
     requests: (): readonly JournalRequest[] => Array.from(requests.values(), (request) => ({ ...request })),
     /** The sample events of test deliveries happened to nothing; only the trace of the request shows them. */
-    events: (): readonly EventEnvelope[] =>
-      [...events.values()].filter(({ sample_of }) => sample_of === null).map(envelopeOf),
+    events: (): readonly EventEnvelope[] => emitted(({ sample_of }) => sample_of === null),
     deliveries: sent,
     trace(requestId: string) {
       const request = requests.get(requestId);
-      const caused = [...events.values()].filter(({ request_id }) => request_id === requestId);
-      const sentOf = (eventId: string) => sent().filter(({ event_id }) => event_id === eventId);
-      const led = caused.map((event) => ({ event: envelopeOf(event), deliveries: sentOf(event.id) }));
+      const sentOf = ({ id }: EventEnvelope) => sent().filter(({ event_id }) => event_id === id);
+      const caused = emitted(({ request_id }) => request_id === requestId);
+      const led = caused.map((event) => ({ event, deliveries: sentOf(event) }));
       return request && { request: { ...request }, events: led };
     },
     clear(): void {
-      for (const journal of [requests, events, deliveries, effects]) journal.clear();
+      for (const journal of [requests, events, deliveries, marks]) journal.clear();
     },
   };
 }
@@ -107,5 +116,3 @@ class Newest<R> extends Map<string, R> {
     return this;
   }
 }
-
-const envelopeOf = ({ body }: EventRecord): EventEnvelope => JSON.parse(body);

@@ -64,15 +64,21 @@ export type Effect = ChaosRule["effect"];
 /** Falls on so many attempts, 1 if absent, of events of this type, to this webhook; `delayMs` is for the effect delay. */
 export type GivenChaos = Pick<ChaosRule, "effect"> & Partial<ChaosRule>;
 
-/** What a test gets into its hands. */
-export type Rules<Given, R extends Rule> = Omit<ReturnType<typeof rulesOf<Given, R>>, "take">;
-
 /** Falls on so many requests or attempts. */
 export type Rule = { readonly times: number };
 
-/** The rules in force, in the order in which they came. */
+/** What a test gets into its hands. */
+export type Rules<Given, R extends Rule> = Pick<ReturnType<typeof rulesOf<Given, R>>, "schema" | "add" | "clear">;
+
+/** The rules in force, in the order in which they came, and what they hold back. */
 export function rulesOf<Given, R extends Rule>(name: string, schema: ObjectSchema<R>) {
   let armed: { readonly rule: R; left: number }[] = [];
+  /** Each lets go what waits. */
+  const held = new Map<string, () => void>();
+  const letGo = (key: string): void => {
+    held.get(key)?.();
+    held.delete(key);
+  };
   return {
     /** What a rule may be. */
     schema,
@@ -82,9 +88,10 @@ export function rulesOf<Given, R extends Rule>(name: string, schema: ObjectSchem
       armed.push({ rule, left: rule.times });
       return rule;
     },
-    /** Ends every rule. */
+    /** Ends every rule; what is held back goes on at once. */
     clear(): void {
       armed = [];
+      for (const key of held.keys()) letGo(key);
     },
     /** Uses up the first rule that fits. */
     take(fits: (rule: R) => boolean): R | undefined {
@@ -94,5 +101,9 @@ export function rulesOf<Given, R extends Rule>(name: string, schema: ObjectSchem
       armed = armed.filter(({ left }) => left > 0);
       return found.rule;
     },
+    holds: (key: string): boolean => held.has(key),
+    /** Resolves when it is let go. */
+    hold: (key: string) => new Promise<void>((go) => held.set(key, go)),
+    letGo,
   };
 }
