@@ -8,11 +8,11 @@ import { httpSender } from "./delivery/sender.ts";
 import { keyHolders } from "./domain/access.ts";
 import { collections } from "./domain/collections.ts";
 import { siteAt } from "./domain/deployments.ts";
+import { webhookUnder } from "./domain/model.ts";
 import { type Context, check } from "./domain/oauth/access-tokens.ts";
 import { signingKeysIn } from "./domain/oauth/signing-keys.ts";
 import { deciding } from "./domain/readings.ts";
 import type { Store } from "./domain/store.ts";
-import { webhookBodies } from "./domain/webhooks.ts";
 import { chaosOf } from "./embedding/chaos.ts";
 import { controlWay } from "./embedding/control.ts";
 import { faultsOf } from "./embedding/faults.ts";
@@ -59,8 +59,8 @@ const MANUAL_START = "2026-01-01T00:00:00.000Z";
 const LEASE_SPARE_MS = 10_000;
 /** By policy. */
 const WEBHOOK = {
-  local: webhookBodies((url) => judgeUrl(url, "local")),
-  strict: webhookBodies((url) => judgeUrl(url, "strict")),
+  local: webhookUnder((url) => judgeUrl(url, "local")),
+  strict: webhookUnder((url) => judgeUrl(url, "strict")),
 };
 
 /** Starts the service; resolves when it listens and everything in it is ready to use. */

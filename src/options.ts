@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { decide } from "./decisions.ts";
 import { WEBHOOK_POLICIES, type WebhookPolicy } from "./delivery/address-policy.ts";
 import { ANSWER_MS, RETRY_WAITS_MS, retrySchedule } from "./delivery/attempt.ts";
-import { pinnedKey } from "./domain/credentials.ts";
+import { pinnedKey } from "./domain/fields.ts";
 import { TOKEN_ALGORITHM } from "./domain/oauth/signing-keys.ts";
 import { READINGS, type Readings } from "./domain/readings.ts";
 import type { Store } from "./domain/store.ts";

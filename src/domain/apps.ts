@@ -1,42 +1,22 @@
 // Apps and what users do in them (spec parts 2, 4 and 6). A change, its event and the deliveries of that event are one
 // transaction.
-import { decide } from "../decisions.ts";
 import type { Infer } from "../kit/schema.ts";
-import { changesOf, flag, fromText, nullable, object, optional, orNumber, text, withDefault } from "../kit/schema.ts";
+import { flag, fromText, nullable, object, optional, orNumber, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields, spanParameters } from "./lists.ts";
 import type { AppRecord, GoneApp } from "./model.ts";
-import { apps, dataSources, deployments, domains, goneApps, goneDeployments, TOPIC } from "./model.ts";
+import { app, apps, dataSources, deployments, domains, goneApps, goneDeployments, TOPIC } from "./model.ts";
 import type { Decide } from "./readings.ts";
 import type { Reader, Tx } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
-
-const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
-
-/** In the reading in which a new app has to bring them all. */
-export const wholeAppDraft = object({
-  title: text({ min: 1, max: NAME_MAX, notBlank: true }),
-  description: text({ max: TEXT_MAX }),
-  theme: text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }),
-  public: flag,
-});
-const { description, theme } = wholeAppDraft.members;
-/** Nothing is shown to strangers by omission. */
-export const appDraft = object({
-  ...wholeAppDraft.members,
-  description: withDefault(description, ""),
-  theme: withDefault(theme, "light"),
-  public: withDefault(flag, false),
-});
-export const appChanges = changesOf(wholeAppDraft);
 
 const FIRST = { title: "My first app", description: "", theme: "light", public: false };
 /** The shortest draft that is taken, for whoever has just arrived. */
 export const firstApp = (decide: Decide) =>
   Object.fromEntries(decide("2.app-fields").map((name) => [name, FIRST[name]]));
 
-type AppDraft = Seeded<Infer<typeof appDraft>>;
+type AppDraft = Seeded<Infer<typeof app.draft>>;
 
 export async function addApp(w: Work, account_id: string, { id = w.ids.next("app_"), ...draft }: AppDraft) {
   const app: AppRecord = { id, ...draft, created_at: w.at, updated_at: w.at, account_id };
@@ -46,10 +26,10 @@ export async function addApp(w: Work, account_id: string, { id = w.ids.next("app
 
 export const appQuery = object({ ...spanParameters, public: optional(fromText(flag)) });
 
-const listApps = (reader: Reader, caller: Caller, { public: shared, ...span }: Infer<typeof appQuery>) =>
+export const listApps = (reader: Reader, caller: Caller, { public: shared, ...span }: Infer<typeof appQuery>) =>
   pageOf(reader, apps, shared === undefined ? "account" : "account_public", [caller.account.id, shared], span);
 
-export const own = { ...owned(apps, "app", { adding, changing, removing }), list: listApps };
+export const own = owned(apps, "app", app, { adding, changing, removing });
 
 async function adding(w: Work, account_id: string, draft: AppDraft, { account }: Caller) {
   const app = await addApp(w, account_id, draft);

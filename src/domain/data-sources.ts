@@ -4,14 +4,14 @@
 // the data source tells, not an error of the server. Who has them processed, and when, is the service's business.
 import { decide } from "../decisions.ts";
 import { inSteps, type Steps } from "../kit/background.ts";
-import type { Fault, Infer, ObjectSchema, Schema } from "../kit/schema.ts";
-import { fail, nullable, object, oneOf, text, unfitText, withDefault } from "../kit/schema.ts";
+import type { Fault, ObjectSchema } from "../kit/schema.ts";
+import { fail, object, oneOf, unfitText } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { COLUMNS_MAX, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, shownFields } from "./lists.ts";
-import type { Cell, Column, DataSourceRecord, Row } from "./model.ts";
-import { accounts, apps, asItIs, dataContents, dataRow, dataSources, TOPIC } from "./model.ts";
+import type { Cell, Column, DataSourceDraft, DataSourceRecord, Row } from "./model.ts";
+import { accounts, apps, asItIs, dataContents, dataRow, dataSource, dataSources, TOPIC } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { ALL, type Reader, type Span } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
@@ -54,18 +54,8 @@ function unfitCell(value: unknown): string | undefined {
 const DATA_JSON = { json: { type: "array", items: dataRow.json }, csv: { type: "string" } };
 const TYPES = decide("2.data-source-request");
 
-const draft = object({
-  name: text({ min: 1, max: decide("8.field-lengths").name }),
-  type: oneOf(TYPES),
-  // Several apps may show the same data, so a data source can stand alone.
-  app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
-  /** As they came, not copied: a copy could lose a member called __proto__. */
-  data: asItIs<string | readonly Row[]>({}),
-});
-export type DataSourceDraft = Infer<typeof draft>;
-
 /** The schema with `data` judged by `type`; where that is not known, they are not judged. */
-const judged = <D extends DataSourceDraft>({ members, check }: ObjectSchema<D>): ObjectSchema<D> => ({
+export const judged = <D extends DataSourceDraft>({ members, check }: ObjectSchema<D>): ObjectSchema<D> => ({
   members,
   json: { oneOf: TYPES.map((type) => object({ ...members, type: oneOf([type]), data: asItIs(DATA_JSON[type]) }).json) },
   check(value, path, faults) {
@@ -80,14 +70,11 @@ const judged = <D extends DataSourceDraft>({ members, check }: ObjectSchema<D>):
   },
 });
 
-export const dataSourceDraft = judged(draft);
-/** A draft as it stands in a seed. */
-export const dataSourceSeed = (id: Schema<string | undefined>) => judged(object({ id, ...draft.members }));
-
+const bodies = { ...dataSource, draft: judged(dataSource.draft) };
 const [WAITING, READY, FAILED] = decide("3.data-processing");
 const ANNOUNCED: ReadonlySet<string> = new Set(decide("6.emitted-by"));
 
-export const own = owned(dataSources, "data source", {
+export const own = owned(dataSources, "data source", bodies, {
   adding: addDataSource,
   /** With it go its rows, or what is still to be processed. */
   removing: ({ tx }, { id }) => tx.remove(dataContents, id),

@@ -1,42 +1,16 @@
 // Deployments of an app (spec parts 2 and 3; contract, parts 1 to 3): one is live in an environment, a custom domain
 // belongs to one app at a time; which of them an address leads to, and who may see it. How it looks is not known here.
-import { domainToASCII } from "node:url";
 import { decide } from "../decisions.ts";
 import { type Infer, nullable, object, text, withDefault } from "../kit/schema.ts";
 import { allows, type Caller } from "./access.ts";
 import { own as ofAccount } from "./apps.ts";
 import { recordEvent } from "./events.ts";
+import { canonicalHost, hostName } from "./fields.ts";
 import { accounts, apps, type DeploymentRecord, deployments, domains, goneDeployments } from "./model.ts";
 import { invalidField, notFound, refuse } from "./refusal.ts";
 import type { Reader } from "./store.ts";
 import type { SignedIn } from "./users.ts";
 import type { Unit, Work } from "./work.ts";
-
-const HOST_LENGTH_MAX = 253;
-const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
-const UNFIT = "must be a host name of 2 or more labels, without scheme, port or path, and no IP address";
-
-/** Written in any way; `deploy` keeps it in its one spelling. */
-const hostName = text({
-  min: 1,
-  max: HOST_LENGTH_MAX,
-  format: "hostname",
-  rule: (given) => (canonicalHost(given) === undefined ? UNFIT : undefined),
-});
-
-/**
- * In lower case, international names in their ASCII form; undefined for what is none (RFC 1123). A single label is a machine
- * of somebody's own network, never a domain that can be pointed here.
- */
-function canonicalHost(given: string): string | undefined {
-  if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
-  const name = domainToASCII(given).toLowerCase();
-  const labels = name.split(".");
-  if (name.length > HOST_LENGTH_MAX || labels.length < 2 || !labels.every((label) => LABEL.test(label)))
-    return undefined;
-  // An address ends in a number, whatever it was written like before.
-  return /^\d+$/.test(labels.at(-1) ?? "") ? undefined : name;
-}
 
 export const deployRequest = object({
   name: text({ min: 1, max: 100 }),

@@ -3,7 +3,7 @@
 // caller's precondition (If-Match) is asked last, inside the transaction that it is about.
 import { isDeepStrictEqual } from "node:util";
 import { decide } from "../decisions.ts";
-import { fromText, object, type Schema, whole, withDefault } from "../kit/schema.ts";
+import { fromText, type ObjectSchema, object, type Schema, whole, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Collection, Reader, Scalar, Span, Stored } from "./store.ts";
@@ -53,57 +53,61 @@ interface Consequences<R, D, A> {
   readonly removing?: (w: Work, record: R, caller: Caller) => unknown;
 }
 
-/** What is done with the records `R` that an account owns; `A` is a new one, with what is shown of it once. */
-export interface Owned<R, D, A, Q = Span> {
-  create(unit: Unit, caller: Caller, draft: D): Promise<A | Refusal>;
-  get(reader: Reader, caller: Caller, id: string): Promise<R | Refusal>;
-  list(reader: Reader, caller: Caller, query: Q): Promise<Page<R>>;
-  /** Does something with the caller's own record, in one transaction. */
-  act<T>(unit: Unit, caller: Caller, id: string, work: (w: Work, record: R) => Promise<T>): Promise<T | Refusal>;
-  /** Changes the fields sent, whose values the schema has judged. */
-  change(unit: Unit, caller: Caller, id: string, sent: Sent<R>, expect: Expect<R>): Promise<R | Refusal>;
-  remove(unit: Unit, caller: Caller, id: string, expect: Expect<R>): Promise<R | Refusal>;
+/** What clients send and see of one of them. */
+interface Bodies<D> {
+  readonly draft: ObjectSchema<D>;
+  readonly changes: ObjectSchema<object>;
+  readonly shown: ObjectSchema<unknown>;
 }
 
+/** What is done with the records `R` that an account owns; `A` is a new one, with what is shown of it once. */
+export type Owned<R extends OfAccount, D, A> = ReturnType<typeof owned<R, D, A>>;
+export type OfAccount = Stored & { readonly account_id: string };
+
 /** `name` is what people call one of them. */
-export function owned<R extends Stored & { readonly account_id: string }, D, A>(
+export function owned<R extends OfAccount, D, A>(
   from: Collection<R, "account">,
   name: string,
+  bodies: Bodies<D>,
   { adding, changing, removing }: Consequences<R, D, A>,
-): Owned<R, D, A> {
-  const own: Owned<R, D, A> = {
-    create: (unit, caller, draft) => unit.transact((w) => adding(w, caller.account.id, draft, caller)),
+) {
+  async function get(reader: Reader, caller: Caller, id: string) {
+    const record = await reader.get(from, id);
+    return record?.account_id === caller.account.id ? record : notFound(name);
+  }
 
-    async get(reader, caller, id) {
-      const record = await reader.get(from, id);
-      return record?.account_id === caller.account.id ? record : notFound(name);
-    },
+  /** Does something with the caller's own record, in one transaction. */
+  const act = <T>(unit: Unit, caller: Caller, id: string, work: (w: Work, record: R) => Promise<T>) =>
+    unit.transact(async (w) => {
+      const record = await get(w.tx, caller, id);
+      return record instanceof Refusal ? record : work(w, record);
+    });
 
-    list: (reader, caller, span) => pageOf(reader, from, "account", [caller.account.id], span),
+  return {
+    ...bodies,
+    get,
+    act,
+    create: (unit: Unit, caller: Caller, draft: D) => unit.transact((w) => adding(w, caller.account.id, draft, caller)),
 
-    act: (unit, caller, id, work) =>
-      unit.transact(async (w) => {
-        const record = await own.get(w.tx, caller, id);
-        return record instanceof Refusal ? record : work(w, record);
-      }),
+    list: (reader: Reader, caller: Caller, span: Span) => pageOf(reader, from, "account", [caller.account.id], span),
 
-    change: (unit, caller, id, sent, expect) =>
-      own.act(unit, caller, id, async (w, before) => {
+    /** Changes the fields sent, whose values the schema has judged. */
+    change: (unit: Unit, caller: Caller, id: string, sent: Sent<R>, expect: Expect<R>) =>
+      act(unit, caller, id, async (w, before) => {
         const after = differs(before, sent) ? await changing?.(w, { ...before, ...sent }, before, caller) : undefined;
         if (after instanceof Refusal) return after;
         if (after) await w.tx.put(from, after);
         return expect(before) ?? after ?? before;
       }),
 
-    remove: (unit, caller, id, expect) =>
-      own.act(unit, caller, id, async (w, record) => {
+    remove: (unit: Unit, caller: Caller, id: string, expect: Expect<R>) =>
+      act(unit, caller, id, async (w, record) => {
         const consequence = await removing?.(w, record, caller);
         if (consequence instanceof Refusal) return consequence;
         await w.tx.remove(from, id);
         return expect(record) ?? record;
       }),
   };
-  return own;
 }
 
 /** A record as it stands in an answer and in an event: without whose it is. */

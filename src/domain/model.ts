@@ -1,9 +1,23 @@
-// The resources as clients see them, the records that the service keeps of them, and the lists they are read by (spec part
-// 2; contract part 2). Each field stands here once: a record is what its resource shows and, beside that, what only the
-// server needs. What may be sent is stricter and stands in the drafts, where it is judged.
+// The resources as clients send and see them, the records that the service keeps of them, and the lists they are read by
+// (spec part 2; contract part 2). Each field stands here once: what makes a resource, what changes it and what is shown of
+// it follow from that; a record is what is shown and, beside that, what only the server needs.
 import { decide } from "../decisions.ts";
 import type { Infer, JsonSchema, Members, Schema } from "../kit/schema.ts";
-import { flag, object, oneOf, optional, trusted, whole } from "../kit/schema.ts";
+import {
+  changesOf,
+  flag,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  required,
+  text,
+  trusted,
+  whole,
+  withDefault,
+} from "../kit/schema.ts";
+import { email, name, redirectUri } from "./fields.ts";
 import { collection, type Stored } from "./store.ts";
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
@@ -29,7 +43,6 @@ export type AccountState = Infer<typeof accountState>;
 /** What is taken as it comes, such as what goes into an answer: there the type alone holds what is shown to what is kept. */
 export const asItIs = <T>(json: JsonSchema): Schema<T> => ({ json, check: trusted });
 const string = (rules: JsonSchema = {}) => asItIs<string>({ type: "string", ...rules });
-const text = (maxLength: number) => string({ maxLength });
 const id = (prefix: string) => string({ pattern: `^${prefix}_[0-9A-Za-z]+$` });
 const url = string({ format: "uri" });
 const time = string({ format: "date-time", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" });
@@ -38,11 +51,17 @@ const listOf = <T>({ json }: Schema<T>, rules: JsonSchema = {}) =>
   asItIs<readonly T[]>({ type: "array", items: json, ...rules });
 const orNull = <T>({ json }: Schema<T>) => asItIs<T | null>({ anyOf: [json, { type: "null" }] });
 const TIMES = { created_at: time, updated_at: time };
-const { name: NAME_MAX, text: TEXT_MAX } = decide("8.field-lengths");
+const LENGTHS = decide("8.field-lengths");
 
 /** Those of the members that the register names. */
 const only = <M extends Members>(names: readonly string[], members: M): M =>
   trusted(Object.fromEntries(names.map((name) => [name, members[name] ?? asItIs({})])));
+
+/** What clients send of a resource, to make one (`draft`) or to change it, and what of that and beside it they are shown. */
+function resource<D extends Members, S extends Members>(prefix: string, sent: D, shows: (sent: D) => S) {
+  const shown = object({ id: id(prefix), ...shows(required(sent)) });
+  return { prefix, draft: object(sent), changes: changesOf(sent), shown };
+}
 
 /** What an account owns. */
 interface OfAccount {
@@ -64,15 +83,20 @@ export const accounts = collection<AccountRecord & { readonly all: "accounts" }>
   all: { by: ["all"] },
 });
 
-export const app = object({
-  id: id("app"),
-  title: text(NAME_MAX),
-  description: text(TEXT_MAX),
-  theme: text(64),
-  public: flag,
-  ...TIMES,
-});
-export type AppRecord = Infer<typeof app> & OfAccount;
+export const app = resource(
+  "app",
+  {
+    title: name,
+    description: withDefault(text({ max: LENGTHS.text }), ""),
+    theme: withDefault(text({ min: 1, max: 64, pattern: new RegExp(decide("2.themes")) }), "light"),
+    // Nothing is shown to strangers by omission.
+    public: withDefault(flag, false),
+  },
+  (sent) => ({ ...sent, ...TIMES }),
+);
+/** In the reading in which a new app has to bring them all. */
+export const wholeAppDraft = object(required(app.draft.members));
+export type AppRecord = Infer<typeof app.shown> & OfAccount;
 export const apps = collection<AppRecord>()("apps", {
   ...ofAccount,
   account_public: { by: ["account_id", "public"] },
@@ -81,7 +105,7 @@ export const apps = collection<AppRecord>()("apps", {
 export const deployment = object({
   id: id("dep"),
   app_id: id("app"),
-  name: text(100),
+  name: string({ maxLength: 100 }),
   environment: string(),
   custom_domain: orNull(string()),
   url,
@@ -123,20 +147,29 @@ export const dataRow = asItIs<{ readonly [column: string]: Cell }>({
 });
 export type Row = Infer<typeof dataRow>;
 
-export const dataSource = object({
-  id: id("ds"),
-  name: text(NAME_MAX),
-  type: oneOf(decide("2.data-source-request")),
-  app_id: orNull(id("app")),
-  ...only(decide("2.data-source-fields"), {
-    status: oneOf(decide("3.data-processing")),
-    columns: orNull(listOf(column)),
-    row_count: orNull(count),
-    error: orNull(string()),
+export const dataSource = resource(
+  "ds",
+  {
+    name: text({ min: 1, max: LENGTHS.name }),
+    type: oneOf(decide("2.data-source-request")),
+    // Several apps may show the same data, so a data source can stand alone.
+    app_id: withDefault(nullable(text({ min: 1, max: 64 })), null),
+    /** As they came, not copied: a copy could lose a member called __proto__. */
+    data: asItIs<string | readonly Row[]>({}),
+  },
+  ({ data: _, ...sent }) => ({
+    ...sent,
+    ...only(decide("2.data-source-fields"), {
+      status: oneOf(decide("3.data-processing")),
+      columns: orNull(listOf(column)),
+      row_count: orNull(count),
+      error: orNull(string()),
+    }),
+    ...TIMES,
   }),
-  ...TIMES,
-});
-export type DataSourceRecord = Infer<typeof dataSource> & OfAccount;
+);
+export type DataSourceDraft = Infer<typeof dataSource.draft>;
+export type DataSourceRecord = Infer<typeof dataSource.shown> & OfAccount;
 export const dataSources = collection<DataSourceRecord>()("data_sources", {
   ...ofAccount,
   ...ofApp,
@@ -152,12 +185,16 @@ interface DataRecord extends Stored {
 }
 export const dataContents = collection<DataRecord>()("data_contents");
 
-export const user = object({
-  id: id("usr"),
-  ...only(decide("2.user-fields"), { email: text(254), name: text(NAME_MAX), permissions: listOf(scope) }),
-  ...TIMES,
-});
-export interface UserRecord extends Infer<typeof user>, OfAccount {
+export const user = resource(
+  "usr",
+  {
+    email,
+    name: withDefault(text({ max: LENGTHS.name }), ""),
+    permissions: withDefault(list(scope, { max: SCOPES.length, distinct: true }), []),
+  },
+  (sent) => ({ ...only(decide("2.user-fields"), sent), ...TIMES }),
+);
+export interface UserRecord extends Infer<typeof user.shown>, OfAccount {
   readonly email_key: string;
   readonly is_admin: boolean;
 }
@@ -167,28 +204,29 @@ export const users = collection<UserRecord>()(
   { email: ["account_id", "email_key"] },
 );
 
-export const apiKey = object({
-  id: id("key"),
-  name: text(NAME_MAX),
+export const apiKey = resource("key", { name }, (sent) => ({
+  ...sent,
   last_four: string(),
   created_at: time,
   last_used_at: orNull(time),
-});
-export interface ApiKeyRecord extends Infer<typeof apiKey>, OfAccount {
+}));
+export interface ApiKeyRecord extends Infer<typeof apiKey.shown>, OfAccount {
   /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
 }
 export const apiKeys = collection<ApiKeyRecord>()("api_keys", ofAccount, { hash: ["hash"] });
 
-export const oauthClient = object({
-  id: id("cli"),
-  name: text(NAME_MAX),
-  redirect_uris: listOf(url),
-  scopes: listOf(scope),
-  public: flag,
-  created_at: time,
-});
-export interface OAuthClientRecord extends Infer<typeof oauthClient>, OfAccount {
+export const oauthClient = resource(
+  "cli",
+  {
+    name,
+    redirect_uris: list(redirectUri, { min: 1, max: 20, distinct: true }),
+    scopes: list(scope, { min: 1, max: SCOPES.length, distinct: true }),
+    public: withDefault(flag, false),
+  },
+  (sent) => ({ ...sent, created_at: time }),
+);
+export interface OAuthClientRecord extends Infer<typeof oauthClient.shown>, OfAccount {
   /** SHA-256 of the client secret, hexadecimal; null for a public client. */
   readonly secret_hash: string | null;
 }
@@ -207,14 +245,24 @@ interface SessionRecord extends Passing<"sessions"> {
 }
 export const sessions = collection<SessionRecord>()("sessions", byExpiry);
 
-export const webhook = object({
-  id: id("wh"),
-  url,
-  events: listOf(eventType, { minItems: 1, uniqueItems: true }),
-  active: flag,
-  ...only(decide("2.webhook-fields"), { disabled_reason: orNull(oneOf(["gone", "failing"])), ...TIMES }),
-});
-export interface WebhookRecord extends Infer<typeof webhook>, OfAccount {
+/** `urlRule` says why it refuses a URL. */
+export const webhookUnder = (urlRule: (url: string) => string | undefined) =>
+  resource(
+    "wh",
+    {
+      url: text({ min: 1, max: LENGTHS.url, format: "uri", rule: urlRule }),
+      events: list(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
+      secret: optional(text({ min: 1, max: 255 })),
+      active: withDefault(flag, true),
+    },
+    ({ secret: _, ...sent }) => ({
+      ...sent,
+      ...only(decide("2.webhook-fields"), { disabled_reason: orNull(oneOf(["gone", "failing"])), ...TIMES }),
+    }),
+  );
+export type WebhookBodies = ReturnType<typeof webhookUnder>;
+export const webhook = webhookUnder(() => undefined);
+export interface WebhookRecord extends Infer<typeof webhook.shown>, OfAccount {
   readonly secret: string;
   /** The secret before the last change, and until when `webhook-signature` carries it too. */
   readonly old_secret: string | null;

@@ -1,14 +1,15 @@
 // What a fresh server starts with (contract, part 1): one account with its owner and one key, or what a seed says. A
 // seed's members are those of the create bodies, checked by the same schemas, each with an optional id.
-import type { Fault, Infer, Members, Schema } from "../kit/schema.ts";
+import type { Fault, Infer, Members, ObjectSchema, Schema } from "../kit/schema.ts";
 import { list, object, optional, pointer, text, withDefault } from "../kit/schema.ts";
-import { addApp, appDraft } from "./apps.ts";
-import { addApiKey, addOAuthClient, apiKeyDraft, oauthClientDraft, pinnedKey } from "./credentials.ts";
-import { addDataSource, dataSourceSeed } from "./data-sources.ts";
-import { accountState, accounts } from "./model.ts";
+import { addApp } from "./apps.ts";
+import { addApiKey, addOAuthClient } from "./credentials.ts";
+import { addDataSource, judged } from "./data-sources.ts";
+import { name, pinnedKey } from "./fields.ts";
+import { accountState, accounts, apiKey, app, dataSource, oauthClient, user, type WebhookBodies } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
-import { addUser, userDraft } from "./users.ts";
-import { addWebhook, type WebhookBodies } from "./webhooks.ts";
+import { addUser } from "./users.ts";
+import { addWebhook } from "./webhooks.ts";
 import type { Unit, Work } from "./work.ts";
 
 const ITEMS_MAX = 100_000;
@@ -17,34 +18,35 @@ export const FIRST_KEY = "Start-up key";
 const OWNER = { email: "owner@example.com", name: "Owner", permissions: ["admin"] } as const;
 
 const idWith = (prefix: string) => {
-  const says = `${prefix} and letters or digits`;
-  return optional(text({ min: 1, max: 64, pattern: new RegExp(`^${prefix}[0-9A-Za-z]+$`), says }));
+  const says = `${prefix}_ and letters or digits`;
+  return optional(text({ min: 1, max: 64, pattern: new RegExp(`^${prefix}_[0-9A-Za-z]+$`), says }));
 };
-
+const withId = <M extends Members>({ prefix, draft }: { prefix: string; draft: ObjectSchema<unknown, M> }) => ({
+  id: idWith(prefix),
+  ...draft.members,
+});
 const many = <T>(item: Schema<T>) => withDefault(list(item, { max: ITEMS_MAX }), []);
-const withIds = <M extends Members>(prefix: string, members: M) => many(object({ id: idWith(prefix), ...members }));
 
-/** All that an account has but its webhooks, whose URLs are judged by the policy in force. */
-const MEMBERS = {
-  id: idWith("acc_"),
-  name: text({ min: 1, max: 200, notBlank: true }),
-  state: withDefault(accountState, "active"),
-  api_keys: many(object({ ...apiKeyDraft.members, key: pinnedKey })),
-  users: withIds("usr_", userDraft.members),
-  oauth_clients: withIds("cli_", { client_secret: optional(pinnedKey), ...oauthClientDraft.members }),
-  apps: withIds("app_", appDraft.members),
-  data_sources: many(dataSourceSeed(idWith("ds_"))),
-};
-const accountSeed = ({ draft }: WebhookBodies) => object({ ...MEMBERS, webhooks: withIds("wh_", draft.members) });
+/** The webhooks' URLs are judged by the policy in force. */
+const accountSeed = (webhook: WebhookBodies) =>
+  object({
+    id: idWith("acc"),
+    name,
+    state: withDefault(accountState, "active"),
+    api_keys: many(object({ ...apiKey.draft.members, key: pinnedKey })),
+    users: many(object(withId(user))),
+    oauth_clients: many(object({ ...withId(oauthClient), client_secret: optional(pinnedKey) })),
+    apps: many(object(withId(app))),
+    data_sources: many(judged(object(withId(dataSource)))),
+    webhooks: many(object(withId(webhook))),
+  });
 type AccountSeed = Infer<ReturnType<typeof accountSeed>>;
 
 type Seed = { readonly accounts: readonly AccountSeed[] };
 
-const NONE = { id: undefined, api_keys: [], users: [], oauth_clients: [], apps: [], data_sources: [], webhooks: [] };
 /** Something to sign in to and a key that works: the first request succeeds without preparation. */
-export const DEFAULT_SEED: Seed = { accounts: [{ name: "Example account", state: "active", ...NONE }] };
+export const DEFAULT_SEED = { accounts: [{ name: "Example account" }] };
 
-/** The seed's schema; a webhook's URL is judged by the policy in force. */
 export const seedSchema = (webhook: WebhookBodies): Schema<Seed> =>
   object({ accounts: list(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) }, clashes);
 

@@ -4,33 +4,15 @@
 // kept as SHA-256 only.
 import { decide } from "../decisions.ts";
 import { instant, iso } from "../kit/clock.ts";
-import { changesOf, type Infer, list, object, text, withDefault } from "../kit/schema.ts";
+import type { Infer } from "../kit/schema.ts";
 import { sha256 } from "./access.ts";
 import { owned } from "./lists.ts";
-import { accounts, SCOPES, scope, sessions, signIns, type UserRecord, users } from "./model.ts";
+import { accounts, sessions, signIns, type UserRecord, user, users } from "./model.ts";
 import { Refusal, refuse } from "./refusal.ts";
 import type { Reader, Store, Tx } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
 
-const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
-/** C0, DEL and C1: an address stands in the log and on the console. */
-const CONTROL = /\p{Cc}/u;
-
-export const userDraft = object({
-  email: text({
-    min: 3,
-    max: 254, // as mail has it
-    pattern: EMAIL,
-    says: "an e-mail address like name@example.com",
-    format: "email",
-    rule: (email) => (CONTROL.test(email) ? "must not contain a control character" : undefined),
-  }),
-  name: withDefault(text({ max: decide("8.field-lengths").name }), ""),
-  permissions: withDefault(list(scope, { max: SCOPES.length, distinct: true }), []),
-});
-export const userChanges = changesOf(userDraft);
-
-type UserDraft = Seeded<Infer<typeof userDraft>>;
+type UserDraft = Seeded<Infer<typeof user.draft>>;
 
 /** Makes a user and the token of a sign-in link for them. */
 async function adding(w: Work, account_id: string, draft: UserDraft) {
@@ -51,7 +33,11 @@ export async function addUser(w: Work, account_id: string, { id = w.ids.next("us
   return record;
 }
 
-export const own = owned(users, "user", { adding, changing, removing: ({ tx }, user) => lastAdmin(tx, user) });
+export const own = owned(users, "user", user, {
+  adding,
+  changing,
+  removing: ({ tx }, record) => lastAdmin(tx, record),
+});
 
 async function changing(w: Work, after: UserRecord, before: UserRecord) {
   const changed = { ...after, ...derived(after), updated_at: w.at };

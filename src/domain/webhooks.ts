@@ -1,11 +1,9 @@
 // Webhooks (spec part 2; contract, parts 2, 4 and 6): who is told of what, and where; their delivery log, and the two ways
 // to send by hand: the same delivery again, or a sample. Both only queue a row; the answer never waits for it. What waits
-// for a webhook that is deleted or switched off is the outbox's to cancel, as sending is. Which URLs are allowed is the
-// delivery layer's to say and comes in as a function.
-import { decide } from "../decisions.ts";
+// for a webhook that is deleted or switched off is the outbox's to cancel, as sending is.
 import { type Instant, iso } from "../kit/clock.ts";
 import type { Infer } from "../kit/schema.ts";
-import { changesOf, flag, list, object, optional, text, withDefault } from "../kit/schema.ts";
+import { object, optional } from "../kit/schema.ts";
 import { serviceSignature, standardSignature } from "../kit/signature.ts";
 import { VERSION } from "../kit/version.ts";
 import type { Caller } from "./access.ts";
@@ -13,7 +11,7 @@ import { askedAgain, leavingQueue, putDelivery, testDelivery } from "./deliverie
 import { recordSample } from "./events.ts";
 import { owned, pageOf, spanParameters } from "./lists.ts";
 import type { EventRecord, EventType, WebhookRecord } from "./model.ts";
-import { deliveries, deliveryStatus, EVENT_TYPES, eventType, webhooks } from "./model.ts";
+import { deliveries, deliveryStatus, eventType, webhook, webhooks } from "./model.ts";
 import { notFound, Refusal } from "./refusal.ts";
 import type { Reader } from "./store.ts";
 import type { Seeded, Unit, Work } from "./work.ts";
@@ -21,22 +19,9 @@ import type { Seeded, Unit, Work } from "./work.ts";
 /** So long `webhook-signature` carries both secrets, so that a receiver can change over without a gap. */
 const ROTATION_MS = 24 * 3_600_000;
 
-/** The bodies of POST and PATCH; `urlRule` says why it refuses a URL. */
-export function webhookBodies(urlRule: (url: string) => string | undefined) {
-  const draft = object({
-    url: text({ min: 1, max: decide("8.field-lengths").url, format: "uri", rule: urlRule }),
-    events: list(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
-    secret: optional(text({ min: 1, max: 255 })),
-    active: withDefault(flag, true),
-  });
-  return { draft, changes: changesOf(draft) };
-}
-export type WebhookBodies = ReturnType<typeof webhookBodies>;
-export type WebhookDraft = Infer<WebhookBodies["draft"]>;
-
 export const testRequest = object({ type: eventType });
 
-export async function addWebhook(w: Work, account_id: string, given: Seeded<WebhookDraft>) {
+export async function addWebhook(w: Work, account_id: string, given: Seeded<Infer<typeof webhook.draft>>) {
   const { id = w.ids.next("wh_"), secret = w.ids.secret(), ...draft } = given;
   const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
   const times = { created_at: w.at, updated_at: w.at };
@@ -45,7 +30,7 @@ export async function addWebhook(w: Work, account_id: string, given: Seeded<Webh
   return webhook;
 }
 
-export const own = owned(webhooks, "webhook", {
+export const own = owned(webhooks, "webhook", webhook, {
   adding: addWebhook,
   changing,
   removing: ({ tx }, webhook) => leavingQueue(tx, webhook),

@@ -167,8 +167,7 @@ export function checkedSnapshot(value: unknown): StoreData {
 
 /** In a store of its own: no reader ever sees half of the seed, or its data before they are processed. */
 async function planted({ settings, services, unit }: StatesParts, apiKey: string | null) {
-  const given = settings.seed;
-  const seed = given ? fitting(seedSchema(services.webhook), given, "The seed is wrong") : DEFAULT_SEED;
+  const seed = fitting(seedSchema(services.webhook), settings.seed ?? DEFAULT_SEED, "The seed is wrong");
   const store = memoryStore();
   await store.open(collections);
   const aside = new Unit({ ...unit, store });

@@ -1,8 +1,8 @@
 // The rows that nearly every resource has, in one form each: create, list, read, change, remove (contract, part 4).
 import { decide } from "../decisions.ts";
-import { listQuery, type Owned, type Page, type Sent } from "../domain/lists.ts";
+import { listQuery, type OfAccount, type Owned, type Page, type Sent } from "../domain/lists.ts";
 import type { Scope } from "../domain/model.ts";
-import type { Span, Stored } from "../domain/store.ts";
+import type { Span } from "../domain/store.ts";
 import { type ObjectSchema, trusted } from "../kit/schema.ts";
 import { type Asked, type Operation, route, type Spec } from "./route.ts";
 import { page, type View, view } from "./view.ts";
@@ -12,7 +12,7 @@ export const MANAGE = decide("5.scope-per-endpoint");
 export const MANAGED = [MANAGE, MANAGE, MANAGE] as const;
 const CHANGE = decide("4.app-endpoints");
 
-interface Resource<R, N, D, Q> {
+interface Resource<R extends OfAccount, N, D, Q> {
   /** Of one of them: `/apps/{app_id}`. */
   readonly path: string;
   /** As the operations call it, and the description what they answer: createApp, listApps, App. */
@@ -20,8 +20,7 @@ interface Resource<R, N, D, Q> {
   /** As people call one, several, and what goes with one. */
   readonly words: readonly [one: string, many: string, gone: string];
   readonly scopes: readonly [read: Scope, write: Scope, remove: Scope];
-  readonly shown: ObjectSchema<unknown>;
-  readonly owned: Owned<R, D, N, Q>;
+  readonly owned: Owned<R, D, N>;
   /** What each row says beside what all of its kind do. */
   readonly create: Partial<Spec<string, unknown, D, N>>;
   readonly list?: Partial<Spec<string, Q, undefined, Page<R>>>;
@@ -31,11 +30,11 @@ interface Resource<R, N, D, Q> {
 }
 
 /** The row that reads one, for whatever else is done to it; and all of them. */
-export function resource<R extends Stored, N extends R, D, Q = Span>(
+export function resource<R extends OfAccount, N extends R, D, Q = Span>(
   of: Resource<R, N, D, Q>,
 ): { readonly get: Operation; readonly rows: readonly Operation[] } {
   const { path, noun, owned } = of;
-  const shows: View<R> = view(noun, of.shown);
+  const shows: View<R> = view(noun, owned.shown);
   const [one, many, gone] = of.words;
   const [read, write, remove] = of.scopes;
   const all = path.slice(0, path.lastIndexOf("/"));
@@ -46,18 +45,18 @@ export function resource<R extends Stored, N extends R, D, Q = Span>(
     run: (asked) => owned.get(asked.unit.store, asked.caller, idOf(asked)),
   });
   const create = route(`POST ${all}`, write, `create${noun}`, `Create ${one}`, {
-    ...{ view: shows, location: ({ id }: N) => `${all}/${id}` },
+    ...{ body: owned.draft, view: shows, location: ({ id }: N) => `${all}/${id}` },
     run: ({ unit, caller, body }) => owned.create(unit, caller, body),
     ...of.create,
   });
   const list = route(`GET ${all}`, read, `list${noun}s`, `List ${many}`, {
     query: trusted<ObjectSchema<Q>>(listQuery),
     view: page(shows),
-    run: ({ unit, caller, query }) => owned.list(unit.store, caller, query),
+    run: ({ unit, caller, query }) => owned.list(unit.store, caller, trusted(query)),
     ...of.list,
   });
   const change = route(`${CHANGE} ${path}`, write, `update${noun}`, `Change ${one}`, {
-    ...{ target: get, view: shows },
+    ...{ target: get, body: trusted<ObjectSchema<Sent<R>>>(owned.changes), view: shows },
     run: (asked) => owned.change(asked.unit, asked.caller, idOf(asked), asked.body, asked.expect),
     ...of.update,
   });

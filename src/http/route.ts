@@ -2,10 +2,9 @@
 // body, what a success answers and the OpenAPI operation at once. `route` ties the types of its parts together.
 import { type DecisionId, decide } from "../decisions.ts";
 import type { Caller } from "../domain/access.ts";
-import type { Scope } from "../domain/model.ts";
+import type { Scope, WebhookBodies } from "../domain/model.ts";
 import type { Decide } from "../domain/readings.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import type { WebhookBodies } from "../domain/webhooks.ts";
 import type { Unit } from "../domain/work.ts";
 import { instant } from "../kit/clock.ts";
 import { type ObjectSchema, object, type Schema, trusted } from "../kit/schema.ts";

@@ -2,7 +2,6 @@
 import { decide } from "../decisions.ts";
 import * as credentials from "../domain/credentials.ts";
 import * as events from "../domain/events.ts";
-import * as model from "../domain/model.ts";
 import * as users from "../domain/users.ts";
 import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, type Operation, route } from "./route.ts";
@@ -13,16 +12,13 @@ const user = resource({
   noun: "User",
   words: ["a user", "users", "a user; they are signed out"],
   scopes: MANAGED,
-  shown: model.user,
   owned: users.own,
   create: {
-    body: users.userDraft,
     example: { email: "ada@example.com", name: "Ada", permissions: ["read:apps", "read:data"] },
     once: { sign_in_url: ({ signInToken }, links) => links.signIn(signInToken) },
   },
   update: {
     refusals: ["email_taken", "last_admin"],
-    body: users.userChanges,
     example: { permissions: ["read:apps", "write:apps"] },
   },
   remove: { refusals: ["last_admin"] },
@@ -33,9 +29,8 @@ const key = resource({
   noun: "ApiKey",
   words: ["an API key", "API keys", "an API key; whatever uses it is refused"],
   scopes: MANAGED,
-  shown: model.apiKey,
   owned: credentials.keys,
-  create: { body: credentials.apiKeyDraft, example: { name: "Build server" }, once: { key: ({ key }) => key } },
+  create: { example: { name: "Build server" }, once: { key: ({ key }) => key } },
 });
 
 const client = resource({
@@ -43,10 +38,8 @@ const client = resource({
   noun: "OAuthClient",
   words: ["an OAuth client", "OAuth clients", "an OAuth client; its tokens stop working"],
   scopes: MANAGED,
-  shown: model.oauthClient,
   owned: credentials.clients,
   create: {
-    body: credentials.oauthClientDraft,
     example: {
       ...{ name: "Report mailer", redirect_uris: ["https://mailer.example.com/callback"] },
       ...{ scopes: ["read:apps"], public: false },

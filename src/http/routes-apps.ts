@@ -18,15 +18,18 @@ const app = resource({
   noun: "App",
   words: ["an app", "apps", "an app with its deployments"],
   scopes: ["read:apps", "write:apps", "delete:apps"],
-  shown: model.app,
   owned: apps.own,
   create: {
     spec: "4.create-app",
-    body: ({ decide }) => (decide("2.app-fields").length > 1 ? apps.wholeAppDraft : apps.appDraft),
+    body: ({ decide }) => (decide("2.app-fields").length > 1 ? model.wholeAppDraft : model.app.draft),
     example: { title: "Sales overview", description: "Revenue by region", theme: "light", public: false },
   },
-  list: { spec: "4.list-apps", query: apps.appQuery },
-  update: { body: apps.appChanges, example: { title: "Sales overview 2026" } },
+  list: {
+    spec: "4.list-apps",
+    query: apps.appQuery,
+    run: ({ unit, caller, query }) => apps.listApps(unit.store, caller, query),
+  },
+  update: { example: { title: "Sales overview 2026" } },
   remove: { spec: "4.delete-app" },
 });
 
@@ -71,12 +74,10 @@ const source = resource({
   noun: "DataSource",
   words: ["a data source", "data sources", "a data source with its rows"],
   scopes: ["read:data", MANAGE, MANAGE],
-  shown: model.dataSource,
   owned: data.own,
   create: {
     spec: "4.create-data-source",
     bodyLimit: DATA_BODY_BYTES,
-    body: data.dataSourceDraft,
     example: { name: "Orders", type: "csv", data: "region,revenue\r\nNorth,48250\r\nSouth,39100\r\n" },
   },
 });

@@ -1,6 +1,5 @@
 // The rows for webhooks and their delivery log (spec parts 4 and 6).
 import { decide } from "../decisions.ts";
-import * as model from "../domain/model.ts";
 import * as webhooks from "../domain/webhooks.ts";
 import { MANAGE, MANAGED, resource } from "./resource.ts";
 import { chosen, route } from "./route.ts";
@@ -15,7 +14,6 @@ const { get: webhook, rows } = resource({
   noun: "Webhook",
   words: ["a webhook", "webhooks", "a webhook; what waits for it is cancelled"],
   scopes: MANAGED,
-  shown: model.webhook,
   owned: webhooks.own,
   create: {
     spec: "4.create-webhook",

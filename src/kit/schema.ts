@@ -266,16 +266,16 @@ export function object<M extends Members>(
   };
 }
 
-export type Changes<T> = { readonly [N in keyof T]?: T[N] };
+/** The same members, none of which may be absent. */
+export const required = <M extends Members>(members: M): M =>
+  eachOf(members, ({ json: { default: _, ...json }, absent: __, ...member }) => ({ ...member, json }));
 
-/** The body of a PATCH (a JSON merge of the members sent): each member as in `schema`, none required, no defaults. */
-export function changesOf<T>(schema: ObjectSchema<T>): ObjectSchema<Changes<T>> {
-  const members = Object.entries(schema.members).map(([name, { json, ...member }]) => {
-    const { default: _, ...ownJson } = json;
-    return [name, optional({ ...member, json: ownJson })] as const;
-  });
-  return trusted(object(Object.fromEntries(members)));
-}
+const eachOf = <M extends Members>(members: M, other: (member: Schema<unknown>) => Schema<unknown>): M =>
+  trusted(Object.fromEntries(Object.entries(members).map(([name, member]) => [name, other(member)])));
+
+/** The body of a PATCH (a JSON merge of the members sent): each as in a draft, none required, no defaults. */
+export const changesOf = <M extends Members>(members: M): ObjectSchema<Partial<Shape<M>>> =>
+  trusted(object(eachOf(required(members), optional)));
 
 /** The same, but members that it does not know are passed over. */
 export function passing<S extends Schema<unknown>>(schema: S): S {

@@ -1,15 +1,8 @@
 // domain/data-sources over the memory store: what is kept, what the processing makes of it, and that it does so once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  type DataSourceDraft,
-  dataSourceDraft,
-  own,
-  processDataSource,
-  rowsPage,
-  unprocessed,
-} from "../../src/domain/data-sources.ts";
-import { dataContents, events, TOPIC } from "../../src/domain/model.ts";
+import { own, processDataSource, rowsPage, unprocessed } from "../../src/domain/data-sources.ts";
+import { type DataSourceDraft, dataContents, events, TOPIC } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { Unit } from "../../src/domain/work.ts";
 import { parseJson, readFields } from "../../src/http/input.ts";
@@ -103,7 +96,7 @@ const LONG: readonly Sent[] = [
 
 test("others have their turns while rows are judged: fifty for fifty thousand", async () => {
   for (const data of [LONG[0]?.[1], Array(50_000).fill(1)]) {
-    const read = () => readFields(dataSourceDraft, { name: "Long", type: "json", data });
+    const read = () => readFields(own.draft, { name: "Long", type: "json", data });
     assert.ok((await withTurns(read)).turns >= 50);
   }
 });

@@ -5,7 +5,7 @@ import { newDelivery, putDelivery } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import { deliveries, type WebhookRecord } from "../../src/domain/model.ts";
 import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
-import { own, redeliver, sendTest, type WebhookDraft } from "../../src/domain/webhooks.ts";
+import { own, redeliver, sendTest } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -38,7 +38,7 @@ async function emitted(world: World, n = 1) {
 const inShort = async (world: World, webhook: WebhookRecord) =>
   (await world.log(webhook)).map(({ status, attempts }) => `${status} ${attempts.length}`);
 
-const change = async ({ unit, caller }: World, { id }: WebhookRecord, changes: Partial<WebhookDraft>) =>
+const change = async ({ unit, caller }: World, { id }: WebhookRecord, changes: Partial<WebhookRecord>) =>
   kept(await own.change(unit, caller, id, changes, () => undefined));
 
 const again = async ({ unit, caller }: World, { id }: WebhookRecord, delivery: { readonly id: string } | undefined) =>

@@ -1,0 +1,69 @@
+// Texts that clients send and that have a form of their own: each judged here once, whatever it is a field of.
+import { domainToASCII } from "node:url";
+import { decide } from "../decisions.ts";
+import { isLoopbackHost } from "../kit/loopback.ts";
+import { text } from "../kit/schema.ts";
+
+export const name = text({ min: 1, max: decide("8.field-lengths").name, notBlank: true });
+
+const EMAIL = /^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@"(),:;<>[\\\]]+$/;
+/** C0, DEL and C1: an address stands in the log and on the console. */
+const CONTROL = /\p{Cc}/u;
+
+export const email = text({
+  min: 3,
+  max: 254, // as mail has it
+  pattern: EMAIL,
+  says: "an e-mail address like name@example.com",
+  format: "email",
+  rule: (given) => (CONTROL.test(given) ? "must not contain a control character" : undefined),
+});
+
+/** A key chosen by a person (flag or seed): only characters that need no quoting in a header, a URL or a shell. */
+export const pinnedKey = text({
+  min: 8,
+  max: 200,
+  pattern: /^[A-Za-z0-9._~-]+$/,
+  says: "made of letters, digits and - . _ ~",
+});
+
+export const redirectUri = text({ min: 1, max: 2_000, format: "uri", rule: unfitRedirect });
+
+/** The characters of RFC 3986 behind the scheme. The text goes into Location as it stands, so nothing is repaired here. */
+const WRITTEN_AS_URI = /^https?:\/\/(?!\/)[\w!#$%&'()*+,./:;=?@[\]~-]+$/i;
+const UNSAFE = "must be https, or http to a loopback address";
+
+/** RFC 9700 2.1, 4.1: an exact URL; https, or http to this machine; never a fragment. */
+function unfitRedirect(uri: string): string | undefined {
+  if (!WRITTEN_AS_URI.test(uri) || !URL.canParse(uri)) return `${UNSAFE}: an absolute URL in ASCII, without spaces`;
+  const { protocol, hostname, username, password } = new URL(uri);
+  if (uri.includes("#")) return "must not have a fragment";
+  if (username !== "" || password !== "") return "must not carry a user name or password";
+  return protocol === "https:" || isLoopbackHost(hostname) ? undefined : UNSAFE;
+}
+
+const HOST_LENGTH_MAX = 253;
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const UNFIT = "must be a host name of 2 or more labels, without scheme, port or path, and no IP address";
+
+/** Written in any way; `deploy` keeps it in its one spelling. */
+export const hostName = text({
+  min: 1,
+  max: HOST_LENGTH_MAX,
+  format: "hostname",
+  rule: (given) => (canonicalHost(given) === undefined ? UNFIT : undefined),
+});
+
+/**
+ * In lower case, international names in their ASCII form; undefined for what is none (RFC 1123). A single label is a machine
+ * of somebody's own network, never a domain that can be pointed here.
+ */
+export function canonicalHost(given: string): string | undefined {
+  if (/[^\p{L}\p{M}\p{N}.\-\u3002\uff0e\uff61]/u.test(given)) return undefined;
+  const name = domainToASCII(given).toLowerCase();
+  const labels = name.split(".");
+  if (name.length > HOST_LENGTH_MAX || labels.length < 2 || !labels.every((label) => LABEL.test(label)))
+    return undefined;
+  // An address ends in a number, whatever it was written like before.
+  return /^\d+$/.test(labels.at(-1) ?? "") ? undefined : name;
+}
