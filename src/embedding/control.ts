@@ -37,7 +37,7 @@ export const controlWay = (
     if (token instanceof Refusal) return token;
     const { apiKey, account } = service;
     if (apiKey !== null && timingSafeEqual(Buffer.from(sha256(token)), Buffer.from(sha256(apiKey))))
-      return { account, scopes: [], credential: CONTROL_PREFIX };
+      return { who: { account, scopes: [], credential: CONTROL_PREFIX } };
     const detail = "The test controls take the start-up API key and no other credential.";
     return refuse({ code: "insufficient_scope", scope: "admin", detail });
   },

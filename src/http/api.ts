@@ -7,7 +7,7 @@ import { Refusal, refuse } from "../domain/refusal.ts";
 import { object, passing, type Schema } from "../kit/schema.ts";
 import type { Authenticate } from "./authorization.ts";
 import { JSON_TYPE, VERSION_PREFIX } from "./call.ts";
-import { RATE_WINDOW_S, type Rate, type RateLimiter } from "./limits.ts";
+import { RATE_WINDOW_S, type RateLimiter } from "./limits.ts";
 import { type OperateParts, operate } from "./operate.ts";
 import { problem } from "./problem.ts";
 import type { Operation, Services } from "./route.ts";
@@ -19,13 +19,6 @@ import { RouteTree, type Way } from "./way.ts";
 export interface ApiParts extends OperateParts {
   readonly authenticate: Authenticate;
   readonly limiter: RateLimiter;
-}
-
-interface Guest {
-  readonly caller: Caller;
-  /** Undefined where there is no limit. */
-  readonly rate: Rate | undefined;
-  readonly unfit: Refusal | undefined;
 }
 
 /** The rows as they are read: what a request may bring, and what a success says. */
@@ -47,7 +40,7 @@ function read(rows: readonly Operation[], decide: Decide): readonly Operation[] 
 /** THE route table (spec part 4; contract, part 4), as a service has it that was asked for no other reading. */
 export const API = new RouteTree(read([...appRoutes, ...webhookRoutes, ...accountRoutes], asChosen));
 
-export function apiWay(parts: ApiParts): Way<Operation, Guest> {
+export function apiWay(parts: ApiParts): Way<Operation, Caller> {
   const { decide, links } = parts.services;
   const ofWindow = (text: string) =>
     text.replace("<limit>", String(parts.limiter.limit)).replace("<window>", String(RATE_WINDOW_S));
@@ -55,23 +48,20 @@ export function apiWay(parts: ApiParts): Way<Operation, Guest> {
   return {
     under: VERSION_PREFIX,
     tree: decide === asChosen ? API : new RouteTree(read(API.rows, decide)),
-    async enter(call) {
+    async enter(call, said) {
       const { authenticate, limiter } = parts;
-      const caller = await authenticate(call.values("authorization"));
-      if (caller instanceof Refusal) return caller;
-      const unfit = standing(caller.account, call.method);
-      const counted = limiter.count(caller.account.id, unfit ? 0 : 1);
+      const who = await authenticate(call.values("authorization"));
+      if (who instanceof Refusal) return who;
+      const unfit = standing(who.account, call.method);
+      const counted = limiter.count(who.account.id, unfit ? 0 : 1);
       const rate = counted instanceof Promise ? await counted : counted;
+      if (rate)
+        for (const [name, text] of rateHeaders)
+          said[name] = text.replace("<remaining>", String(rate.remaining)).replace("<reset>", String(rate.reset_s));
       const over = rate?.exceeded ? refuse({ code: "rate_limit_exceeded", retry_after_s: rate.reset_s }) : undefined;
-      return { caller, rate, unfit: unfit ?? over };
+      return unfit ?? over ?? { who };
     },
-    admit: ({ unfit }) => unfit,
-    perform: (row, { call, who, params }) => operate(parts, row, { call, who: who.caller, params }),
+    perform: (row, request) => operate(parts, row, request),
     refused: (refusal, call) => problem(refusal, call.id, links, decide),
-    leave({ headers }, { rate }) {
-      if (rate === undefined) return;
-      for (const [name, text] of rateHeaders)
-        headers[name] = text.replace("<remaining>", String(rate.remaining)).replace("<reset>", String(rate.reset_s));
-    },
   };
 }

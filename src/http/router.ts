@@ -4,7 +4,7 @@
 import { decide } from "../decisions.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
 import { isStoreError } from "../domain/store.ts";
-import { type Call, empty, type Handler, hostOf, VERSION_PREFIX } from "./call.ts";
+import { type Call, empty, type Handler, hostOf, type Reply, VERSION_PREFIX } from "./call.ts";
 import type { Answer, Found, Row, Way } from "./way.ts";
 
 export interface RouterParts {
@@ -73,26 +73,24 @@ export function routing({ rest, ways, later, siteOf, onError }: RouterParts): Ha
   /** The one catch: an exception that nobody foresaw is logged whole and answered bare. */
   return async (call) => {
     let way = rest;
-    let caller: unknown;
+    let reply: Reply;
+    const said: Reply["headers"] = {};
     try {
       const first = find(call.path);
       if (call.unfit) return first.way.refused(call.unfit, call);
       const place = isNamed(first, call) ? first : await elsewhere(call);
       way = place.way;
-      const who = await way.enter(call);
-      if (who instanceof Refusal) return way.refused(who, call);
-      caller = who;
-      const answer = way.admit?.(who, call) ?? (await answered(place, call, who));
-      const reply = answer instanceof Refusal ? way.refused(answer, call, who) : answer;
-      way.leave?.(reply, who);
-      return reply;
+      const entered = await way.enter(call, said);
+      const who = "who" in entered ? entered.who : undefined;
+      const answer = "who" in entered ? await answered(place, call, who) : entered;
+      reply = answer instanceof Refusal ? way.refused(answer, call, who) : answer;
     } catch (error) {
       onError(error, call.id);
       const isFull = isStoreError(error, "StorageUnavailable");
-      const reply = way.refused(refuse({ code: isFull ? "storage_unavailable" : "internal_error" }), call);
-      if (caller !== undefined) way.leave?.(reply, caller);
-      return reply;
+      reply = way.refused(refuse({ code: isFull ? "storage_unavailable" : "internal_error" }), call);
     }
+    Object.assign(reply.headers, said);
+    return reply;
   };
 }
 

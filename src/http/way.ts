@@ -27,14 +27,13 @@ export interface Way<R extends Row = Row, W = unknown> {
   /** What all paths below it share; "" where each row has an address of its own. */
   readonly under: string;
   readonly tree: RouteTree<R>;
-  /** Who calls: asked before anything is told of the path. */
-  enter(call: Call): Promise<W | Refusal>;
-  /** What keeps them out whatever they ask for. */
-  admit?(who: W, call: Call): Answer | undefined;
+  /**
+   * Who calls, or what keeps them out whatever they ask for: judged before anything is told of the path. What is put into
+   * `said` goes out with every answer.
+   */
+  enter(call: Call, said: Reply["headers"]): Promise<{ readonly who: W } | Answer>;
   perform(row: R, request: Request<W>): Promise<Answer>;
   refused(refusal: Refusal, call: Call, who?: W): Reply;
-  /** What every answer says to them. */
-  leave?(reply: Reply, who: W): void;
 }
 
 /** Where nothing is: no rows. */
@@ -81,7 +80,7 @@ export interface OpenRow extends Row {
 export const openWay = (rows: readonly OpenRow[], refused: Way["refused"]): Way<OpenRow, null> => ({
   under: "",
   tree: new RouteTree(rows),
-  enter: async () => null,
+  enter: async () => ({ who: null }),
   perform: async (row, { call }) => row.answer(call),
   refused,
 });

@@ -37,7 +37,7 @@ const COOKIE = "apphost_session";
 export type Sent = ReadonlyMap<string, string>;
 export type Visit = Awaited<ReturnType<typeof visitOf>>;
 
-async function visitOf(parts: WebParts, call: Call) {
+export async function visitOf(parts: WebParts, call: Call) {
   const { unit, services } = parts;
   const { authUrl } = services.links;
   const secure = authUrl.startsWith("https:");
@@ -122,7 +122,7 @@ export const pageWay = <R extends Row>(
 ): Way<R, Visit> => ({
   under,
   tree: new RouteTree(rows.map((row) => ({ ...row, path: row.path.slice(under.length) }))),
-  enter: (call) => visitOf(parts, call),
+  enter: async (call) => ({ who: await visitOf(parts, call) }),
   perform,
   refused,
 });

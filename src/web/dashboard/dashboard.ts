@@ -12,7 +12,7 @@ import { html } from "../html.ts";
 import { DASHBOARD, redirect, refused, told, unlessKnown } from "../page.ts";
 import { badge, code, link, nothingYet } from "../parts.ts";
 import { signInFirst } from "../sign-in.ts";
-import { pageWay, type Visit, type WebParts } from "../visit.ts";
+import { pageWay, type Visit, visitOf, type WebParts } from "../visit.ts";
 import { listing, pagesOf } from "./resource.ts";
 import { events, resources } from "./resources.ts";
 import { type DashboardRow, framed, operationAt, pageAt, type View, viewOf } from "./view.ts";
@@ -75,8 +75,10 @@ export function dashboard(parts: WebParts): Way<DashboardRow, Visit> {
 
   return {
     ...way,
-    admit: (visit, call) =>
-      visit.signedIn ? undefined : signInFirst(visit, isRead(call) ? call.path + queryOf(call) : DASHBOARD),
+    async enter(call) {
+      const who = await visitOf(parts, call);
+      return who.signedIn ? { who } : signInFirst(who, isRead(call) ? call.path + queryOf(call) : DASHBOARD);
+    },
     refused(refusal, _call, visit) {
       if (!visit?.signedIn) return refused(refusal);
       const [status, title, body, headers] = told(refusal);
