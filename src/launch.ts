@@ -23,7 +23,7 @@ import { authenticating } from "./http/authorization.ts";
 import type { Call, Handler, Reply } from "./http/call.ts";
 import { rateLimiter } from "./http/limits.ts";
 import { ADDRESSES, linksOf } from "./http/links.ts";
-import { Listener } from "./http/listener.ts";
+import { type Listener, listenerOf } from "./http/listener.ts";
 import { oauthWay } from "./http/oauth.ts";
 import { problem } from "./http/problem.ts";
 import { routing } from "./http/router.ts";
@@ -110,7 +110,7 @@ async function groundOf(settings: Settings, watched: boolean) {
       log.delivery({ id, type, url, outcome: String(response_status ?? error), duration_ms, attempt });
     },
   });
-  const listener = listenerOf(settings);
+  const listener = secured(settings);
   const stop = async () => {
     await listener.stop();
     await workers.stop();
@@ -208,12 +208,12 @@ function localUrl({ tlsCert, host }: Settings, port: number): string {
   return `${tlsCert === null ? "http" : "https"}://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
 }
 
-function listenerOf({ tlsCert: cert, tlsKey: key }: Settings): Listener {
-  if (cert === null || key === null) return new Listener(undefined);
+function secured({ tlsCert: cert, tlsKey: key }: Settings): Listener {
+  if (cert === null || key === null) return listenerOf();
   try {
     // To TLS a key of another kind than the certificate's is one more, and no client could ever connect.
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error("they are not a pair");
-    return new Listener({ cert, key });
+    return listenerOf({ cert, key });
   } catch (error) {
     const names = "tlsCert and tlsKey (--tls-cert and --tls-key)";
     throw new OptionError(`${names} must be a certificate and its private key (PEM): ${error}`);

@@ -1,7 +1,6 @@
 // How connections end, other than by an answer's own end (RFC 9112 9.6): after an early answer, by a refusal where no
 // request was, or on command. The rule everywhere: whoever is still sending gets to see the answer first.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
 import { after, type Scheduled } from "../kit/clock.ts";
 import type { Cut } from "./call.ts";
 
@@ -17,21 +16,19 @@ export function cutOff(request: IncomingMessage, cut: Cut): void {
 const LINGER_MS = 2_000;
 
 /**
- * The answer is given before the whole request was read. Node closes the connection when the answer ends, and closing it
- * while the client still sends would reset it, so that the client might never see the answer. So the answer is written
- * but not ended until the client is done; what comes meanwhile is thrown away (RFC 9112 9.6).
+ * For an answer before the whole request was read, or to what is none. Node would close both sides when it is out, which
+ * resets a client that still sends, so that it might never see the answer. So only our side is closed, and what comes is
+ * thrown away for a while (RFC 9112 9.6): a client that does not close its side keeps no socket of ours.
  */
-export function lingeringEnd(request: IncomingMessage, response: ServerResponse, body: string): void {
+export function partFrom(response: ServerResponse, body: string): void {
+  const { req: request } = response;
+  const { socket } = request;
   if (body.length === 0) response.flushHeaders();
   else response.write(body);
-  destroyLater(request.socket);
-  request.on("end", () => response.end()).resume();
-}
-
-/** A client that does not close its side keeps no socket of ours. */
-function destroyLater(socket: Duplex): void {
-  const end = after(LINGER_MS, () => void socket.destroy());
-  socket.once("close", () => end.cancel());
+  socket.end();
+  request.resume();
+  const end = after(LINGER_MS, () => socket.destroy());
+  socket.once("close", end.cancel);
 }
 
 /** So often it is looked within that time. */
@@ -56,11 +53,4 @@ export function giveUpUnread(response: ServerResponse, limit_ms: number): void {
   };
   look();
   response.once("close", () => next?.cancel());
-}
-
-/** The last words on a connection, where there is no request to answer. */
-export function lastWords(socket: Duplex, statusLine: string, headers: readonly string[], body: string): void {
-  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`));
-  socket.end(`${statusLine}\r\n${lines.join("")}\r\n${body}`);
-  destroyLater(socket);
 }

@@ -12,7 +12,7 @@ import { Refusal } from "../../src/domain/refusal.ts";
 import { LIMITS, type Limits } from "../../src/http/arriving.ts";
 import { type Call, empty } from "../../src/http/call.ts";
 import { linksOf } from "../../src/http/links.ts";
-import { Listener, type ListenerParts, type Tls } from "../../src/http/listener.ts";
+import { type ListenerParts, listenerOf, type Tls } from "../../src/http/listener.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { systemRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { heapInUse } from "../support/heap.ts";
@@ -32,7 +32,7 @@ const readsAll: ListenerParts["handle"] = async (call) => {
 
 /** Reads each body and answers 204, and no fault is expected, unless the parts say otherwise. */
 async function listening(limits: Partial<Limits> = {}, parts: Partial<ListenerParts> = {}, tls?: Tls) {
-  const listener = new Listener(tls, { ...LIMITS, ...limits });
+  const listener = listenerOf(tls, { ...LIMITS, ...limits });
   const address = `http://127.0.0.1:${await listener.listen(0, "127.0.0.1")}`;
   listener.serve({
     ids: new TimeOrderedIds(new AdjustableClock(), systemRandom),
