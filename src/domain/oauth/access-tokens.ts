@@ -4,13 +4,14 @@
 // to what its user may do at that moment.
 import { decide } from "../../decisions.ts";
 import { instant } from "../../kit/clock.ts";
-import { type Claims, type JwtFault, signJwt, verifyJwt } from "../../kit/jwt.ts";
-import { type Caller, sha256 } from "../access.ts";
+import { type JwtFault, signJwt, verifyJwt } from "../../kit/jwt.ts";
+import { trusted } from "../../kit/schema.ts";
+import { sha256 } from "../access.ts";
 import type { OAuthClientRecord, Scope } from "../model.ts";
 import { Refusal, refuse } from "../refusal.ts";
 import type { UnitParts } from "../work.ts";
 import { type GrantRecord, grants, refreshTokens, standingGrant } from "./grants.ts";
-import { cut, invalidClient, invalidGrant, scopesIn } from "./rules.ts";
+import { cut, invalidClient, invalidGrant } from "./rules.ts";
 import { type SigningKeys, signingKeys } from "./signing-keys.ts";
 
 /** What the authorization server works with: handed to each of its functions, made once the public address is known. */
@@ -43,27 +44,20 @@ export async function issue(context: Context, grant: GrantRecord, scopes: readon
   return signJwt(await keys.signing(), TYP, claims);
 }
 
-/** Who calls the REST API with the token. */
-export async function check(context: Context, token: string): Promise<Caller | Refusal> {
-  const used = await use(context, token);
-  if (used instanceof Refusal) return used;
-  return { account: used.account, scopes: used.scopes, credential: used.grant.id };
-}
-
-/** What the token opens now, and for whom; or why it opens nothing. */
-async function use(context: Context, token: string) {
+/** Who calls the REST API with the token, and what it opens now; or why it opens nothing. */
+export async function check(context: Context, token: string) {
   const facts = await factsOf(context, token);
   if (facts instanceof Refusal) return facts;
   if ((await context.store.get(signingKeys, facts.kid)) === undefined) return unusable("untrusted");
   const standing = await standingGrant(context.store, facts.grantId);
   if (typeof standing === "string") return bad(standing);
-  const { grant, user, account } = standing;
-  return { grant, user, account, facts, scopes: cut(facts.scopes, user.permissions) };
+  return { ...standing, facts, credential: facts.grantId, scopes: cut(facts.scopes, standing.user.permissions) };
 }
 
 /**
- * What a token of ours says, if it has not expired. Only tokens that this server signed are remembered, so strangers cannot
- * fill the memory.
+ * What a token of ours says, if it has not expired: as `issue` wrote it, for no other has the key. Subject and client are
+ * the grant's, so they are not read from the token again. Only such tokens are remembered, so strangers cannot fill the
+ * memory.
  */
 async function factsOf(context: Context, token: string): Promise<TokenFacts | Refusal> {
   const { keys, issuer, audience, verified } = context;
@@ -72,27 +66,20 @@ async function factsOf(context: Context, token: string): Promise<TokenFacts | Re
   if (known !== undefined) return now < known.exp * 1_000 ? known : unusable("expired");
   const verdict = verifyJwt(token, await keys.checking(), { typ: TYP, iss: issuer, aud: audience, now });
   if ("fault" in verdict) return unusable(verdict.fault);
-  const facts = claimed(verdict.kid, verdict.claims);
-  if (facts === undefined) return unusable("malformed");
+  const { scope, jti, iat, exp } = trusted<IssuedClaims>(verdict.claims);
+  const [grantId = ""] = jti.split(".");
+  const facts = { kid: verdict.kid, grantId, scopes: trusted<Scope[]>(scope.split(" ")), jti, iat, exp };
   if (verified.size >= REMEMBERED_MAX) verified.clear();
   verified.set(token, facts);
   return facts;
 }
 
-/**
- * The claims that `issue` wrote; undefined where one is not as it writes them. Subject and client are the grant's, so they
- * are not read from the token again.
- */
-function claimed(kid: string, claims: Claims) {
-  const { scope, jti, iat, exp } = claims;
-  if (typeof scope !== "string" || typeof jti !== "string" || typeof iat !== "number" || typeof exp !== "number")
-    return undefined;
-  const scopes = scopesIn(scope);
-  const [grantId = ""] = jti.split(".");
-  return typeof scopes === "string" ? undefined : { kid, grantId, scopes, jti, iat, exp };
-}
-
-type TokenFacts = NonNullable<ReturnType<typeof claimed>>;
+type IssuedClaims = { readonly [text in "scope" | "jti"]: string } & { readonly [time_s in "iat" | "exp"]: number };
+type TokenFacts = Omit<IssuedClaims, "scope"> & {
+  readonly kid: string;
+  readonly grantId: string;
+  readonly scopes: readonly Scope[];
+};
 
 const bad = (detail: string): Refusal => refuse({ code: "invalid_credential", detail });
 
@@ -130,7 +117,7 @@ export async function revoke(context: Context, client: OAuthClientRecord | null,
  * any other client, and where a token opens nothing, all it hears is no.
  */
 export async function introspect(context: Context, client: OAuthClientRecord, token: string): Promise<object> {
-  const used = await use(context, token);
+  const used = await check(context, token);
   const asked =
     used instanceof Refusal ? await refreshable(context, token) : { ...used.facts, ...used, token_type: "Bearer" };
   if (asked?.grant.client_id !== client.id || asked.account.state === "suspended") return { active: false };

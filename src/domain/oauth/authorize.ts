@@ -6,7 +6,7 @@ import type { Reader } from "../store.ts";
 import type { SignedIn } from "../users.ts";
 import { Unit } from "../work.ts";
 import type { Context } from "./access-tokens.ts";
-import { openGrantWithCode } from "./grants.ts";
+import { openGrant } from "./grants.ts";
 import {
   accessDenied,
   cut,
@@ -52,8 +52,8 @@ export type Consent = Exclude<ReturnType<typeof consent>, Ended>;
 export async function allow(context: Context, { request, user, account, granted }: Consent) {
   const { client, redirectUri: redirect_uri, challenge, state } = request;
   const terms = { account_id: account.id, user_id: user.id, client_id: client.id, scopes: granted };
-  const code = await new Unit(context).transact((w) => openGrantWithCode(w, terms, { redirect_uri, challenge }));
-  return { redirect: withParameters(redirect_uri, { code, state, iss: context.issuer }) };
+  const made = await new Unit(context).transact((w) => openGrant(w, terms, { redirect_uri, challenge }));
+  return { redirect: withParameters(redirect_uri, { code: made.secret, state, iss: context.issuer }) };
 }
 
 export const deny = (context: Context, request: AuthorizationRequest): Ended =>

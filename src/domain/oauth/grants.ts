@@ -62,23 +62,15 @@ export async function standingGrant(reader: Reader, id: string) {
 
 type NewGrant = Pick<GrantRecord, "account_id" | "user_id" | "client_id" | "scopes">;
 
-/** A grant, which ends with the last of its tokens: it has none yet. */
-export async function openGrant(w: Work, terms: NewGrant, code: Partial<GrantRecord> = {}) {
-  const empty = { code: null, code_hash: null, created_at: w.at, expires_at: w.at, all: "grants" } as const;
-  const grant: GrantRecord = { id: w.ids.next("gra_"), ...terms, ...empty, ...code };
+/** A grant, which ends with the last of its tokens: it has none yet. Where it waits for a code, with the code in clear. */
+export async function openGrant(w: Work, terms: NewGrant, bound?: Bound) {
+  const secret = bound ? w.ids.secret() : "";
+  const code = bound ? { ...bound, expires_at: iso(w.now + CODE_MS), used: false } : null;
+  const expires_at = bound ? iso(w.now + CODE_MS + CODE_REMEMBERED_MS) : w.at;
+  const kept = { code, code_hash: bound ? sha256(secret) : null, created_at: w.at, expires_at, all: "grants" } as const;
+  const grant: GrantRecord = { id: w.ids.next("gra_"), ...terms, ...kept };
   await w.tx.put(grants, grant);
-  return grant;
-}
-
-/** A grant that waits for its code to be exchanged; answers the code. */
-export async function openGrantWithCode(w: Work, terms: NewGrant, bound: Bound) {
-  const code = w.ids.secret();
-  await openGrant(w, terms, {
-    code: { ...bound, expires_at: iso(w.now + CODE_MS), used: false },
-    code_hash: sha256(code),
-    expires_at: iso(w.now + CODE_MS + CODE_REMEMBERED_MS),
-  });
-  return code;
+  return { grant, secret };
 }
 
 /** A new refresh token, which its beginning lets people and scanners recognise; the grant lasts as long as it does. */

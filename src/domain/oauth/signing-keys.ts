@@ -2,9 +2,10 @@
 // restart and a reset ends them. A key is made when first needed: an RSA key takes longer than a whole start.
 import { createPrivateKey, generateKeyPair, hash, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
+import { Turns } from "../../kit/background.ts";
 import { type Clock, iso } from "../../kit/clock.ts";
 import { ALGORITHMS, type Algorithm, type JwtKey } from "../../kit/jwt.ts";
-import { collection, type Store, type Stored } from "../store.ts";
+import { collection, type Reader, type Store, type Stored } from "../store.ts";
 
 /** Small signatures and a key that is made in no time; RS256 by flag, for clients that know nothing else. */
 export const TOKEN_ALGORITHM: Algorithm = "ES256";
@@ -28,8 +29,8 @@ export type SigningKeys = ReturnType<typeof signingKeysIn>;
 export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
   /** By kid: to read the PEM costs ten times as much as a signature. */
   const read = new Map<string, KeyObject>();
-  /** The making that is under way: an RSA key costs 100 ms of processor, and 50 first requests need one. */
-  let making: Promise<SigningKeyRecord> | undefined;
+  /** An RSA key costs 100 ms of processor, and 50 first requests need one. */
+  const making = new Turns();
 
   function keyIn({ id: kid, alg, private_key }: SigningKeyRecord): JwtKey {
     const key = read.get(kid) ?? createPrivateKey(private_key);
@@ -37,19 +38,10 @@ export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
     return { kid, alg, key };
   }
 
-  async function kept(): Promise<readonly SigningKeyRecord[]> {
-    const found = await Promise.all(ALGORITHMS.map((each) => store.find(signingKeys, "alg", [each])));
-    return found.filter((key) => key !== undefined);
-  }
-
-  async function current(): Promise<SigningKeyRecord> {
-    const known = await store.find(signingKeys, "alg", [alg]);
-    if (known) return known;
-    making ??= make().finally(() => {
-      making = undefined;
-    });
-    return making;
-  }
+  const found = (reader: Reader, alg: Algorithm) => reader.find(signingKeys, "alg", [alg]);
+  const kept = async () =>
+    (await Promise.all(ALGORITHMS.map((each) => found(store, each)))).filter((key) => key !== undefined);
+  const current = async () => (await found(store, alg)) ?? making.run(async () => (await found(store, alg)) ?? make());
 
   async function make(): Promise<SigningKeyRecord> {
     const { privateKey, publicKey } =
@@ -64,7 +56,7 @@ export function signingKeysIn(store: Store, clock: Clock, alg: Algorithm) {
     const made = { id, alg, private_key, public_jwk, created_at: iso(clock.now()) };
     // Another process on the same store may have been faster: then its key is the one.
     return store.transact(async (tx) => {
-      const known = await tx.find(signingKeys, "alg", [alg]);
+      const known = await found(tx, alg);
       if (known === undefined) await tx.put(signingKeys, made);
       return known ?? made;
     });

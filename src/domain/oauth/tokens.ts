@@ -70,7 +70,7 @@ export const handOver = (context: Context, user: UserRecord, asked: readonly Sco
     const { id: user_id, account_id, permissions } = user;
     const scopes = cut(asked, permissions);
     if (scopes.length === 0) return invalidScope("The user holds none of these scopes.");
-    return { grant: await openGrant(w, { account_id, user_id, client_id: null, scopes }), scopes };
+    return { ...(await openGrant(w, { account_id, user_id, client_id: null, scopes })), scopes };
   });
 
 /**
