@@ -30,7 +30,6 @@ export function seededRandom(seed: string): RandomSource {
 
 export class TimeOrderedIds {
   #time = 0;
-  #timeText = "0".repeat(TIME_LENGTH);
   #count = 0;
   /** Random characters that were not given yet. */
   #drawn = "";
@@ -54,7 +53,8 @@ export class TimeOrderedIds {
   /** A new id such as `app_0UZ…`; later ones compare greater. */
   next(prefix: string): string {
     this.#tick();
-    return prefix + this.#timeText + inBase62(this.#count, COUNT_LENGTH) + this.#characters(RANDOM_LENGTH);
+    const order = inBase62(this.#time, TIME_LENGTH) + inBase62(this.#count, COUNT_LENGTH);
+    return prefix + order + this.#characters(RANDOM_LENGTH);
   }
 
   /** 256 random bits in letters and digits: for API keys, codes, refresh tokens, secrets. */
@@ -77,7 +77,6 @@ export class TimeOrderedIds {
     this.#count += 1;
     if (now <= this.#time && this.#count < COUNT_MAX) return;
     this.#time = Math.max(now, this.#time + 1);
-    this.#timeText = inBase62(this.#time, TIME_LENGTH);
     this.#count = 0;
   }
 }
