@@ -57,11 +57,6 @@ export const terminal: Console = {
 const MANUAL_START = "2026-01-01T00:00:00.000Z";
 /** How much longer a row stays claimed than an attempt can take. */
 const LEASE_SPARE_MS = 10_000;
-/** By policy. */
-const WEBHOOK = {
-  local: webhookUnder((url) => judgeUrl(url, "local")),
-  strict: webhookUnder((url) => judgeUrl(url, "strict")),
-};
 
 /** Starts the service; resolves when it listens and everything in it is ready to use. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
@@ -156,7 +151,7 @@ async function stand(ground: Ground): Promise<Service> {
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
   const authenticate = authenticating(keyHolders(unit, background), (token) => check(oauth, token));
   const limiter = rateLimiter(clock, settings.rateLimit, store.now && store);
-  const services = { links, decide, webhook: WEBHOOK[policyOf(settings)] };
+  const services = { links, decide, webhook: webhookUnder((url) => judgeUrl(url, policyOf(settings))) };
 
   const service = await openService({ ...ground, services, port, oauth, limiter });
   const parts = { unit, services, presenter: presenting(links, decide), authenticate, limiter, faults };

@@ -56,16 +56,16 @@ export async function openService(parts: ServiceParts) {
   /** Resolves when all has ended; undefined until that is asked for. */
   let closed: Promise<void> | undefined;
 
-  const become = (bring: () => Promise<string | null>): Promise<Entered> =>
+  const become = (bring: () => Promise<Entered>): Promise<Entered> =>
     turns.run(async () => {
       // What a delay holds back happens to the state that it was sent to.
       faults.clear();
       await new Promise(setImmediate);
       await workers.stop();
       try {
-        const key = await bring();
+        const entered = await bring();
         for (const onlyNoted of [limiter, answers, journals, faults, chaos]) onlyNoted.clear();
-        return await states.enter(key);
+        return entered;
       } finally {
         if (closed === undefined) await workers.start();
       }

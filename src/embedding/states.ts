@@ -41,7 +41,7 @@ export interface Entered {
   readonly signsIn: string;
 }
 
-/** Each has the store hold what it shall, and answers the start-up key. */
+/** Each has the store hold what it shall. */
 export function statesOf(parts: StatesParts) {
   const { settings, log, unit } = parts;
   const { store, clock, ids } = unit;
@@ -53,8 +53,10 @@ export function statesOf(parts: StatesParts) {
     if (settings.clock === "system" && store.now) clock.set(await store.now());
   }
 
-  /** Of a clock that was set back, or begins long ago, time goes on from the last event: new ids come last, and retries in time. */
-  async function goOn(): Promise<void> {
+  /** Time goes on from the last event: of a clock that was set back, or begins long ago, new ids come last, and retries in time. */
+  async function goOn(fromNoted: boolean): Promise<void> {
+    const noted = fromNoted ? String((await store.get(clockRecords, "now"))?.at) : "";
+    if (isDateTime(noted)) clock.set(instant(noted));
     for (const { id } of await store.page(accounts, "all", ["accounts"], ALL)) {
       const count = await store.count(events, "account", [id]);
       const [last] = await store.page(events, "account", [id], { offset: Math.max(count - 1, 0), limit: 1 });
@@ -62,32 +64,43 @@ export function statesOf(parts: StatesParts) {
     }
   }
 
-  /** To the time of a snapshot. */
-  async function setNoted(): Promise<void> {
-    const at = String((await store.get(clockRecords, "now"))?.at);
-    if (isDateTime(at)) clock.set(instant(at));
-  }
-
-  /** From here on a service of the same random seed makes the same ids, however often it is reset. */
-  function sown(key: string): string {
-    if (settings.randomSeed !== null) ids.restart(seededRandom(`${settings.randomSeed}, after the start`));
-    return key;
-  }
-
-  /** What was made of the random seed before must not come again: from the same records the same follows, from others not. */
-  function goOnFrom({ collections }: StoreData): void {
+  /** With a random seed the same follows from the same records, and from others nothing that was made before. */
+  async function repeat(records: () => unknown): Promise<void> {
     const { randomSeed } = settings;
-    if (randomSeed !== null) ids.restart(seededRandom(`${randomSeed}, ${sha256(JSON.stringify(collections))}`));
+    if (randomSeed !== null) ids.restart(seededRandom(`${randomSeed}, ${sha256(JSON.stringify(await records()))}`));
   }
+  /** Of the seed the same again, whatever the time. */
+  const sown = () => repeat(() => "the seed");
+  const kept = () => repeat(async () => (await store.snapshot()).collections);
+
+  /**
+   * The account that the key opens, or else the first one, which the key opens from now on; with a new sign-in link for
+   * its first admin, for its first user where a seed names no admin.
+   */
+  const enter = (key: string | null) =>
+    new Unit(unit).transact(async (w): Promise<Entered> => {
+      const known = key === null ? undefined : await keyOf(w.tx, key);
+      const [first] = await w.tx.page(accounts, "all", ["accounts"], FIRST);
+      const account = known ? await w.tx.get(accounts, known.account_id) : first;
+      if (account === undefined) throw new Error("The store holds no account");
+      const { id, name, state } = account;
+      const isAdded = known === undefined && (key !== null || parts.watched);
+      const apiKey = isAdded ? (await addApiKey(w, id, { name: FIRST_KEY, key: key ?? undefined })).key : key;
+      const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
+      const [anybody] = await w.tx.page(users, "account", [id], FIRST);
+      const user = admin ?? anybody;
+      const signInUrl = user ? links.signIn(await newSignIn(w, user.id)) : "";
+      return { account: { id, name, state }, apiKey, signsIn: user?.email ?? "", signInUrl };
+    });
 
   return {
     /** What the store holds; the seed where it is fresh. Of processes that start together on one, one sows. */
-    async open(): Promise<string | null> {
+    async open(): Promise<Entered> {
       await agree();
       const isFresh = async (reader: Reader) => (await reader.count(accounts, "all", ["accounts"])) === 0;
       if (await isFresh(store)) {
-        const first = planted(parts, settings.apiKey);
-        const { key, data } = await first;
+        const own = planted(parts, settings.apiKey);
+        const { key, data } = await own;
         const isFirst = await store.transact(async (tx) => {
           if (!(await isFresh(tx))) return false;
           for (const into of collections)
@@ -95,36 +108,35 @@ export function statesOf(parts: StatesParts) {
           return true;
         });
         if (isFirst) {
-          seed = first;
-          return sown(key);
+          seed = own;
+          await sown();
+          return enter(key);
         }
       }
       if (settings.seed) {
         await planted(parts, settings.apiKey); // a reset will need it
         log.warn("The seed was not used: the store already holds an account.");
       }
-      if (settings.randomSeed !== null) goOnFrom(await store.snapshot());
-      if (settings.startAt === null) {
-        if (settings.clock === "manual") await setNoted();
-        await goOn();
-      }
-      return settings.apiKey;
+      if (settings.startAt === null) await goOn(settings.clock === "manual");
+      await kept();
+      return enter(settings.apiKey);
     },
     /** The seed, with the same start-up key. */
-    async reset(apiKey: string | null): Promise<string> {
+    async reset(apiKey: string | null): Promise<Entered> {
       clock.rewind();
       await agree();
       seed ??= planted(parts, apiKey);
       const { key, data } = await seed;
       await store.restore(data);
-      return sown(key);
+      await sown();
+      return enter(key);
     },
     /** A snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
-    async restore(data: StoreData, apiKey: string | null): Promise<string | null> {
+    async restore(data: StoreData, apiKey: string | null): Promise<Entered> {
       await store.restore(data);
-      await setNoted();
-      goOnFrom(data);
-      return apiKey;
+      await goOn(true);
+      await kept();
+      return enter(apiKey);
     },
     /** Everything that is kept and the time, as plain JSON. */
     async snapshot(): Promise<StoreData> {
@@ -132,25 +144,6 @@ export function statesOf(parts: StatesParts) {
       const now = [{ id: "now", at: iso(clock.now()) }];
       return { format, collections: { ...collections, [clockRecords.name]: now } };
     },
-    /**
-     * The account that the key opens, or else the first one, which the key opens from now on; with a new sign-in link for
-     * its first admin, for its first user where a seed names no admin.
-     */
-    enter: (key: string | null) =>
-      new Unit(unit).transact(async (w): Promise<Entered> => {
-        const known = key === null ? undefined : await keyOf(w.tx, key);
-        const [first] = await w.tx.page(accounts, "all", ["accounts"], FIRST);
-        const account = known ? await w.tx.get(accounts, known.account_id) : first;
-        if (account === undefined) throw new Error("The store holds no account");
-        const { id, name, state } = account;
-        const isAdded = known === undefined && (key !== null || parts.watched);
-        const apiKey = isAdded ? (await addApiKey(w, id, { name: FIRST_KEY, key: key ?? undefined })).key : key;
-        const [admin] = await w.tx.page(users, "account_admin", [id, true], FIRST);
-        const [anybody] = await w.tx.page(users, "account", [id], FIRST);
-        const user = admin ?? anybody;
-        const signInUrl = user ? links.signIn(await newSignIn(w, user.id)) : "";
-        return { account: { id, name, state }, apiKey, signsIn: user?.email ?? "", signInUrl };
-      }),
   };
 }
 
