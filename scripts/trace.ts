@@ -4,7 +4,7 @@
 import type { Trace } from "../src/embedding/journals.ts";
 import { trusted } from "../src/kit/schema.ts";
 import { escaped } from "../src/log.ts";
-import { chain, inWords } from "../src/web/sequence.ts";
+import { chain } from "../src/web/sequence.ts";
 import { given, isHttpUrl, text, wrongUse } from "./arguments.ts";
 
 const USE = "Usage: npm run trace REQUEST_ID -- --base-url URL --api-key KEY";
@@ -27,5 +27,5 @@ const { request, events } = trusted<Trace>(said);
 const { method, path, query, at, status } = request;
 const told = `${method} ${path}${query === "" ? "" : `?${query}`}`;
 const note = `${id}, ${at}, answered ${status ?? "nothing"}${events.length === 0 ? "; it led to no event" : ""}`;
-for (const [step, words] of inWords(chain([0, 1, told, note], events)).entries())
+for (const [step, words] of chain(`${told} – ${note}`, events).lines.entries())
   console.log(`${step + 1}. ${escaped(words)}`);

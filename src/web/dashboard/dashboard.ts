@@ -22,7 +22,7 @@ async function homePage(view: View): Promise<Reply> {
   const { user, account, links } = view;
   const found = await view.ask<Page<unknown>>(operationAt("GET /apps"));
   const isNew = !(found instanceof Refusal) && found.total === 0 && view.may(operationAt("POST /apps"));
-  const first = curl("POST", `${links.baseUrl}/apps`, { body: firstApp(view.decide) });
+  const first = curl(`POST ${links.baseUrl}/apps`, { body: firstApp(view.decide) });
   const recent = await listing(events, view);
   return framed(view, {
     title: account.name,

@@ -152,7 +152,7 @@ async function ofOne(view: View, event: model.EventRecord): Promise<Html> {
   for (const { webhook_id: id } of items) urls.set(id, (await view.store.get(model.webhooks, id))?.url ?? id);
   const name = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
   const empty = "No active webhook named its type when it happened.";
-  const picture = chain([0, 1, event.request_id ?? "the seed"], [{ event, deliveries: items.slice(0, DRAWN) }], urls);
+  const picture = chain(event.request_id ?? "the seed", [{ event, deliveries: items.slice(0, DRAWN) }], urls);
   return html`<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
 <h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
 }

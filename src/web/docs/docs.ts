@@ -11,7 +11,7 @@ import { trusted } from "../../kit/schema.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { page } from "../page.ts";
 import { code, json, link, list, mono, paragraph, prose, SCOPES_IN_WORDS, soft, tabs, terms } from "../parts.ts";
-import { drawn, PICTURES } from "../sequence.ts";
+import { drawn } from "../sequence.ts";
 import type { PageRow, WebParts } from "../visit.ts";
 import { curl, endpoints, events } from "./reference.ts";
 import { PARTS } from "./specification.ts";
@@ -23,14 +23,16 @@ type Entry = readonly [id: string, meaning: Shown, name?: string, term?: Shown];
 type Section = readonly [id: string, title: string, body: Shown, entries?: readonly Entry[]];
 
 interface DocsPage {
-  /** Where it is not the name of its tab; `above` is a way to others of its kind. */
+  /** Where it is not the name of its tab. */
   readonly title?: string;
-  readonly above?: Shown;
   readonly lead: string;
   readonly sections: readonly Section[];
 }
 
 const TOUR = `${ADDRESSES.docs}/tour`;
+const STOPS = Object.entries(PARTS).map(([title, part], at) => {
+  return { ...part, title: `${at + 1} ${title}`, path: `${TOUR}/${at + 1}` };
+});
 const PAGES: readonly (readonly [name: string, path: string, make: (parts: WebParts) => DocsPage])[] = [
   ["Start", ADDRESSES.docs, start],
   ["Tour", TOUR, tour],
@@ -43,11 +45,12 @@ const PAGES: readonly (readonly [name: string, path: string, make: (parts: WebPa
 /** They need no sign-in, and without the script nothing but the copy buttons is missing. */
 export const docsRows = (parts: WebParts): readonly PageRow[] => [
   ...PAGES.map(([name, path, make]) => rowOf(name, path, make(parts))),
-  ...STOPS.map((stop) => rowOf("Tour", stop.path, partPage(stop, parts))),
+  ...STOPS.map((stop) => rowOf("Tour", stop.path, stopPage(stop, parts))),
 ];
 
-function rowOf(name: string, path: string, { title = name, above, lead, sections }: DocsPage): PageRow {
-  const body = html`${above}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
+function rowOf(name: string, path: string, { title = name, lead, sections }: DocsPage): PageRow {
+  const stops = STOPS.map((stop) => [stop.title, stop.path] as const);
+  const body = html`${name === "Tour" && tabs("Tour", stops, title)}<div class="docs"><nav class="side" aria-label="On this page">${list(sections.map(listed))}</nav>
 <div><h1>${title}</h1><p class="lead">${prose(lead)}</p>${sections.map(section)}</div></div>`;
   return { method: "GET", path, answer: async () => page({ title, header: tabs("Docs", PAGES, name), body }) };
 }
@@ -66,16 +69,12 @@ const CREDENTIALS =
 const METADATA = `Metadata for libraries: [authorization server](/.well-known/oauth-authorization-server), [protected resource](${ADDRESSES.resource_metadata}).`;
 
 function start({ services: { links, decide } }: WebParts): DocsPage {
-  const first = curl("POST", `${links.baseUrl}/apps`, { body: firstApp(decide) });
+  const first = curl(`POST ${links.baseUrl}/apps`, { body: firstApp(decide) });
   return {
     lead: "Hosts data apps and tells you what happens to them. Make an app, give it data, deploy it, and be told of events by webhook.",
     sections: [
       ["authentication", "Authentication", [paragraph(CREDENTIALS), code(`export API_KEY=…\n${first}`)]],
-      [
-        "oauth",
-        "OAuth 2.0, step by step",
-        [list(Object.entries(oauthSteps(links)).map(step), "ol"), soft(prose(METADATA))],
-      ],
+      ["oauth", "OAuth 2.0, step by step", [list(oauthSteps(links), "ol"), soft(prose(METADATA))]],
       ["scopes", "Scopes", null, Object.entries(SCOPES_IN_WORDS)],
       ["everywhere", "The same everywhere", paragraph(EVERYWHERE.replace("<list>", decide("4.list-shape")))],
     ],
@@ -85,45 +84,58 @@ function start({ services: { links, decide } }: WebParts): DocsPage {
 const EVERYWHERE =
   "Lists take `limit` and `offset` and answer `<list>`, with `Link` to the next and the previous page. A single resource carries an `ETag` for `If-Match` and `If-None-Match`. Any POST may carry an `Idempotency-Key`: repeated within a day, it is answered as the first time.";
 
-const step = ([what, request]: readonly [string, string]): Html => html`${paragraph(what)}${code(request)}`;
-
-/** What to do, and a request that does it in a shell. */
-function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): { readonly [what: string]: string } {
+/** What to do, a request that does it in a shell, and what to keep of its answer. */
+function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readonly Shown[] {
   const redirect_uri = "http://localhost:4700/callback";
   const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
   const asked = new URLSearchParams({ response_type: "code", redirect_uri, scope: "read:apps", state: "xyz" });
-  const sent = (to: string, body: object) => curl("POST", `${authUrl}/oauth/${to}`, { body, token: null });
-  const token = (grant_type: string, body: object) => sent("token", { grant_type, ...body });
+  const sent = (to: string, body: object) => curl(`POST ${authUrl}/oauth/${to}`, { body, token: null });
   const own = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
-  return {
-    "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.": `${curl("POST", `${baseUrl}/oauth-clients`, { body: client })}\nexport CLIENT_ID=… CLIENT_SECRET=…`,
-    "Send the user there. Signed in and asked, they come back to the `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required of public clients.": `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"\nexport CODE=…`,
-    "Exchange the code within a minute; it works once.": `${token("authorization_code", { ...own, code: "$CODE", redirect_uri })}\nexport ACCESS_TOKEN=… REFRESH_TOKEN=…`,
-    "The access token opens for an hour what its user allowed.": curl("GET", `${baseUrl}/apps`, {
-      token: "ACCESS_TOKEN",
-    }),
-    "Refresh. The refresh token changes at each use; the old one must not be used again.": token("refresh_token", {
-      refresh_token: "$REFRESH_TOKEN",
-    }),
-    "Ask what a token is still good for.": sent("introspect", { ...own, token: "$ACCESS_TOKEN" }),
-    "Take it back: with a refresh token goes every token of its grant.": sent("revoke", {
-      ...own,
-      token: "$REFRESH_TOKEN",
-    }),
-  };
+  const step = (what: string, ...lines: string[]) => [paragraph(what), code(lines.join("\n"))];
+  return [
+    step(
+      "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
+      curl(`POST ${baseUrl}/oauth-clients`, { body: client }),
+      "export CLIENT_ID=… CLIENT_SECRET=…",
+    ),
+    step(
+      "Send the user there. Signed in and asked, they come back to the `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required of public clients.",
+      `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"`,
+      "export CODE=…",
+    ),
+    step(
+      "Exchange the code within a minute; it works once.",
+      sent("token", { grant_type: "authorization_code", ...own, code: "$CODE", redirect_uri }),
+      "export ACCESS_TOKEN=… REFRESH_TOKEN=…",
+    ),
+    step(
+      "The access token opens for an hour what its user allowed.",
+      curl(`GET ${baseUrl}/apps`, { token: "ACCESS_TOKEN" }),
+    ),
+    step(
+      "Refresh. The refresh token changes at each use; the old one must not be used again.",
+      sent("token", { grant_type: "refresh_token", refresh_token: "$REFRESH_TOKEN" }),
+    ),
+    step("Ask what a token is still good for.", sent("introspect", { ...own, token: "$ACCESS_TOKEN" })),
+    step(
+      "Take it back: with a refresh token goes every token of its grant.",
+      sent("revoke", { ...own, token: "$REFRESH_TOKEN" }),
+    ),
+  ];
 }
 
 /** The `type` of a problem leads to its entry here, so each code is an anchor. */
 function errors({ services: { links, decide } }: WebParts): DocsPage {
   const example = problem(invalidField("#/title", "is required"), "req_0Ub4aF…", links, decide);
-  const entry = (each: Code): Entry => [each, PROBLEMS[each].slice(1).join(". ")];
-  const sections = [...new Set(CODES.map((each) => statusOf(each, decide)))].map((each): Section => {
-    const own = CODES.filter((one) => statusOf(one, decide) === each);
-    return [`status-${each}`, String(each), null, own.map(entry)];
-  });
+  const entry = (each: Code): Entry => {
+    return [each, PROBLEMS[each].slice(1).join(". "), `${statusOf(each, decide)} ${each}`];
+  };
   return {
     lead: ERRORS.replace("<type>", decide("7.error-body")),
-    sections: [["example", "An example", json(JSON.parse(example.body))], ...sections],
+    sections: [
+      ["example", "An example", json(JSON.parse(example.body))],
+      ["codes", "All codes", null, CODES.map(entry)],
+    ],
   };
 }
 
@@ -143,57 +155,49 @@ function register({ services: { decide } }: WebParts): DocsPage {
   };
 }
 
-const STOPS = Object.entries(PARTS).map(([title, part], at) => {
-  const number = at + 1;
-  return { ...part, title, number, name: `${number} ${title}`, path: `${TOUR}/${number}` };
-});
-type Stop = (typeof STOPS)[number];
-const LINKS = STOPS.map(({ name, path }) => [name, path] as const);
-
 function tour(): DocsPage {
+  const stops = STOPS.map(({ title, path, says }) => [link(path, title), ". ", Object.values(says)[0]]);
   return {
     lead: "The specification in nine pages, one a part: what it says, a request to try it with, what it leaves open and who reads it how, and the tests that hold it.",
-    sections: STOPS.map(({ number, name, path, says }) => {
-      return [`part-${number}`, name, [Object.values(says)[0], " ", link(path, `Go on to ${name}`)]];
-    }),
+    sections: [["parts", "The parts", list(stops)]],
   };
 }
 
-function partPage({ number, name, title, says, request, answer, tryThis }: Stop, { services }: WebParts): DocsPage {
-  const { authUrl } = services.links;
+function stopPage({ title, says, picture, request, answer, tryThis }: Stop, { services }: WebParts): DocsPage {
+  const {
+    links: { authUrl },
+    decide,
+  } = services;
   const { at, ...more } = request;
-  const [method = "", path = ""] = at.split(" ");
-  const asked = curl(method, authUrl + path, more).replace("curl", "curl -i");
+  const asked = curl(at.replace(" ", ` ${authUrl}`), more).replace("curl", "curl -i");
   const sentences = Object.entries(says).map(([ids, said]) => [ids.split(" ").map(mono), said] as const);
-  const open = Object.entries<Decision>(DECISIONS).filter(([id]) => id.startsWith(`${number}.`));
-  const picture = PICTURES[number];
-  const body = html`${terms(sentences)}<p>Each id is that of a test:</p>${code(`npm run clause ${Object.keys(says)[0]?.split(" ")[0]}`)}`;
+  const open = Object.entries<Decision>(DECISIONS).filter(([id]) => id[0] === title[0]);
   return {
-    title: `Part ${number}: ${title}`,
-    above: tabs("Tour", LINKS, name),
+    title,
     lead: "What the specification says in this part stands first, with the tests that hold it; what this server chose stands below.",
     sections: [
-      ["says", "What it says", body],
+      ["says", "What it says", [terms(sentences), paragraph(TESTS)]],
       ...(picture ? [["picture", picture.title, drawn(picture)] as const] : []),
       ["request", "A request", code(asked)],
       ["answer", "The answer", [SHORTENED, code(answer.replaceAll("$URL", authUrl))]],
-      ["open", "What it leaves open", null, open.map(decided(services.decide))],
+      ["open", "What it leaves open", null, open.map(decided(decide))],
       ["try", "Try this", paragraph(tryThis)],
     ],
   };
 }
 
+type Stop = (typeof STOPS)[number];
+const TESTS = "Each id is that of a test: `npm run clause ID` runs it.";
 const SHORTENED = "The lines that matter of what this server answers without --reading; … differs from run to run.";
-
-const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** A row of the register: the choice in force, why, what others do, and the other reading. */
 const decided =
   (decide: Decide) =>
-  ([id, { open, choice, field, why }]: [string, Decision]) => {
+  ([id, { open, choice, field, why }]: [string, Decision]): Entry => {
     const { named, is, or, other } = choice;
-    const inForce = mono(shown(named === undefined ? is : decide(trusted<Switched>(id))));
+    const shown = (value: unknown) => mono(typeof value === "string" ? value : JSON.stringify(value));
+    const inForce = shown(named === undefined ? is : decide(trusted<Switched>(id)));
     const asked = named && [", with ", mono(`--reading ${id}=${named}`)];
-    const elsewhere = soft([`Elsewhere: ${field}. The other reading, ${other}: `, mono(shown(or)), asked]);
-    return [`decision-${id}`, html`<p>${inForce}</p><p>${why}</p>${elsewhere}`, id, [mono(id), open]] as const;
+    const elsewhere = soft([`Elsewhere: ${field}. The other reading, ${other}: `, shown(or), asked]);
+    return [`decision-${id}`, html`<p>${inForce}</p><p>${why}</p>${elsewhere}`, id, [mono(id), open]];
   };

@@ -37,7 +37,7 @@ function endpoint(row: Row, services: Services) {
   const sample = sampleAnswer(row, services);
   const term = html`<span class="method ${method}">${method}</span> ${mono(path)}`;
   const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : `Takes the scope ${scope}.`}</p>
-${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(method, url, { body: example }))}
+${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(`${method} ${url}`, { body: example }))}
 <p>Answers <code>${status}</code>${!sample && " without a body"}</p>${sample && json(sample)}`;
   return [operation, meaning, summary, term] as const;
 }
@@ -63,22 +63,18 @@ function rules(caption: string, schema: JsonSchema): Shown {
   return members.length > 0 && html`<p>${caption}:</p>${list(members)}`;
 }
 
-/** A request that can be pasted into a shell; `$NAME` in the body is a variable there. */
-export function curl(
-  method: string,
-  url: string,
-  { body, token = "API_KEY" }: { body?: unknown; token?: string | null },
-): string {
+/** A request that can be pasted into a shell, `at` its method and URL; `$NAME` in the body is a variable there. */
+export function curl(at: string, { body, token = "API_KEY" }: { body?: unknown; token?: string | null }): string {
+  const [method, url] = at.split(" ");
   const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}"${url}"`];
   if (token !== null) lines.push(`-H "Authorization: Bearer $${token}"`);
-  const quoted =
-    body !== undefined &&
-    JSON.stringify(body)
-      .replaceAll("'", "'\\''")
-      .replace(/\$[A-Z_]+/g, `'"$&"'`);
-  if (quoted) lines.push('-H "Content-Type: application/json"', `-d '${quoted}'`);
-  return lines.join(" \\\n  ");
+  if (body === undefined) return lines.join(LINE);
+  const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
+  const filled = quoted.replace(/\$[A-Z_]+/g, `'"$&"'`);
+  return [...lines, '-H "Content-Type: application/json"', `-d '${filled}'`].join(LINE);
 }
+
+const LINE = " \\\n  ";
 
 export const events = ({ retryWaits_ms, services: { decide } }: WebParts) => ({
   lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",

@@ -10,6 +10,8 @@ export interface Part {
   /** The lines that matter, as `curl -i` prints them. */
   readonly answer: string;
   readonly tryThis: string;
+  /** Of one of its flows, as web/sequence draws it. */
+  readonly picture?: { readonly title: string; readonly lines: readonly string[] };
 }
 
 /** By their titles, in order. */
@@ -93,6 +95,21 @@ location: $URL/v1/data-sources/ds_…
 www-authenticate: Bearer realm="app-hosting", resource_metadata="…"
 {"type":"$URL/docs/errors#missing_credential","title":"No credential was sent","status":401,…,"code":"missing_credential"}`,
     tryThis: "Send `Authorization: Basic abc`, then a wrong key: `code` tells them apart. All of OAuth: page Start.",
+    picture: {
+      title: "The authorization code flow",
+      lines: [
+        "User → Client: wants to use the client",
+        "Client → User: 302 to /oauth/authorize – with client_id, redirect_uri, response_type, scope and a fresh state",
+        "User → Authorization server: GET /oauth/authorize – who is signed in is asked whether the client may",
+        "User → Authorization server: allows",
+        "Authorization server → User: 303 to redirect_uri?code=…&state=…",
+        "User → Client: brings code and state – the client compares the state first",
+        "Client → Authorization server: POST /oauth/token – code, redirect_uri, client_secret; a code lasts a minute, once (our choice)",
+        "Authorization server → Client: 200 and the tokens – in the form of RFC 6749 (our choice)",
+        "Client → API: GET /v1/apps – Authorization: Bearer and the access token",
+        "API → Client: 200 – or 401 once it has run out: the refresh token fetches another",
+      ],
+    },
   },
   Events: {
     says: {
@@ -115,6 +132,19 @@ www-authenticate: Bearer realm="app-hosting", resource_metadata="…"
     answer: `HTTP/1.1 201 Created
 {"id":"wh_…","url":"http://localhost:4700/","events":["app.created"],"active":true,…,"secret":"between-us"}`,
     tryThis: "`npm run receiver -- --port 4700 --secret between-us --answers 500,200`, and `npm run exercise`.",
+    picture: {
+      title: "From an event to its delivery, and again",
+      lines: [
+        "Client → Service: POST /v1/apps",
+        "Service: app.created is recorded – together with the app, so that neither is there alone",
+        "Service → Client: 201 – nothing waits for a receiver",
+        "Service → Receiver: POST, signed: attempt 1 – X-Service-Signature is of the body’s bytes",
+        "Receiver → Service: 500 – or a redirect, or nothing for 30 seconds: all but 2xx has failed",
+        "Service: waits about 5 s – that a delivery can be repeated is said; when and how often is our choice",
+        "Service → Receiver: the same bytes: attempt 2 – the receiver knows the event by its id",
+        "Receiver → Service: 204 – checked and put aside, answered, and only then worked on",
+      ],
+    },
   },
   Errors: {
     says: {
