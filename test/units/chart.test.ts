@@ -51,7 +51,10 @@ test("chart: none where there is no number, nothing beside it, or no row with bo
 test("chart: a point keeps its row and its values; text is cut to what an event carries", () => {
   const made = chart("a:s b:n", [null, 1], ["x".repeat(1_001), -2.5], [`${"y".repeat(999)}\u{1f600}`, 0]);
   const [first, second] = made?.points ?? [];
-  assert.deepEqual({ ...first, x: first?.x.toString().length }, { row: 1, x: 1_000, y: -2.5, category: null });
+  assert.deepEqual(
+    { ...first, x: first?.x.toString().length },
+    { row: 1, place: 0, x: 1_000, y: -2.5, category: null },
+  );
   assert.ok(second?.x.toString().isWellFormed());
 });
 
@@ -145,7 +148,7 @@ test("chart: points stand in the order of x, each at its place across the drawin
     [chart("at:d n:n", ["2026-01-01T11:00:00Z", 2], ["2026-01-01T10:00:00Z", 1]), [0, 1]],
   ] as const)
     assert.deepEqual(
-      made?.points.map(({ x }) => made.across.at(x)),
+      made?.points.map(({ place }) => made.across.at(place)),
       places,
     );
 });

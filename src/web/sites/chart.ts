@@ -8,18 +8,25 @@ import { cut } from "../parts.ts";
 export interface Point {
   /** Its row in the data source. */
   readonly row: number;
+  /** Where it stands along x: a number or a time where it is, names one beside the other. */
+  readonly place: number;
   readonly x: string | number;
   readonly y: number;
   readonly category: string | null;
 }
 
-type Label = readonly [at: number, text: string];
+type Labels = readonly (readonly [at: number, text: string])[];
 
 /** Where a value stands along it, as a fraction, and what is written there. */
 export interface Axis {
-  at(value: Point["x"]): number;
-  readonly labels: readonly Label[];
+  at(value: number): number;
+  readonly labels: Labels;
 }
+
+const axis = (low: number, high: number, labels: Labels): Axis => {
+  const at = (value: number): number => (value - low) / (high - low);
+  return { at, labels: labels.map(([value, text]) => [at(value), text]) };
+};
 
 export type Chart = NonNullable<ReturnType<typeof chartOver>>;
 
@@ -45,15 +52,27 @@ function chartOver(type: Column["type"], columns: readonly Column[], rows: reado
   const y = wanted ?? ys.find((column) => !isCount(column, rows)) ?? ys[0];
   if (x === undefined || y === undefined) return undefined;
   const category = columns.find((column) => column !== x && fitsCategory(column, rows)) ?? null;
-  const found = rows.flatMap((cells, row) => pointOf(cells, row, x, y, category));
-  // From left to right, but for names, which stand as they come. A time is read once, not at each comparison.
-  const placed = found.map((point) => ({ point, at: type === "string" ? 0 : position(point.x) }));
-  const points = placed.sort((a, b) => a.at - b.at).map(({ point }) => point);
+  const names = new Map<string | number, number>();
+  const placeOf = (value: string | number): number => {
+    if (typeof value === "number") return value;
+    if (type === "datetime") return instant(value);
+    return names.get(value) ?? names.set(value, names.size).size - 1;
+  };
+  const points = rows.flatMap((cells, row): Point[] => {
+    // A row without x or y is no point.
+    const [at, height] = [short(cells[x.name]), cells[y.name]];
+    if (typeof height !== "number" || at === null) return [];
+    const kind = category && short(cells[category.name]);
+    return [{ row, place: placeOf(at), x: at, y: height, category: kind === null ? null : String(kind) }];
+  });
   // In the order in which they appear; one that is null where there are none.
   const series = [...new Set(points.map((point) => point.category))];
+  points.sort((a, b) => a.place - b.place);
   const kind = kindOf(x, points);
-  const spots = placed.map(({ at }) => at);
-  const across = type === "string" ? names(points) : scale(spots, ROOM.across, type);
+  const written = [...names].map(([name, at]) => [at, String(name)] as const);
+  const spots = points.map(({ place }) => place);
+  const across =
+    type === "string" ? axis(-0.5, names.size - 0.5, written) : scale(spots, ROOM.across, type === "datetime");
   const up = scale([...(kind === "points" ? [] : [0]), ...points.map((point) => point.y)], ROOM.up);
   return points.length > 0 && across && up ? { kind, x, y, ys, category, series, points, across, up } : undefined;
 }
@@ -70,17 +89,9 @@ function fitsCategory({ name, type }: Column, rows: readonly Row[]): boolean {
   return values.size > 1 && values.size <= SERIES_MAX;
 }
 
-/** A row without x or y is no point. */
-function pointOf(cells: Row, row: number, x: Column, y: Column, category: Column | null): Point[] {
-  const [at, height] = [short(cells[x.name]), cells[y.name]];
-  if (typeof height !== "number" || at === null) return [];
-  const kind = category && short(cells[category.name]);
-  return [{ row, x: at, y: height, category: kind === null ? null : String(kind) }];
-}
-
 /** An event's data point carries text of this length at most. */
 const TEXT_MAX = 1_000;
-const short = (cell: Cell = null): Point["x"] | null =>
+const short = (cell: Cell = null): string | number | null =>
   cell === null || typeof cell === "number" ? cell : String(cell).slice(0, TEXT_MAX).toWellFormed();
 
 /** Bars and lines need one value a place; several are a cloud of points. */
@@ -91,27 +102,17 @@ function kindOf(x: Column, points: readonly Point[]): "bars" | "line" | "points"
   return places.size > BARS_MAX ? "points" : "bars";
 }
 
-const position = (value: Point["x"]): number => (typeof value === "number" ? value : instant(value));
-
-function names(points: readonly Point[]): Axis {
-  const all = [...new Set(points.map(({ x }) => x))];
-  const places = new Map(all.map((name, place) => [name, (place + 0.5) / all.length]));
-  return { at: (name) => places.get(name) ?? 0, labels: [...places].map(([name, at]) => [at, String(name)]) };
-}
-
 /** What a drawing can hold apart: numbers so near each other or so far apart that it cannot are read in the table. */
 const SPREAD = { digits: 305, ofSize: 1e-12 };
 
 /** From the least value to the largest, with round ones written along it. */
-function scale(values: readonly number[], room: number, type?: Column["type"]): Axis | undefined {
+function scale(values: readonly number[], room: number, isTime = false): Axis | undefined {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const size = Math.max(Math.abs(least), Math.abs(most));
   const spread = most - least || size || 1;
   if (!(Math.abs(Math.log10(spread)) < SPREAD.digits && spread > size * SPREAD.ofSize)) return undefined;
   const [low, high] = most > least ? [least, most] : [least && least - spread / 2, most + spread / 2];
-  const at = (value: Point["x"]) => (position(value) - low) / (high - low);
-  const labels = round(least, most, room, type === "datetime").map(([value, text]) => [at(value), text] as const);
-  return { at, labels };
+  return axis(low, high, round(least, most, room, isTime));
 }
 
 /** As many labels as an axis has room for at most. */
@@ -128,8 +129,8 @@ const STEPS_MS = [
 const FACTORS = [1, 2, 2.5, 5, 10];
 
 /** The values between the two that are multiples of a round number, or of a length of time. */
-function round(low: number, high: number, room: number, isTime: boolean): readonly Label[] {
-  if (low === high) return [[low, isTime ? dayOf(low) : figure(low, brief)]];
+function round(low: number, high: number, room: number, isTime: boolean): Labels {
+  if (low === high) return [[low, isTime ? dayOf(low) : brief(low)]];
   const power = 10 ** Math.floor(Math.log10((high - low) / room));
   const steps = isTime ? STEPS_MS : FACTORS.map((factor) => factor * power);
   const step = steps.find((each) => (high - low) / each <= room) ?? high - low;
@@ -137,7 +138,7 @@ function round(low: number, high: number, room: number, isTime: boolean): readon
   const from = Math.ceil((low - start) / step);
   return Array.from({ length: Math.floor((high - start) / step) - from + 1 }, (_, at) => {
     const value = start + Number(((from + at) * step).toPrecision(12));
-    return [value, isTime ? timeOf(value, step) : figure(value, brief)];
+    return [value, isTime ? timeOf(value, step) : brief(value)];
   });
 }
 
@@ -154,21 +155,23 @@ const date = (at: number, parts: Intl.DateTimeFormatOptions): string =>
 const dayOf = (at: number): string =>
   date(at, { dateStyle: "medium", ...(at % DAY_MS !== 0 && { timeStyle: "short" }) });
 
-/** A year reads as one; only what is longer is shortened. */
-const SHORT_MAX = 10_000;
-const plain = new Intl.NumberFormat("en", { useGrouping: false, maximumSignificantDigits: 6 });
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 6 });
-const brief = { format: (value: number) => (Math.abs(value) < SHORT_MAX ? plain : compact).format(value) };
-const full = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
-const figure = (value: number, format: Pick<Intl.NumberFormat, "format">): string =>
-  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15) ? format.format(value) : value.toExponential();
+/** Along an axis: a year reads as one; only what is longer is shortened. */
+const brief = (value: number): string => {
+  const notation = Math.abs(value) < 10_000 ? "standard" : "compact";
+  return figure(value, { notation, useGrouping: false, maximumSignificantDigits: 6 });
+};
+const full = (value: number): string => figure(value, { maximumFractionDigits: 6 });
+const figure = (value: number, format: Intl.NumberFormatOptions): string =>
+  value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e15)
+    ? value.toLocaleString("en", format)
+    : value.toExponential();
 
-function value(x: Point["x"]): string {
-  if (typeof x === "number") return figure(x, full);
+function value(x: string | number): string {
+  if (typeof x === "number") return full(x);
   if (/^\d{4}-(0[1-9]|1[0-2])$/.test(x)) return date(instant(x), { month: "long", year: "numeric" });
   return isDateTime(x) ? dayOf(instant(x)) : x;
 }
 
 /** A point in words, for whoever hears it or hovers over it. */
 export const inWords = ({ y: { name } }: Pick<Chart, "y">, { x, y, category }: Point): string =>
-  [value(x), `${figure(y, full)} ${cut(name)}`, category].filter((part) => part !== null).join(", ");
+  [value(x), `${full(y)} ${cut(name)}`, category].filter((part) => part !== null).join(", ");

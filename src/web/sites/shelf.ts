@@ -6,13 +6,13 @@
 // chart, so that the keyboard reaches them.
 import type { Caller } from "../../domain/access.ts";
 import { rowsPage } from "../../domain/data-sources.ts";
-import type { DataSourceRecord } from "../../domain/model.ts";
+import type { Column, DataSourceRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reader } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
 import { type Html, html, type Shown } from "../html.ts";
 import { cut, hidden, soft, table, tabs } from "../parts.ts";
-import type { Sent, Visit } from "../visit.ts";
+import type { Visit } from "../visit.ts";
 import { type Axis, type Chart, chartOf, inWords, type Point } from "./chart.ts";
 
 interface Shelf {
@@ -22,61 +22,56 @@ interface Shelf {
 }
 
 /** A record is replaced, never changed: what was made of it holds as long as it lives. By the column that is drawn. */
-const made = new WeakMap<DataSourceRecord, Map<string, Shelf>>();
+const made = new WeakMap<DataSourceRecord, Map<string | undefined, Promise<Shelf>>>();
 
 /** One at a time, with others' requests in between: a page may show a hundred. */
 const making = new Turns();
 
-/** Drawing more would hold up others. */
-const DRAWN_MAX = { rows: 10_000, cells: 60_000 };
-
 /** `wanted` is the column of numbers that the reader chose. */
-export async function shelfOf(reader: Reader, caller: Caller, source: DataSourceRecord, wanted = ""): Promise<Shelf> {
-  const columns = source.columns ?? [];
-  const chosen = columns.find(({ name, type }) => type === "number" && name === wanted);
-  const name = chosen?.name ?? "";
-  const shelves = made.get(source) ?? new Map<string, Shelf>();
+export function shelfOf(reader: Reader, caller: Caller, source: DataSourceRecord, wanted?: string): Promise<Shelf> {
+  const chosen = source.columns?.find(({ name, type }) => type === "number" && name === wanted);
+  const shelves = made.get(source) ?? new Map<string | undefined, Promise<Shelf>>();
   made.set(source, shelves);
-  const make = async () => {
-    const limit = Math.min(DRAWN_MAX.rows, Math.floor(DRAWN_MAX.cells / Math.max(columns.length, 1)));
-    const page = await rowsPage(reader, caller, source.id, { offset: 0, limit });
-    await new Promise(setImmediate);
-    const { items, total } = page instanceof Refusal ? { items: [], total: 0 } : page;
-    const chart = chartOf(columns, items, chosen);
-    const drawn = chart && html`${saidOf(chart, items.length, total)}${drawing(chart)}`;
-    const shelf = { chart, drawn, table: table(columns, items, total) };
-    shelves.set(name, shelf);
-    return shelf;
-  };
-  return shelves.get(name) ?? making.run(async () => shelves.get(name) ?? make());
+  const shelf = shelves.get(chosen?.name) ?? making.run(() => shelfMade(reader, caller, source, chosen));
+  shelves.set(chosen?.name, shelf);
+  // What could not be read is read again.
+  shelf.catch(() => shelves.delete(chosen?.name));
+  return shelf;
 }
 
-/** What is drawn, what is not, and what the colours mean. */
-function saidOf({ x, y, category, series, points }: Chart, read: number, total: number): Html {
-  const missing = read - points.length;
-  const lost = missing > 0 && `. ${missing} without a value ${missing === 1 ? "is" : "are"} not drawn`;
-  const rest = total > read && `. Drawn are the first ${read} of ${total} rows`;
-  return html`${soft([cut(y.name), ` by ${cut(x.name)}`, category && `, by ${cut(category.name)}`, lost, rest])}
+/** Drawing more would hold up others. */
+const CELLS_MAX = 40_000;
+
+async function shelfMade(reader: Reader, caller: Caller, { id, columns }: DataSourceRecord, chosen?: Column) {
+  const known = columns ?? [];
+  const limit = Math.floor(CELLS_MAX / Math.max(known.length, 1));
+  const page = await rowsPage(reader, caller, id, { offset: 0, limit });
+  await new Promise(setImmediate);
+  const { items, total } = page instanceof Refusal ? { items: [], total: 0 } : page;
+  const chart = chartOf(known, items, chosen);
+  return { chart, drawn: chart && html`${saidOf(chart, total)}${drawing(chart)}`, table: table(known, items, total) };
+}
+
+/** What is drawn, of how many rows, and what the colours mean. */
+function saidOf({ x, y, category, series, points }: Chart, total: number): Html {
+  const part = points.length < total && `. Drawn: ${points.length} of ${total} rows`;
+  return html`${soft([cut(y.name), ` by ${cut(x.name)}`, category && `, by ${cut(category.name)}`, part])}
 ${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
 }
 
-/** `row` is that of the point that was just sent; `query` says what is drawn of each source, and where the page starts. */
-export function figure({ form }: Visit, { id, name }: DataSourceRecord, shelf: Shelf, query: Sent, row?: number): Html {
+/** The query says which column is drawn of each source, where the page starts, and which point was just sent. */
+export function figure({ form, query }: Visit, { id, name }: DataSourceRecord, shelf: Shelf): Html {
+  const { chart: last, point, ...kept } = Object.fromEntries(query);
   const { chart, drawn, table: rows } = shelf;
   const plot = () => {
     if (chart === undefined) return rows;
-    const sent = chart.points.find((point) => point.row === row);
-    const short = chart.ys.filter((y) => y.name === cut(y.name));
-    const to = (y: string) => `?${new URLSearchParams([...new Map(query).set(id, y)])}#${id}`;
-    const links = short.map((y) => [y.name, to(y.name)] as const);
+    const sent = last === id && chart.points.find(({ row }) => String(row) === point);
     const said = sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it.";
-    const fields = Object.entries({ chart: id, y: query.get(id), from: query.get("from") });
-    const pressed = [
-      fields.map(([each, value]) => hidden(each, value)),
-      drawn,
-      html`<output class="soft">${said}</output>`,
-    ];
-    return html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}${form("interactions", pressed, "chart")}
+    const short = chart.ys.filter((y) => y.name === cut(y.name));
+    const links = short.map((y) => [y.name, `?${new URLSearchParams({ ...kept, [id]: y.name })}#${id}`] as const);
+    const pressed = [hidden("chart", id), drawn, html`<output class="soft">${said}</output>`];
+    return html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}
+${form(`interactions?${new URLSearchParams(kept)}`, pressed, "chart")}
 <details><summary>The same as a table</summary>${rows}</details>`;
   };
   return html`<section class="card" id="${id}" aria-label="${name}"><h2>${name}</h2>${plot()}</section>`;
@@ -99,62 +94,60 @@ function drawing(chart: Chart): Html {
   const { kind, points, up, across, series } = chart;
   const level = ([at, text]: Axis["labels"][number]) =>
     html`<line x2="100%" y1="${upTo(at)}" y2="${upTo(at)}"/><text x="-8" y="${upTo(at) + 4}" text-anchor="end">${text}</text>`;
+  // As many as can be pressed, spread over all.
+  const share = Math.min(PRESSABLE_MAX / points.length, 1);
+  const pressable = points.filter((_, at) => Math.floor((at + 1) * share) > Math.floor(at * share));
   return html`<div class="plot"><svg class="canvas" width="100%" height="${HEIGHT}" role="group" aria-label="${points.length} points">
 ${up.labels.map(level)}${labels(across)}
 <svg class="${kind}" width="100%" height="${HEIGHT}" viewBox="0 0 ${PIXELS} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${kind !== "bars" && series.map((category, at) => path(chart, category, at))}</svg>
-<g class="${kind}">${pressable(points).map((point) => button(chart, point))}</g></svg></div>`;
+<g class="${kind}">${pressable.map((point) => button(chart, point))}</g></svg></div>`;
 }
 
 const PRESSABLE_MAX = 200;
 
-/** As many as can be pressed, spread over all. */
-const pressable = (points: readonly Point[]): readonly Point[] => {
-  const share = Math.min(PRESSABLE_MAX / points.length, 1);
-  return points.filter((_, at) => Math.floor((at + 1) * share) > Math.floor(at * share));
-};
-
 /** Two points on one pixel are one. */
 function path({ kind, points, across, up }: Chart, category: string | null, at: number): Html {
   const own = points.filter((point) => point.category === category);
-  const pixels = own.map(({ x, y }) => `${Math.round(along(across.at(x)) * PIXELS)},${upTo(up.at(y))}`);
+  const pixels = own.map(({ place, y }) => `${Math.round(along(across.at(place)) * PIXELS)},${upTo(up.at(y))}`);
   const [between, end] = kind === "points" ? ["h0M", "h0"] : ["L", ""];
   const drawn = kind === "points" ? [...new Set(pixels)] : pixels.filter((each, n) => each !== pixels[n - 1]);
   return html`<path class="s${at}" d="M${drawn.join(between)}${end}" vector-effect="non-scaling-stroke"/>`;
 }
 
-/** A bar is its own button. */
-function button(chart: Chart, point: Point): Html {
-  const { kind, series, across, up } = chart;
-  const colour = series.indexOf(point.category);
-  const [centre, top, base] = [along(across.at(point.x)), upTo(up.at(point.y)), upTo(up.at(0))];
-  const width = Math.min(BAND.filled / across.labels.length / series.length, BAND.most);
-  const left = kind === "bars" ? centre + (colour - series.length / 2) * width : centre;
-  const [from, height] = kind === "bars" ? [Math.min(top, base), Math.max(Math.abs(base - top), 1)] : [top];
-  const size = height && html` width="${percent(width * 0.94)}" height="${height}"`;
-  return html`<foreignObject class="s${colour}${left > 0.5 && " end"}" x="${percent(left)}" y="${from}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(chart, point)}"></button></foreignObject>\n`;
-}
-
 /** One bar alone is no wall. */
 const BAND = { most: 0.12, filled: 0.76 };
 
+/** A bar is its own button. */
+function button({ kind, series, across, up, y }: Chart, point: Point): Html {
+  const colour = series.indexOf(point.category);
+  const [centre, top, base] = [along(across.at(point.place)), upTo(up.at(point.y)), upTo(up.at(0))];
+  const width = Math.min(BAND.filled / across.labels.length / series.length, BAND.most);
+  const [left, from, size] =
+    kind === "bars"
+      ? ([
+          centre + (colour - series.length / 2) * width,
+          Math.min(top, base),
+          html` width="${percent(width * 0.94)}" height="${Math.max(Math.abs(base - top), 1)}"`,
+        ] as const)
+      : ([centre, top] as const);
+  return html`<foreignObject class="s${colour}${left > 0.5 && " end"}" x="${percent(left)}" y="${from}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords({ y }, point)}"></button></foreignObject>\n`;
+}
+
 const LABEL_MAX = 14;
 /** As many characters as fit below a chart that is narrow, wider and wide; the stylesheet shows each where there is room. */
-const ROOMS = [
-  ["narrow", 32],
-  ["wider", 80],
-  ["wide", 120],
-] as const;
+const ROOMS = Object.entries({ narrow: 32, wider: 80, wide: 120 });
 
 /** Every one, or every second, fourth, eighth: so those of a narrow chart are among those of a wide one. */
 function labels({ labels: all }: Axis): Shown {
   const texts = all.map(([, text]) => cut(text, LABEL_MAX));
   const needed = all.length * (Math.max(...texts.map(({ length }) => length)) + 2);
   return all.map(([at], number) => {
-    const shown = ROOMS.find(([, room]) => number % 2 ** Math.max(Math.ceil(Math.log2(needed / room)), 0) === 0);
+    const [shown] =
+      ROOMS.find(([, room]) => number % 2 ** Math.max(Math.ceil(Math.log2(needed / room)), 0) === 0) ?? [];
     const anchor = at > 0.95 ? "end" : "middle";
     return (
       shown &&
-      html`<text class="${shown[0]}" x="${percent(along(at))}" y="${BOTTOM + 22}" text-anchor="${anchor}">${texts[number]}</text>`
+      html`<text class="${shown}" x="${percent(along(at))}" y="${BOTTOM + 22}" text-anchor="${anchor}">${texts[number]}</text>`
     );
   });
 }

@@ -75,19 +75,15 @@ async function show(visit: Visit, { app, account }: Site): Promise<Answer> {
   const { query, store } = visit;
   const offset = countIn(query, "from") ?? 0;
   const { items, total } = await listDataSourcesOf(store, app.id, { offset, limit: LIMIT_MAX });
-  const asked = new Map([...query].filter(([name]) => items.some(({ id }) => id === name)));
-  if (offset > 0) asked.set("from", String(offset));
   const figures: Html[] = [];
   let next = offset;
-  let chars = 0;
+  let left = PAGE_CHARS;
   for (const source of items) {
-    if (chars > PAGE_CHARS) break;
+    if (left < 0) break;
     next += 1;
     if (source.status !== "ready") continue;
-    const row = query.get("chart") === source.id ? countIn(query, "point") : undefined;
-    const shelf = await shelfOf(store, callerOf(account), source, asked.get(source.id));
-    const drawn = figure(visit, source, shelf, asked, row);
-    chars += drawn.text.length;
+    const drawn = figure(visit, source, await shelfOf(store, callerOf(account), source, query.get(source.id)));
+    left -= drawn.text.length;
     figures.push(drawn);
   }
   const { title, description, theme } = app;
@@ -108,27 +104,25 @@ const NO_DATA = "This app has no data. As soon as it is given a data source, its
 const NOTHING = nothingYet("There is nothing to see yet", NO_DATA);
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
-async function click(visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
-  const [chart_id = "", y, from] = [sent.get("chart"), sent.get("y"), countIn(sent, "from")];
-  const { unit, store } = visit;
+async function click({ unit, store, query, ...visit }: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
+  const chart_id = sent.get("chart") ?? "";
   const caller = callerOf(account);
   const source = await sources.get(store, caller, chart_id);
   const isShown = !(source instanceof Refusal) && source.app_id === app.id;
-  const { chart } = isShown ? await shelfOf(store, caller, source, y) : {};
-  const point = chart?.points.find(({ row }) => row === countIn(sent, "point"));
+  const { chart } = isShown ? await shelfOf(store, caller, source, query.get(chart_id)) : {};
+  const point = chart?.points.find(({ row }) => String(row) === sent.get("point"));
   if (point === undefined)
     return messagePage(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
-  const { row, ...data_point } = point;
+  const { row, place: _, ...data_point } = point;
   const user_id = visitorOf(visit, account);
   await interact(unit, caller, app.id, { user_id, interaction_type: "chart_click", chart_id, data_point });
-  const asked = { ...(from && { from: String(from) }), ...(y && { [chart_id]: y }) };
-  const query = new URLSearchParams({ chart: chart_id, point: String(row), ...asked });
-  return redirect(`./?${query}#${chart_id}`);
+  const shown = new URLSearchParams({ chart: chart_id, point: String(row), ...Object.fromEntries(query) });
+  return redirect(`./?${shown}#${chart_id}`);
 }
 
 /** A deployed app acts for its own account. */
 const callerOf = (account: AccountRecord): Caller => ({ account, scopes: [], credential: "site" });
 
 /** The user where one is signed in to the app's account; otherwise a one-way hash of the browser's cookie names nobody. */
-const visitorOf = ({ signedIn, secret }: Visit, account: AccountRecord): string =>
+const visitorOf = ({ signedIn, secret }: Pick<Visit, "signedIn" | "secret">, account: AccountRecord): string =>
   signedIn?.account.id === account.id ? signedIn.user.id : `visitor_${sha256(`visitor ${secret}`).slice(0, 20)}`;
