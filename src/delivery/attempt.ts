@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { decide } from "../decisions.ts";
 import { dueAt, isWanted, type Made } from "../domain/deliveries.ts";
-import { type Attempt, deliveries, type EventRecord, events, webhooks } from "../domain/model.ts";
+import { type Attempt, deliveries, events, webhooks } from "../domain/model.ts";
 import type { Store } from "../domain/store.ts";
 import { deliveryHeaders } from "../domain/webhooks.ts";
 import { type Clock, duration, type Instant, iso } from "../kit/clock.ts";
@@ -19,12 +19,8 @@ export interface AttemptParts {
   readonly retryWaits_ms: readonly number[];
 }
 
-export interface Sent extends Made {
-  readonly type: EventRecord["type"];
-}
-
 /** Attempts the delivery. Answers undefined where it is not to be sent: it is over, no longer wanted, or not yet due. */
-export async function makeAttempt(parts: AttemptParts, deliveryId: string): Promise<Sent | NotNow | undefined> {
+export async function makeAttempt(parts: AttemptParts, deliveryId: string): Promise<Made | NotNow | undefined> {
   const { store, clock, sender, retryWaits_ms } = parts;
   const start = clock.now();
   const delivery = await store.get(deliveries, deliveryId);
@@ -38,20 +34,19 @@ export async function makeAttempt(parts: AttemptParts, deliveryId: string): Prom
   const headers = deliveryHeaders(webhook, event, deliveryId, number, start);
   const outcome = await sender.send({ url, headers, body: event.body }, delivery);
   if ("again" in outcome) return outcome;
-  const { status, retryAfter } = outcome;
+  const { retryAfter, ...answer } = outcome;
   const now = clock.now();
   const attempt: Attempt = {
     number,
     trigger: delivery.manual ? "manual" : "schedule",
     at: iso(start),
     duration_ms: now - start,
-    response_status: status,
-    response_body: outcome.body,
-    error: outcome.error,
+    ...answer,
   };
   // Those by hand do not count. Where it succeeded nobody asks.
   const scheduled = delivery.attempts.filter(({ trigger }) => trigger === "schedule").length + 1;
-  const failure = { attempt: scheduled, now, fraction: jitterOf(deliveryId, scheduled), status, retryAfter };
+  const fraction = jitterOf(deliveryId, scheduled);
+  const failure = { attempt: scheduled, now, fraction, status: answer.response_status, retryAfter };
   const next = nextAttempt(failure, retryWaits_ms);
   return { deliveryId, url, type: event.type, attempt, retryAt: next === undefined ? null : iso(next) };
 }

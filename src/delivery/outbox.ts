@@ -6,7 +6,7 @@ import { type DeliveryRecord, deliveries, webhooks } from "../domain/model.ts";
 import { ALL, isStoreError, type Lease, type Span } from "../domain/store.ts";
 import type { Background } from "../kit/background.ts";
 import type { Instant, Scheduled } from "../kit/clock.ts";
-import { type AttemptParts, makeAttempt, type Sent } from "./attempt.ts";
+import { type AttemptParts, makeAttempt } from "./attempt.ts";
 
 export interface OutboxParts extends AttemptParts {
   /** Where all of it runs, so that whoever has it can wait for its end. */
@@ -15,7 +15,7 @@ export interface OutboxParts extends AttemptParts {
   readonly concurrency: number;
   /** How long a claimed row is left to its claimer: longer than an attempt can take. */
   readonly lease_ms: number;
-  readonly onAttempt: (sent: Sent) => void;
+  readonly onAttempt: (made: Made) => void;
   readonly onError: (error: unknown, during: string) => void;
 }
 
@@ -154,7 +154,7 @@ export function outboxOf(parts: OutboxParts) {
   }
 
   /** Answers what is to be written down. */
-  async function attempt(lane: Lane, id: string): Promise<Sent | undefined> {
+  async function attempt(lane: Lane, id: string): Promise<Made | undefined> {
     const sent = await makeAttempt(parts, id);
     if (sent === undefined) free(lane, id);
     else if ("again" in sent) {

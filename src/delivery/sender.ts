@@ -4,7 +4,7 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
-import { ATTEMPT_ERRORS, type AttemptError, type DeliveryRecord } from "../domain/model.ts";
+import { ATTEMPT_ERRORS, type Attempt, type AttemptError, type DeliveryRecord } from "../domain/model.ts";
 import { judgeAddress, judgeUrl, type Resolve, systemResolver, type WebhookPolicy } from "./address-policy.ts";
 
 export interface Post {
@@ -13,12 +13,8 @@ export interface Post {
   readonly body: string;
 }
 
-export interface Outcome {
-  readonly status: number | null;
-  /** The first of the answer's body, as text. */
-  readonly body: string | null;
-  /** With a 2xx status: what happened afterwards, and no failure. */
-  readonly error: AttemptError | null;
+/** What of an attempt only the receiver says. With a 2xx status the error is what happened afterwards, and no failure. */
+export interface Outcome extends Pick<Attempt, "response_status" | "response_body" | "error"> {
   /** The answer's Retry-After. */
   readonly retryAfter: string | null;
 }
@@ -106,7 +102,8 @@ function lookupBy(resolve: Resolve, judge: Judge): LookupFunction {
 /** Its message is its name in the log. */
 const failure = (name: AttemptError): Error => new Error(name);
 
-const unanswered = (error: AttemptError): Outcome => ({ status: null, body: null, error, retryAfter: null });
+const SILENT = { response_status: null, response_body: null, retryAfter: null };
+const unanswered = (error: AttemptError): Outcome => ({ ...SILENT, error });
 
 /** Sends the body and follows the exchange to its end; `judge` is asked again about the address that is connected to. */
 function exchange(request: ClientRequest, body: string, timeout_ms: number, judge: Judge): Promise<Outcome> {
@@ -160,9 +157,9 @@ const isKept = ({ headers }: IncomingMessage): boolean =>
 function answered({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[], error: AttemptError | null) {
   const kept = Buffer.concat(chunks).subarray(0, KEPT_BYTES_MAX);
   return {
-    status: statusCode,
+    response_status: statusCode,
     // Decoding as a stream drops a character that the cut has split.
-    body: new TextDecoder().decode(kept, { stream: true }),
+    response_body: new TextDecoder().decode(kept, { stream: true }),
     error: statusCode >= 200 && statusCode < 300 ? error : "status",
     retryAfter: headers["retry-after"] ?? null,
   } as const;

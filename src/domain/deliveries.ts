@@ -2,7 +2,7 @@
 // its webhook's queue, and what an attempt makes of it and of the webhook. Nothing is sent here and nothing waits here.
 import { decide } from "../decisions.ts";
 import { type Instant, instant, iso } from "../kit/clock.ts";
-import type { Attempt, DeliveryRecord, EventRecord, WebhookRecord } from "./model.ts";
+import type { Attempt, DeliveryRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
 import { deliveries, events, TOPIC, webhooks } from "./model.ts";
 import { ALL, type Reader, type Tx } from "./store.ts";
 import type { Work } from "./work.ts";
@@ -128,6 +128,7 @@ const FAILING_MS = 5 * 86_400_000;
 
 export interface Made {
   readonly deliveryId: string;
+  readonly type: EventType;
   /** Where it was sent: what the answer says is about this address only. */
   readonly url: string;
   readonly attempt: Attempt;

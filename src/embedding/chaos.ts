@@ -52,7 +52,7 @@ export function chaosOf({ store, clock }: UnitParts, { marks }: Journals, backgr
   };
 }
 
-const DROPPED: Outcome = { status: null, body: null, error: "dropped", retryAfter: null };
+const DROPPED: Outcome = { response_status: null, response_body: null, error: "dropped", retryAfter: null };
 
 /** The form of the signatures stays right, so that only checking them can tell. */
 function spoilt(headers: Post["headers"]): Post["headers"] {

@@ -74,8 +74,10 @@ const begun = (bytes: number) => http(200, ["Content-Length: 1000000"], "x".repe
 const KIB = JSON.stringify("x".repeat(1_024));
 
 /** What there is of it: 503 status 120 "body". */
-const shown = ({ status, error, retryAfter, body }: Outcome) =>
-  [status, error, retryAfter, body === null ? null : JSON.stringify(body)].filter((part) => part !== null).join(" ");
+const shown = ({ response_status, error, retryAfter, response_body: body }: Outcome) =>
+  [response_status, error, retryAfter, body === null ? null : JSON.stringify(body)]
+    .filter((part) => part !== null)
+    .join(" ");
 
 for (const [what, answer, made, over] of [
   ["a 2xx answer is a success, its body kept as text", says(sized("fine\n")), '200 "fine\\n"'],
@@ -113,7 +115,7 @@ test("8.bounds.answer-kept: of the body the first KiB is kept, cut between chara
     [`${"x".repeat(1_023)}üy`, "x".repeat(1_023)],
     ["ü".repeat(512), "ü".repeat(512)],
   ] as const)
-    assert.equal((await attempt(says(sized(body)))).outcome.body, kept);
+    assert.equal((await attempt(says(sized(body)))).outcome.response_body, kept);
 });
 
 /** Sends this without end, as fast as it is taken. */
@@ -261,7 +263,7 @@ test("a connection is kept and used again, and given up where an answer was cut 
   const kept = OK.replace("\r\n\r\n", "\r\nKeep-Alive: timeout=3\r\n\r\n");
   const receiver = await raw((socket, count) => socket.write(count === 2 ? sized("x".repeat(40_000)) : kept));
   const one = sender();
-  for (let count = 0; count < 4; count += 1) assert.equal((await one.send(post(receiver.url))).status, 200);
+  for (let count = 0; count < 4; count += 1) assert.equal((await one.send(post(receiver.url))).response_status, 200);
   assert.equal(receiver.connections(), 2);
 });
 
@@ -270,7 +272,7 @@ test("a connection that the receiver does not promise to keep is used once: it m
     const answer = OK.replace("\r\n\r\n", `${header}\r\n\r\n`);
     const receiver = await raw((socket) => socket.write(answer, () => setImmediate(() => socket.end())));
     const one = sender();
-    for (let count = 0; count < 20; count += 1) assert.equal((await one.send(post(receiver.url))).status, 200);
+    for (let count = 0; count < 20; count += 1) assert.equal((await one.send(post(receiver.url))).response_status, 200);
     assert.equal(receiver.connections(), 20, header);
   }
 });
