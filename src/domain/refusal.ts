@@ -19,7 +19,7 @@ export type Reason = Readonly<
   | { code: "invalid_json"; detail: string; errors: readonly FieldError[] }
   | { code: "invalid_parameter" | "invalid_header" | "validation_failed"; errors: readonly FieldError[] }
   | { code: "idempotency_key_reused"; errors: readonly FieldError[] }
-  | { code: "insufficient_scope"; scope: Scope; detail?: string }
+  | { code: "insufficient_scope"; scope: Scope; detail: string }
   | { code: "rate_limit_exceeded"; retry_after_s: number }
   | { code: "method_not_allowed"; allow: readonly string[] }
   | { code: "account_suspended" | "account_limited" | "last_admin" | "precondition_failed" }

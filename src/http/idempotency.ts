@@ -20,7 +20,9 @@ export const KEY_MAX = key_max;
 const LEASE_MS = 60_000;
 
 const IN_PROGRESS = refuse({ code: "idempotency_in_progress" });
-const REUSED: readonly FieldError[] = [{ header: "Idempotency-Key", detail: "was used for another request" }];
+const REUSED: readonly FieldError[] = [
+  { header: "Idempotency-Key", detail: "was used for another request; use a new key for a new one" },
+];
 
 /** The key of a POST, or undefined; a malformed one is added to the faults. */
 export function idempotencyKey(call: Call, faults: FieldError[]): string | undefined {

@@ -1,5 +1,6 @@
 // What a request brings beside its path: the query and a JSON body, each read by the operation's schema, with all faults
 // in one answer (contract, parts 2, 4 and 8; RFC 8259 8.1).
+import { isUtf8 } from "node:buffer";
 import { decide } from "../decisions.ts";
 import { type FieldError, invalidField, Refusal, refuse } from "../domain/refusal.ts";
 import { inSteps } from "../kit/background.ts";
@@ -51,17 +52,20 @@ export async function readFields(schema: Schema<unknown>, sent: unknown): Promis
   return refuse({ code: "validation_failed", errors });
 }
 
+/** Several are none that is known. */
+const contentType = (call: Call): string => call.values("content-type").join();
+
 /** The Content-Type: the media type, and each parameter as `name=value`. */
 export const mediaTypeOf = (call: Call): readonly string[] =>
-  (call.values("content-type")[0] ?? "").split(";").map((part) => part.trim().toLowerCase());
+  contentType(call)
+    .split(";")
+    .map((part) => part.trim().toLowerCase());
 
 /** Media type application/json, with no charset but UTF-8 and no content coding. */
 export function unfitMediaType(call: Call): Refusal | undefined {
   const unsupported = (detail: string) => refuse({ code: "unsupported_media_type", detail });
-  const given = call.values("content-type");
-  if (given.length > 1) return unsupported("There is more than one Content-Type.");
   if (call.values("content-encoding").length > 0) return unsupported("A Content-Encoding is not supported.");
-  if (given[0] === JSON_TYPE) return undefined;
+  if (contentType(call) === JSON_TYPE) return undefined;
   const [type, ...parameters] = mediaTypeOf(call);
   if (type !== JSON_TYPE) return unsupported(`The Content-Type must be ${JSON_TYPE}.`);
   const charset = parameters.find((parameter) => parameter.startsWith("charset="));
@@ -72,23 +76,17 @@ export function unfitMediaType(call: Call): Refusal | undefined {
 const notJson = (detail: string): Refusal =>
   refuse({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
 
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
 /** The body as text: UTF-8 without fault or byte order mark. */
 export function utf8(bytes: Buffer): string | Refusal {
-  try {
-    const text = strictUtf8.decode(bytes);
-    return text.startsWith("\ufeff") ? notJson("The body starts with a byte order mark.") : text;
-  } catch {
-    return notJson("The body is not valid UTF-8.");
-  }
+  if (!isUtf8(bytes)) return notJson("The body is not valid UTF-8.");
+  const text = bytes.toString();
+  return text.startsWith("\ufeff") ? notJson("The body starts with a byte order mark.") : text;
 }
 
 /** The body as JSON, or what is wrong with it; its fields are for `readFields` to judge. */
 export function parseJson(bytes: Buffer): unknown {
   const text = utf8(bytes);
   if (text instanceof Refusal) return text;
-  if (text.trim() === "") return notJson("The body is empty; a JSON object is expected.");
   const unfit = unfitShape(bytes);
   if (unfit !== undefined) return unfit;
   try {

@@ -21,10 +21,9 @@ export interface Rate {
 
 interface Window {
   readonly ends: number;
-  count: number;
-  /** Of the limit, what is this process's own, and what anybody may still take. */
+  /** Of the limit, what this process has left of its own, below nothing where it was exceeded, and what anybody may take. */
   own: number;
-  left: number;
+  readonly left: number;
 }
 
 export type RateLimiter = ReturnType<typeof rateLimiter>;
@@ -46,12 +45,6 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
     return window && isOpen(window.ends, now) ? window : undefined;
   }
 
-  function begin(id: string, given: Omit<Window, "count">): Window {
-    const window = { ...given, count: 0 };
-    windows.set(id, window);
-    return window;
-  }
-
   async function take(store: Store, id: string, limit: number): Promise<void> {
     const portion = await store.transact(async (tx) => {
       const now = clock.now();
@@ -63,9 +56,16 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
       if (own > 0) await tx.put(rates, { id, expires_at, all: "rates", taken: taken + own });
       return { ends: instant(expires_at), own, left: left - own };
     });
-    const window = openWindow(id, clock.now());
-    if (window?.ends === portion.ends) Object.assign(window, { ...portion, own: window.own + portion.own });
-    else begin(id, portion);
+    const before = openWindow(id, clock.now());
+    const own = before?.ends === portion.ends ? before.own : 0;
+    windows.set(id, { ...portion, own: own + portion.own });
+  }
+
+  /** Before its first portion a process that shares has nothing of its own. */
+  function begin(id: string, now: Instant, most: number): Window {
+    const window = { ends: now + WINDOW_MS, ...(shared ? { own: 0, left: most } : { own: most, left: 0 }) };
+    windows.set(id, window);
+    return window;
   }
 
   return {
@@ -75,19 +75,15 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
     count(id: string, cost: 0 | 1 = 1): Rate | undefined | Promise<Rate | undefined> {
       if (limit === null) return undefined;
       const now = clock.now();
-      const alone = shared === undefined;
-      const window =
-        openWindow(id, now) ?? begin(id, { ends: now + WINDOW_MS, own: alone ? limit : 0, left: alone ? 0 : limit });
-      const { ends, own, left } = window;
-      if (shared && window.count + cost > own && left > 0) {
+      const window = openWindow(id, now) ?? begin(id, now, limit);
+      if (shared && window.own < cost && window.left > 0) {
         const portion = taking.get(id) ?? take(shared, id, limit).finally(() => taking.delete(id));
         taking.set(id, portion);
         return portion.then(() => this.count(id, cost));
       }
-      window.count += cost;
-      const remaining = Math.max(own + left - window.count, 0);
-      const reset_s = Math.min(Math.ceil((ends - now) / 1_000), RATE_WINDOW_S);
-      return { remaining, reset_s, exceeded: window.count > own };
+      window.own -= cost;
+      const reset_s = Math.min(Math.ceil((window.ends - now) / 1_000), RATE_WINDOW_S);
+      return { remaining: Math.max(window.own + window.left, 0), reset_s, exceeded: window.own < 0 };
     },
 
     clear: () => windows.clear(),

@@ -175,7 +175,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
 function headersOf(id: string, { status, headers }: Reply, bytes: number, always: readonly string[], closes: boolean) {
   const lines = [REQUEST_ID.header, id, ...always];
   for (const name in headers) lines.push(name, headers[name] ?? "");
-  if (closes && headers.connection === undefined) lines.push("connection", "close");
+  if (closes) lines.push("connection", "close");
   if (status !== 204 && status !== 304) lines.push("content-length", String(bytes));
   return lines;
 }

@@ -60,18 +60,13 @@ export function explain({ reason }: Refusal) {
 }
 
 function detailOf(reason: Reason): string {
-  if ("detail" in reason && reason.detail !== undefined) return cut(reason.detail, DETAIL_MAX);
+  if ("detail" in reason) return cut(reason.detail, DETAIL_MAX);
+  if ("errors" in reason) return summary(reason.errors);
   switch (reason.code) {
-    case "insufficient_scope":
-      return `This needs the scope ${reason.scope}.`;
     case "rate_limit_exceeded":
       return `Too many requests; the next window starts in ${reason.retry_after_s} s.`;
     case "method_not_allowed":
       return `Allowed here: ${reason.allow.join(", ")}.`;
-    case "invalid_parameter":
-    case "invalid_header":
-    case "validation_failed":
-      return summary(reason.errors);
     default:
       return PROBLEMS[reason.code].slice(1).join(". ");
   }
@@ -118,8 +113,6 @@ export function headersOf(reason: Reason, metadataUrl: string): Record<string, s
       return { allow: reason.allow.join(", ") };
     case "rate_limit_exceeded":
       return { "retry-after": String(reason.retry_after_s) };
-    case "request_timeout":
-      return { connection: "close" };
     default:
       return {};
   }
