@@ -46,8 +46,7 @@ async function readBody(call: Call): Promise<OAuthRequest["fields"] | OAuthError
 
 function jsonFields(bytes: Buffer): OAuthRequest["fields"] | OAuthError {
   const value = parseJson(bytes);
-  if (value instanceof Refusal) return invalidRequest("The body is not valid JSON.");
-  if (typeof value !== "object" || value === null || Array.isArray(value))
+  if (value instanceof Refusal || typeof value !== "object" || value === null || Array.isArray(value))
     return invalidRequest("The body must be a JSON object.");
   const texts = new Map<string, string>();
   for (const [name, member] of Object.entries(value)) {

@@ -52,12 +52,10 @@ export class RouteTree<R extends Row> {
   constructor(readonly rows: readonly R[]) {
     // A brace comes behind every letter: of two paths that fit, the one with the word is found first.
     for (const path of [...new Set(rows.map((row) => row.path))].sort()) {
-      const there = rows.filter((row) => row.path === path);
-      const byMethod = new Map(there.map((row) => [row.method, row]));
-      if (byMethod.size < there.length) throw new Error(`Of the rows for ${path} two have the same method`);
+      const there = new Map(rows.filter((row) => row.path === path).map((row) => [row.method, row]));
       const pattern = path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)");
-      if (pattern === path) this.#plain.set(path, { rows: byMethod, params: {} });
-      else this.#named.push({ pattern: new RegExp(`^${pattern}$`), rows: byMethod });
+      if (pattern === path) this.#plain.set(path, { rows: there, params: {} });
+      else this.#named.push({ pattern: new RegExp(`^${pattern}$`), rows: there });
     }
   }
 
