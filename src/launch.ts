@@ -140,7 +140,7 @@ async function storeIn(name: string): Promise<Store> {
 
 /** Takes the port, plants or takes up what is kept, and answers. */
 async function stand(ground: Ground): Promise<Service> {
-  const { settings, watched, log, unit, background, journals, faults, listener } = ground;
+  const { settings, watched, log, unit, background, journals, listener } = ground;
   const { store, clock, ids, decide } = unit;
   // The port first: where it is taken, no key may be planted that nobody would ever get to see.
   const port = await listener.listen(settings.port, settings.host);
@@ -149,13 +149,15 @@ async function stand(ground: Ground): Promise<Service> {
 
   const keys = signingKeysIn(store, clock, settings.tokenAlg);
   const oauth = { ...unit, keys, issuer: links.authUrl, audience: links.baseUrl, verified: new Map() };
-  const authenticate = authenticating(keyHolders(unit, background), (token) => check(oauth, token));
-  const limiter = rateLimiter(clock, settings.rateLimit, store.now && store);
-  const services = { links, decide, webhook: webhookUnder((url) => judgeUrl(url, policyOf(settings))) };
-
-  const service = await openService({ ...ground, services, port, oauth, limiter });
-  const parts = { unit, services, presenter: presenting(links, decide), authenticate, limiter, faults };
-  const handle = handlerOf(ground, parts, oauth, service);
+  const parts = {
+    ...{ ...ground, port, oauth },
+    services: { links, decide, webhook: webhookUnder((url) => judgeUrl(url, policyOf(settings))) },
+    presenter: presenting(links, decide),
+    authenticate: authenticating(keyHolders(unit, background), (token) => check(oauth, token)),
+    limiter: rateLimiter(clock, settings.rateLimit, store.now && store),
+  };
+  const service = await openService(parts);
+  const handle = handlerOf(parts, service);
   listener.serve({
     ...{ ids, links, onError: log.error },
     handle: watched ? journals.around(handle) : handle,
@@ -165,12 +167,8 @@ async function stand(ground: Ground): Promise<Service> {
 }
 
 /** All ways there are to an answer; the pages are loaded when somebody first comes to them. */
-function handlerOf(
-  { settings, unit, log, answers }: Ground,
-  parts: ApiParts,
-  oauth: Context,
-  service: Service,
-): Handler {
+function handlerOf(parts: Ground & ApiParts & { readonly oauth: Context }, service: Service): Handler {
+  const { settings, log, unit } = parts;
   const { links } = parts.services;
   const api = apiWay(parts);
   const control = controlWay(parts, settings.control ? service : undefined, log.warn);
@@ -181,14 +179,12 @@ function handlerOf(
       const page = refusal.reason.code === "not_found" ? nowhere(call) : undefined;
       return page ?? problem(refusal, call.id, links);
     }),
-    ways: [api, oauthWay(oauth, links), control],
+    ways: [api, oauthWay(parts.oauth, links), control],
     async later() {
       const { nowherePage, pageWays } = await import("./web/pages.ts");
       nowhere = nowherePage;
-      const operations = api.tree.rows;
-      const { retrySchedule: retryWaits_ms } = settings;
-      const launched = { ...parts, operations, oauth, retryWaits_ms, answers, announce: log.announce };
-      return pageWays(launched, control.tree.rows);
+      const more = { operations: api.tree.rows, retryWaits_ms: settings.retrySchedule, announce: log.announce };
+      return pageWays({ ...parts, ...more }, control.tree.rows);
     },
     async siteOf(host) {
       const site = await siteAt(unit.store, host);

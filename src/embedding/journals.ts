@@ -44,10 +44,8 @@ export function journalsOf(clock: Clock) {
   const marks = new Newest<Mark>();
 
   /** What is found out about a request later. */
-  function note(requestId: string, more: Partial<JournalRequest>): void {
-    const known = requests.get(requestId);
-    if (known) requests.set(requestId, { ...known, ...more });
-  }
+  const note = (requestId: string, more: Partial<JournalRequest>): void =>
+    void Object.assign(requests.get(requestId) ?? {}, more);
 
   /** As clients see it, with what was done to each attempt on purpose. */
   function shown({ id, webhook_id, event_id, event_type, status, attempts, ...more }: DeliveryRecord) {

@@ -11,7 +11,7 @@ import { handOver, type TokenAnswer } from "../domain/oauth/tokens.ts";
 import { FIRST, type StoreData } from "../domain/store.ts";
 import { Unit } from "../domain/work.ts";
 import { type Background, Turns } from "../kit/background.ts";
-import { duration, type Instant, LONGEST_TIMER_MS, type Ran } from "../kit/clock.ts";
+import { after, duration, type Instant, LONGEST_TIMER_MS, type Ran } from "../kit/clock.ts";
 import { fitting, OptionError } from "../kit/schema.ts";
 import type { JournalDelivery, Journals } from "./journals.ts";
 import type { ChaosRule, FaultRule, GivenChaos, GivenFault, Rules } from "./rules.ts";
@@ -42,6 +42,8 @@ export interface SignInOptions {
   readonly userId?: string | undefined;
 }
 
+/** What is held back, or another process's, ends at a time that nothing here tells. */
+const LOOK_AGAIN_MS = 5;
 /** The last moment whose ISO 8601 form has a year of four digits. */
 const LAST: Instant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -131,7 +133,7 @@ export async function openService(parts: ServiceParts) {
     trace: journals.trace,
     /**
      * Waits until every delivery that is due now has been attempted, for 5 s where no other time is given: in real time,
-     * because sockets are. It is no guess and no sleep. What other processes on the store have due is waited for as well.
+     * because sockets are. It is no guess. What other processes on the store have due is waited for as well.
      */
     async settled({ timeoutMs = 5_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<Settled> {
       const patience = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
@@ -141,7 +143,7 @@ export async function openService(parts: ServiceParts) {
         const due = await dueDeliveries(store, clock.now());
         const settled = due.length === 0 && !background.busy;
         if (settled || patience.aborted) return { settled, pending: due.map(journals.shown) };
-        if (!background.busy) await Promise.race([background.next(), passed]);
+        await new Promise<void>((go) => after(LOOK_AGAIN_MS, go));
       }
     },
     /** Tokens of a user without a browser: the account's first admin unless one is named. */

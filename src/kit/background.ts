@@ -4,8 +4,6 @@
 /** Each piece is known until it ends, so that a stop can wait for it, and what fails is reported, never lost. */
 export class Background {
   readonly #running = new Set<Promise<void>>();
-  /** Each resolves a wait for the next piece. */
-  readonly #awaited: (() => void)[] = [];
 
   constructor(private readonly onError: (error: unknown, during: string) => void) {}
 
@@ -14,17 +12,11 @@ export class Background {
       .catch((error: unknown) => this.onError(error, what))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
-    for (const resolve of this.#awaited.splice(0)) resolve();
     return running;
   }
 
   get busy(): boolean {
     return this.#running.size > 0;
-  }
-
-  /** Resolves when the next piece begins. */
-  next(): Promise<void> {
-    return new Promise((resolve) => this.#awaited.push(resolve));
   }
 
   /** Resolves when nothing runs any more, what was started meanwhile included. */
