@@ -7,7 +7,7 @@ import { iso } from "../kit/clock.ts";
 import type { AccountRecord, AccountState, ApiKeyRecord, Scope } from "./model.ts";
 import { accounts, apiKeys, SCOPES } from "./model.ts";
 import { type Refusal, refuse } from "./refusal.ts";
-import type { Reader, Store } from "./store.ts";
+import type { Reader } from "./store.ts";
 import type { Unit, UnitParts } from "./work.ts";
 
 export interface Caller {
@@ -47,17 +47,13 @@ export function keyHolders({ store, clock }: UnitParts, background: Background) 
   }
 
   return async (hash: string): Promise<Caller | Refusal> => {
-    const [key, account] = (await withAccount(store, hash)) ?? [];
+    const both = store.findWith && (await store.findWith(apiKeys, "hash", [hash], "account", accounts));
+    const key = store.findWith ? both?.[0] : await store.find(apiKeys, "hash", [hash]);
+    const account = both?.[1] ?? (key && (await store.get(accounts, key.account_id)));
     if (!key || !account) return UNKNOWN_KEY;
     note(key);
     return { account, scopes: SCOPES, credential: key.id };
   };
-}
-
-async function withAccount(store: Store, hash: string) {
-  if (store.findWith) return store.findWith(apiKeys, "hash", [hash], "account", accounts);
-  const key = await store.find(apiKeys, "hash", [hash]);
-  return key && ([key, await store.get(accounts, key.account_id)] as const);
 }
 
 export const keyOf = (reader: Reader, key: string): Promise<ApiKeyRecord | undefined> =>

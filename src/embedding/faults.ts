@@ -18,7 +18,7 @@ const DELAYED = "delayed request";
 export function faultsOf({ clock, decide }: UnitParts, journals: Journals, background: Background) {
   const rules = rulesOf<GivenFault, FaultRule>("faults", faultRule);
 
-  async function delayed(id: string, by_ms: number, goOn: () => Promise<Answer>): Promise<Answer> {
+  async function delayed(id: string, by_ms: number, goOn: () => Answer | Promise<Answer>): Promise<Answer> {
     // A clock that is moved by hand waits for what is let go, and for all that follows from it.
     const scheduled = clock.schedule(clock.now() + by_ms, DELAYED, async () => {
       rules.letGo(id);
@@ -47,14 +47,14 @@ export function faultsOf({ clock, decide }: UnitParts, journals: Journals, backg
   return {
     ...rules,
     /** What the call is answered: by a rule, or by `goOn`, the operation itself. */
-    async strike(call: Call, row: Operation, goOn: () => Promise<Answer>): Promise<Answer> {
+    strike(call: Call, row: Operation, goOn: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
       // A row of the test controls may be called as one of the API is.
       const isThere = (path: string) =>
         path === call.path || (path === VERSION_PREFIX + row.path && call.path.startsWith(VERSION_PREFIX));
       const rule = rules.take(({ method, path }) => method === row.method && isThere(path));
       if (rule === undefined) return goOn();
       journals.note(call.id, { fault: rule });
-      const answer = async () => struck(call, rule) ?? goOn();
+      const answer = () => struck(call, rule) ?? goOn();
       return rule.delayMs > 0 ? delayed(call.id, rule.delayMs, answer) : answer();
     },
   };

@@ -20,36 +20,32 @@ export interface OperateParts {
   readonly services: Services;
   readonly presenter: Presenter;
   /** Failures that a test asked for: one stands in the operation's place. */
-  readonly faults: { strike(call: Call, row: Operation, goOn: () => Promise<Answer>): Promise<Answer> };
+  readonly faults: {
+    strike(call: Call, row: Operation, goOn: () => Answer | Promise<Answer>): Answer | Promise<Answer>;
+  };
 }
 
-export async function operate(parts: OperateParts, row: Operation, request: Request<Caller>): Promise<Answer> {
+export function operate(parts: OperateParts, row: Operation, request: Request<Caller>): Answer | Promise<Answer> {
   const { call, who } = request;
   if (row.scope !== null && !allows(who.scopes, row.scope))
     return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, who) });
   return parts.faults.strike(call, row, () => allowed(parts, row, request));
 }
 
-async function allowed(
+function allowed(
   { services, presenter, unit: parts }: OperateParts,
   row: Operation,
   { call, who: caller, params }: Request<Caller>,
-): Promise<Answer> {
+): Answer | Promise<Answer> {
   const wrong: FieldError[] = [];
   const conditions = conditionsOf(call, wrong);
   const key = idempotencyKey(call, wrong);
   const query = readQuery(row.query, call.query, wrong);
   if (wrong.length > 0) return badInput(wrong);
-  // Where none is taken it still tells one request from another with the same key.
-  const isWanted = row.body !== undefined || key !== undefined;
-  const body = isWanted ? await call.body(row.bodyLimit, row.body && unfitMediaType(call)) : undefined;
-  if (body instanceof Refusal) return body;
-  const sent = row.body && body && parseJson(body);
-  if (sent instanceof Refusal) return sent;
   const there = row.target?.view;
   const expect = (record: object) =>
     there && conditions && judged(conditions, presenter.shown(there, record).etag, FAILED);
-  const perform = async (unit: Unit): Promise<Answer> => {
+  const perform = async (sent: unknown, unit: Unit): Promise<Answer> => {
     const asked = { unit, caller, params, services, query, call, expect, body: undefined };
     const result = await ask(row, asked, sent);
     if (result instanceof Refusal) return result;
@@ -58,10 +54,18 @@ async function allowed(
     const isRead = etag !== undefined && row.method === "GET";
     return (isRead && conditions && judged(conditions, etag, empty(304, { etag }))) || reply;
   };
-  if (key === undefined) return await perform(new Unit(parts, call.id));
-  return await once(parts, { caller, key, call, body }, (keep) =>
-    perform(new Unit(parts, call.id, ({ tx }, value) => keep(tx, answered(row, value, presenter, call, true)))),
-  );
+  const goOn = (body?: Buffer | Refusal): Answer | Promise<Answer> => {
+    if (body instanceof Refusal) return body;
+    const sent = row.body && body && parseJson(body);
+    if (sent instanceof Refusal) return sent;
+    if (key === undefined) return perform(sent, new Unit(parts, call.id));
+    return once(parts, { caller, key, call, body }, (keep) =>
+      perform(sent, new Unit(parts, call.id, ({ tx }, value) => keep(tx, answered(row, value, presenter, call, true)))),
+    );
+  };
+  // Where none is taken it still tells one request from another with the same key.
+  const isWanted = row.body !== undefined || key !== undefined;
+  return isWanted ? call.body(row.bodyLimit, row.body && unfitMediaType(call)).then(goOn) : goOn();
 }
 
 const lacking = (scope: Scope, { scopes }: Caller): string =>

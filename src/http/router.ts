@@ -32,7 +32,7 @@ export function routing({ rest, ways, later, siteOf, onError }: RouterParts): Ha
     let owner = rest;
     for (const way of known) {
       const found = path.startsWith(way.under) ? way.tree.find(path.slice(way.under.length)) : undefined;
-      if (found) return { way, ...found };
+      if (found) return { way, rows: found.rows, params: found.params };
       if (way.under !== "" && `${path}/`.startsWith(`${way.under}/`)) owner = way;
     }
     return { way: owner, rows: new Map(), params: {} };

@@ -32,7 +32,7 @@ export interface Way<R extends Row = Row, W = unknown> {
    * `said` goes out with every answer.
    */
   enter(call: Call, said: Reply["headers"]): Promise<{ readonly who: W } | Answer>;
-  perform(row: R, request: Request<W>): Promise<Answer>;
+  perform(row: R, request: Request<W>): Answer | Promise<Answer>;
   refused(refusal: Refusal, call: Call, who?: W): Reply;
 }
 
@@ -79,7 +79,7 @@ export const openWay = (rows: readonly OpenRow[], refused: Way["refused"]): Way<
   under: "",
   tree: new RouteTree(rows),
   enter: async () => ({ who: null }),
-  perform: async (row, { call }) => row.answer(call),
+  perform: (row, { call }) => row.answer(call),
   refused,
 });
 
