@@ -1,7 +1,6 @@
 // The OpenAPI 3.1 document, folded from the rows of the REST API and of the test controls, the views and the table of
 // problems: it cannot say anything that the server does not run on. `x-spec` names the clause of the specification that
 // shows an operation, `x-decision` the choice that added it.
-import { LIMIT_MAX } from "../domain/lists.ts";
 import { EVENT_TYPES, type EventType, SCOPES } from "../domain/model.ts";
 import { asChosen, type Decide } from "../domain/readings.ts";
 import type { JsonSchema } from "../kit/schema.ts";
@@ -21,21 +20,24 @@ const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/$
 export function openApi(rows: readonly Operation[], services: Services, controls: readonly Operation[]): JsonSchema {
   const { links, decide } = services;
   const paths: Record<string, object> = {};
-  const put = (path: string, row: Operation, more: object, asked = services, problems = PROBLEM) => {
-    paths[path] = { ...paths[path], [row.method.toLowerCase()]: { ...operation(row, asked, problems), ...more } };
+  const put = (path: string, row: Operation, failed: Responses, more: object) => {
+    const described = { ...operation(row, services, failed), tags: [tagOf(path)], ...more };
+    paths[path] = { ...paths[path], [row.method.toLowerCase()]: described };
   };
   // What an API key may do, a token may with the scope.
-  for (const row of rows)
-    put(row.path, row, { security: row.scope ? [{ apiKey: [] }, { oauth: [row.scope] }] : undefined });
-  // They lie beside the REST API, so each names the server's root.
+  for (const row of rows) {
+    const failed = failures(row, decide).map((status) => [status, ref("responses", `Problem${status}`)]);
+    const security = row.scope ? [{ apiKey: [] }, { oauth: [row.scope] }] : undefined;
+    put(row.path, row, Object.fromEntries(failed), { security });
+  }
+  // They lie beside the REST API, so each names the server's root; no reading changes how they fail.
   const beside = {
     servers: [{ url: links.authUrl }],
-    tags: [CONTROL_TAG],
     description: "Takes the start-up API key and no other.",
     security: [{ apiKey: [] }],
   };
-  const decided = { ...services, decide: asChosen };
-  for (const row of controls) put(CONTROL_PREFIX + row.path, row, beside, decided, CONTROL_PROBLEM);
+  const refused = { description: "What went wrong, in `code`.", content: { [PROBLEM_TYPE]: { schema: PROBLEM } } };
+  for (const row of controls) put(CONTROL_PREFIX + row.path, row, { "4XX": refused, "5XX": refused }, beside);
   return {
     openapi: "3.1.1",
     info: {
@@ -48,16 +50,19 @@ export function openApi(rows: readonly Operation[], services: Services, controls
     },
     servers: [{ url: new URL(links.baseUrl).pathname, description: "The server that this document came from" }],
     security: [{ apiKey: [] }, { oauth: [] }],
-    tags: [...new Set([...rows.map(tagOf), ...controls.map(() => CONTROL_TAG)])].map((name) => ({
-      name,
-      description: `The operations for ${name}.`,
-    })),
+    tags: [...new Set(Object.keys(paths).map(tagOf))].map((name) => {
+      return { name, description: `The operations for ${name}.` };
+    }),
     paths,
     webhooks: Object.fromEntries(EVENT_TYPES.map((type) => [type, webhook(type, decide)])),
     components: {
-      schemas: schemasOf([...rows, ...controls], decide),
-      headers: { ...HEADERS, ...(isTotalApart(decide) && { "X-Total-Count": header("How many there are in all.") }) },
-      responses: { ...problems(PROBLEM, rows, decide), ...problems(CONTROL_PROBLEM, controls, asChosen) },
+      schemas: Object.fromEntries([
+        ["Problem", problem],
+        ...[...rows, ...controls].flatMap((row) => schemasOf(row, decide)),
+      ]),
+      responses: Object.fromEntries(
+        rows.flatMap((row) => failures(row, decide)).map((status) => [`Problem${status}`, failure(status, decide)]),
+      ),
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key of the account: full access." },
         oauth: { type: "oauth2", description: "An access token of a user.", flows: { authorizationCode: flow(links) } },
@@ -66,8 +71,9 @@ export function openApi(rows: readonly Operation[], services: Services, controls
   };
 }
 
-const CONTROL_TAG = "control";
-const tagOf = ({ path }: Operation): string => path.split("/")[1] ?? "";
+type Responses = { readonly [status: string]: JsonSchema };
+
+const tagOf = (path: string): string => /[a-z][^/]*/.exec(path)?.[0] ?? "";
 
 const flow = ({ authUrl }: ServiceLinks) => ({
   authorizationUrl: `${authUrl}/oauth/authorize`,
@@ -81,70 +87,63 @@ const readsOne = ({ method, view }: Operation): boolean => method === "GET" && v
 /** If-Match and If-None-Match are judged. */
 const isConditional = (row: Operation): boolean => ["PATCH", "DELETE"].includes(row.method) || readsOne(row);
 
-function operation(row: Operation, services: Services, problems: string): JsonSchema {
+function operation(row: Operation, services: Services, failed: Responses): JsonSchema {
   const { operation, scope, summary, spec, gap, example, status } = row;
   const schema = row.body?.(services).json;
-  const examples = example && { example: { value: example } };
   return {
     operationId: operation,
     deprecated: row.ends && true,
     summary,
     description: scope === null ? "Any credential will do." : `Takes the scope ${scope}.`,
-    tags: [tagOf(row)],
     "x-spec": spec,
     "x-decision": gap,
     parameters: parameters(row),
-    requestBody: schema && { required: true, content: { [JSON_TYPE]: { schema, examples } } },
+    requestBody: schema && { required: true, content: { [JSON_TYPE]: { schema, example } } },
     responses: {
-      [status]: success(row, services),
+      [status]: success(row, services.decide),
       ...(readsOne(row) && { "304": { description: "It has not changed since If-None-Match." } }),
-      ...Object.fromEntries(failures(row, services.decide).map((each) => [each, ref("responses", problems + each)])),
+      ...failed,
     },
   };
 }
 
-function parameters(row: Operation): object[] {
-  const { path, query, method, scope } = row;
-  const named = (where: string, name: string, schema: unknown = TEXT, description?: string) => {
-    return { name, in: where, required: where === "path", schema, description };
-  };
-  const key = { ...TEXT, minLength: 1, maxLength: KEY_MAX };
-  return [
-    ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => named("path", name)),
-    ...Object.entries(query.members).map(([name, { json }]) => named("query", name, json)),
-    // The test controls, which need no scope, remember nothing.
-    ...(method === "POST" && scope !== null
-      ? [named("header", "Idempotency-Key", key, "A repeated request with it is answered as the first.")]
-      : []),
-    ...(isConditional(row)
-      ? [
-          named("header", "If-Match", TEXT, "Only if the resource has one of these ETags."),
-          named("header", "If-None-Match", TEXT, "Only if it has none of these."),
-        ]
-      : []),
-  ];
-}
+const parameter = (where: string, name: string, schema = TEXT, description?: string) => {
+  return { name, in: where, required: where === "path", schema, description };
+};
+const KEY = { ...TEXT, minLength: 1, maxLength: KEY_MAX };
+const IDEMPOTENCY = parameter("header", "Idempotency-Key", KEY, "A repeated request with it is answered as the first.");
+const CONDITIONS = [
+  parameter("header", "If-Match", TEXT, "Only if the resource has one of these ETags."),
+  parameter("header", "If-None-Match", TEXT, "Only if it has none of these."),
+];
 
-function success({ view, once, location, summary: description }: Operation, { decide }: Services): JsonSchema {
+const parameters = (row: Operation): object[] => [
+  ...Array.from(row.path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => parameter("path", name)),
+  ...Object.entries(row.query.members).map(([name, { json }]) => parameter("query", name, json)),
+  // The test controls, which need no scope, remember nothing.
+  ...(row.method === "POST" && row.scope !== null ? [IDEMPOTENCY] : []),
+  ...(isConditional(row) ? CONDITIONS : []),
+];
+
+function success(row: Operation, decide: Decide): JsonSchema {
+  const { view, location, summary: description } = row;
   const page = ["Link", ...(isTotalApart(decide) ? ["X-Total-Count"] : [])];
   const own = { one: ["ETag"], page, plain: [] }[view?.kind ?? "plain"];
   const names = ["X-Request-Id", ...own, ...(location ? ["Location"] : [])];
-  const headers = Object.fromEntries(names.map((name) => [name, ref("headers", name)]));
+  const headers = Object.fromEntries(names.map((name) => [name, { description: HEADERS[name], schema: TEXT }]));
   if (view === undefined) return { description, headers };
-  const { kind, name, json } = view;
-  const named = kind === "page" ? `${name}List` : once ? `New${name}` : name;
-  const schema = kind === "plain" ? json : ref("schemas", named);
+  const [[name] = []] = schemasOf(row, decide);
+  const schema = name === undefined ? view.json : ref("schemas", name);
   return { description, headers, content: { [JSON_TYPE]: { schema } } };
 }
 
-const header = (description: string): JsonSchema => ({ description, schema: TEXT });
-
 /** Beside them every answer of the REST API says in its headers what is left of the rate. */
-const HEADERS = {
-  "X-Request-Id": header("The id of this request."),
-  Location: header("Where the new resource is."),
-  Link: header("The next and the previous page (RFC 8288)."),
-  ETag: header("The version of the resource, for If-Match and If-None-Match."),
+const HEADERS: { readonly [name: string]: string } = {
+  "X-Request-Id": "The id of this request.",
+  "X-Total-Count": "How many there are in all.",
+  Location: "Where the new resource is.",
+  Link: "The next and the previous page (RFC 8288).",
+  ETag: "The version of the resource, for If-Match and If-None-Match.",
 };
 
 /** What an operation of this kind can fail with; 405 is nobody's, since it means that there is no operation. */
@@ -161,26 +160,20 @@ function failures(row: Operation, decide: Decide): number[] {
   ];
 }
 
-/** The failures of the REST API and those of the test controls, which no reading changes, by what they are called. */
-const [PROBLEM, CONTROL_PROBLEM] = ["Problem", "ControlProblem"];
-
-const problems = (name: string, rows: readonly Operation[], decide: Decide): Record<string, JsonSchema> =>
-  Object.fromEntries(
-    rows.flatMap((row) => failures(row, decide)).map((status) => [name + status, problemResponse(status, decide)]),
-  );
-
-function problemResponse(status: number, decide: Decide): JsonSchema {
+function failure(status: number, decide: Decide): JsonSchema {
   const codes = CODES.filter((code) => statusOf(code, decide) === status);
   const own = { [CODE_MEMBER]: { enum: codes } };
   const type = decide("7.error-body");
   const flat = shape({ error: shape({ ...own, message: TEXT }) });
-  const details = { allOf: [ref("schemas", "Problem"), { properties: { status: { const: status }, ...own } }] };
+  const details = { allOf: [PROBLEM, { properties: { status: { const: status }, ...own } }] };
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
     content: { [type]: { schema: type === JSON_TYPE ? flat : details } },
   };
 }
 
+const PROBLEM = ref("schemas", "Problem");
+const PROBLEM_TYPE = asChosen("7.error-body");
 const problem = shape(
   {
     type: { type: "string", format: "uri", description: "The entry of this error in /docs." },
@@ -196,29 +189,22 @@ const problem = shape(
 
 /** Made as the list itself is made. */
 function listed(name: string, decide: Decide): JsonSchema {
-  const values = {
-    items: { type: "array", items: ref("schemas", name) },
-    total: { type: "integer", minimum: 0 },
-    limit: { type: "integer", minimum: 1, maximum: LIMIT_MAX },
-    offset: { type: "integer", minimum: 0 },
-  };
-  const texts = Object.entries(values).map(([each, schema]) => [each, JSON.stringify(schema)]);
-  const made = JSON.parse(listing(decide)(Object.fromEntries(texts)));
+  const count = JSON.stringify({ type: "integer", minimum: 0 });
+  const items = JSON.stringify({ type: "array", items: ref("schemas", name) });
+  const made = JSON.parse(listing(decide)({ items, total: count, limit: count, offset: count }));
   return made.type === "array" ? made : shape(made);
 }
 
-function schemasOf(rows: readonly Operation[], decide: Decide): Record<string, JsonSchema> {
-  const schemas: Record<string, JsonSchema> = { Problem: problem };
-  for (const { view, once } of rows) {
-    if (view === undefined || view.kind === "plain") continue;
-    const { name, json } = view;
-    schemas[name] = json;
-    if (view.kind === "page") schemas[`${name}List`] = listed(name, decide);
-    // A replayed answer has null where the first had what is shown once.
-    const secrets = Object.fromEntries(Object.keys(once ?? {}).map((each) => [each, { type: ["string", "null"] }]));
-    if (once) schemas[`New${name}`] = shape(Object.assign({}, json.properties, secrets));
-  }
-  return schemas;
+/** What a success holds, by its name, and then one of it where that is another; JSON that is no resource has none. */
+function schemasOf({ view, once }: Operation, decide: Decide): readonly (readonly [name: string, JsonSchema])[] {
+  if (view === undefined || view.kind === "plain") return [];
+  const { name, json } = view;
+  const one = [name, json] as const;
+  if (view.kind === "page") return [[`${name}List`, listed(name, decide)], one];
+  if (once === undefined) return [one];
+  // A replayed answer has null where the first had what is shown once.
+  const secrets = Object.fromEntries(Object.keys(once).map((each) => [each, { type: ["string", "null"] }]));
+  return [[`New${name}`, shape({ ...json.properties, ...secrets })], one];
 }
 
 /** The schema of `data.object` where the specification does not show it. */
@@ -243,7 +229,7 @@ function webhook(type: EventType, decide: Decide): JsonSchema {
       summary: `Sent to each active webhook that asked for ${type}`,
       "x-spec": "6.envelope",
       security: [],
-      parameters: sent.map((name) => ({ name, in: "header", required: true, schema: TEXT })),
+      parameters: sent.map((each) => ({ ...parameter("header", each), required: true })),
       requestBody: { required: true, content: { [JSON_TYPE]: { schema } } },
       responses: { "2XX": { description: "Received; anything else is tried again." } },
     },

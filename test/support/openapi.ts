@@ -47,7 +47,7 @@ export class ApiDocument {
     const asked = `${method} ${path}`;
     const { responses } = this.find(method, path)?.value ?? {};
     const type = answer.headers["content-type"]?.split(";")[0] ?? "";
-    const declared = responses === undefined ? this.#beside(type) : members(responses)[answer.status];
+    const declared = responses === undefined ? this.#beside(type) : declaredIn(members(responses), answer.status);
     assert.ok(declared !== undefined || responses === undefined, `${asked} does not declare ${answer.status}`);
     if (method === "HEAD" || declared === undefined || !/json$/.test(type)) return;
     const media = members(this.deref(members(declared)).content ?? {})[type];
@@ -64,6 +64,10 @@ export class ApiDocument {
 
   deref = (value: Members): Members => (typeof value.$ref === "string" ? resolve(this.document, value.$ref) : value);
 }
+
+/** By its status, or by the range that it is in. */
+const declaredIn = (responses: Members, status: number): unknown =>
+  responses[status] ?? responses[`${String(status)[0]}XX`];
 
 function operationsOf(document: Members, path: string, item: Members): Operation[] {
   const [{ url } = {}] = trusted<{ url?: string }[]>(item.servers ?? document.servers);
