@@ -27,15 +27,11 @@ export function str(value: unknown): string {
 }
 
 export class Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly bytes: Buffer;
-
-  constructor(status: number, headers: IncomingHttpHeaders, bytes: Buffer) {
-    this.status = status;
-    this.headers = headers;
-    this.bytes = bytes;
-  }
+  constructor(
+    readonly status: number,
+    readonly headers: IncomingHttpHeaders,
+    readonly bytes: Buffer,
+  ) {}
 
   get text(): string {
     return this.bytes.toString("utf8");
@@ -98,30 +94,31 @@ const IDLE_MS = 1_000;
 export class Client {
   readonly baseUrl: string;
   readonly key: string | null;
-  readonly #parts: ClientParts & { readonly agent: Agent };
+  readonly #agent: Agent;
 
-  constructor(parts: ClientParts) {
+  constructor(private readonly parts: ClientParts) {
     this.baseUrl = parts.baseUrl;
     this.key = parts.key;
-    const agent = parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true, timeout: IDLE_MS });
-    this.#parts = { ...parts, agent };
+    this.#agent = parts.agent ?? new (speaks(parts.baseUrl).Agent)({ keepAlive: true, timeout: IDLE_MS });
   }
 
+  #with = (other: Partial<ClientParts>) => new Client({ ...this.parts, agent: this.#agent, ...other });
+
   /** The same server with another credential. */
-  as = (key: string | null) => new Client({ ...this.#parts, key });
+  as = (key: string | null) => this.#with({ key });
 
   /** The same, with somebody who is told of every answer. */
-  observed = (observe: NonNullable<ClientParts["observe"]>) => new Client({ ...this.#parts, observe });
+  observed = (observe: NonNullable<ClientParts["observe"]>) => this.#with({ observe });
 
   /** The same, for those who cannot wait as long. */
-  patient = (patience_ms: number) => new Client({ ...this.#parts, patience_ms });
+  patient = (patience_ms: number) => this.#with({ patience_ms });
+
+  at = (baseUrl: string) => this.#with({ baseUrl });
 
   /** The same server and credential, addressed from its root: for what lies beside /v1. */
   get root(): Client {
     return this.at(new URL(this.baseUrl).origin);
   }
-
-  at = (baseUrl: string) => new Client({ ...this.#parts, baseUrl });
 
   get = (path: string, headers: SentHeaders = {}) => this.send("GET", path, { headers });
   head = (path: string, headers: SentHeaders = {}) => this.send("HEAD", path, { headers });
@@ -156,8 +153,15 @@ export class Client {
       ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
       ...headers,
     };
-    const { agent, observe, patience_ms = PATIENCE_MS } = this.#parts;
-    const request = speaks(this.baseUrl).request({ agent, method, hostname, port, path: target, headers: sent });
+    const { observe, patience_ms = PATIENCE_MS } = this.parts;
+    const request = speaks(this.baseUrl).request({
+      agent: this.#agent,
+      method,
+      hostname,
+      port,
+      path: target,
+      headers: sent,
+    });
     request.setTimeout(patience_ms, () => request.destroy(new Error(`${method} ${target}: no answer`)));
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.on("response", resolve).on("error", reject).end(body);
@@ -168,7 +172,7 @@ export class Client {
   }
 
   close(): void {
-    this.#parts.agent.destroy();
+    this.#agent.destroy();
   }
 }
 

@@ -7,23 +7,20 @@ import { connect, type Socket } from "node:net";
 import { Answer, type Client, PATIENCE_MS } from "./client.ts";
 
 export class RawConnection {
-  readonly #socket: Socket;
   /** Resolves once the server has closed its side; the value is how. */
   readonly closed: Promise<"end" | "reset">;
   #received = Buffer.alloc(0);
   #over = false;
   #wake: () => void = () => {};
 
-  private constructor(socket: Socket) {
-    this.#socket = socket;
+  private constructor(readonly socket: Socket) {
     this.closed = new Promise((resolve) => {
-      socket.once("end", () => resolve("end"));
-      socket.once("error", () => resolve("reset"));
-      socket.once("close", () => resolve("end"));
-    });
-    void this.closed.then(() => {
-      this.#over = true;
-      this.#wake();
+      for (const event of ["end", "error", "close"])
+        socket.once(event, () => {
+          this.#over = true;
+          this.#wake();
+          resolve(event === "error" ? "reset" : "end");
+        });
     });
     socket.on("data", (chunk) => {
       this.#received = Buffer.concat([this.#received, chunk]);
@@ -39,13 +36,13 @@ export class RawConnection {
   }
 
   write(data: string | Buffer): this {
-    this.#socket.write(data);
+    this.socket.write(data);
     return this;
   }
 
   /** Takes nothing more of what comes, at once or as soon as something has come. */
   pause(): this {
-    this.#socket.pause();
+    this.socket.pause();
     return this;
   }
 
@@ -55,19 +52,19 @@ export class RawConnection {
   }
 
   resume(): this {
-    this.#socket.resume();
+    this.socket.resume();
     return this;
   }
 
   /** Says that nothing more will be sent; answers can still come. */
   end(): this {
-    this.#socket.end();
+    this.socket.end();
     return this;
   }
 
   /** Breaks the connection off. */
   abort(): void {
-    this.#socket.resetAndDestroy();
+    this.socket.resetAndDestroy();
   }
 
   /** The next answer, whole. An interim one (100) is an answer too. `bodiless`: it answers a HEAD. */
@@ -86,12 +83,12 @@ export class RawConnection {
   /** Fails the test unless the server closes the connection soon; answers how. */
   async untilClosed(): Promise<"end" | "reset"> {
     const how = await within(this.closed, "the connection stayed open");
-    this.#socket.destroy();
+    this.socket.destroy();
     return how;
   }
 
   destroy(): void {
-    this.#socket.destroy();
+    this.socket.destroy();
   }
 }
 
