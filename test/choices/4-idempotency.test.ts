@@ -16,13 +16,8 @@ const reused = (answer: Answer) => problem(answer, "idempotency_key_reused");
 const DAY_MS = 24 * 3_600_000;
 
 /** The parts of an answer that a replay repeats. */
-const kept = ({ status, headers, text }: Answer) => [
-  status,
-  headers["content-type"],
-  headers.location,
-  headers.etag,
-  text,
-];
+const kept = ({ status, headers, text }: Answer) =>
+  [status, text].concat(["content-type", "location", "etag"].map((name) => String(headers[name])));
 
 choice("4.idempotency", "the same request again replays the first answer and does nothing", async ({ api }) => {
   const key = fresh();
@@ -40,22 +35,23 @@ choice("4.idempotency", "the same request again replays the first answer and doe
   assert.equal((await once(api, key)).text, first.text, "also when what was made is gone");
 });
 
-choice("4.idempotency", "of twelve at once one creates; each other waits in vain or has its answer", async (own) => {
-  const { api } = own;
-  const key = fresh();
-  const before = await total(api);
-  const answers = await Promise.all(Array.from({ length: 12 }, () => once(api, key)));
-  const made = answers.filter(({ status }) => status === 201);
-  for (const answer of answers) if (!made.includes(answer)) problem(answer, "idempotency_in_progress");
-  assert.equal(new Set(made.map(({ id }) => id)).size, 1);
-  assert.equal(await total(api), before + 1);
-});
+choice(
+  "4.idempotency",
+  "of twelve at once one creates; each other waits in vain or has its answer",
+  async ({ api }) => {
+    const [key, before] = [fresh(), await total(api)];
+    const answers = await Promise.all(Array.from({ length: 12 }, () => once(api, key)));
+    const made = answers.filter(({ status }) => status === 201);
+    for (const answer of answers) if (!made.includes(answer)) problem(answer, "idempotency_in_progress");
+    assert.equal(new Set(made.map(({ id }) => id)).size, 1);
+    assert.equal(await total(api), before + 1);
+  },
+);
 
 choice("4.idempotency", "with another body or path it is refused", async ({ api }) => {
   const key = fresh();
   const first = await once(api, key);
-  const [fault] = errorsOf(reused(await once(api, key, "/apps", { title: "Twice" })));
-  assert.equal(fault?.header, "Idempotency-Key");
+  assert.equal(errorsOf(reused(await once(api, key, "/apps", { title: "Twice" })))[0]?.header, "Idempotency-Key");
   reused(await once(api, key, "/api-keys", { name: "Once" }));
   assert.equal((await once(api, key)).text, first.text, "the first answer is still kept");
   const other = await api.create("/apps", { title: "Other" });
@@ -99,9 +95,8 @@ choice("4.idempotency", "has 1 to 255 characters and comes once", async ({ api }
 
 choice("4.idempotency", "a refusal is not kept: it is judged anew, and another body may follow", async ({ api }) => {
   const key = fresh();
-  const header = { "idempotency-key": key };
-  assert.equal((await api.as(null).post("/apps", { title: "Mended" }, header)).status, 401);
-  assert.equal((await api.post("/apps?x=1", { title: "Mended" }, header)).status, 400);
+  assert.equal((await once(api.as(null), key)).status, 401);
+  assert.equal((await once(api, key, "/apps?x=1")).status, 400);
   for (let again = 0; again < 2; again += 1) {
     const answer = await once(api, key, "/apps", { title: "" });
     invalid(answer, "#/title");
@@ -119,12 +114,11 @@ choice("4.idempotency", "a refusal is not kept: it is judged anew, and another b
 });
 
 choice("4.idempotency.secrets", "what is shown once is null in a replay", async ({ api }) => {
-  const webhook = { url: "https://h.example.com/", events: ["app.created"], active: false, secret: "given" };
-  const client = { name: "C", redirect_uris: ["https://c.example.com/"], scopes: ["admin"] };
+  const url = "https://h.example.com/";
   for (const [path, body, secret] of [
     ["/api-keys", { name: "K" }, "key"],
-    ["/webhooks", webhook, "secret"],
-    ["/oauth-clients", client, "client_secret"],
+    ["/webhooks", { url, events: ["app.created"], active: false, secret: "given" }, "secret"],
+    ["/oauth-clients", { name: "C", redirect_uris: [url], scopes: ["admin"] }, "client_secret"],
     ["/users", { email: freshAddress() }, "sign_in_url"],
   ] as const) {
     const key = fresh();
@@ -142,9 +136,7 @@ choice("4.idempotency.window", "the answer is kept for 24 hours, no longer", MAN
   await service.clock.advance(`${DAY_MS - 1}ms`);
   assert.equal((await once(api, key)).text, first.text);
   await service.clock.advance("1ms");
-  const anew = await once(api, key);
-  assert.equal(replayed(anew), false);
-  assert.notEqual(anew.id, first.id);
+  assert.notEqual((await once(api, key)).id, first.id);
   reused(await once(api, key, "/apps", { title: "Other" }));
 });
 
