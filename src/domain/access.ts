@@ -26,7 +26,7 @@ export const allows = (scopes: readonly Scope[], scope: Scope): boolean =>
 /** Of a time as text, so much says the minute: a use is noted to the minute, so that a read seldom causes a write. */
 const MINUTE_LENGTH = "2026-01-01T00:00".length;
 
-export const UNKNOWN_KEY = refuse({
+const UNKNOWN_KEY = refuse({
   code: "invalid_credential",
   detail: "It is no access token and no API key that is known: mistyped, or deleted.",
 });

@@ -1,20 +1,36 @@
-// The way into the REST API (spec part 5; contract, part 5): the credential, the account's standing, the rate, and for every
-// answer what is left of it.
-import { type Caller, standing } from "../domain/access.ts";
-import { cutLimit } from "../domain/lists.ts";
+// The REST API, in the order that the contract fixes (part 5): its way checks the credential, the account's standing and the
+// rate, and says with every answer what is left of it; the router finds the row; then come the scope, headers and query, the
+// body, what was answered before, the resource, the fields, and the operation, which judges states. A page of the dashboard
+// comes to `ask` with what a person typed; so it is allowed no more than a request, and shows the same.
+import { allows, type Caller, standing } from "../domain/access.ts";
+import { cutLimit, type Page } from "../domain/lists.ts";
+import type { Scope } from "../domain/model.ts";
 import { asChosen, type Decide } from "../domain/readings.ts";
-import { Refusal, refuse } from "../domain/refusal.ts";
-import { object, passing, type Schema } from "../kit/schema.ts";
+import { type FieldError, Refusal, refuse } from "../domain/refusal.ts";
+import { Unit, type UnitParts } from "../domain/work.ts";
+import { object, passing, type Schema, trusted } from "../kit/schema.ts";
 import type { Authenticate } from "./authorization.ts";
-import { JSON_TYPE, VERSION_PREFIX } from "./call.ts";
+import { type Call, empty, JSON_TYPE, type Reply, VERSION_PREFIX } from "./call.ts";
+import { idempotencyKey, once } from "./idempotency.ts";
+import { badInput, conditionsOf, FAILED, judged, parseJson, readFields, readQuery, unfitMediaType } from "./input.ts";
 import { RATE_WINDOW_S, type RateLimiter } from "./limits.ts";
-import { type OperateParts, operate } from "./operate.ts";
 import { problem } from "./problem.ts";
-import type { Operation, Services } from "./route.ts";
+import type { Asked, Operation, Services } from "./route.ts";
 import { accountRoutes } from "./routes-account.ts";
 import { appRoutes } from "./routes-apps.ts";
 import { webhookRoutes } from "./routes-webhooks.ts";
-import { RouteTree, type Way } from "./way.ts";
+import type { Presenter } from "./view.ts";
+import { type Answer, type Request, RouteTree, type Way } from "./way.ts";
+
+export interface OperateParts {
+  readonly unit: UnitParts;
+  readonly services: Services;
+  readonly presenter: Presenter;
+  /** Failures that a test asked for: one stands in the operation's place. */
+  readonly faults: {
+    strike(call: Call, row: Operation, goOn: () => Answer | Promise<Answer>): Answer | Promise<Answer>;
+  };
+}
 
 export interface ApiParts extends OperateParts {
   readonly authenticate: Authenticate;
@@ -64,4 +80,99 @@ export function apiWay(parts: ApiParts): Way<Operation, Caller> {
     perform: (row, request) => operate(parts, row, request),
     refused: (refusal, call) => problem(refusal, call.id, links, decide),
   };
+}
+
+export function operate(parts: OperateParts, row: Operation, request: Request<Caller>): Answer | Promise<Answer> {
+  const { call, who } = request;
+  if (row.scope !== null && !allows(who.scopes, row.scope))
+    return refuse({ code: "insufficient_scope", scope: row.scope, detail: lacking(row.scope, who) });
+  return parts.faults.strike(call, row, () => allowed(parts, row, request));
+}
+
+function allowed(
+  { services, presenter, unit: parts }: OperateParts,
+  row: Operation,
+  { call, who: caller, params }: Request<Caller>,
+): Answer | Promise<Answer> {
+  const wrong: FieldError[] = [];
+  const conditions = conditionsOf(call, wrong);
+  const key = idempotencyKey(call, wrong);
+  const query = readQuery(row.query, call.query, wrong);
+  if (wrong.length > 0) return badInput(wrong);
+  const there = row.target?.view;
+  const expect = (record: object) =>
+    there && conditions && judged(conditions, presenter.shown(there, record).etag, FAILED);
+  const perform = async (sent: unknown, unit: Unit): Promise<Answer> => {
+    const asked = { unit, caller, params, services, query, call, expect, body: undefined };
+    const result = await ask(row, asked, sent);
+    if (result instanceof Refusal) return result;
+    const reply = answered(row, result, presenter, call);
+    const { etag } = reply.headers;
+    const isRead = etag !== undefined && row.method === "GET";
+    return (isRead && conditions && judged(conditions, etag, empty(304, { etag }))) || reply;
+  };
+  const goOn = (body?: Buffer | Refusal): Answer | Promise<Answer> => {
+    if (body instanceof Refusal) return body;
+    const sent = row.body && body && parseJson(body);
+    if (sent instanceof Refusal) return sent;
+    if (key === undefined) return perform(sent, new Unit(parts, call.id));
+    return once(parts, { caller, key, call, body }, (keep) =>
+      perform(sent, new Unit(parts, call.id, ({ tx }, value) => keep(tx, answered(row, value, presenter, call, true)))),
+    );
+  };
+  // Where none is taken it still tells one request from another with the same key.
+  const isWanted = row.body !== undefined || key !== undefined;
+  return isWanted ? call.body(row.bodyLimit, row.body && unfitMediaType(call)).then(goOn) : goOn();
+}
+
+const lacking = (scope: Scope, { scopes }: Caller): string =>
+  `This needs the scope ${scope}; the token has ${scopes.join(", ") || "none that its user still holds"}.`;
+
+/** The resource, the fields, and then the operation itself, which judges states. */
+export async function ask(row: Operation, asked: Asked & { body: unknown }, sent: unknown): Promise<unknown> {
+  const there = row.target && (await row.target.run(asked));
+  if (there instanceof Refusal) return there;
+  asked.body = row.body && (await readFields(row.body(asked.services), sent));
+  return asked.body instanceof Refusal ? asked.body : await row.run(asked);
+}
+
+/** The answer to what went well. `isKept`: as it comes again, without what is shown once. */
+export function answered(
+  { status, headers: own, view, location, once, method }: Operation,
+  result: unknown,
+  presenter: Presenter,
+  { path, query }: Pick<Call, "path" | "query">,
+  isKept = false,
+): Reply {
+  // Not a copy by spread: that cost each request 10 us.
+  const headers: Reply["headers"] = Object.assign({}, own);
+  if (view === undefined) return { status, headers, body: "" };
+  const { links } = presenter;
+  if (view.kind === "page") {
+    const link = neighbours(trusted(result), links.authUrl + path, query);
+    if (link !== "") headers.link = link;
+    if (presenter.isTotalApart) headers["x-total-count"] = String(trusted<Page<unknown>>(result).total);
+  }
+  if (view.kind !== "one") return { status, headers, body: view.text(result, presenter) };
+  const record = trusted<object>(result);
+  const { text, etag } = method === "GET" ? presenter.shown(view, record) : presenter.fresh(view, record);
+  headers.etag = etag;
+  if (location) headers.location = links.baseUrl + location(record);
+  if (once === undefined) return { status, headers, body: text };
+  const shown = Object.entries(once).map(([name, of]) => [name, isKept ? null : of(record, links)]);
+  return { status, headers, body: `${text.slice(0, -1)},${JSON.stringify(Object.fromEntries(shown)).slice(1)}` };
+}
+
+/** RFC 8288: where the next and the previous page are. */
+function neighbours({ total, span: { limit, offset } }: Page<unknown>, url: string, query: string): string {
+  const to = (at: number, rel: "next" | "prev") => {
+    const given = new URLSearchParams(query);
+    given.set("limit", String(limit));
+    given.set("offset", String(at));
+    return `<${url}?${given}>; rel="${rel}"`;
+  };
+  const found: string[] = [];
+  if (offset + limit < total) found.push(to(offset + limit, "next"));
+  if (offset > 0) found.push(to(Math.max(Math.min(offset, total) - limit, 0), "prev"));
+  return found.join(", ");
 }

@@ -1,6 +1,6 @@
 // The credential in the Authorization header (spec part 5; contract part 5, API keys; RFC 6750 2.1): one token after
 // Bearer, which is an API key or an access token. Whose it is and what it opens, the domain is asked at every use.
-import { type Caller, sha256, UNKNOWN_KEY } from "../domain/access.ts";
+import { type Caller, sha256 } from "../domain/access.ts";
 import { Refusal, refuse } from "../domain/refusal.ts";
 
 const CREDENTIAL = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +(.*))?$/;
@@ -47,12 +47,11 @@ export function authenticating(
     const token = bearerToken(headers);
     if (token instanceof Refusal) return token;
     const [header = "", hash] = [headers[0], sha256(token)];
-    const user = JWT.test(token) ? await userOf(token) : UNKNOWN_KEY;
-    // What looks like a signed token and is none of ours may still be a pinned key.
-    const caller = user instanceof Refusal ? await holderOf(hash) : user;
-    if (caller instanceof Refusal) return user;
+    const holder = await holderOf(hash);
+    const caller = holder instanceof Refusal && JWT.test(token) ? await userOf(token) : holder;
+    if (caller instanceof Refusal) return caller;
     if (known.size >= REMEMBERED_MAX) known.clear();
-    known.set(header, caller === user ? () => userOf(token) : () => holderOf(hash));
+    known.set(header, caller === holder ? () => holderOf(hash) : () => userOf(token));
     return caller;
   }
 

@@ -4,10 +4,9 @@
 // be done and what just was. The names are the specification's (Settings, API Keys; Settings, Webhooks).
 import { allows, type Caller, standing } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
-import { API } from "../../http/api.ts";
+import { API, answered, ask } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
 import { ADDRESSES } from "../../http/links.ts";
-import { answered, ask } from "../../http/operate.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Answer, Row } from "../../http/way.ts";
 import { trusted } from "../../kit/schema.ts";
