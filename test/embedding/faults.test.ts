@@ -1,39 +1,38 @@
 // Failures on command (contract, part 10): counted, for one operation, marked in the journal.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { OptionError, startReceiver } from "../../src/index.ts";
 import { choice } from "../support/clauses.ts";
-import { embedded } from "../support/embedded.ts";
+import { type Embedded, embedded, ruleRefused, struck } from "../support/embedded.ts";
+import { hooked } from "../support/hooked.ts";
 import { eventually } from "../support/wait.ts";
+
+const LIST = { method: "GET", path: "/v1/apps" } as const;
+const CREATE = { method: "POST", path: "/v1/apps" } as const;
+
+const statuses = async ({ api }: Embedded, times: number) => {
+  const found: number[] = [];
+  for (let n = 0; n < times; n += 1) found.push((await api.get("/apps")).status);
+  return found;
+};
 
 test("a fault replaces the answer of its operation, once, and is marked in the journal", async () => {
   await using it = await embedded();
-  const { service, api } = it;
-  service.faults.add({ method: "POST", path: "/v1/apps", status: 500 });
-  assert.equal((await api.get("/apps")).status, 200);
-  const failed = await api.post("/apps", { title: "A" });
-  assert.deepEqual([failed.status, failed.json.code], [500, "internal_error"]);
-  assert.equal((await api.get("/apps")).json.total, 0);
-  assert.equal((await api.post("/apps", { title: "A" })).status, 201);
-  const noted = service.requests.map(({ status, fault }) => `${status} ${fault?.status}`);
+  it.service.faults.add({ ...CREATE, status: 500 });
+  await it.api.get("/apps");
+  assert.equal((await it.api.post("/apps", { title: "A" })).json.code, "internal_error");
+  assert.equal((await it.api.get("/apps")).json.total, 0);
+  await it.api.post("/apps", { title: "A" });
+  const noted = it.service.requests.map(({ status, fault }) => `${status} ${fault?.status}`);
   assert.deepEqual(noted, ["200 undefined", "500 500", "200 undefined", "201 undefined"]);
-});
-
-test("a member that is given as undefined is as if it were not given", async () => {
-  await using it = await embedded();
-  const rule = JSON.parse('{"method":"GET","path":"/v1/apps","connection":"reset"}');
-  assert.deepEqual(it.service.faults.add({ ...rule, status: undefined }), { ...rule, times: 1, delayMs: 0 });
 });
 
 test("times counts, rules strike in their order, clear ends them", async () => {
   await using it = await embedded();
-  it.service.faults.add({ method: "GET", path: "/v1/apps", status: 503, times: 2 });
-  it.service.faults.add({ method: "GET", path: "/v1/apps", status: 418, times: 9 });
-  const statuses = [];
-  for (let n = 0; n < 3; n += 1) statuses.push((await it.api.get("/apps")).status);
+  it.service.faults.add({ ...LIST, status: 503, times: 2 });
+  it.service.faults.add({ ...LIST, status: 418, times: 9 });
+  assert.deepEqual(await statuses(it, 3), [503, 503, 418]);
   it.service.faults.clear();
-  statuses.push((await it.api.get("/apps")).status);
-  assert.deepEqual(statuses, [503, 503, 418, 200]);
+  assert.deepEqual(await statuses(it, 1), [200]);
 });
 
 test("a path is a template or the path of one resource; HEAD is a GET", async () => {
@@ -47,7 +46,6 @@ test("a path is a template or the path of one resource; HEAD is a GET", async ()
   assert.equal((await it.api.head(`/apps/${two.id}`)).status, 500);
 });
 
-const LIST = { method: "GET", path: "/v1/apps" };
 const WRONG: readonly (readonly [object, RegExp])[] = [
   [{ ...LIST, path: "/v1/nothing", status: 500 }, /#\/path GET \/v1\/nothing is no operation/],
   [{ ...LIST, method: "PATCH", status: 500 }, /PATCH \/v1\/apps is no operation/],
@@ -62,22 +60,18 @@ const WRONG: readonly (readonly [object, RegExp])[] = [
   [LIST, /must have a status, a connection or a delayMs/],
 ];
 
-test("a rule that cannot strike is refused by name", async () => {
+test("a rule that cannot strike is refused by name; what is given as undefined is not given", async () => {
   await using it = await embedded();
-  for (const [rule, says] of WRONG)
-    assert.throws(
-      () => Reflect.apply(it.service.faults.add, it.service.faults, [rule]),
-      (error: Error) =>
-        error instanceof OptionError && error.message.startsWith("faults.add: ") && says.test(error.message),
-      JSON.stringify(rule),
-    );
+  for (const [rule, says] of WRONG) ruleRefused("faults.add", it.service.faults.add, rule, says);
+  const rule = { ...LIST, connection: "reset" } as const;
+  assert.deepEqual(it.service.faults.add({ ...rule, status: undefined }), { ...rule, times: 1, delayMs: 0 });
 });
 
 test("the connection is reset, or ends without an answer; both are in the journal without a status", async () => {
   await using it = await embedded();
-  it.service.faults.add({ method: "POST", path: "/v1/apps", connection: "reset" });
+  it.service.faults.add({ ...CREATE, connection: "reset" });
   await assert.rejects(it.api.post("/apps", { title: "A" }), /ECONNRESET/);
-  it.service.faults.add({ method: "GET", path: "/v1/apps", connection: "empty" });
+  it.service.faults.add({ ...LIST, connection: "empty" });
   await assert.rejects(it.api.get("/apps"), /socket hang up/);
   const noted = it.service.requests.map(({ status, fault }) => `${status} ${fault?.connection}`);
   assert.deepEqual(noted, ["null reset", "null empty"]);
@@ -86,74 +80,63 @@ test("the connection is reset, or ends without an answer; both are in the journa
 
 test("a delay runs on the service's clock, and may stand alone", async () => {
   await using it = await embedded();
-  const { service, api } = it;
-  service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 5_000 });
+  it.service.faults.add({ ...LIST, delayMs: 5_000 });
   let answered = false;
-  const answer = api.get("/apps").finally(() => {
+  const answer = it.api.get("/apps").finally(() => {
     answered = true;
   });
-  await eventually(async () => service.requests.find(({ fault }) => fault?.delayMs === 5_000));
-  await service.clock.advance("4999ms");
-  await api.get("/account");
+  await struck(it);
+  await it.service.clock.advance("4999ms");
+  await it.api.get("/account");
   assert.equal(answered, false);
-  assert.deepEqual(await service.clock.advance("1ms"), [{ at: "2026-01-01T00:00:05.000Z", what: "delayed request" }]);
+  const ran = await it.service.clock.advance("1ms");
+  assert.deepEqual(ran, [{ at: "2026-01-01T00:00:05.000Z", what: "delayed request" }]);
   assert.equal((await answer).status, 200);
 });
 
 test("time stands still while what a delay lets go is done, its deliveries too", async () => {
   await using it = await embedded();
-  const { service, api } = it;
-  const receiver = await startReceiver({ secret: "s" });
-  await api.create("/webhooks", { url: receiver.url, secret: "s", events: ["app.created"] });
-  service.faults.add({ method: "POST", path: "/v1/apps", delayMs: 5_000 });
-  const answer = api.post("/apps", { title: "Late" });
-  await eventually(async () => service.requests.find(({ fault }) => fault !== null));
-  service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 60_000 });
-  const other = api.get("/apps");
-  await eventually(async () => service.requests.find(({ fault }) => fault?.delayMs === 60_000));
-  await service.clock.advance("1h");
-  const { json } = await answer;
+  await hooked(it.api, ["app.created"]);
+  it.service.faults.add({ ...CREATE, delayMs: 5_000 });
+  it.service.faults.add({ ...LIST, delayMs: 60_000 });
+  const [answer, other] = [it.api.post("/apps", { title: "Late" }), it.api.get("/apps")];
+  await struck(it, 2);
+  await it.service.clock.advance("1h");
   await other;
-  assert.equal(json.created_at, "2026-01-01T00:00:05.000Z");
-  const [delivery] = service.deliveries;
-  assert.equal(delivery?.attempts[0]?.at, "2026-01-01T00:00:05.000Z");
-  await receiver.close();
+  assert.equal((await answer).json.created_at, "2026-01-01T00:00:05.000Z");
+  assert.equal(it.service.deliveries[0]?.attempts[0]?.at, "2026-01-01T00:00:05.000Z");
 });
 
 test("a request whose client has given up meanwhile holds up nothing", async () => {
   await using it = await embedded();
-  const { service, api } = it;
-  service.faults.add({ method: "POST", path: "/v1/apps", delayMs: 5_000 });
-  const client = new AbortController();
-  const headers = { authorization: `Bearer ${service.apiKey}`, "content-type": "application/json" };
-  const body = JSON.stringify({ title: "Never" });
-  const answer = fetch(`${service.baseUrl}/apps`, { method: "POST", headers, body, signal: client.signal });
-  await eventually(async () => service.requests.find(({ fault }) => fault !== null));
-  client.abort();
-  await assert.rejects(answer, { name: "AbortError" });
-  await eventually(async () => (await api.get("/account")).status === 200 || undefined);
-  await service.clock.advance("5s");
-  assert.deepEqual(await service.settled(), { settled: true, pending: [] });
-  assert.equal((await api.get("/apps")).json.total, 0);
+  it.service.faults.add({ ...CREATE, delayMs: 5_000 });
+  const client = it.api.patient(1_000_000);
+  const answer = client.post("/apps", { title: "Never" });
+  await struck(it);
+  client.close();
+  await assert.rejects(answer, /socket hang up/);
+  await eventually(async () => (await it.api.get("/account")).status === 200 || undefined);
+  await it.service.clock.advance("5s");
+  assert.deepEqual(await it.service.settled(), { settled: true, pending: [] });
+  assert.equal((await it.api.get("/apps")).json.total, 0);
 });
 
 test("clear lets a delayed request go on", async () => {
   await using it = await embedded();
-  it.service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 5_000, status: 503 });
+  it.service.faults.add({ ...LIST, delayMs: 5_000, status: 503 });
   const answer = it.api.get("/apps");
-  await eventually(async () => it.service.requests.find(({ fault }) => fault !== null));
+  await struck(it);
   it.service.faults.clear();
   assert.equal((await answer).status, 503);
 });
 
 choice("1.test-controls.fault-place", "the operation never ran: a retry with the same key succeeds", async () => {
   await using it = await embedded();
-  it.service.faults.add({ method: "POST", path: "/v1/apps", status: 503 });
+  it.service.faults.add({ ...CREATE, status: 503 });
   const again = { "Idempotency-Key": "k" };
   assert.equal((await it.api.post("/apps", { title: "A" }, again)).json.code, "storage_unavailable");
-  const created = await it.api.post("/apps", { title: "A" }, again);
-  assert.equal(created.status, 201);
-  assert.equal(created.headers["idempotency-replayed"], undefined);
+  const { status, headers } = await it.api.post("/apps", { title: "A" }, again);
+  assert.deepEqual([status, headers["idempotency-replayed"]], [201, undefined]);
 });
 
 choice("1.test-controls.fault-place", "who is not let in learns that, and uses up no fault", async () => {
@@ -176,11 +159,12 @@ test("a fault answers as the server itself would with that status", async () => 
   await using it = await embedded();
   for (const [text, code] of Object.entries(OWN)) {
     const status = Number(text);
-    it.service.faults.add({ method: "GET", path: "/v1/apps", status });
+    it.service.faults.add({ ...LIST, status });
     const answer = await it.api.get("/apps");
     const { headers, json } = answer;
     assert.deepEqual([answer.status, json.status, json.code], [status, status, code]);
     assert.equal(json.instance, headers["x-request-id"]);
+    assert.equal("errors" in json, status === 400 || status === 422);
     assert.match(String(json.detail), /[^.]\.$/);
     assert.match(answer.header("Content-Type"), /^application\/problem\+json/);
     assert.equal("www-authenticate" in headers, status === 401);

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accounts } from "../../src/domain/model.ts";
-import { startReceiver, startService, type Tx } from "../../src/index.ts";
+import { startService, type Tx } from "../../src/index.ts";
 import { actsAsOne, startBalancer } from "../support/balancer.ts";
 import { str } from "../support/client.ts";
-import { clientOf, embedded } from "../support/embedded.ts";
+import { embedded } from "../support/embedded.ts";
+import { hooked } from "../support/hooked.ts";
 import { sharedStore } from "../support/shared-store.ts";
 import { promised } from "../support/steps.ts";
 import { processed } from "../support/wait.ts";
@@ -24,18 +25,17 @@ test("of services that start together on an empty store one sows, and all have i
       });
     return found;
   };
-  const start = () => startService({ store: store({ count }), apiKey: "one-key-for-all" });
-  const services = await Promise.all([start(), start(), start()]);
+  const start = () => embedded({ store: store({ count }), apiKey: "one-key-for-all", clock: "system" });
+  const started = await Promise.all([start(), start(), start()]);
   assert.equal(await real.count(accounts, "all", ["accounts"]), 1);
-  const clients = services.map(clientOf);
-  for (const api of clients) {
-    assert.equal((await api.get("/account")).json.id, services[0]?.account.id);
+  const keys = new Set<string>();
+  for (const { api } of started) {
+    assert.equal((await api.get("/account")).json.id, started[0]?.service.account.id);
     for (const list of ["/users", "/api-keys"]) assert.equal((await api.get(list)).json.total, 1, list);
+    keys.add((await api.root.as(null).get("/oauth/jwks")).text);
   }
-  const keys = await Promise.all(clients.map(async (api) => (await api.root.as(null).get("/oauth/jwks")).text));
-  assert.equal(new Set(keys).size, 1);
-  for (const api of clients) api.close();
-  for (const service of services) await service.close();
+  assert.equal(keys.size, 1);
+  for (const each of started) await each[Symbol.asyncDispose]();
 });
 
 test("one that takes long over its first start writes nothing over what another has acknowledged meanwhile", async () => {
@@ -66,24 +66,21 @@ test("what one leaves behind another takes up within 10 s, though nothing is tol
     /^(delivery|data) /.test(name) ? undefined : real.lease(name, for_ms);
   await using first = await embedded({ store: store({ lease }), clock: "system" });
   await using _ = await embedded({ store: store({ hear: () => () => {} }), clock: "system" });
-  const receiver = await startReceiver({ secret: "s" });
-  await first.api.create("/webhooks", { url: receiver.url, secret: "s", events: ["app.created", "data.processed"] });
+  const receiver = await hooked(first.api, ["app.created", "data.processed"]);
   await first.api.create("/apps", { title: "Left behind" });
   const source = await first.api.create("/data-sources", { name: "S", type: "csv", data: "a\n1\n" });
   await receiver.next("app.created", { timeoutMs: 10_000 });
   assert.equal((await processed(first.api, str(source.id))).status, "ready");
   await receiver.next("data.processed", { timeoutMs: 10_000 });
   assert.ok(receiver.received.every(({ attempts }) => attempts.length === 1));
-  await receiver.close();
 });
 
 test("the time is the store's from the start on and after a reset, however wrong a machine's own clock is", async () => {
   const now = async () => Date.now() + 3_600_000;
   await using ahead = await embedded({ store: sharedStore()({ now }), clock: "system" });
-  const off_ms = async () => Math.abs(ahead.service.clock.now() - (await now()));
-  assert.ok((await off_ms()) < 60_000);
-  await ahead.service.reset();
-  assert.ok((await off_ms()) < 60_000);
+  const isRight = async () => assert.ok(Math.abs(ahead.service.clock.now() - (await now())) < 60_000);
+  await isRight();
+  await ahead.service.reset().then(isRight);
   await using manual = await embedded({ store: sharedStore()({ now }), startAt: "2030-01-01T00:00:00Z" });
   assert.equal(manual.service.clock.now(), Date.UTC(2030, 0, 1));
 });
@@ -102,8 +99,7 @@ test("settled waits for what other processes send, and the journals of events an
   const store = sharedStore();
   await using one = await embedded({ store: store() });
   await using two = await embedded({ store: store() });
-  const receiver = await startReceiver({ secret: "s" });
-  await one.api.create("/webhooks", { url: receiver.url, secret: "s", events: ["app.created"] });
+  const receiver = await hooked(one.api, ["app.created"]);
   for (let n = 0; n < 20; n += 1) await one.api.create("/apps", { title: "Told" });
   assert.deepEqual(await two.service.settled(), { settled: true, pending: [] });
   assert.deepEqual([two.service.events.length, two.service.requests.length], [20, 0]);
@@ -112,5 +108,4 @@ test("settled waits for what other processes send, and the journals of events an
   assert.ok(receiver.received.every(({ attempts }) => attempts.length === 1));
   const order = receiver.received.map(({ id }) => id);
   assert.deepEqual(order, order.toSorted(), "first attempts are in the order of what was acknowledged");
-  await receiver.close();
 });

@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { memoryStore, type Service, type ServiceOptions, type Store, startService } from "../../src/index.ts";
-import { embedded, startRefused } from "../support/embedded.ts";
+import { memoryStore, type Service, type Store, startService } from "../../src/index.ts";
+import { embedded, startRefused, struck } from "../support/embedded.ts";
 import { overridden } from "../support/gated-store.ts";
 import { hooked } from "../support/hooked.ts";
 import { printedOn } from "../support/process.ts";
 import { sharedStore } from "../support/shared-store.ts";
-import { eventually } from "../support/wait.ts";
 
 test("options: each wrong one is refused by name", async () => {
   for (const [options, says] of [
@@ -76,14 +75,13 @@ test("with test controls a service answers when all that waited was taken up, an
     return real.page(from, index, values, span);
   };
   const store = overridden(real, { page });
-  const port = Number(new URL(ended.authUrl).port);
-  await using _ = await startService({ port, store, control: true, apiKey: "my-own-key" });
+  await using _ = await startService({ port: ended.port, store, control: true, apiKey: "my-own-key" });
   assert.equal((await early)?.status, 200);
 });
 
 test("close ends a connection on which nothing was said", async () => {
   const service = await startService();
-  const socket = connect(Number(new URL(service.baseUrl).port), "127.0.0.1");
+  const socket = connect(service.port, "127.0.0.1");
   await once(socket, "connect");
   const began = performance.now();
   await service.close();
@@ -91,46 +89,47 @@ test("close ends a connection on which nothing was said", async () => {
   socket.destroy();
 });
 
-test("after close no timer and no socket is left", async () => {
+/** Of what `use` began nothing is left: no timer, no socket. */
+async function leavesNothing(use: () => Promise<void>): Promise<void> {
   const before = process.getActiveResourcesInfo().length;
-  const options: ServiceOptions = { clock: "system" };
-  for (let n = 0; n < 3; n += 1) {
-    const it = await embedded(options);
-    const receiver = await hooked(it.api, ["app.created"], {}, [500, "hang"]);
-    await it.api.create("/apps", { title: "A" });
-    it.service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 60_000 });
-    const waiting = it.api.get("/apps");
-    await eventually(async () => it.service.requests.find(({ fault }) => fault !== null));
-    await it.service.close();
-    assert.equal((await waiting).status, 200);
-    it.api.close();
-    await receiver.close();
-  }
-  await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
-});
-
-test("nor where it is closed while it is reset", async () => {
-  const before = process.getActiveResourcesInfo().length;
-  const service = await startService();
-  const reset = service.reset().catch((error: Error) => error);
-  await service.close();
-  await reset;
-  await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
-});
-
-test("nor where it is closed while what waits is taken up, beside other processes", async () => {
-  const before = process.getActiveResourcesInfo().length;
-  const store = sharedStore();
-  let service: Service | undefined;
-  const page: Store["page"] = async (from, index, values, span) => {
-    if (from.name === "deliveries") await service?.close();
-    return store.real.page(from, index, values, span);
-  };
-  service = await startService({ store: store({ page }) });
-  await service.reset();
-  await service.close();
+  await use();
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(process.getActiveResourcesInfo().slice(before), []);
-});
+}
+
+test("after close no timer and no socket is left", () =>
+  leavesNothing(async () => {
+    for (let n = 0; n < 3; n += 1) {
+      const it = await embedded({ clock: "system" });
+      const receiver = await hooked(it.api, ["app.created"], {}, [500, "hang"]);
+      await it.api.create("/apps", { title: "A" });
+      it.service.faults.add({ method: "GET", path: "/v1/apps", delayMs: 60_000 });
+      const waiting = it.api.get("/apps");
+      await struck(it);
+      await it.service.close();
+      assert.equal((await waiting).status, 200);
+      it.api.close();
+      await receiver.close();
+    }
+  }));
+
+test("nor where it is closed while it is reset", () =>
+  leavesNothing(async () => {
+    const service = await startService();
+    const reset = service.reset().catch((error: Error) => error);
+    await service.close();
+    await reset;
+  }));
+
+test("nor where it is closed while what waits is taken up, beside other processes", () =>
+  leavesNothing(async () => {
+    const store = sharedStore();
+    let service: Service | undefined;
+    const page: Store["page"] = async (from, index, values, span) => {
+      if (from.name === "deliveries") await service?.close();
+      return store.real.page(from, index, values, span);
+    };
+    service = await startService({ store: store({ page }) });
+    await service.reset();
+    await service.close();
+  }));

@@ -3,25 +3,20 @@ import assert from "node:assert/strict";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { OptionError, startService } from "../../src/index.ts";
+import { OptionError, type ServiceOptions, startService } from "../../src/index.ts";
+import { trusted } from "../../src/kit/schema.ts";
 import { Browser } from "../support/browser.ts";
 import { str } from "../support/client.ts";
-import { clientOf, type Embedded, embedded, titles } from "../support/embedded.ts";
+import { clientOf, type Embedded, embedded, startRefused, struck, titles } from "../support/embedded.ts";
 import { freshFolder } from "../support/fresh.ts";
 import { hooked } from "../support/hooked.ts";
 import { printedOn } from "../support/process.ts";
-import { eventually } from "../support/wait.ts";
 
-const SEED = {
-  accounts: [
-    {
-      name: "Seeded",
-      api_keys: [{ name: "First", key: "seeded-key-1" }],
-      apps: [{ title: "From the seed" }],
-      data_sources: [{ name: "Numbers", type: "json", data: [{ n: 1 }] }],
-    },
-  ],
+const ACCOUNT = {
+  ...{ name: "Seeded", api_keys: [{ name: "First", key: "seeded-key-1" }], apps: [{ title: "From the seed" }] },
+  data_sources: [{ name: "Numbers", type: "json", data: [{ n: 1 }] }],
 };
+const SEED = { accounts: [ACCOUNT] };
 
 const titlesOf = async ({ api }: Embedded) => (await api.get("/apps")).items.map(({ title }) => title).join(", ");
 const create = ({ api }: Embedded, title: string) => api.create("/apps", { title });
@@ -31,6 +26,13 @@ async function snapshotFile({ service }: Embedded): Promise<string> {
   const file = join(freshFolder(), "data.json");
   writeFileSync(file, JSON.stringify(await service.snapshot()));
   return file;
+}
+
+/** The data of another service, in a file. */
+async function otherData(options: ServiceOptions = {}): Promise<string> {
+  await using it = await embedded(options);
+  await create(it, "Old");
+  return snapshotFile(it);
 }
 
 test("reset: the seed is back under the same ids, port and start-up key, and what was added is gone", async () => {
@@ -86,20 +88,14 @@ test("reset: what a form was answered before is no answer to the same form after
   for (let times = 0; times < 2; times += 1) {
     const browser = new Browser(it.api);
     await browser.signIn(it.service.signInUrl);
-    const made = await browser.submit(await browser.open("/dashboard/apps/new"), "/dashboard/apps/new", {
-      title: "New",
-    });
-    assert.equal(made.status, 200);
+    await browser.fillIn("/dashboard/apps/new", "/dashboard/apps/new", { title: "New" });
     assert.equal(await titlesOf(it), "New");
     await it.service.reset();
   }
 });
 
 test("reset of a service over other data plants the seed, with the key that it was started with", async () => {
-  await using first = await embedded();
-  await create(first, "Old");
-  const data = await snapshotFile(first);
-  await using it = await embedded({ data, apiKey: "pinned-key-1", seed: SEED });
+  await using it = await embedded({ data: await otherData(), apiKey: "pinned-key-1", seed: SEED });
   assert.equal(await titlesOf(it), "Old");
   await it.service.reset();
   assert.equal(await titlesOf(it), "From the seed");
@@ -111,16 +107,13 @@ test("a seed over other data is said not to be used; in a fresh store it is, and
     const starting = async () => (await startService({ data, seed: SEED, log: "json" })).close();
     return (await printedOn(process.stderr, starting)).join("");
   };
-  await using first = await embedded();
-  const data = await snapshotFile(first);
+  const data = await otherData();
   assert.match(await told(data), /^[^\n]*"event":"warning"[^\n]*The seed was not used[^\n]*\n$/);
   assert.equal(await told(`${data}.fresh`), "");
 });
 
 test("a wrong seed is refused over other data as well, since a reset would need it", async () => {
-  await using first = await embedded();
-  const data = await snapshotFile(first);
-  await assert.rejects(startService({ data, seed: { accounts: [{ nam: "A" }] } }), /nam.*did you mean name/);
+  await startRefused({ data: await otherData(), seed: { accounts: [{ nam: "A" }] } }, /nam.*did you mean name/);
 });
 
 test("a random seed makes nothing twice over data that it has made, and from the same data the same", async () => {
@@ -158,7 +151,7 @@ test("reset: a request that a delay holds back happens to the state before, and 
   await using it = await embedded();
   it.service.faults.add({ method: "POST", path: "/v1/apps", delayMs: 60_000 });
   const held = it.api.post("/apps", { title: "Held" });
-  await eventually(async () => it.service.requests.find(({ fault }) => fault !== null));
+  await struck(it);
   await it.service.reset();
   await held;
   assert.equal(await titlesOf(it), "");
@@ -212,9 +205,7 @@ test("snapshot: another service takes it, and its own start-up key opens it; wri
 
 test("over existing data the service shows the account that the start-up key opens", async () => {
   const accounts = ["One", "Two"].map((name) => ({ name, api_keys: [{ name, key: `key-of-${name}` }] }));
-  await using both = await embedded({ seed: { accounts } });
-  const data = await snapshotFile(both);
-  await using second = await embedded({ data, apiKey: "key-of-Two" });
+  await using second = await embedded({ data: await otherData({ seed: { accounts } }), apiKey: "key-of-Two" });
   assert.equal(second.service.account.name, "Two");
   assert.equal((await second.api.get("/account")).json.name, "Two");
 });
@@ -223,19 +214,18 @@ test("snapshot: what is none is refused by name, and nothing is changed", async 
   await using it = await embedded();
   await create(it, "Still here");
   const { collections } = await it.service.snapshot();
-  const wrong: readonly (readonly [unknown, RegExp])[] = [
+  for (const [snapshot, says] of [
     ["text", /format must be 1; it is undefined/],
     [{ format: 2, collections }, /format must be 1; it is 2/],
     [{ format: 1, collections: [] }, /holds no account/],
     [{ format: 1, collections: { accounts: [] } }, /holds no account/],
     [{ format: 1, collections: { accounts: [{ id: "acc_x" }] } }, /holds no account/],
     [{ format: 1, collections: { ...collections, apps: {} } }, /apps must be an array of records/],
-  ];
-  for (const [snapshot, says] of wrong)
-    await assert.rejects(
-      it.service.restore(JSON.parse(JSON.stringify(snapshot))),
-      (error: Error) => error instanceof OptionError && says.test(error.message),
-    );
+  ] as const)
+    await assert.rejects(it.service.restore(trusted(snapshot)), (error: Error) => {
+      assert.match(error.message, says);
+      return error instanceof OptionError;
+    });
   assert.equal(await titlesOf(it), "Still here");
   const hook = await hooked(it.api, ["app.created"]);
   await create(it, "Sent");
@@ -253,27 +243,31 @@ test("over data from a later time, as after a clock set back, time goes on from 
 });
 
 test("over data a manual clock goes on too: from a snapshot's time, or from the last event, unless startAt says otherwise", async () => {
-  const HOUR = 3_600_000;
-  await using first = await embedded({ startAt: "2036-01-01T00:00:00.000Z" });
-  const old = await create(first, "Old");
-  await first.service.clock.advance("1h");
-  const data = await snapshotFile(first);
-  await using second = await embedded({ data });
-  assert.equal(second.service.clock.now(), Date.UTC(2036, 0, 1) + HOUR);
-  assert.ok((await create(second, "New")).id > old.id);
-  await second.service.clock.advance("1h");
-  await create(second, "Last");
-  await second.service.close();
-  await using third = await embedded({ data });
-  assert.equal(third.service.clock.now(), Date.UTC(2036, 0, 1) + 2 * HOUR);
-  await third.service.close();
-  await using fourth = await embedded({ data, startAt: "2037-01-01T00:00:00.000Z" });
-  assert.equal(fourth.service.clock.now(), Date.UTC(2037, 0, 1));
+  const at = async (options: ServiceOptions, hour: number, deeds: (it: Embedded) => Promise<unknown>) => {
+    await using it = await embedded(options);
+    assert.equal(it.service.clock.now(), Date.UTC(2036, 0, 1, hour));
+    await deeds(it);
+  };
+  const later = async (it: Embedded) => {
+    await it.service.clock.advance("1h");
+    ids.push((await create(it, "Later")).id);
+  };
+  const ids: string[] = [];
+  let data = "";
+  await at({ startAt: "2036-01-01T00:00:00.000Z" }, 0, async (it) => {
+    ids.push((await create(it, "Old")).id);
+    await it.service.clock.advance("1h");
+    data = await snapshotFile(it);
+  });
+  await at({ data }, 1, later);
+  await at({ data }, 2, later);
+  assert.deepEqual(ids, ids.toSorted());
+  await at({ data, startAt: "2036-01-01T09:00:00.000Z" }, 9, async () => {});
 });
 
 test("setAccountState: a state that does not exist is refused by name", async () => {
   await using it = await embedded();
-  const asked = Promise.resolve().then(() => it.service.setAccountState(JSON.parse('"supended"')));
+  const asked = it.service.setAccountState(trusted("supended"));
   await assert.rejects(asked, /^OptionError: setAccountState: # must be one of .*"suspended"/);
   assert.equal((await it.api.get("/account")).json.state, "active");
 });

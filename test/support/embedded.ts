@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { OptionError, type Receiver, type Service, type ServiceOptions, startService } from "../../src/index.ts";
 import { Client, members } from "./client.ts";
 import { ApiDocument } from "./openapi.ts";
+import { eventually } from "./wait.ts";
 
 export interface Embedded extends AsyncDisposable {
   readonly service: Service;
@@ -51,5 +52,17 @@ export async function startRefused(options: object, says: RegExp): Promise<strin
   assert.doesNotMatch(error.message, /\n/);
   return error.message;
 }
+
+/** Resolves when a rule has struck so many requests that have no answer yet. */
+export const struck = ({ service }: Embedded, count = 1) =>
+  eventually(async () => service.requests.filter((one) => one.fault && one.status === null)[count - 1]);
+
+/** A rule of faults or chaos is refused in words that say so. */
+export const ruleRefused = (by: string, add: (rule: never) => unknown, rule: object, says: RegExp): void =>
+  assert.throws(
+    () => Reflect.apply(add, undefined, [rule]),
+    (error: Error) => error instanceof OptionError && error.message.startsWith(`${by}: `) && says.test(error.message),
+    JSON.stringify(rule),
+  );
 
 export const titles = ({ received }: Receiver): unknown[] => received.map(({ event }) => event.data.object.title);
