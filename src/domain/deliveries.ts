@@ -184,12 +184,6 @@ export async function putOff(tx: Tx, id: string, until: string): Promise<void> {
 
 /** The deliveries of all webhooks that are due and not attempted. */
 export async function dueDeliveries(reader: Reader, now: Instant): Promise<readonly DeliveryRecord[]> {
-  const found: DeliveryRecord[] = [];
-  const limit = 100;
-  for (;;) {
-    const rows = await reader.page(deliveries, "waiting", ["pending"], { offset: found.length, limit });
-    const due = rows.filter((row) => dueAt(row) <= now);
-    found.push(...due);
-    if (due.length < limit) return found;
-  }
+  const waiting = await reader.page(deliveries, "waiting", ["pending"], ALL);
+  return waiting.filter((row) => dueAt(row) <= now);
 }

@@ -1,6 +1,7 @@
 // A memory store whose writes can be made to fail or to wait: for what happens when storage refuses, and for two requests
 // that have to be under way at the same moment. Reads always go through.
-import { memoryStore, type Store, type Tx } from "../../src/index.ts";
+import type { Store, Tx } from "../../src/domain/store.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import { promised } from "./steps.ts";
 
 /** The store, but for some of its ways. */

@@ -26,6 +26,7 @@ import { Background } from "../../src/kit/background.ts";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { seededRandom, TimeOrderedIds } from "../../src/kit/ids.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { overridden } from "./gated-store.ts";
 
 export const START = Date.UTC(2026, 0, 1);
 /** What the outbox reads and writes. */
@@ -35,6 +36,8 @@ export const SECRET = "whsecret";
 export interface WorldOptions extends Partial<OutboxParts> {
   readonly timeout_ms?: number;
   readonly store?: Store;
+  /** What the outbox asks of the store in another way. */
+  readonly over?: (store: Store) => Partial<Store>;
   readonly sender?: Sender;
 }
 
@@ -53,14 +56,15 @@ export function kept<T>(value: T | Refusal | undefined): T {
 
 /** A world of its own, for its caller to stop. Its clock stands still. */
 export async function newOutboxWorld(options: WorldOptions = {}) {
-  const { timeout_ms = 2_000, store = memoryStore() } = options;
+  const { timeout_ms = 2_000, store: real = memoryStore(), over } = options;
+  if (options.store === undefined) await real.open(ROWS);
+  const store = over ? overridden(real, over(real)) : real;
   const clock = new AdjustableClock(START);
   const ids = new TimeOrderedIds(clock, seededRandom("outbox"));
   const decide = asChosen;
   const errors: unknown[] = [];
   /** Accounts told to be swept. */
   const sweeps = new Set<string>();
-  if (options.store === undefined) await store.open(ROWS);
   const onError = (error: unknown) => errors.push(error);
   const background = new Background(onError);
   const outbox = outboxOf({
@@ -85,7 +89,7 @@ export async function newOutboxWorld(options: WorldOptions = {}) {
     return background.idle();
   };
   return {
-    ...{ clock, store, parts, unit, outbox, background, caller, sweeps, errors, stop },
+    ...{ clock, store, real, parts, unit, outbox, background, caller, sweeps, errors, stop },
     /** Resolves when nothing that is due now is left unattempted and unrecorded. */
     idle: () => background.idle(),
     advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms)),

@@ -8,10 +8,8 @@ import { StorageUnavailable, type Store } from "../../src/domain/store.ts";
 import { own, redeliver, sendTest } from "../../src/domain/webhooks.ts";
 import { iso } from "../../src/kit/clock.ts";
 import { verifySignature } from "../../src/kit/signature.ts";
-import { memoryStore } from "../../src/store/memory.ts";
-import { overridden } from "../support/gated-store.ts";
 import { type HttpReceiver, httpReceiver } from "../support/http-receiver.ts";
-import { kept, outboxWorld, ROWS, START, type World, type WorldOptions } from "../support/outbox-world.ts";
+import { kept, outboxWorld, START, type World, type WorldOptions } from "../support/outbox-world.ts";
 import { closedPort } from "../support/receivers.ts";
 
 const S = 1_000;
@@ -25,6 +23,13 @@ async function hooked(answer?: Answer, options?: WorldOptions) {
   const world = await outboxWorld(options);
   const receiver = await httpReceiver(answer);
   return { world, receiver, webhook: await world.webhook(receiver.url) };
+}
+
+/** Another process on the same store, which takes up what waits. */
+async function besides({ real }: World, over?: WorldOptions["over"]) {
+  const world = await outboxWorld({ store: real, ...(over && { over }) });
+  await world.outbox.takeUp();
+  return world;
 }
 
 /** An event and all that comes of it now. */
@@ -290,46 +295,40 @@ test("a delivery asked for by hand while its automatic attempt is under way is s
 });
 
 test("what was due or under way at a stop is sent after the next start", async () => {
-  const store = await opened(memoryStore());
-  const { world: first, receiver: silent, webhook } = await hooked((n) => (n === 1 ? undefined : 200), { store });
+  const { world: first, receiver: silent, webhook } = await hooked((n) => (n === 1 ? undefined : 200));
   await first.emit({ n: 1 });
   await first.emit({ n: 2 });
   await until(() => silent.got.length > 0);
   await first.stop();
   assert.deepEqual(await inShort(first, webhook), ["pending 0", "pending 0"]);
-  const second = await outboxWorld({ store });
-  await second.outbox.takeUp();
-  await second.idle();
-  assert.deepEqual(await inShort(second, webhook), ["succeeded 1", "succeeded 1"]);
+  await (await besides(first)).idle();
+  assert.deepEqual(await inShort(first, webhook), ["succeeded 1", "succeeded 1"]);
   assert.equal(silent.got.length, 3);
 });
 
 /** One event whose outcome the store refuses, until there is room. */
 async function refusedOutcome() {
-  const store = await opened(memoryStore());
-  let full = false;
-  const transact: Store["transact"] = (work) =>
-    full ? Promise.reject(new StorageUnavailable("full")) : store.transact(work);
+  const disk = { full: false };
+  const over = (store: Store): Partial<Store> => ({
+    transact: (work) => (disk.full ? Promise.reject(new StorageUnavailable("full")) : store.transact(work)),
+  });
   const made = await hooked(
     () => {
-      full = true;
+      disk.full = true;
       return 200;
     },
-    { store: overridden(store, { transact }) },
+    { over },
   );
   await emitted(made.world);
-  const room = () => {
-    full = false;
-  };
-  return { ...made, store, room };
+  return { ...made, disk };
 }
 
 test("an outcome that the store refuses is written down later, each outage told once, and nothing is sent twice", async () => {
-  const { world, receiver, webhook, room } = await refusedOutcome();
+  const { world, receiver, webhook, disk } = await refusedOutcome();
   await world.advance(5 * S);
   assert.deepEqual(await inShort(world, webhook), ["pending 0"]);
   assert.equal(world.errors.length, 1);
-  room();
+  disk.full = false;
   await world.advance(1 * S);
   assert.deepEqual(await inShort(world, webhook), ["succeeded 1"]);
   assert.equal(receiver.got.length, 1);
@@ -338,11 +337,10 @@ test("an outcome that the store refuses is written down later, each outage told 
 });
 
 test("what was sent but not written down yet is sent by no other process", async () => {
-  const { world, receiver, webhook, store, room } = await refusedOutcome();
-  const other = await outboxWorld({ store });
-  await other.outbox.takeUp();
+  const { world, receiver, webhook, disk } = await refusedOutcome();
+  const other = await besides(world);
   await other.advance(5 * S);
-  room();
+  disk.full = false;
   await world.advance(1 * S);
   await other.advance(5 * S);
   assert.deepEqual(await inShort(world, webhook), ["succeeded 1"]);
@@ -350,39 +348,41 @@ test("what was sent but not written down yet is sent by no other process", async
 });
 
 test("an attempt is noted once, also where the store could not say whether it was written", async () => {
-  const store = await opened(memoryStore());
   let lost = false;
-  const transact: Store["transact"] = async (work) => {
-    const value = await store.transact(work);
-    if (!lost) return value;
-    lost = false;
-    throw new Error("the connection is lost");
-  };
+  const over = (store: Store): Partial<Store> => ({
+    async transact(work) {
+      const value = await store.transact(work);
+      if (!lost) return value;
+      lost = false;
+      throw new Error("the connection is lost");
+    },
+  });
   const answer = () => {
     lost = true;
     return 500;
   };
-  const { world, webhook } = await hooked(answer, { store: overridden(store, { transact }) });
+  const { world, webhook } = await hooked(answer, { over });
   await emitted(world);
   await world.advance(1 * S);
   assert.deepEqual([await inShort(world, webhook), world.errors.length], [["pending 1"], 1]);
 });
 
 test("what could not be written down before a stop is not written down after it", async () => {
-  const { world, webhook, room } = await refusedOutcome();
+  const { world, webhook, disk } = await refusedOutcome();
   await world.stop();
-  room();
+  disk.full = false;
   await world.advance(1 * S);
   assert.deepEqual(await inShort(world, webhook), ["pending 0"]);
 });
 
 test("a store that cannot be read or leased from is asked again after a second, and its failure is told", async () => {
   for (const way of ["page", "lease"] as const) {
-    const store = await opened(memoryStore());
     let fails = true;
-    const asked = (...given: readonly unknown[]) =>
-      fails ? Promise.reject(new Error("broken")) : Reflect.apply(store[way], store, given);
-    const { world, receiver } = await hooked(undefined, { store: overridden(store, { [way]: asked }) });
+    const over = (store: Store) => ({
+      [way]: (...given: readonly unknown[]) =>
+        fails ? Promise.reject(new Error("broken")) : Reflect.apply(store[way], store, given),
+    });
+    const { world, receiver } = await hooked(undefined, { over });
     await emitted(world);
     assert.match(world.errors.join(), /^Error: broken$/);
     fails = false;
@@ -393,37 +393,39 @@ test("a store that cannot be read or leased from is asked again after a second, 
   }
 });
 
+/** Leases are taken so. */
+const leasing = (lease: (store: Store, name: string, for_ms: number, count: number) => ReturnType<Store["lease"]>) => {
+  let count = 0;
+  const over = (store: Store) => ({ lease: (name: string, for_ms: number) => lease(store, name, for_ms, ++count) });
+  return { over, asked: () => count };
+};
+/** Another process holds the first `count`. */
+const othersHold = (held: number) =>
+  leasing(async (store, name, for_ms, count) => (count <= held ? undefined : store.lease(name, for_ms)));
+
 test("a row that another process holds is asked for again after a second, and not before", async () => {
-  const store = await opened(memoryStore());
-  let asked = 0;
-  const lease: Store["lease"] = async (name, for_ms) => {
-    asked += 1;
-    return asked === 1 ? undefined : store.lease(name, for_ms);
-  };
-  const { world, receiver } = await hooked(undefined, { store: overridden(store, { lease }) });
+  const { over, asked } = othersHold(1);
+  const { world, receiver } = await hooked(undefined, { over });
   await world.emit();
   await world.advance(1 * S - 1);
-  assert.deepEqual([asked, receiver.got.length], [1, 0]);
+  assert.deepEqual([asked(), receiver.got.length], [1, 0]);
   await world.advance(1);
-  assert.deepEqual([asked, receiver.got.length], [2, 1]);
+  assert.deepEqual([asked(), receiver.got.length], [2, 1]);
 });
 
 test("the places of 256 whose rows another process holds go to the one that waits, and not a second later", async () => {
-  const store = await opened(memoryStore());
-  let asked = 0;
-  const lease: Store["lease"] = async (...given) => (++asked <= 256 ? undefined : store.lease(...given));
-  const { world, receiver } = await hooked(undefined, { store: overridden(store, { lease }) });
+  const { over, asked } = othersHold(256);
+  const { world, receiver } = await hooked(undefined, { over });
   for (let more = 0; more < 256; more += 1) await world.webhook(receiver.url);
   await emitted(world);
-  assert.deepEqual([asked, receiver.got.length], [257, 1]);
+  assert.deepEqual([asked(), receiver.got.length], [257, 1]);
 });
 
 test("a row that another process has sent meanwhile is looked at again: its retry is not made before its time", async () => {
-  const store = await opened(memoryStore());
-  const { world: one, receiver, webhook } = await hooked(() => 500, { store });
+  const { world: one, receiver, webhook } = await hooked(() => 500);
   // Both see the row when it is due; this one gets to it when the other is done with it.
-  const lease: Store["lease"] = (name, for_ms) => one.idle().then(() => store.lease(name, for_ms));
-  const two = await outboxWorld({ store: overridden(store, { lease }) });
+  const { over } = leasing((store, name, for_ms) => one.idle().then(() => store.lease(name, for_ms)));
+  const two = await besides(one, over);
   await one.emit();
   await two.idle();
   assert.equal(receiver.got.length, 1);
@@ -435,19 +437,14 @@ test("a row that another process has sent meanwhile is looked at again: its retr
 });
 
 test("a lease that takes its time to end holds up nothing behind a row that another process has sent meanwhile", async () => {
-  const store = await opened(memoryStore());
-  let leased = 0;
-  const once: Store["lease"] = async (name, for_ms) => {
-    leased += 1;
-    return leased === 1 ? store.lease(name, for_ms) : undefined;
-  };
-  const { world: one, webhook } = await hooked(undefined, { store: overridden(store, { lease: once }) });
-  const slow: Store["lease"] = async (name, for_ms) => {
+  const once = leasing(async (store, name, for_ms, count) => (count > 1 ? undefined : store.lease(name, for_ms)));
+  const { world: one, webhook } = await hooked(undefined, once);
+  const slow = leasing(async (store, name, for_ms) => {
     await one.idle();
     const lease = await store.lease(name, for_ms);
     return lease && { release: () => turns(50).then(() => lease.release()) };
-  };
-  const two = await outboxWorld({ store: overridden(store, { lease: slow }) });
+  });
+  const two = await besides(one, slow.over);
   await one.emit({ n: 1 });
   await one.emit({ n: 2 });
   await two.idle();
@@ -455,26 +452,22 @@ test("a lease that takes its time to end holds up nothing behind a row that anot
 });
 
 test("a lease whose end fails is told of and holds up nothing behind it", async () => {
-  const store = await opened(memoryStore());
-  const lease: Store["lease"] = async (name, for_ms) => {
+  const failing = leasing(async (store, name, for_ms) => {
     const held = await store.lease(name, for_ms);
     return held && { release: () => held.release().then(() => Promise.reject(new Error("lost"))) };
-  };
-  const { world, webhook } = await hooked(undefined, { store: overridden(store, { lease }) });
+  });
+  const { world, webhook } = await hooked(undefined, failing);
   await world.emit({ n: 1 });
-  await world.emit({ n: 2 });
-  await world.idle();
+  await emitted(world, 2);
   assert.deepEqual(await inShort(world, webhook), Array(2).fill("succeeded 1"));
   assert.match(String(world.errors.splice(0)), /lost.*lost/);
 });
 
 test("a claimed row whose webhook was switched off meanwhile is not sent", async () => {
-  const store = await opened(memoryStore());
-  const lease: Store["lease"] = async (name, for_ms) => {
-    await change(world, webhook, { active: false });
-    return store.lease(name, for_ms);
-  };
-  const { world, receiver, webhook } = await hooked(undefined, { store: overridden(store, { lease }) });
+  const { over } = leasing((store, name, for_ms) =>
+    change(world, webhook, { active: false }).then(() => store.lease(name, for_ms)),
+  );
+  const { world, receiver, webhook } = await hooked(undefined, { over });
   await emitted(world);
   assert.deepEqual([await inShort(world, webhook), receiver.got.length], [["cancelled 0"], 0]);
 });
@@ -535,21 +528,13 @@ test("3.delivery-cancelled: switched off and on again at once: what was pending 
 });
 
 test("3.delivery-cancelled: what a crash has left of them is cancelled after the next start", async () => {
-  const store = await opened(memoryStore());
-  const first = await outboxWorld({ store });
+  const first = await outboxWorld();
   const webhook = await first.webhook("http://127.0.0.1:9/");
   await failedOnce(first, webhook, 300);
   await first.idle();
   await first.stop();
   await removed(first, webhook);
   assert.equal(await cancelledOf(first, webhook), 0);
-  const second = await outboxWorld({ store });
-  await second.outbox.takeUp();
-  await second.idle();
-  assert.equal(await cancelledOf(second, webhook), 300);
+  await (await besides(first)).idle();
+  assert.equal(await cancelledOf(first, webhook), 300);
 });
-
-async function opened(store: Store): Promise<Store> {
-  await store.open(ROWS);
-  return store;
-}
