@@ -7,7 +7,7 @@ import { addApiKey, addOAuthClient } from "./credentials.ts";
 import { addDataSource, judged } from "./data-sources.ts";
 import { name, pinnedKey } from "./fields.ts";
 import { accountState, accounts, apiKey, app, dataSource, oauthClient, user, type WebhookBodies } from "./model.ts";
-import { invalidField, Refusal } from "./refusal.ts";
+import { invalidField } from "./refusal.ts";
 import { addUser } from "./users.ts";
 import { addWebhook } from "./webhooks.ts";
 import type { Unit, Work } from "./work.ts";
@@ -81,39 +81,28 @@ function* clashes(seed: Seed): Generator<Fault> {
 /** Writes the whole seed in one transaction. Answers the first key of the first account: `key`, or one made for it. */
 export const plant = (unit: Unit, seed: Seed, key: string | undefined) =>
   unit.transact(async (w) => {
-    let first = "";
-    for (const [at, planned] of seed.accounts.entries()) {
-      if (at > 0 && planned.api_keys.some((each) => each.key === key))
+    const firsts: string[] = [];
+    for (const [at, account] of seed.accounts.entries()) {
+      if (at > 0 && account.api_keys.some((each) => each.key === key))
         return invalidField(`#/accounts/${at}/api_keys`, "holds the key that is pinned for the first account");
-      const planted = await plantAccount(w, planned, at === 0 ? key : undefined);
-      if (planted instanceof Refusal) return planted;
-      if (at === 0) first = planted;
+      firsts.push(await plantAccount(w, account, at === 0 ? key : undefined));
     }
-    return first;
+    return firsts[0] ?? "";
   });
 
-/** Answers its first key, in clear. */
+/** Answers its first key, in clear. What could be refused here the schema has told. */
 async function plantAccount(w: Work, planned: AccountSeed, pinned: string | undefined) {
-  const { id = w.ids.next("acc_"), name, state } = planned;
+  const { id = w.ids.next("acc_"), name, state, users } = planned;
   await w.tx.put(accounts, { id, name, state, all: "accounts" });
   const given = planned.api_keys.filter(({ key }) => key !== pinned);
   const keys = pinned === undefined ? given : [{ name: FIRST_KEY, key: pinned }, ...given];
   const [first = { name: FIRST_KEY }, ...more] = keys;
   const { key } = await addApiKey(w, id, first);
-  const add = async <D>(drafts: readonly D[], make: (w: Work, account_id: string, draft: D) => Promise<unknown>) => {
-    for (const draft of drafts) {
-      const made = await make(w, id, draft);
-      if (made instanceof Refusal) return made;
-    }
-    return undefined;
-  };
-  return (
-    (await add(more, addApiKey)) ??
-    (await add(planned.users.length > 0 ? planned.users : [OWNER], addUser)) ??
-    (await add(planned.oauth_clients, addOAuthClient)) ??
-    (await add(planned.apps, addApp)) ??
-    (await add(planned.data_sources, addDataSource)) ??
-    (await add(planned.webhooks, addWebhook)) ??
-    key
-  );
+  for (const each of more) await addApiKey(w, id, each);
+  for (const each of users.length > 0 ? users : [OWNER]) await addUser(w, id, each);
+  for (const each of planned.oauth_clients) await addOAuthClient(w, id, each);
+  for (const each of planned.apps) await addApp(w, id, each);
+  for (const each of planned.data_sources) await addDataSource(w, id, each);
+  for (const each of planned.webhooks) await addWebhook(w, id, each);
+  return key;
 }
