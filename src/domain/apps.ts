@@ -1,10 +1,10 @@
 // Apps and what users do in them (spec parts 2, 4 and 6). A change, its event and the deliveries of that event are one
 // transaction.
 import type { Infer } from "../kit/schema.ts";
-import { flag, fromText, nullable, object, optional, orNumber, text, withDefault } from "../kit/schema.ts";
+import { flag, fromText, nullable, object, optional, orNumber, pick, text, withDefault } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
-import { owned, pageOf, shownFields, spanParameters } from "./lists.ts";
+import { owned, pageOf, spanParameters } from "./lists.ts";
 import type { AppRecord, GoneApp } from "./model.ts";
 import { app, apps, dataSources, deployments, domains, goneApps, goneDeployments, TOPIC } from "./model.ts";
 import type { Decide } from "./readings.ts";
@@ -32,15 +32,15 @@ export const listApps = (reader: Reader, caller: Caller, { public: shared, ...sp
 export const own = owned(apps, "app", app, { adding, changing, removing });
 
 async function adding(w: Work, account_id: string, draft: AppDraft, { account }: Caller) {
-  const app = await addApp(w, account_id, draft);
-  await recordEvent(w, account, "app.created", shownFields(app));
-  return app;
+  const made = await addApp(w, account_id, draft);
+  await recordEvent(w, account, "app.created", pick(app.shown, made));
+  return made;
 }
 
 async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: Caller) {
-  const app = { ...after, updated_at: w.at };
-  await recordEvent(w, caller.account, "app.updated", shownFields(app));
-  return app;
+  const changed = { ...after, updated_at: w.at };
+  await recordEvent(w, caller.account, "app.updated", pick(app.shown, changed));
+  return changed;
 }
 
 /** So few of each that nobody waits long for the transaction to end. */

@@ -5,11 +5,11 @@
 import { decide } from "../decisions.ts";
 import { inSteps, type Steps } from "../kit/background.ts";
 import type { Fault, ObjectSchema } from "../kit/schema.ts";
-import { fail, object, oneOf, unfitText } from "../kit/schema.ts";
+import { fail, object, oneOf, pick, unfitText } from "../kit/schema.ts";
 import type { Caller } from "./access.ts";
 import { COLUMNS_MAX, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
-import { owned, pageOf, shownFields } from "./lists.ts";
+import { owned, pageOf } from "./lists.ts";
 import type { Cell, Column, DataSourceDraft, DataSourceRecord, Row } from "./model.ts";
 import { accounts, apps, asItIs, dataContents, dataRow, dataSource, dataSources, TOPIC } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
@@ -122,7 +122,8 @@ export async function processDataSource(unit: Unit, id: string) {
     await w.tx.put(dataContents, { ...content, raw: null, rows: typeof table === "string" ? [] : table.rows });
     // The trace of the request that sent the data leads to this event, although the request was answered before.
     const caused = { ...w, cause: content.request_id };
-    if (ANNOUNCED.has(settled.status)) await recordEvent(caused, account, "data.processed", shownFields(settled));
+    if (ANNOUNCED.has(settled.status))
+      await recordEvent(caused, account, "data.processed", pick(dataSource.shown, settled));
     return null;
   });
 }

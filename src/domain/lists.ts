@@ -110,12 +110,6 @@ export function owned<R extends OfAccount, D, A>(
   };
 }
 
-/** A record as it stands in an answer and in an event: without whose it is. */
-export const shownFields = <R extends { readonly account_id: string }>(record: R) => ({
-  ...record,
-  account_id: undefined,
-});
-
 export type Sent<R> = { readonly [N in keyof R]?: unknown };
 
 function differs<R>(record: R, sent: Sent<R>): boolean {

@@ -8,6 +8,7 @@ import type { Call, Handler } from "../http/call.ts";
 import { CONTROL_PREFIX } from "../http/links.ts";
 import type { Background } from "../kit/background.ts";
 import { type Clock, type Instant, iso } from "../kit/clock.ts";
+import { pick } from "../kit/schema.ts";
 import type { Effect, FaultRule } from "./rules.ts";
 
 /** As many as events are kept: more than a test makes, and a bound on the memory of a long run. */
@@ -48,10 +49,10 @@ export function journalsOf(clock: Clock) {
     void Object.assign(requests.get(requestId) ?? {}, more);
 
   /** As clients see it, with what was done to each attempt on purpose. */
-  function shown({ id, webhook_id, event_id, event_type, status, attempts, ...more }: DeliveryRecord) {
-    const marked = attempts.map((each) => ({ ...each, chaos: marks.get(`${id} ${each.number}`)?.effect ?? null }));
-    const { next_attempt_at, created_at } = more;
-    return { id, webhook_id, event_id, event_type, status, attempts: marked, next_attempt_at, created_at };
+  function shown(delivery: DeliveryRecord) {
+    const chaosOf = (number: number) => marks.get(`${delivery.id} ${number}`)?.effect ?? null;
+    const attempts = delivery.attempts.map((each) => ({ ...each, chaos: chaosOf(each.number) }));
+    return { ...pick(model.delivery, delivery), attempts };
   }
 
   /** Of the events those that fit, as they were sent. */

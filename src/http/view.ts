@@ -5,7 +5,7 @@ import { decide } from "../decisions.ts";
 import type { Page } from "../domain/lists.ts";
 import * as model from "../domain/model.ts";
 import type { Decide } from "../domain/readings.ts";
-import { type JsonSchema, type ObjectSchema, trusted } from "../kit/schema.ts";
+import { type JsonSchema, type ObjectSchema, pick } from "../kit/schema.ts";
 import type { ServiceLinks } from "./links.ts";
 
 export interface View<R> {
@@ -29,18 +29,13 @@ export const shape = (properties: Record<string, JsonSchema>, required = Object.
 /** Shows the members of the resource, in their order, of the record or of what is `made` of it. */
 export const view = <R extends object>(
   name: string,
-  { json, members }: ObjectSchema<unknown>,
+  shown: ObjectSchema<unknown>,
   made: (record: R, links: ServiceLinks) => object = (record) => record,
 ): View<R> => ({
   kind: "one",
   name,
-  json,
-  text(record, { links }) {
-    const all = trusted<Record<string, unknown>>(made(record, links));
-    const shown: Record<string, unknown> = {};
-    for (const each in members) shown[each] = all[each];
-    return JSON.stringify(shown);
-  },
+  json: shown.json,
+  text: (record, { links }) => JSON.stringify(pick(shown, made(record, links))),
 });
 
 export const plain = (json: JsonSchema): View<object> => ({

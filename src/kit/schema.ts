@@ -266,6 +266,14 @@ export function object<M extends Members>(
   };
 }
 
+/** Of something that has more, what the schema names, in its order. */
+export function pick<T>({ members }: ObjectSchema<T>, from: T): T {
+  const all = trusted<Record<string, unknown>>(from);
+  const picked: Record<string, unknown> = {};
+  for (const name in members) picked[name] = all[name];
+  return trusted(picked);
+}
+
 /** The same members, none of which may be absent. */
 export const required = <M extends Members>(members: M): M =>
   eachOf(members, ({ json: { default: _, ...json }, absent: __, ...member }) => ({ ...member, json }));
