@@ -3,8 +3,9 @@
 // commit is written is no matter here.
 import { StorageUnavailable } from "../domain/store.ts";
 import { Turns } from "../kit/background.ts";
-import { Batch, type Change, type Lists, Table } from "./tables.ts";
+import { Batch, type Change, type Lists } from "./tables.ts";
 
+/** Asked for one thing at a time. */
 export interface Keeper {
   /** Resolves when these commits are kept, and rejects where none of them is. */
   append(commits: Batch["commits"]): Promise<void>;
@@ -18,22 +19,20 @@ export class Commits {
   /** Takes what comes until those before it are written. */
   #gathering: Batch | undefined;
 
-  /** `stop` ends the unit of work that runs, as it waits for what is not its own. */
   constructor(
     private readonly keeper: Keeper,
-    private readonly stop: () => void,
+    private readonly isBusy: () => boolean,
   ) {}
 
   /** Takes a commit that stands in the tables already. */
   add(changes: readonly Change[]): Batch {
-    const batch = this.#gathering ?? new Batch();
-    batch.commits.push(changes);
-    for (const { table } of changes) table.batch = batch;
-    if (batch !== this.#gathering) this.#turns.run(() => this.#write(batch));
-    this.#gathering = batch;
-    return batch;
+    this.#gathering ??= new Batch((batch) => this.#turns.run(() => this.#write(batch)));
+    this.#gathering.commits.push(changes);
+    for (const { table } of changes) table.batch = this.#gathering;
+    return this.#gathering;
   }
 
+  /** Later than what has gathered. */
   replace(records: Lists): Promise<void> {
     return this.#turns.run(() => this.keeper.replace(records).catch((cause) => Promise.reject(unavailable(cause))));
   }
@@ -42,26 +41,29 @@ export class Commits {
     return this.#turns.run(() => this.keeper.close());
   }
 
-  /** Begins in a turn of its own, as does the undoing: what asks only its own transaction is over by then. */
   async #write(batch: Batch): Promise<void> {
-    // The commits of one turn of the event loop go together: so do all that wait for those before.
-    await new Promise(setImmediate);
-    if (batch !== this.#gathering) return; // undone with the one before
-    this.#gathering = undefined;
-    batch.isGathering = false;
-    this.stop();
+    await this.#pause();
+    if (batch.lost !== undefined) return; // with the one before
+    this.#gathered();
     const lost = await this.keeper.append(batch.commits).then(() => undefined, unavailable);
-    const over = [batch];
     if (lost !== undefined) {
-      await new Promise(setImmediate);
-      this.stop();
-      if (this.#gathering) over.push(this.#gathering);
-      this.#gathering = undefined;
+      await this.#pause();
+      this.#gathered()?.end(lost);
     }
-    const changes = over.flatMap(({ commits }) => commits.flat());
-    if (lost !== undefined) Table.undo(changes);
-    for (const { table } of changes) if (table.batch && over.includes(table.batch)) table.batch = undefined;
-    for (const { end } of over) end(lost);
+    batch.end(lost);
+  }
+
+  /** What comes from now on goes to another. */
+  #gathered(): Batch | undefined {
+    const batch = this.#gathering;
+    this.#gathering = undefined;
+    return batch;
+  }
+
+  /** Until no unit of work is in the midst. The commits of one turn of the event loop go together. */
+  async #pause(): Promise<void> {
+    do await new Promise(setImmediate);
+    while (this.isBusy());
   }
 }
 

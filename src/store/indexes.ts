@@ -16,10 +16,12 @@ export interface Row {
 /** Up to this size it costs next to nothing to find a place in a chunk, and to put in and take out there. */
 const CHUNK_MAX = 1024;
 
+/** Rows by (text of a field, creation): to insert, delete and read anywhere costs the same among ten and 100,000. */
+type Chunks = Row[][];
+
 export class Index {
   readonly #fields: readonly string[];
-  /** Many indexes have mostly lists of one (the one deployment of an app): such a list is the row itself. */
-  readonly #lists = new Map<unknown, Row | SortedRows>();
+  readonly #lists = new Map<unknown, Chunks>();
 
   constructor(
     private readonly by: readonly string[],
@@ -43,16 +45,26 @@ export class Index {
   enter(row: Row): void {
     const key = this.#keyOf(row.record);
     if (key === undefined) return;
-    const list = this.#lists.get(key);
-    if (list instanceof SortedRows) list.insert(row);
-    else this.#lists.set(key, list === undefined ? row : new SortedRows(this.order, list, row));
+    const chunks = this.#lists.get(key);
+    if (chunks === undefined) return void this.#lists.set(key, [[row]]);
+    const at = this.#chunkOf(row, chunks);
+    const chunk = chunks[at] ?? [];
+    const within = this.#placeOf(row, chunk);
+    if (within === chunk.length) chunk.push(row);
+    else chunk.splice(within, 0, row);
+    if (chunk.length <= CHUNK_MAX) return;
+    // One that was appended to stays full and a new one begins: lists mostly grow at the end.
+    chunks.splice(at + 1, 0, chunk.splice(within === CHUNK_MAX ? within : CHUNK_MAX / 2));
   }
 
   leave(row: Row): void {
     const key = this.#keyOf(row.record);
-    const list = this.#lists.get(key);
-    if (list instanceof SortedRows && list.length > 1) list.delete(row);
-    else this.#lists.delete(key);
+    const chunks = this.#lists.get(key) ?? [];
+    const at = this.#chunkOf(row, chunks);
+    const chunk = chunks[at] ?? [];
+    chunk.splice(this.#placeOf(row, chunk), 1);
+    if (chunk.length === 0) chunks.splice(at, 1);
+    if (chunks.length === 0) this.#lists.delete(key);
   }
 
   /** Whether a row whose record is replaced has to leave its list and enter again. */
@@ -62,79 +74,45 @@ export class Index {
 
   /** The one row of a unique key that the record has or would have. */
   holderBeside(record: Fields): Row | undefined {
-    const list = this.#lists.get(this.#keyOf(record));
-    return list instanceof SortedRows ? undefined : list;
+    return this.#lists.get(this.#keyOf(record))?.[0]?.[0];
   }
 
   page(values: Values, { offset, limit }: Span): readonly Fields[] {
-    const list = this.#lists.get(keyOf(values));
-    if (list instanceof SortedRows) return list.slice(offset, limit).map(({ record }) => record);
-    return list !== undefined && offset === 0 && limit > 0 ? [list.record] : [];
-  }
-
-  count(values: Values): number {
-    const list = this.#lists.get(keyOf(values));
-    return list instanceof SortedRows ? list.length : Number(list !== undefined);
-  }
-}
-
-/** A value alone stands for itself; of several it is told where each ends. JSON takes twice as long. */
-const keyOf = (values: readonly unknown[]): unknown => values.reduce(joined);
-const joined = (key: unknown, value: unknown): string => `${ended(key)}${ended(value)}`;
-const ended = (value: unknown): string => (typeof value === "string" ? `${value.length}:${value}` : `${value};`);
-
-/** Rows by (text of a field, creation), in chunks: to insert, delete and read anywhere costs the same among ten and a million. */
-class SortedRows {
-  length = 0;
-  readonly #chunks: Row[][] = [[]];
-
-  constructor(
-    private readonly order: string | undefined,
-    ...rows: readonly Row[]
-  ) {
-    for (const row of rows) this.insert(row);
-  }
-
-  insert(row: Row): void {
-    const { at, chunk, within } = this.#placeOf(row);
-    if (within === chunk.length) chunk.push(row);
-    else chunk.splice(within, 0, row);
-    this.length += 1;
-    if (chunk.length <= CHUNK_MAX) return;
-    // One that was appended to stays full and a new one begins: lists mostly grow at the end.
-    const rest = chunk.splice(within === CHUNK_MAX ? within : CHUNK_MAX / 2);
-    this.#chunks.splice(at + 1, 0, rest);
-  }
-
-  delete(row: Row): void {
-    const { at, chunk, within } = this.#placeOf(row);
-    // What is too old goes first: to take the first away needs no move of the others.
-    if (within === 0) chunk.shift();
-    else chunk.splice(within, 1);
-    this.length -= 1;
-    if (chunk.length === 0) this.#chunks.splice(at, 1);
-  }
-
-  slice(offset: number, limit: number): readonly Row[] {
-    const found: Row[] = [];
+    const found: Fields[] = [];
     let skip = offset;
-    for (const chunk of this.#chunks) {
+    for (const chunk of this.#lists.get(keyOf(values)) ?? []) {
+      for (const { record } of chunk.slice(skip, skip + limit - found.length)) found.push(record);
       if (found.length >= limit) break;
-      if (skip < chunk.length) found.push(...chunk.slice(skip, skip + limit - found.length));
       skip = Math.max(0, skip - chunk.length);
     }
     return found;
   }
 
-  #placeOf(row: Row): { readonly at: number; readonly chunk: Row[]; readonly within: number } {
-    const before = countBefore(this.#chunks, (chunk) => this.#isBefore(chunk?.at(-1), row));
-    const at = Math.min(before, this.#chunks.length - 1);
-    const chunk = this.#chunks[at] ?? [];
-    return { at, chunk, within: countBefore(chunk, (other) => this.#isBefore(other, row)) };
+  count(values: Values): number {
+    return (this.#lists.get(keyOf(values)) ?? []).reduce((sum, chunk) => sum + chunk.length, 0);
   }
 
-  #isBefore(one: Row | undefined, other: Row): boolean {
-    if (one === undefined) return false;
+  /** The last that does not begin behind it, or the first. */
+  #chunkOf(row: Row, chunks: Chunks): number {
+    let at = chunks.length - 1;
+    while (at > 0 && this.#isBefore(row, chunks[at]?.[0])) at -= 1;
+    return at;
+  }
+
+  /** Where it stands or belongs; mostly that is the end. */
+  #placeOf(row: Row, chunk: readonly Row[]): number {
+    let high = chunk.length;
+    let low = this.#isBefore(chunk.at(-1), row) ? high : 0;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#isBefore(chunk[middle], row)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #isBefore(one: Row | undefined, other: Row | undefined): boolean {
+    if (one === undefined || other === undefined) return false;
     if (this.order === undefined) return one.seq < other.seq;
     const text = String(one.record[this.order]);
     const others = String(other.record[this.order]);
@@ -142,14 +120,7 @@ class SortedRows {
   }
 }
 
-/** How many come before, where those that do are the first ones; mostly it is all of them. */
-function countBefore<T>(all: readonly T[], isBefore: (one: T | undefined) => boolean): number {
-  let high = all.length;
-  let low = isBefore(all.at(-1)) ? high : 0;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isBefore(all[middle])) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+/** A value alone stands for itself; of several it is told where each ends. JSON takes twice as long. */
+const keyOf = (values: readonly unknown[]): unknown => values.reduce(joined);
+const joined = (key: unknown, value: unknown): string => `${ended(key)}${ended(value)}`;
+const ended = (value: unknown): string => (typeof value === "string" ? `${value.length}:${value}` : `${value};`);

@@ -9,7 +9,7 @@ import type { Keeper } from "./commits.ts";
 import type { Fields } from "./indexes.ts";
 import { codeOf, followLinks, PRIVATE, sizeOf } from "./json-file/disk.ts";
 import { Document } from "./json-file/document.ts";
-import { Files, type Good, type Settings, writeFile } from "./json-file/files.ts";
+import { Files, type Good, type Settings } from "./json-file/files.ts";
 import { type Batch, batchOf, isTwoLines } from "./json-file/layout.ts";
 import { lock } from "./json-file/lock.ts";
 import { MemoryStore } from "./memory.ts";
@@ -27,10 +27,10 @@ async function open(path: string, tables: Tables, settings: Settings): Promise<K
   try {
     const file = followLinks(path);
     unlock = lock(file);
-    const { isAsWritten, seq, length } = recover(file, tables, settings.warn);
-    if (!isAsWritten) await writeFile(file, seq, recordsIn(tables));
-    const parts = { ...settings, file, tables, unlock };
-    return await Files.open(parts, { seq, length: isAsWritten ? length : 0 });
+    const good = recover(file, tables, settings.warn);
+    const files = await Files.open({ ...settings, file, tables, unlock }, good);
+    if (!good.isAsWritten) await files.replace(recordsIn(tables));
+    return files;
   } catch (error) {
     unlock();
     throw refusalOf(path, error);
@@ -103,8 +103,8 @@ function replay(file: string, bytes: Buffer, tables: Tables, contained: number, 
     if (fault !== undefined) refuse(fault);
     last = batch.seq;
   }
-  // A journal that ends before FILE was written has nothing that FILE does not have: all of it can go.
-  return last === undefined || last < contained ? { seq: contained, length: 0 } : { seq: last, length: start };
+  // A journal that has nothing that FILE does not have can go, all of it.
+  return last === undefined || last <= contained ? { seq: contained, length: 0 } : { seq: last, length: start };
 }
 
 function apply(tables: Tables, { commits }: Batch): string | undefined {

@@ -76,17 +76,10 @@ export const memoryStore = (): port.Store => new MemoryStore(async () => undefin
 export class MemoryStore extends Reading implements port.Store {
   readonly #leases = new Map<string, { readonly until: number }>();
   readonly #hearers = new Hearers();
-  #life: Opened | "new" | "closed" = "new";
-  #closing: Promise<void> | undefined;
   readonly #turns = new Turns();
+  #life: Opened | "new" | "closed" = "new";
   /** The latest, which may be over. */
-  #running: Run | undefined;
-  #watching: NodeJS.Immediate | undefined;
-  /** When the turn of the event loop is over no unit of work should still run, since its tx answers at once. */
-  readonly #stop = () => {
-    this.#watching = undefined;
-    if (this.#running?.isOver === false) this.#running.fail(new Error(GIVEN_UP));
-  };
+  #run: Run | undefined;
 
   constructor(private readonly load: Load) {
     super();
@@ -97,34 +90,37 @@ export class MemoryStore extends Reading implements port.Store {
     this.#life = "closed";
     const tables = tablesOf(collections);
     const keeper = await this.load(tables);
-    this.#life = { collections, tables, commits: keeper && new Commits(keeper, this.#stop) };
+    this.#life = { collections, tables, commits: keeper && new Commits(keeper, () => this.#isBusy) };
+  }
+
+  /** Whether a unit of work is in the midst, and what it has written may yet be undone. */
+  get #isBusy(): boolean {
+    return this.#run?.isOver === false;
   }
 
   /** At once where nobody is writing and all that was written there is durable. */
   async ask<T>(from: Named, question: (table: Table) => T): Promise<T> {
     const table = named(this.#opened().tables, from.name);
-    if (this.#running?.hasWritten !== true && table.batch === undefined) return question(table);
+    if (!this.#isBusy && table.batch === undefined) return question(table);
     return this.transact((run) => run.ask(from, question));
   }
 
   async transact<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    // Nothing begins anew on a store that was closed meanwhile.
-    for (let opened = this.#opened(); ; opened = this.#opened()) {
-      const run = new Run(opened);
-      const result = this.#turns.run(() => {
-        this.#running = run;
-        this.#watching ??= setImmediate(this.#stop);
-        return run.do(work);
-      });
-      await result.catch(() => undefined);
-      const lost = run.need && (await run.need.ended);
-      if (lost === undefined) {
-        for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
-        return await result;
-      }
-      if (run.changes.length > 0) throw lost;
-      // What it has seen is not there any more: once more.
+    const run = new Run(this.#opened());
+    const result = this.#turns.run(() => {
+      this.#run = run;
+      return run.do(work);
+    });
+    await result.catch(() => undefined);
+    let lost: unknown;
+    for (const batch of run.needs) lost ??= await batch.ended;
+    if (lost === undefined) {
+      for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
+      return result;
     }
+    if (run.changes.length > 0) throw lost;
+    // What it has seen is not there any more: once more, but not on a store that was closed meanwhile.
+    return this.transact(work);
   }
 
   hear(topic: string, heard: (subject: string) => void): () => void {
@@ -162,9 +158,8 @@ export class MemoryStore extends Reading implements port.Store {
   /** What was asked for before comes to its end. */
   async close(): Promise<void> {
     const life = this.#life;
-    if (typeof life !== "string") this.#closing = this.#turns.run(async () => life.commits?.close());
     this.#life = "closed";
-    await this.#closing;
+    await this.#turns.run(async () => typeof life !== "string" && life.commits?.close());
   }
 
   #opened(): Opened {
@@ -176,21 +171,14 @@ export class MemoryStore extends Reading implements port.Store {
 /** One run of a unit of work. */
 class Run extends Reading implements port.Tx {
   changes: Change[] = [];
-  /** What must be durable before anybody hears what this run has seen and done: the latest, which ends last. */
-  need: Batch | undefined;
+  /** What must be durable before anybody hears what this run has seen and done. */
+  readonly needs = new Set<Batch>();
   readonly told = new Map<string, Set<string>>();
   isOver = false;
-  /** Ends it with nothing kept. */
-  fail: (error: unknown) => void = () => undefined;
   #violation: UniqueViolation | undefined;
 
   constructor(private readonly opened: Opened) {
     super();
-  }
-
-  /** Whether something stands there that may yet be undone. */
-  get hasWritten(): boolean {
-    return !this.isOver && this.changes.length > 0;
   }
 
   async ask<A>(from: Named, question: (table: Table) => A): Promise<A> {
@@ -222,33 +210,36 @@ class Run extends Reading implements port.Tx {
   }
 
   /** Settles when its turn is over: what the work has written is committed, or undone where it failed. */
-  do<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.fail = (error) => {
-        if (this.isOver) return;
-        this.isOver = true;
-        Table.undo(this.changes);
-        this.changes = [];
-        this.told.clear();
-        reject(error);
-      };
-      const begin = async () => this.#committed(await work(this));
-      begin().then(resolve, this.fail);
-    });
+  async do<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    try {
+      const value = await Promise.race([this.#late(), work(this)]);
+      if (this.#violation !== undefined) throw this.#violation;
+      const batch = this.changes.length > 0 && this.opened.commits?.add(this.changes);
+      if (batch) this.needs.add(batch);
+      return value;
+    } catch (error) {
+      Table.undo(this.changes);
+      this.changes = [];
+      this.told.clear();
+      throw error;
+    } finally {
+      this.isOver = true;
+    }
   }
 
-  #committed<T>(value: T): T {
-    this.#assertRuns();
-    if (this.#violation !== undefined) throw this.#violation;
-    if (this.changes.length > 0) this.need = this.opened.commits?.add(this.changes);
-    this.isOver = true;
-    return value;
+  /** When the turn of the event loop is over no unit of work should still run, since its tx answers at once. */
+  #late(): Promise<never> {
+    return new Promise((_, reject) =>
+      setImmediate(() => {
+        if (!this.isOver) reject(new Error(GIVEN_UP));
+      }),
+    );
   }
 
   #table(from: Named): Table {
     this.#assertRuns();
     const table = named(this.opened.tables, from.name);
-    if (table.batch !== undefined && this.need?.isGathering !== true) this.need = table.batch;
+    if (table.batch !== undefined) this.needs.add(table.batch);
     return table;
   }
 

@@ -15,13 +15,22 @@ export interface Change {
 
 /** Commits that are written together. */
 export class Batch {
-  isGathering = true;
   readonly commits: (readonly Change[])[] = [];
-  end: (lost: unknown) => void = () => undefined;
-  /** Resolves when it is known what came of it: with nothing where it is durable, else with the reason. */
-  readonly ended = new Promise<unknown>((resolve) => {
-    this.end = resolve;
-  });
+  /** Why they are not kept. */
+  lost: unknown;
+  /** Resolves when that is known. */
+  readonly ended: Promise<unknown>;
+
+  constructor(write: (batch: Batch) => Promise<void>) {
+    this.ended = write(this).then(() => this.lost);
+  }
+
+  end(lost: unknown): void {
+    const changes = this.commits.flat();
+    if (lost !== undefined) Table.undo(changes);
+    for (const { table } of changes) if (table.batch === this) table.batch = undefined;
+    this.lost = lost;
+  }
 }
 
 /** The records of each collection in creation order. */

@@ -1,7 +1,6 @@
 // FILE and FILE.journal in use: a batch of commits goes to the journal and counts once fdatasync has returned; when the
-// journal has grown, FILE is written anew beside the running service and the journal is cut. At every moment the two hold
-// the same data: the old FILE with the journal, or the new one with what came after.
-import { Turns } from "../../kit/background.ts";
+// journal has grown, FILE is written anew beside the running service, and what it contains is cut off the journal before
+// the next line. At every moment the two hold the same data: the old FILE with the journal, or the new one with what came after.
 import type { Keeper } from "../commits.ts";
 import { type Batch, type Lists, recordsIn, type Tables } from "../tables.ts";
 import * as disk from "./disk.ts";
@@ -23,12 +22,17 @@ export type Parts = Settings & { file: string; tables: Tables; unlock: () => voi
 export type Good = { readonly length: number; readonly seq: number };
 
 export class Files implements Keeper {
-  readonly #turns = new Turns();
   /** Why nothing more is written: nobody knows what the disk holds after a failed fsync (the kernel forgets). */
   #broken: unknown;
   #folding: Promise<void> | undefined;
+  /** So many bytes of the journal FILE contains, too. */
+  #contained = 0;
   /** The journal is folded at this length. */
   #foldAt: number;
+  readonly #break = (error: unknown): never => {
+    this.#broken = error;
+    throw error;
+  };
   /** Nothing is lost where FILE could not be written: the journal still has it all. */
   readonly #tell = (error: unknown): void => {
     const { file, warn } = this.parts;
@@ -46,11 +50,21 @@ export class Files implements Keeper {
   /** Anything behind the good lines is cut off. */
   static async open(parts: Parts, good: Good): Promise<Files> {
     const journal = await disk.open(`${parts.file}.journal`, disk.READ_WRITE_CREATE, disk.PRIVATE);
-    // First, since FILE may have been written anew: its old form could come back and would miss what is cut off.
-    await disk.syncFolderOf(parts.file);
     await disk.truncate(journal, good.length);
     await disk.sync(journal);
+    await disk.syncFolderOf(parts.file);
     return new Files(parts, journal, good);
+  }
+
+  async append(commits: Batch["commits"]): Promise<void> {
+    if (this.#broken !== undefined) throw this.#broken;
+    const line = lineOf(this.good.seq + 1, commits);
+    const isDue = this.#folding === undefined && this.good.length + line.length > this.#foldAt;
+    // Now, and not when the line has been appended: by then there will be others.
+    const folded = isDue ? recordsIn(this.parts.tables) : undefined;
+    if (this.#contained > 0) await this.#cut();
+    await this.#add(line);
+    if (folded !== undefined) this.#folding = this.#fold(folded);
   }
 
   async replace(records: Lists): Promise<void> {
@@ -62,27 +76,26 @@ export class Files implements Keeper {
   async close(): Promise<void> {
     await this.#folding;
     try {
-      if (this.good.length > 0) await this.#fold(recordsIn(this.parts.tables));
+      if (this.good.length > this.#contained) await this.#fold(recordsIn(this.parts.tables));
       await disk.close(this.journal);
-      // One that cannot be removed is empty, and as good as none.
-      if (this.good.length === 0) await disk.remove(`${this.parts.file}.journal`).catch(() => undefined);
+      // One that cannot be removed is as good as none.
+      if (this.good.length === this.#contained) await disk.remove(`${this.parts.file}.journal`).catch(() => undefined);
     } finally {
       this.parts.unlock();
     }
   }
 
-  async append(commits: Batch["commits"]): Promise<void> {
-    const line = lineOf(this.good.seq + 1, commits);
-    const isDue = this.#folding === undefined && this.good.length + line.length > this.#foldAt;
-    // Now, and not when the line has been appended: by then there will be others.
-    const folded = isDue ? recordsIn(this.parts.tables) : undefined;
-    await this.#turns.run(async () => {
-      const { length, seq } = this.good;
-      await this.#attempt(() => disk.writeAll(this.journal, line, length));
-      await this.#attempt(() => disk.datasync(this.journal), true);
-      this.good = { length: length + line.length, seq: seq + 1 };
-    });
-    if (folded !== undefined) this.#folding = this.#fold(folded);
+  /** What fails leaves the journal as before. If it was a sync, or that is out of reach, nothing more is written. */
+  async #add(line: Buffer): Promise<void> {
+    const { length, seq } = this.good;
+    try {
+      await disk.writeAll(this.journal, line, length);
+      await disk.datasync(this.journal).catch(this.#break);
+    } catch (error) {
+      await disk.truncate(this.journal, length).catch(this.#break);
+      throw error;
+    }
+    this.good = { length: length + line.length, seq: seq + 1 };
   }
 
   async #fold(records: Lists): Promise<void> {
@@ -93,54 +106,37 @@ export class Files implements Keeper {
   /** Writes FILE anew from these records, in the place of all up to the last line of the journal. */
   async #renew(records: Lists): Promise<void> {
     const { length, seq } = this.good;
+    const { file } = this.parts;
     try {
       if (this.#broken !== undefined) throw this.#broken;
-      await writeFile(this.parts.file, seq, records);
-      await this.#turns.run(() => this.#attempt(() => disk.syncFolderOf(this.parts.file), true));
-      // From here FILE is what counts: lines of the journal that stay are known to be contained in it.
-      await this.#cut(length).catch(this.#tell);
+      await disk.close(await disk.replaceFile(file, encode(seq, records)));
+      await disk.syncFolderOf(file).catch(this.#break);
+      this.#contained = length;
     } finally {
       // Where it failed, too: it is tried again when the journal has grown as much once more.
       this.#foldAt = this.good.length + this.#enough();
     }
   }
 
-  /** Drops the first bytes of the journal: the rest goes to a new file that takes the name. */
-  async #cut(upTo: number): Promise<void> {
-    const file = `${this.parts.file}.journal`;
-    const old = this.journal;
-    await this.#turns.run(async () => {
-      const { length, seq } = this.good;
-      const rest = await disk.readPart(old, upTo, length);
-      this.journal = await disk.replaceFile(file, [rest]);
-      this.good = { length: rest.length, seq };
-      // Else a power cut could bring the old file back, without the lines that follow from here on.
-      await this.#attempt(() => disk.syncFolderOf(file), true);
-    });
-    // With this the system frees the old file, which takes 15 ms for 100 MB: no line should wait for it.
-    await disk.close(old);
-  }
-
-  /** A step that fails leaves the journal as before. If it was a sync, or that is out of reach, nothing more is written. */
-  async #attempt(step: () => Promise<void>, isSync = false): Promise<void> {
-    if (this.#broken !== undefined) throw this.#broken;
+  /** Drops what FILE contains: the rest of the journal goes to a new file that takes the name. */
+  async #cut(): Promise<void> {
+    const [old, start, file] = [this.journal, this.#contained, `${this.parts.file}.journal`];
+    const { length, seq } = this.good;
+    this.#contained = 0;
     try {
-      await step();
+      this.journal = await disk.replaceFile(file, [await disk.readPart(old, start, length)]);
     } catch (error) {
-      if (isSync) this.#broken = error;
-      await disk.truncate(this.journal, this.good.length).catch((again) => {
-        this.#broken = again;
-      });
-      throw error;
+      return this.#tell(error);
     }
+    this.good = { length: length - start, seq };
+    this.#foldAt -= start;
+    // Else a power cut could bring the old file back, without the lines that follow from here on.
+    await disk.syncFolderOf(file).catch(this.#break);
+    await disk.close(old);
   }
 
   /** How long a journal is worth the cost of folding it. */
   #enough(): number {
     return Math.max(this.parts.journal_bytes_max, LONGEST * (disk.sizeOf(this.parts.file) ?? 0));
   }
-}
-
-export async function writeFile(file: string, seq: number, records: Lists): Promise<void> {
-  await disk.close(await disk.replaceFile(file, encode(seq, records)));
 }
