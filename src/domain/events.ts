@@ -8,7 +8,6 @@ import { newDelivery, putDelivery } from "./deliveries.ts";
 import { pageOf, spanParameters } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
 import { deliveries, events, eventType, TOPIC, webhooks } from "./model.ts";
-import type { Decide } from "./readings.ts";
 import { notFound } from "./refusal.ts";
 import { ALL, type Reader, type Span } from "./store.ts";
 import type { Work } from "./work.ts";
@@ -27,20 +26,29 @@ export async function recordEvent(w: Work, account: AccountRecord, type: EventTy
 export const recordSample = (w: Work, account: AccountRecord, type: EventType) =>
   putEvent(w, account, type, sampleObject(w, type), true);
 
-/** What an event of the type tells of its object. */
-export const objectOf = (type: EventType, object: object, decide: Decide): object =>
-  type === "app.deleted"
-    ? Object.fromEntries(decide("6.event-objects").map((field) => [field, Reflect.get(object, field)]))
-    : object;
+type From = Pick<Work, "ids" | "at" | "decide">;
+
+/** The event as it is sent, with what its type tells of an object. */
+export function envelope({ ids, at, decide }: From, owner: AccountRecord, type: EventType, object: object) {
+  const { id, name } = owner;
+  const told = () => Object.fromEntries(decide("6.event-objects").map((field) => [field, Reflect.get(object, field)]));
+  const data = { object: type === "app.deleted" ? told() : object };
+  return {
+    id: ids.next("evt_"),
+    type,
+    created: at,
+    data,
+    account: WITHOUT_ACCOUNT.has(type) ? undefined : { id, name },
+  };
+}
 
 async function putEvent(w: Work, owner: AccountRecord, type: EventType, object: object, isSample: boolean) {
-  const id = w.ids.next("evt_");
   const account_id = owner.id;
-  const account = WITHOUT_ACCOUNT.has(type) ? undefined : { id: account_id, name: owner.name };
-  const told = objectOf(type, object, w.decide);
-  const body = JSON.stringify({ id, type, created: w.at, data: { object: told }, account });
+  const sent = envelope(w, owner, type, object);
+  const { id, created } = sent;
   const [listed_in, sample_of] = isSample ? [null, account_id] : [account_id, null];
-  const event: EventRecord = { id, type, created: w.at, body, account_id, listed_in, sample_of, request_id: w.cause };
+  const of = { account_id, listed_in, sample_of, request_id: w.cause };
+  const event: EventRecord = { id, type, created, body: JSON.stringify(sent), ...of };
   await w.tx.put(events, event);
   w.tx.tell(TOPIC.event, id);
   w.tx.tell(TOPIC.events, account_id);

@@ -1,9 +1,8 @@
 // The endpoints and the events in /docs: the endpoints folded from the route table like the OpenAPI document, where what the
 // specification shows and what this project chose are told apart at each; the events (spec part 6) with how to receive them.
 // Samples of events are made by what makes the test deliveries, those of answers from their schemas.
-import { objectOf, sampleObject } from "../../domain/events.ts";
+import { envelope, sampleObject } from "../../domain/events.ts";
 import { EVENT_TYPES, type EventType } from "../../domain/model.ts";
-import type { Decide } from "../../domain/readings.ts";
 import { API } from "../../http/api.ts";
 import { ADDRESSES } from "../../http/links.ts";
 import type { Operation as Row, Services } from "../../http/route.ts";
@@ -76,25 +75,23 @@ export function curl(at: string, { body, token = "API_KEY" }: { body?: unknown; 
 
 const LINE = " \\\n  ";
 
-export const events = ({ retryWaits_ms, services: { decide } }: WebParts) => ({
-  lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
-  sections: [
-    ["types", "Types of events", null, EVENT_TYPES.map((type) => [type, json(sampleEvent(type, decide))] as const)],
-    ["receiver", "Receiving deliveries", receiving(retryWaits_ms)],
-  ] as const,
-});
+export function events({ retryWaits_ms, services: { decide } }: WebParts) {
+  const from = { ids, at, decide };
+  const owner = { id: ids.next("acc_"), name: "Example account", state: "active" } as const;
+  const sample = (type: EventType) => [type, json(envelope(from, owner, type, sampleObject(from, type)))] as const;
+  return {
+    lead: "An event is recorded together with the change that it tells of, and sent to every active webhook of the account that names its type. A change that changes nothing is no event; data that could not be processed are one, too: status says which.",
+    sections: [
+      ["types", "Types of events", null, EVENT_TYPES.map(sample)],
+      ["receiver", "Receiving deliveries", receiving(retryWaits_ms)],
+    ] as const,
+  };
+}
 
 const SAMPLE_TIME = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
 const at = iso(SAMPLE_TIME);
 /** Of its own: those of the running server are not used up for a page. */
 const ids = new TimeOrderedIds(new AdjustableClock(SAMPLE_TIME), seededRandom("samples"));
-
-function sampleEvent(type: EventType, decide: Decide): object {
-  const object = objectOf(type, sampleObject({ ids, at }, type), decide);
-  const envelope = { id: ids.next("evt_"), type, created: at, data: { object } };
-  const account = { id: ids.next("acc_"), name: "Example account" };
-  return type === "user.interaction" ? envelope : { ...envelope, account };
-}
 
 /** A value that fits the schema of an answer, with these members where it has them; what may be null is. */
 function sampleOf(schema: JsonSchema, known: { readonly [name: string]: unknown } = {}): unknown {
@@ -141,12 +138,10 @@ function inWords(wait_ms: number): string {
 }
 
 const EXAMPLE = `const { createHmac, timingSafeEqual } = require("node:crypto");
-const { buffer } = require("node:stream/consumers");
-
 const seen = new Set();
 
 require("node:http").createServer(async (request, response) => {
-  const body = await buffer(request);
+  const body = Buffer.concat(await request.toArray());
   const mac = createHmac("sha256", process.env.WEBHOOK_SECRET).update(body).digest("hex");
   const expected = Buffer.from("sha256=" + mac);
   const sent = Buffer.from(request.headers["x-service-signature"] ?? "");
