@@ -124,7 +124,7 @@ test("chart: times are written as the step between them asks", () => {
 test("chart: a point reads as people write it", () => {
   const said = (x: string | number, y: number) => {
     const made = chart(typeof x === "number" ? "a:n visitors:n" : "a:s visitors:n", [x, y]);
-    return made?.points[0] && inWords(made, made.points[0]);
+    return made?.points[0] && inWords(made.y, made.points[0]);
   };
   assert.equal(said("2026-10-13", 1_020), "13 Oct 2026, 1,020 visitors");
   assert.equal(said("2026-10-13T14:05:00Z", 1), "13 Oct 2026, 14:05, 1 visitors");

@@ -89,39 +89,32 @@ function oauthSteps({ baseUrl, authUrl }: WebParts["services"]["links"]): readon
   const redirect_uri = "http://localhost:4700/callback";
   const client = { name: "My client", redirect_uris: [redirect_uri], scopes: ["read:apps"] };
   const asked = new URLSearchParams({ response_type: "code", redirect_uri, scope: "read:apps", state: "xyz" });
-  const sent = (to: string, body: object) => curl(`POST ${authUrl}/oauth/${to}`, { body, token: null });
   const own = { client_id: "$CLIENT_ID", client_secret: "$CLIENT_SECRET" };
-  const step = (what: string, ...lines: string[]) => [paragraph(what), code(lines.join("\n"))];
-  return [
-    step(
-      "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.",
+  const sent = (to: string, body: object) => curl(`POST ${authUrl}/oauth/${to}`, { body, token: null });
+  const token = (grant_type: string, body: object) => sent("token", { grant_type, ...body });
+  const steps = {
+    "Register the client, here or in the dashboard under Settings, OAuth apps. Keep its `id` and `client_secret`.": [
       curl(`POST ${baseUrl}/oauth-clients`, { body: client }),
       "export CLIENT_ID=… CLIENT_SECRET=…",
-    ),
-    step(
-      "Send the user there. Signed in and asked, they come back to the `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required of public clients.",
-      `echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"`,
-      "export CODE=…",
-    ),
-    step(
-      "Exchange the code within a minute; it works once.",
-      sent("token", { grant_type: "authorization_code", ...own, code: "$CODE", redirect_uri }),
+    ],
+    "Send the user there. Signed in and asked, they come back to the `redirect_uri` with `code` and `state`. PKCE with S256 is supported, and required of public clients.":
+      [`echo "${authUrl}/oauth/authorize?client_id=$CLIENT_ID&${asked}"`, "export CODE=…"],
+    "Exchange the code within a minute; it works once.": [
+      token("authorization_code", { ...own, code: "$CODE", redirect_uri }),
       "export ACCESS_TOKEN=… REFRESH_TOKEN=…",
-    ),
-    step(
-      "The access token opens for an hour what its user allowed.",
+    ],
+    "The access token opens for an hour what its user allowed.": [
       curl(`GET ${baseUrl}/apps`, { token: "ACCESS_TOKEN" }),
-    ),
-    step(
-      "Refresh. The refresh token changes at each use; the old one must not be used again.",
-      sent("token", { grant_type: "refresh_token", refresh_token: "$REFRESH_TOKEN" }),
-    ),
-    step("Ask what a token is still good for.", sent("introspect", { ...own, token: "$ACCESS_TOKEN" })),
-    step(
-      "Take it back: with a refresh token goes every token of its grant.",
+    ],
+    "Refresh. The refresh token changes at each use; the old one must not be used again.": [
+      token("refresh_token", { refresh_token: "$REFRESH_TOKEN" }),
+    ],
+    "Ask what a token is still good for.": [sent("introspect", { ...own, token: "$ACCESS_TOKEN" })],
+    "Take it back: with a refresh token goes every token of its grant.": [
       sent("revoke", { ...own, token: "$REFRESH_TOKEN" }),
-    ),
-  ];
+    ],
+  };
+  return Object.entries(steps).map(([what, lines]) => [paragraph(what), code(lines.join("\n"))]);
 }
 
 /** The `type` of a problem leads to its entry here, so each code is an anchor. */

@@ -29,16 +29,14 @@ export function endpoints({ services, operations }: WebParts) {
 
 function endpoint(row: Row, services: Services) {
   const { method, path, operation, summary, gap, scope, status, query, example } = row;
-  const body = row.body?.(services);
   const choice = `${ADDRESSES.docs}/register#decision-${gap}`;
   const origin = gap === undefined ? badge("specification") : link(choice, "our choice", "badge");
   const url = services.links.baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
   const sample = sampleAnswer(row, services);
-  const term = html`<span class="method ${method}">${method}</span> ${mono(path)}`;
   const meaning = html`<p>${summary}. ${origin} ${scope === null ? "Any credential will do." : `Takes the scope ${scope}.`}</p>
-${rules("Query", query.json)}${body && rules("Body", body.json)}${code(curl(`${method} ${url}`, { body: example }))}
+${rules("Query", query.json)}${rules("Body", row.body?.(services).json)}${code(curl(`${method} ${url}`, { body: example }))}
 <p>Answers <code>${status}</code>${!sample && " without a body"}</p>${sample && json(sample)}`;
-  return [operation, meaning, summary, term] as const;
+  return [operation, meaning, summary, html`<span class="method ${method}">${method}</span> ${mono(path)}`] as const;
 }
 
 /** Made from its schema, and of what the requests for the same resource say. */
@@ -53,7 +51,7 @@ function sampleAnswer({ view, once = {}, example }: Row, { decide }: Services): 
 }
 
 /** Each member with its JSON Schema, which says its rules more exactly than words would. */
-function rules(caption: string, schema: JsonSchema): Shown {
+function rules(caption: string, schema: JsonSchema = {}): Shown {
   if (schema.oneOf) return schema.oneOf.map((each) => rules(caption, each));
   const members = membersOf(schema).map(
     ([name, member, required]) =>

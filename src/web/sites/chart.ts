@@ -173,5 +173,5 @@ function value(x: string | number): string {
 }
 
 /** A point in words, for whoever hears it or hovers over it. */
-export const inWords = ({ y: { name } }: Pick<Chart, "y">, { x, y, category }: Point): string =>
+export const inWords = ({ name }: Column, { x, y, category }: Point): string =>
   [value(x), `${full(y)} ${cut(name)}`, category].filter((part) => part !== null).join(", ");

@@ -21,8 +21,8 @@ interface Shelf {
   readonly table: Html;
 }
 
-/** A record is replaced, never changed: what was made of it holds as long as it lives. By the column that is drawn. */
-const made = new WeakMap<DataSourceRecord, Map<string | undefined, Promise<Shelf>>>();
+/** By the data source, or by the column of it that was chosen: other data come with others. */
+const made = new WeakMap<DataSourceRecord | Column, Promise<Shelf>>();
 
 /** One at a time, with others' requests in between: a page may show a hundred. */
 const making = new Turns();
@@ -30,12 +30,11 @@ const making = new Turns();
 /** `wanted` is the column of numbers that the reader chose. */
 export function shelfOf(reader: Reader, caller: Caller, source: DataSourceRecord, wanted?: string): Promise<Shelf> {
   const chosen = source.columns?.find(({ name, type }) => type === "number" && name === wanted);
-  const shelves = made.get(source) ?? new Map<string | undefined, Promise<Shelf>>();
-  made.set(source, shelves);
-  const shelf = shelves.get(chosen?.name) ?? making.run(() => shelfMade(reader, caller, source, chosen));
-  shelves.set(chosen?.name, shelf);
+  const key = chosen ?? source;
+  const shelf = made.get(key) ?? making.run(() => shelfMade(reader, caller, source, chosen));
+  made.set(key, shelf);
   // What could not be read is read again.
-  shelf.catch(() => shelves.delete(chosen?.name));
+  shelf.catch(() => made.delete(key));
   return shelf;
 }
 
@@ -66,7 +65,7 @@ export function figure({ form, query }: Visit, { id, name }: DataSourceRecord, s
   const plot = () => {
     if (chart === undefined) return rows;
     const sent = last === id && chart.points.find(({ row }) => String(row) === point);
-    const said = sent ? `Sent: ${inWords(chart, sent)}` : "Choose a point to send it.";
+    const said = sent ? `Sent: ${inWords(chart.y, sent)}` : "Choose a point to send it.";
     const short = chart.ys.filter((y) => y.name === cut(y.name));
     const links = short.map((y) => [y.name, `?${new URLSearchParams({ ...kept, [id]: y.name })}#${id}`] as const);
     const pressed = [hidden("chart", id), drawn, html`<output class="soft">${said}</output>`];
@@ -120,17 +119,12 @@ const BAND = { most: 0.12, filled: 0.76 };
 /** A bar is its own button. */
 function button({ kind, series, across, up, y }: Chart, point: Point): Html {
   const colour = series.indexOf(point.category);
-  const [centre, top, base] = [along(across.at(point.place)), upTo(up.at(point.y)), upTo(up.at(0))];
-  const width = Math.min(BAND.filled / across.labels.length / series.length, BAND.most);
-  const [left, from, size] =
-    kind === "bars"
-      ? ([
-          centre + (colour - series.length / 2) * width,
-          Math.min(top, base),
-          html` width="${percent(width * 0.94)}" height="${Math.max(Math.abs(base - top), 1)}"`,
-        ] as const)
-      : ([centre, top] as const);
-  return html`<foreignObject class="s${colour}${left > 0.5 && " end"}" x="${percent(left)}" y="${from}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords({ y }, point)}"></button></foreignObject>\n`;
+  const band = kind === "bars" ? Math.min(BAND.filled / across.labels.length / series.length, BAND.most) : 0;
+  const left = along(across.at(point.place)) + (colour - series.length / 2) * band;
+  const [top, base] = [upTo(up.at(point.y)), upTo(up.at(0))];
+  const [from, height] = band > 0 ? [Math.min(top, base), Math.max(Math.abs(base - top), 1)] : [top];
+  const size = height && html` width="${percent(band * 0.94)}" height="${height}"`;
+  return html`<foreignObject class="s${colour}${left > 0.5 && " end"}" x="${percent(left)}" y="${from}"${size}><button class="point" name="point" value="${point.row}" aria-label="${inWords(y, point)}"></button></foreignObject>\n`;
 }
 
 const LABEL_MAX = 14;
