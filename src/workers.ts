@@ -21,6 +21,7 @@ export function workersOf(parts: OutboxParts & UnitParts) {
   /** Each ends something that the start began; none before. */
   let ends: (() => void)[] = [];
   let sweeping: Forgetting | undefined;
+  let timer: Scheduled | undefined;
 
   function processSource(id: string): void {
     background.run("processing a data source", async () => {
@@ -33,25 +34,17 @@ export function workersOf(parts: OutboxParts & UnitParts) {
     for (const id of await unprocessed(store)) processSource(id);
   }
 
-  /** Looks every few seconds, in real time, as it is real processes that end; answers how to stop that. */
-  function lookAgain(outbox: Outbox): () => void {
-    let offset = 0;
-    let timer: Scheduled | undefined;
-    let isOver = false;
+  /** Looks every few seconds, in real time, as it is real processes that end; until the stop. */
+  function lookAgain(outbox: Outbox, offset = 0): void {
+    let rows = 0;
     const look = async () => {
-      const rows = await outbox.takeUp({ offset, limit: LOOKED_AT });
-      offset = rows < LOOKED_AT ? 0 : offset + rows;
+      rows = await outbox.takeUp({ offset, limit: LOOKED_AT });
       await processAll();
     };
-    const arm = () => {
-      if (isOver) return;
-      timer = after(LOOK_AGAIN_MS, () => background.run("looking for what others left behind", look).then(arm));
-    };
-    arm();
-    return () => {
-      isOver = true;
-      timer?.cancel();
-    };
+    timer = after(LOOK_AGAIN_MS, async () => {
+      await background.run("looking for what others left behind", look);
+      if (ends.length > 0) lookAgain(outbox, rows < LOOKED_AT ? 0 : offset + rows);
+    });
   }
 
   return {
@@ -66,8 +59,9 @@ export function workersOf(parts: OutboxParts & UnitParts) {
         store.hear(TOPIC.events, swept.notify),
         swept.stop,
         outbox.stop,
+        () => timer?.cancel(),
       ];
-      if (store.now) ends.push(lookAgain(outbox));
+      if (store.now) lookAgain(outbox);
       await swept.start();
       await outbox.takeUp();
       await processAll();
