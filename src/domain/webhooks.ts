@@ -25,9 +25,9 @@ export async function addWebhook(w: Work, account_id: string, given: Seeded<Infe
   const { id = w.ids.next("wh_"), secret = w.ids.secret(), ...draft } = given;
   const untried = { disabled_reason: null, old_secret: null, old_secret_until: null, failing_since: null };
   const times = { created_at: w.at, updated_at: w.at };
-  const webhook: WebhookRecord = { id, ...draft, ...untried, secret, ...times, account_id };
-  await w.tx.put(webhooks, webhook);
-  return webhook;
+  const made: WebhookRecord = { id, ...draft, ...untried, secret, ...times, account_id };
+  await w.tx.put(webhooks, made);
+  return made;
 }
 
 export const own = owned(webhooks, "webhook", webhook, {
