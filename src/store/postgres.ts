@@ -1,207 +1,333 @@
 // The store behind `--data postgres://…`, for several processes at once. Units of work are PostgreSQL's serializable
-// transactions, and run again where it asks for that; what they tell others goes by NOTIFY; a lease is a
-// row that counts as long as its holder has a session. How durable a commit is, the database is set to.
+// transactions, and run again where it asks for that; what they tell others goes by NOTIFY; a lease is a row that runs out
+// soon, and that its holder renews. How durable a commit is, the database is set to.
 import { AsyncLocalStorage } from "node:async_hooks";
+import { hash } from "node:crypto";
 import type * as port from "../domain/store.ts";
-import { StorageUnavailable, StoreRefusal } from "../domain/store.ts";
+import { StorageUnavailable, StoreRefusal, UniqueViolation } from "../domain/store.ts";
 import { inSteps, Turns } from "../kit/background.ts";
-import { after } from "../kit/clock.ts";
+import { after, type Scheduled } from "../kit/clock.ts";
 import { systemRandom } from "../kit/ids.ts";
-import { trusted } from "../kit/schema.ts";
-import type { Fields } from "./indexes.ts";
+import { OptionError, trusted } from "../kit/schema.ts";
 import { Hearers, named } from "./memory.ts";
-import {
-  Again,
-  answered,
-  ask,
-  type Pool,
-  Presence,
-  poolOf,
-  RELEASE,
-  type Rows,
-  saidBy,
-  TAKE,
-  type Values,
-} from "./postgres/session.ts";
-import { keyIn, keyOf, Layout, type Layouts, prepare, Reading, Run } from "./postgres/tables.ts";
+import { type Ask, CHANNEL, keyOf, Layout, prepare, type Rows, readerOf, type Values } from "./postgres/tables.ts";
 import { load, recordsIn, tablesOf } from "./tables.ts";
 
-const RUNS_MAX = 20;
-const PAUSE_MAX_MS = 64;
-const INSIDE = "A unit of work may only ask its own transaction; this one asked the store itself";
-
-type Work<T> = (run: Run) => Promise<T>;
-
-interface Opened {
-  readonly collections: readonly port.AnyCollection[];
-  readonly layouts: Layouts;
-  readonly pool: Pool;
-  readonly presence: Presence;
+/** Of the driver, which is the user's to install, what is used here. */
+interface Client {
+  query(query: string | object): Promise<{ readonly rows: Rows }>;
+  on(event: string, happened: (note: { readonly payload: string }) => void): unknown;
+  release(lost?: unknown): void;
+}
+interface Pool extends Pick<Client, "query"> {
+  on(event: string, happened: (client: Client) => void): unknown;
+  connect(): Promise<Client>;
+  end(): Promise<unknown>;
 }
 
-export const postgresStore = (address: string): port.Store => new PostgresStore(() => poolOf(address));
+/** Not written into the import, since whoever compiles this need not have it. */
+const DRIVER = "pg";
+/** Longer than any statement takes: the database is out of reach. */
+const AWAY_MS = 10_000;
+/** Whoever has said nothing for so long is gone: its leases and its transaction end. It renews the leases well before. */
+const GONE_MS = 4_000;
+const RENEW_MS = 1_000;
+/** What comes later than that may be over. */
+const LATE_MS = 2_000;
+const RUNS_MAX = 20;
+const PAUSE_MAX_MS = 64;
+/** Lists are looked at by their index only, in its order: a look at a whole table or list is in everybody's way. */
+const BY_INDEX = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off";
 
-class PostgresStore extends Reading implements port.Store {
-  readonly #hearers = new Hearers();
-  readonly #running = new Set<Promise<unknown>>();
+/** With what an address does not say. */
+async function poolOf(address: string, more: object): Promise<Pool> {
+  const url = new URL(address);
+  url.searchParams.set("options", `${BY_INDEX} ${url.searchParams.get("options") ?? ""}`);
+  const { default: pg } = await import(DRIVER).catch((cause: unknown) => {
+    throw new OptionError("PostgreSQL needs a driver that is not installed here: npm install pg", { cause });
+  });
+  const pool: Pool = new pg.Pool({
+    connectionString: url.href,
+    fallback_application_name: "app-hosting-service",
+    connectionTimeoutMillis: AWAY_MS,
+    idle_in_transaction_session_timeout: GONE_MS,
+    ...more,
+  });
+  pool.on("error", () => undefined); // nobody asked; the next one gets another session
+  pool.on("connect", (client) => client.on("error", () => undefined)); // whoever asks is told
+  return pool;
+}
+
+/** Units of work were in each other's way: this one has to be done again. */
+class Again extends StorageUnavailable {}
+
+const codeOf = (error: unknown): string => String(Object(error).code ?? "");
+const saidBy = (error: unknown): string => Object(error).message || codeOf(error) || String(error);
+
+/** In the port's terms. What PostgreSQL finds wrong with a statement, or with what it was given, is a fault of ours. */
+function inOurTerms(error: unknown): unknown {
+  const code = codeOf(error);
+  if (/^40(001|P01)$/.test(code)) return new Again(`The database was asked again and again: ${saidBy(error)}`);
+  if (code === "23505") return new UniqueViolation(saidBy(error), { cause: error });
+  if (/^(22|23|42)/.test(code)) return error;
+  return new StorageUnavailable(`The database does not answer: ${saidBy(error)}`, { cause: error });
+}
+
+const answered = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((error: unknown) => {
+    throw inOurTerms(error);
+  });
+
+/** A session prepares each text once, by its hash. */
+async function ask(
+  of: Pick<Client, "query">,
+  text: string,
+  values: Values = [],
+  query_timeout?: number,
+): Promise<Rows> {
+  const name = hash("sha256", text, "base64");
+  return (await answered(of.query({ name, text, values, rowMode: "array", query_timeout }))).rows;
+}
+
+/** What is told goes as words that need no quotes. */
+const wordOf = (text: string): string => Buffer.from(text, "utf16le").toString("base64");
+const textIn = (word = ""): string => Buffer.from(word, "base64").toString("utf16le");
+
+const LISTEN = `DO $$ BEGIN EXECUTE 'LISTEN ' || ${CHANNEL}; END $$`;
+const TAKE = `INSERT INTO apphost_leases AS held (name, holder, until)
+  VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms')
+  ON CONFLICT (name) DO UPDATE SET (holder, until) = (excluded.holder, excluded.until)
+  WHERE held.until <= clock_timestamp() AND $4 RETURNING 1`;
+/** This and the next wait for no disk: what a crash of the database forgets of them has run out soon. */
+const RENEW = `UPDATE apphost_leases AS held SET until = clock_timestamp() + ours.left_ms * interval '1 ms'
+  FROM unnest($1::bigint[], $2::float[]) AS ours (holder, left_ms) WHERE held.holder = ours.holder
+  AND set_config('synchronous_commit', 'off', true) = 'off'`;
+const RELEASE = `DELETE FROM apphost_leases WHERE name = $1 AND holder = $2
+  AND set_config('synchronous_commit', 'off', true) = 'off'`;
+
+/** One run of a unit of work. */
+type Run = port.Tx & { readonly ask: Ask };
+
+interface Opened {
+  readonly pool: Pool;
+  /** Of one session, which hears and renews: others' work must not hold it up. */
+  readonly own: Pool;
+}
+
+export function postgresStore(address: string): port.Store {
+  let collections: readonly port.AnyCollection[] = [];
+  const layouts = new Map<string, Layout>();
+  const hearers = new Hearers();
+  /** By which it knows what it has told itself. */
+  const us = systemRandom(12).toString("hex");
+  const running = new Set<Promise<unknown>>();
   /** The unit of work that whoever asks is part of. */
-  readonly #inside = new AsyncLocalStorage<Run>();
+  const inside = new AsyncLocalStorage<{ readonly isOver: boolean }>();
   /** What has to run again does so one after the other: so it is not in the way of its like once more. */
-  readonly #again = new Turns();
-  #life: Opened | "new" | "closed" = "new";
-  #closing: Promise<void> | undefined;
-  /** How many leases were asked for. */
-  #takings = 0;
+  const again = new Turns();
+  /** When each lease that is held here ends, by a number of its taking. One that nobody here knows of runs out. */
+  const held = new Map<number, number>();
+  let renewedAt = Number.NaN;
+  /** Where it was renewed too late, nobody else could renew either: what has run out is still its holders' until then. */
+  let calmAt = 0;
+  /** None while it renews. */
+  let renewal: Scheduled | undefined;
+  let life: Opened | "new" | "closed" = "new";
 
-  constructor(private readonly begin: () => Promise<Pool>) {
-    super();
+  async function during<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+    if (inside.getStore()?.isOver === false)
+      throw new Error("A unit of work may only ask its own transaction; this one asked the store itself");
+    if (typeof life === "string") throw new Error(`The store is ${life}, not open`);
+    const run = work(life);
+    running.add(run);
+    return run.finally(() => running.delete(run));
   }
 
-  async open(collections: readonly port.AnyCollection[]): Promise<void> {
-    if (this.#life !== "new") throw new Error("A store is opened once");
-    this.#life = "closed";
-    const layouts = new Map(collections.map((collection) => [collection.name, new Layout(collection)]));
-    const pool = await this.begin();
-    try {
-      const presence = new Presence(await this.begin(), await prepare(pool, layouts), this.#hearers);
-      await presence.tend();
-      this.#life = { collections, layouts, pool, presence };
-    } catch (error) {
-      await pool.end();
-      if (error instanceof StoreRefusal) throw error;
-      throw new StoreRefusal(`The database cannot be used: ${saidBy(error)}`, { cause: error });
-    }
-  }
+  const askAny: Ask = (text, values) => during(({ pool }) => ask(pool, text, values));
 
-  get layouts(): Layouts {
-    return this.#opened().layouts;
-  }
-
-  ask(text: string, values?: Values): Promise<Rows> {
-    return this.#during(({ pool }) => ask(pool, text, values));
-  }
-
-  /** An index of one field has the same keys as the ids that it names. */
-  async findWith<R extends port.Stored, T extends port.Stored>(
-    from: port.Collection<R>,
-    unique: string,
-    values: port.Values,
-    by: string,
-    to: port.Collection<T>,
-  ): Promise<readonly [R, T | undefined] | undefined> {
-    const other = `SELECT record FROM ${this.layout(to).table} WHERE id = ${keyIn(`index_${by}`, "mine.")}`;
-    const one = `FROM ${this.layout(from).table} AS mine WHERE ${keyIn(`unique_${unique}`)} = $1`;
-    const [row] = await this.ask(`SELECT record, (${other}) ${one}`, [keyOf(values)]);
-    const [first, second] = (row ?? []).map((record) => (record === null ? undefined : JSON.parse(String(record))));
-    return row && [first, second];
-  }
-
-  transact<T>(work: Work<T>): Promise<T> {
-    return this.#during(async (opened) => {
+  const transact = <T>(work: (run: Run) => Promise<T>): Promise<T> =>
+    during(async ({ pool }) => {
+      const once = () => attempt(pool, "BEGIN ISOLATION LEVEL SERIALIZABLE", work);
       for (let run = 1; ; run += 1)
         try {
-          const attempt = () => this.#attempt(work, opened);
-          return await (run === 1 ? attempt() : this.#again.run(attempt));
+          return await (run === 1 ? once() : again.run(once));
         } catch (error) {
           if (!(error instanceof Again) || run === RUNS_MAX) throw error;
           const pause_ms = (Math.min(2 ** run, PAUSE_MAX_MS) * systemRandom(1).readUInt8()) / 256;
           await new Promise<void>((go) => after(pause_ms, go));
         }
     });
-  }
 
   /** A session that can begin anew is the pool's again, and one that cannot is nobody's. */
-  async #attempt<T>(work: Work<T>, { pool, layouts, presence }: Opened): Promise<T> {
+  async function attempt<T>(pool: Pool, begin: string, work: (run: Run) => Promise<T>): Promise<T> {
     const client = await answered(pool.connect());
     try {
-      await answered(client.query("BEGIN ISOLATION LEVEL SERIALIZABLE"));
-      const run = new Run(client, layouts);
-      const value = await this.#inside.run(run, () => run.do(work));
-      await presence.commit(client, [...run.told.values()]);
+      await ask(client, begin);
+      const told = new Set<string>();
+      const value = await ran(client, told, work);
+      await commit(client, told);
       client.release();
       return value;
     } catch (error) {
-      if (error instanceof StorageUnavailable && !(error instanceof Again)) client.release(true);
-      else
-        client.query("ROLLBACK").then(
-          () => client.release(),
-          () => client.release(true),
-        );
+      if (error instanceof StorageUnavailable && !(error instanceof Again)) client.release(error);
+      else client.query("ROLLBACK").then(() => client.release(), client.release);
       throw error;
     }
   }
 
-  hear(topic: string, heard: (subject: string) => void): () => void {
-    return this.#hearers.hear(topic, heard);
+  /** Rejects with the first thing that failed, whatever the work has made of it. */
+  async function ran<T>(client: Client, told: Set<string>, work: (run: Run) => Promise<T>): Promise<T> {
+    const own = { isOver: false };
+    const assertRuns = () => {
+      if (own.isOver) throw new Error("This unit of work is over: its transaction answers no more");
+    };
+    /** The session does one thing after the other, and nothing more once one has failed. */
+    let asked: Promise<Rows> = Promise.resolve([]);
+    const askOwn: Ask = async (text, values) => {
+      assertRuns();
+      asked = asked.then(() => ask(client, text, values));
+      return asked;
+    };
+    const run: Run = {
+      ...readerOf(layouts, askOwn),
+      ask: askOwn,
+      put: async (into, record) => named(layouts, into.name).put(askOwn, trusted(record)),
+      async remove(from, id) {
+        await askOwn(`DELETE FROM ${named(layouts, from.name).table} WHERE id = $1`, [keyOf([id])]);
+      },
+      tell(topic, subject) {
+        assertRuns();
+        told.add(`${wordOf(topic)} ${wordOf(subject)}`);
+      },
+    };
+    try {
+      return await inside.run(own, () => work(run));
+    } finally {
+      own.isOver = true;
+      await asked;
+    }
   }
 
-  async lease(name: string, for_ms: number): Promise<port.Lease | undefined> {
-    const { ours, gone, owed } = this.#opened().presence;
-    this.#takings += 1;
-    const taking = this.#takings;
-    const asked = (text: string, ...more: Values) =>
-      this.ask(text, [keyOf([name]), ours.holder, taking, ...more]).catch((error: unknown) => {
-        owed.add(taking);
-        throw error;
-      });
-    const [taken] = await asked(TAKE, for_ms, gone);
-    const end = () => undefined; // where the database is out of reach it is owed
-    return taken && { release: () => asked(RELEASE).then(end, end) };
+  /**
+   * And tells. Where PostgreSQL itself says that it did not commit, it did not; where nothing comes back nobody knows, and
+   * whoever hears of it in this process is to look.
+   */
+  async function commit(client: Client, told: ReadonlySet<string>): Promise<void> {
+    const notes = Array.from(told, (note) => `'${us} ${note}'`);
+    const tell = `SELECT pg_notify(${CHANNEL}, note) FROM unnest(ARRAY[${notes}]) AS note; `;
+    const lost = await client.query(`${notes.length > 0 ? tell : ""}COMMIT`).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (Object(lost).severity !== undefined && !/^(08|57)/.test(codeOf(lost))) throw inOurTerms(lost);
+    for (const note of told) hear(...note.split(" "));
+    // No `StorageUnavailable`, which says that nothing was kept.
+    if (lost) throw new Error("The database was lost at a commit: whether it was kept is not known", { cause: lost });
   }
 
-  async now(): Promise<number> {
-    const [row] = await this.ask("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)");
-    return Number(row?.[0]);
+  const hear = (topic?: string, subject?: string) => hearers.tell(textIn(topic), textIn(subject));
+
+  /** Asks its one session, which is a new one where the old is lost, to hear others and to renew the leases. */
+  async function renew(): Promise<void> {
+    if (typeof life === "string") return;
+    const { own } = life;
+    const now = performance.now();
+    const left_ms = Array.from(held.values(), (ends) => Math.min(ends - now, GONE_MS));
+    await ask(own, LISTEN, [], LATE_MS);
+    await ask(own, RENEW, [[...held.keys()], left_ms], LATE_MS);
+    if (now - renewedAt > LATE_MS) calmAt = performance.now() + GONE_MS;
+    renewedAt = now;
   }
 
-  async snapshot(): Promise<port.StoreData> {
-    return this.transact(async (run) => {
-      const collections = new Map<string, readonly port.Stored[]>();
-      for (const [name, { table }] of run.layouts) {
-        const records: Fields[] = [];
-        for await (const record of run.records(table)) records.push(record);
-        collections.set(name, records);
+  /** Each second, since nobody tells of a line that is dead, and at once where the session is lost. */
+  async function tend(): Promise<void> {
+    renewal?.cancel();
+    renewal = undefined;
+    await renew()
+      .catch(renew)
+      .catch(() => undefined); // whoever asks is told
+    if (typeof life !== "string") renewal = after(RENEW_MS, tend);
+  }
+
+  return {
+    ...readerOf(layouts, askAny),
+    transact,
+    hear: (topic, heard) => hearers.hear(topic, heard),
+
+    async open(declared) {
+      if (life !== "new") throw new Error("A store is opened once");
+      life = "closed";
+      collections = declared;
+      for (const collection of collections) layouts.set(collection.name, new Layout(collection));
+      const own = await poolOf(address, { max: 1 });
+      own.on("connect", (client) =>
+        client.on("notification", ({ payload }) => {
+          const [from, ...note] = payload.split(" ");
+          if (from !== us) hear(...note);
+        }),
+      );
+      own.on("remove", () => renewal && tend());
+      try {
+        await attempt(own, "BEGIN", ({ ask }) => prepare(ask, layouts));
+      } catch (error) {
+        await own.end();
+        if (error instanceof StoreRefusal) throw error;
+        throw new StoreRefusal(`The database cannot be used: ${saidBy(error)}`, { cause: error });
       }
-      return { format: 1, collections: Object.fromEntries(collections) };
-    });
-  }
+      const pool = await poolOf(address, { query_timeout: AWAY_MS });
+      life = { pool, own };
+      await tend();
+    },
 
-  /** Readers go on meanwhile, and who writes waits. */
-  async restore(data: port.StoreData): Promise<void> {
-    const { collections, layouts } = this.#opened();
-    const tables = tablesOf(collections);
-    const refusal = (fault: string) => new StoreRefusal(`The data cannot be used: ${fault}`);
-    await inSteps(load(tables, Object.entries(data.collections), refusal));
-    const all = Array.from(layouts.values(), ({ table }) => table);
-    await this.transact(async (run) => {
-      await run.ask(`LOCK TABLE ${all.join(", ")} IN EXCLUSIVE MODE`);
-      for (const table of all) await run.ask(`DELETE FROM ${table}`);
-      for (const [name, records] of recordsIn(tables))
-        for (const record of trusted<Fields[]>(records)) await named(layouts, name).put(run, record);
-    });
-  }
+    async lease(name, for_ms) {
+      const [key, holder, now] = [keyOf([name]), systemRandom(6).readUIntBE(0, 6), performance.now()];
+      const isCalm = now >= calmAt && now - renewedAt < LATE_MS;
+      const [taken] = await askAny(TAKE, [key, holder, Math.min(for_ms, GONE_MS), isCalm]);
+      if (taken === undefined || performance.now() - now > LATE_MS) return undefined;
+      held.set(holder, now + for_ms);
+      return {
+        async release() {
+          held.delete(holder);
+          await askAny(RELEASE, [key, holder]).catch(() => undefined); // it runs out
+        },
+      };
+    },
 
-  /** What was asked for before comes to its end. */
-  close(): Promise<void> {
-    const life = this.#life;
-    this.#life = "closed";
-    if (typeof life !== "string")
-      this.#closing = Promise.allSettled(this.#running).then(async () => {
-        await life.presence.end();
-        await life.pool.end();
+    now: async () => Number((await askAny("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"))[0]?.[0]),
+
+    snapshot: () =>
+      transact(async ({ ask }) => {
+        const collections: Record<string, port.Stored[]> = {};
+        for (const [name, layout] of layouts) {
+          const records: port.Stored[] = [];
+          for await (const record of layout.records(ask)) records.push(record);
+          collections[name] = records;
+        }
+        return { format: 1, collections };
+      }),
+
+    /** Readers go on meanwhile, and who writes waits. */
+    async restore(data) {
+      const tables = tablesOf(collections);
+      const refusal = (fault: string) => new StoreRefusal(`The data cannot be used: ${fault}`);
+      await inSteps(load(tables, Object.entries(data.collections), refusal));
+      const all = Array.from(layouts.values(), ({ table }) => table);
+      await transact(async ({ ask }) => {
+        await ask(`LOCK TABLE ${all.join(", ")} IN EXCLUSIVE MODE`);
+        for (const table of all) await ask(`DELETE FROM ${table}`);
+        for (const [name, records] of recordsIn(tables))
+          for (const record of records) await named(layouts, name).put(ask, trusted(record));
       });
-    return this.#closing ?? Promise.resolve();
-  }
+    },
 
-  async #during<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
-    if (this.#inside.getStore()?.isOver === false) throw new Error(INSIDE);
-    const running = work(this.#opened());
-    this.#running.add(running);
-    return running.finally(() => this.#running.delete(running));
-  }
-
-  #opened(): Opened {
-    if (typeof this.#life === "string") throw new Error(`The store is ${this.#life}, not open`);
-    return this.#life;
-  }
+    /** What was asked for before comes to its end. */
+    async close() {
+      const was = life;
+      life = "closed";
+      renewal?.cancel();
+      renewal = undefined;
+      await Promise.allSettled(running);
+      if (typeof was !== "string") await Promise.all([was.pool.end(), was.own.end()]);
+    },
+  };
 }

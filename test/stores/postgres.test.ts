@@ -39,6 +39,14 @@ async function one(t: TestContext, address = database().address(), collections: 
   return store;
 }
 
+/** The sessions that stand for their processes. */
+const LINES = "FROM pg_stat_activity WHERE query LIKE 'UPDATE apphost_leases%'";
+
+/** A holder of leases that has said nothing for so long is gone. */
+const GONE_MS = 4_000;
+
+const schemaOf = (address: string) => /\w+$/.exec(decodeURIComponent(address))?.[0];
+
 const heardBy = (store: Store): string[] => {
   const heard: string[] = [];
   store.hear("t", (subject) => heard.push(subject));
@@ -66,8 +74,7 @@ onDatabase(
     const heard = heardBy(store);
     for (let n = 0; n < 20; n += 1) {
       const telling = tell(store, `${n}`);
-      if (n === 10)
-        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query = 'SELECT'");
+      if (n === 10) sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
       await telling;
       assert.equal(heard.at(-1), `${n}`);
     }
@@ -161,40 +168,55 @@ onDatabase("what somebody else says on the channel disturbs nobody", async ({ sq
   const [store, other] = await stores(t, address, 2);
   assert.ok(store && other);
   const heard = heardBy(other);
-  const [schema] = /\w+$/.exec(decodeURIComponent(address)) ?? [];
-  for (const said of ["hello", "", "0", '["x"]']) sql(`SELECT pg_notify('apphost_' || md5('${schema}'), '${said}')`);
+  for (const said of ["hello", "", "0", '["x"]'])
+    sql(`SELECT pg_notify('apphost_' || md5('${schemaOf(address)}'), '${said}')`);
   await tell(store, "a");
   assert.equal(await eventually(async () => heard[0]), "a");
 });
 
-onDatabase("a lease ends with its holder's session, and not before", async (_, t) => {
-  const [store, other] = await stores(t, database().address(), 2);
-  assert.ok(await store?.lease("l", 3_600_000));
-  assert.equal(await other?.lease("l", 1), undefined);
+onDatabase("leases end soon after their holder, and not before, and are free to all who ask", async (_, t) => {
+  const [store, ...others] = await stores(t, database().address(), 3);
+  const names = Array.from({ length: 40 }, (_, n) => `l${n}`);
+  for (const name of names) assert.ok(await store?.lease(name, 3_600_000));
+  const [one, two] = others;
+  const began = performance.now();
+  await eventually(async () => {
+    assert.equal(await one?.lease("l0", 1), undefined);
+    return performance.now() - began > GONE_MS + 1_000 || undefined;
+  });
   await store?.close();
-  assert.ok(await eventually(async () => other?.lease("l", 1)));
+  await eventually(async () => one?.lease("l39", 1));
+  const taken = names.map((name, n) => (n % 2 ? one : two)?.lease(name, 3_600_000));
+  assert.ok((await Promise.all(taken)).every((lease) => lease !== undefined));
 });
 
 onDatabase("a lease stays while its holder's session is lost and begins anew", async ({ sql }, t) => {
   const [store, other] = await stores(t, database().address(), 2);
   assert.ok(await store?.lease("l", 3_600_000));
-  sql(`SELECT pg_terminate_backend(pid) ${PRESENCES}`);
+  sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
   await eventually(async () => {
     assert.equal(await other?.lease("l", 1).catch(orUnavailable), undefined);
-    return sql(`SELECT count(*) ${PRESENCES}`).trim() === "2" || undefined;
+    return sql(`SELECT count(*) ${LINES}`).trim() === "2" || undefined;
   });
   assert.equal(await other?.lease("l", 1), undefined);
 });
 
-onDatabase("what a holder that is gone has held is free at once, however many ask", async (_, t) => {
-  const [store, other] = await stores(t, database().address(), 2);
-  assert.ok(store && other);
-  const names = Array.from({ length: 40 }, (_, n) => `l${n}`);
-  for (const name of names) assert.ok(await store.lease(name, 3_600_000));
-  await store.close();
-  await eventually(async () => other.lease("l0", 1));
-  const taken = await Promise.all(names.slice(1).map((name) => other.lease(name, 3_600_000)));
-  assert.ok(taken.every((each) => each !== undefined));
+onDatabase("what has run out while the database was away is still its holder's", async ({ stop, start, sql }, t) => {
+  const address = database().address();
+  const [store, other] = await stores(t, address, 2);
+  const leases = `${schemaOf(address)}.apphost_leases`;
+  assert.ok(await store?.lease("l", 3_600_000));
+  stop();
+  start();
+  // As if that had taken longer.
+  sql(`UPDATE ${leases} SET until = clock_timestamp()`);
+  const { now } = performance;
+  t.mock.method(performance, "now", () => now.call(performance) + GONE_MS);
+  await eventually(async () => {
+    assert.equal(await other?.lease("l", 1).catch(orUnavailable), undefined);
+    return sql(`SELECT until > clock_timestamp() FROM ${leases}`).trim() === "t" || undefined;
+  });
+  assert.equal(await other?.lease("l", 1), undefined);
 });
 
 onDatabase("a lease that was taken or given back without an answer is free soon", async ({ stop, start }, t) => {
@@ -211,8 +233,6 @@ onDatabase("a lease that was taken or given back without an answer is free soon"
   for (const name of ["l", "m"]) await eventually(async () => other.lease(name, 1).catch(orUnavailable));
 });
 
-const PRESENCES = "FROM pg_locks WHERE locktype = 'advisory'";
-
 onDatabase("a session that stands for its process is back at once, whatever else is being done", async ({ sql }, t) => {
   const store = await one(t);
   let goOn = () => {};
@@ -226,8 +246,8 @@ onDatabase("a session that stands for its process is back at once, whatever else
   // One look, a second later, is under way already; more there are none.
   t.mock.timers.enable({ apis: ["setTimeout"] });
   for (let times = 0; times < 3; times += 1) {
-    sql(`SELECT pg_terminate_backend(pid) ${PRESENCES}`);
-    await eventually(async () => sql(`SELECT count(*) ${PRESENCES}`).trim() === "1" || undefined);
+    sql(`SELECT pg_terminate_backend(pid) ${LINES}`);
+    await eventually(async () => sql(`SELECT count(*) ${LINES}`).trim() === "1" || undefined);
   }
   t.mock.timers.reset();
   goOn();

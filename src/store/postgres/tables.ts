@@ -1,13 +1,17 @@
 // The tables of the PostgreSQL store, one for each collection: the record as JSON text, a sequence for creation order, and
 // the keys by which the record stands in each index and unique key. Those are made here, since SQL cannot read every string
-// that a record may hold: NUL and lone surrogates are no text to it.
+// that a record may hold: NUL and lone surrogates are no text to it. Who asks the database, and how, is the store's business.
 import { hash } from "node:crypto";
-import type { AnyCollection, Collection, Reader, Values as Scalars, Span, Stored, Tx } from "../../domain/store.ts";
+import type { AnyCollection, Reader, Store } from "../../domain/store.ts";
 import { StoreRefusal } from "../../domain/store.ts";
 import { trusted } from "../../kit/schema.ts";
 import type { Fields } from "../indexes.ts";
 import { named } from "../memory.ts";
-import { ask, type Client, type Note, type Ours, type Pool, type Rows, type Values } from "./session.ts";
+
+export type Rows = readonly (readonly unknown[])[];
+export type Values = readonly unknown[];
+/** Of one session, or of any. */
+export type Ask = (text: string, values?: Values) => Promise<Rows>;
 
 /** What all this looks like; whoever changes that counts on. */
 const FORMAT = "format 3";
@@ -15,8 +19,6 @@ const FORMAT = "format 3";
 const BATCH = 20;
 /** An index takes 2,700 bytes. */
 const KEY_MAX = 800;
-/** Whoever starts first may have many records to write anew. */
-const PATIENT_MS = 3_600_000;
 
 /** JSON tells values of different kinds apart, and has an escape for what is no text to PostgreSQL. */
 export function keyOf(values: Values): string | null {
@@ -29,7 +31,7 @@ export function keyOf(values: Values): string | null {
 const rankOf = (value: unknown): string => Buffer.from(String(value), "utf16le").swap16().toString("hex");
 
 /** A record's key in the list "index_owner" or "unique_slot", or its rank in "index_owner order". */
-export const keyIn = (list: string, of = ""): string => `((${of}keys ->> '${list}') COLLATE "C")`;
+const keyIn = (list: string, of = ""): string => `((${of}keys ->> '${list}') COLLATE "C")`;
 /** What a list is in the order of. */
 const inOrder = (list: string): string => `${keyIn(`${list} order`)}, seq`;
 
@@ -39,173 +41,108 @@ export class Layout {
   readonly table: string;
   /** What it is made of and how: another version may know more. */
   readonly made = new Map<string, string>();
-  readonly #lists: (readonly [list: string, rule: Rule])[] = [];
+  readonly #lists: readonly (readonly [list: string, rule: Rule])[];
 
   constructor({ name, indexes, unique }: AnyCollection) {
     this.table = `"apphost_${name}"`;
-    const seq = "seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
-    const columns = 'id text COLLATE "C" UNIQUE NOT NULL, record text NOT NULL, keys jsonb NOT NULL';
-    this.made.set(JSON.stringify([name]), `CREATE TABLE ${this.table} (${seq}, ${columns})`);
-    const declare = (list: string, rule: Rule, kind: string, within: string) => {
-      this.#lists.push([list, rule]);
+    this.#lists = [
+      ...Object.entries<Rule>(indexes).map(([index, rule]) => [`index_${index}`, rule] as const),
+      ...Object.entries<Rule["by"]>(unique).map(([key, by]) => [`unique_${key}`, { by }] as const),
+    ];
+    const columns = `seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      id text COLLATE "C" UNIQUE NOT NULL, record text NOT NULL, keys jsonb NOT NULL`;
+    this.made.set(JSON.stringify([name]), `CREATE TABLE ${this.table} (${columns})`);
+    for (const [list, rule] of this.#lists) {
+      const [kind, within] = list.startsWith("unique_") ? ["UNIQUE INDEX", ""] : ["INDEX", `, ${inOrder(list)}`];
       this.made.set(JSON.stringify([name, list, rule]), `CREATE ${kind} ON ${this.table} (${keyIn(list)}${within})`);
-    };
-    for (const [index, rule] of Object.entries<Rule>(indexes))
-      declare(`index_${index}`, rule, "INDEX", `, ${inOrder(`index_${index}`)}`);
-    for (const [key, by] of Object.entries<Rule["by"]>(unique)) declare(`unique_${key}`, { by }, "UNIQUE INDEX", "");
+    }
   }
 
   /** Creates the record or replaces it. What lacks a value of a list's fields stands in no such list. */
-  async put(into: Run, record: Fields): Promise<void> {
+  async put(ask: Ask, record: Fields): Promise<void> {
     const keys: Record<string, unknown> = {};
     for (const [list, { by, order }] of this.#lists) {
       const valuesOf = (fields: readonly string[]) => keyOf(fields.map((field) => record[field]));
       keys[list] = valuesOf([...by, order ?? "id"]) && valuesOf(by);
       if (order !== undefined) keys[`${list} order`] = rankOf(record[order]);
     }
-    await into.ask(
+    await ask(
       `INSERT INTO ${this.table} (id, record, keys) VALUES ($1, $2, $3)
        ON CONFLICT (id) DO UPDATE SET record = excluded.record, keys = ${this.table}.keys || excluded.keys`,
       [keyOf([record.id]), JSON.stringify(record), JSON.stringify(keys)],
     );
+  }
+
+  /** All of them in creation order, some at a time. */
+  async *records(ask: Ask) {
+    const next = `SELECT seq, record FROM ${this.table} WHERE seq > $1 ORDER BY seq LIMIT ${BATCH}`;
+    for (let last: unknown = 0; last !== undefined; ) {
+      const rows = await ask(next, [last]);
+      for (const [, record] of rows) yield trusted<Fields>(JSON.parse(String(record)));
+      last = rows.at(-1)?.[0];
+    }
   }
 }
 
 export type Layouts = ReadonlyMap<string, Layout>;
 
 /** Puts the port's questions into SQL. A collection's type vouches for that of its records. */
-export abstract class Reading implements Reader {
-  abstract ask(text: string, values?: Values): Promise<Rows>;
-  abstract get layouts(): Layouts;
-
-  async get<R extends Stored>(from: Collection<R>, id: string): Promise<R | undefined> {
-    return (await this.#records<R>(from, "id = $1", [keyOf([id])]))[0];
-  }
-
-  async find<R extends Stored>(from: Collection<R>, unique: string, values: Scalars): Promise<R | undefined> {
-    return (await this.#records<R>(from, `${keyIn(`unique_${unique}`)} = $1`, [keyOf(values)]))[0];
-  }
-
-  async page<R extends Stored>(from: Collection<R>, index: string, values: Scalars, { offset, limit }: Span) {
-    const list = `index_${index}`;
-    const part = `${keyIn(list)} = $1 ORDER BY ${inOrder(list)} OFFSET $2 LIMIT $3`;
-    return this.#records<R>(from, part, [keyOf(values), offset, limit]);
-  }
-
-  async count<R extends Stored>(from: Collection<R>, index: string, values: Scalars): Promise<number> {
-    const text = `SELECT count(*) FROM ${this.layout(from).table} WHERE ${keyIn(`index_${index}`)} = $1`;
-    const [row] = await this.ask(text, [keyOf(values)]);
-    return Number(row?.[0]);
-  }
-
-  layout(from: { readonly name: string }): Layout {
-    return named(this.layouts, from.name);
-  }
-
-  async #records<R extends Stored>(from: Collection<R>, where: string, values: Values): Promise<R[]> {
-    const rows = await this.ask(`SELECT record FROM ${this.layout(from).table} WHERE ${where}`, values);
-    return rows.map(([record]) => JSON.parse(String(record)));
-  }
+export function readerOf(layouts: Layouts, ask: Ask): Reader & Required<Pick<Store, "findWith">> {
+  const tableOf = (from: { readonly name: string }) => named(layouts, from.name).table;
+  const recordIn = (text: unknown) => (text === null ? undefined : JSON.parse(String(text)));
+  const records = async (from: AnyCollection, where: string, values: Values) =>
+    (await ask(`SELECT record FROM ${tableOf(from)} WHERE ${where}`, values)).map(([text]) => recordIn(text));
+  return {
+    get: async (from, id) => (await records(from, "id = $1", [keyOf([id])]))[0],
+    find: async (from, unique, values) =>
+      (await records(from, `${keyIn(`unique_${unique}`)} = $1`, [keyOf(values)]))[0],
+    async page(from, index, values, { offset, limit }) {
+      const list = `index_${index}`;
+      const part = `${keyIn(list)} = $1 ORDER BY ${inOrder(list)} OFFSET $2 LIMIT $3`;
+      return records(from, part, [keyOf(values), offset, limit]);
+    },
+    async count(from, index, values) {
+      const text = `SELECT count(*) FROM ${tableOf(from)} WHERE ${keyIn(`index_${index}`)} = $1`;
+      return Number((await ask(text, [keyOf(values)]))[0]?.[0]);
+    },
+    /** An index of one field has the same keys as the ids that it names. */
+    async findWith(from, unique, values, by, to) {
+      const other = `SELECT record FROM ${tableOf(to)} WHERE id = ${keyIn(`index_${by}`, "mine.")}`;
+      const one = `FROM ${tableOf(from)} AS mine WHERE ${keyIn(`unique_${unique}`)} = $1`;
+      const [row] = await ask(`SELECT record, (${other}) ${one}`, [keyOf(values)]);
+      return row && [recordIn(row[0]), recordIn(row[1])];
+    },
+  };
 }
 
-/** One run of a unit of work. */
-export class Run extends Reading implements Tx {
-  /** Each once. */
-  readonly told = new Map<string, Note>();
-  /** The session does one thing after the other, and nothing more once one has failed. */
-  #asked: Promise<Rows> = Promise.resolve([]);
-  isOver = false;
+/** All who share the tables, as a name and as the number of a lock. */
+export const CHANNEL = "'apphost_' || md5(current_schema())";
+const BEGINNING = [
+  `SELECT pg_advisory_xact_lock(hashtextextended(${CHANNEL}, 0))`,
+  "CREATE TABLE IF NOT EXISTS apphost_declared (line text PRIMARY KEY)",
+  `CREATE TABLE IF NOT EXISTS apphost_leases
+    (name text COLLATE "C" PRIMARY KEY, holder bigint NOT NULL, until timestamptz NOT NULL)`,
+  "DELETE FROM apphost_leases WHERE until < clock_timestamp() - interval '1 hour'",
+];
 
-  constructor(
-    private readonly client: Client,
-    readonly layouts: Layouts,
-  ) {
-    super();
+/** Makes what is not there yet, while others who start wait. */
+export async function prepare(ask: Ask, layouts: Layouts): Promise<void> {
+  for (const text of BEGINNING) await ask(text);
+  // Formats come first.
+  const declared = await ask(`SELECT line FROM apphost_declared ORDER BY line COLLATE "C" DESC`);
+  const found = new Set(declared.map(([line]) => String(line)));
+  const lines = new Set([FORMAT, ...Array.from(layouts.values(), ({ made }) => [...made.keys()]).flat()]);
+  const other = [...found].find((line) => !lines.has(line));
+  if (other !== undefined)
+    throw new StoreRefusal(
+      `The database was made by another version of this service (it has ${other}); start that one.`,
+    );
+  for (const layout of layouts.values()) {
+    const lacking = [...layout.made].filter(([line]) => !found.has(line));
+    for (const [, text] of lacking) await ask(text);
+    // What stands in a table that was there has no key in a list that was not.
+    if (lacking.length > 0 && lacking.length < layout.made.size)
+      for await (const record of layout.records(ask)) await layout.put(ask, record);
   }
-
-  /** Rejects with the first thing that failed, whatever the work has made of it. */
-  async do<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    try {
-      return await work(this);
-    } finally {
-      this.isOver = true;
-      await this.#asked;
-    }
-  }
-
-  async ask(text: string, values?: Values): Promise<Rows> {
-    this.#assertRuns();
-    this.#asked = this.#asked.then(() => ask(this.client, text, values));
-    return this.#asked;
-  }
-
-  async put<R extends Stored>(into: Collection<R>, record: R): Promise<void> {
-    // Records are JSON objects (domain/store.ts), so their fields can be looked at by name.
-    await this.layout(into).put(this, trusted<Fields>(record));
-  }
-
-  async remove<R extends Stored>(from: Collection<R>, id: string): Promise<void> {
-    await this.ask(`DELETE FROM ${this.layout(from).table} WHERE id = $1`, [keyOf([id])]);
-  }
-
-  tell(topic: string, subject: string): void {
-    this.#assertRuns();
-    this.told.set(JSON.stringify([topic, subject]), [topic, subject]);
-  }
-
-  /** All of a table in creation order, some at a time. */
-  async *records(table: string) {
-    for (let last: unknown = 0; last !== undefined; ) {
-      const rows = await this.ask(`SELECT seq, record FROM ${table} WHERE seq > $1 ORDER BY seq LIMIT ${BATCH}`, [
-        last,
-      ]);
-      for (const [, record] of rows) yield trusted<Fields>(JSON.parse(String(record)));
-      last = rows.at(-1)?.[0];
-    }
-  }
-
-  #assertRuns(): void {
-    if (this.isOver) throw new Error("This unit of work is over: its transaction answers no more");
-  }
-}
-
-const OURS = "SELECT 'apphost_' || md5(current_schema()), (random() * 2 ^ 48)::bigint";
-const begin = (channel: unknown) => `BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('${channel}', 0));
-  CREATE TABLE IF NOT EXISTS apphost_declared (line text PRIMARY KEY);
-  CREATE TABLE IF NOT EXISTS apphost_leases
-    (name text COLLATE "C" PRIMARY KEY, holder bigint NOT NULL, until timestamptz NOT NULL, taking bigint);
-  DO $$ BEGIN -- a table from before takings had numbers
-    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'apphost_leases'::regclass AND attname = 'taking')
-    THEN ALTER TABLE apphost_leases ADD COLUMN taking bigint; END IF; END $$;
-  DELETE FROM apphost_leases WHERE until <= clock_timestamp()`;
-
-/** Makes what is not there yet, while others who start wait. Answers how those who share the tables know each other. */
-export async function prepare(pool: Pool, layouts: Layouts): Promise<Ours> {
-  const client = await pool.connect();
-  const session = new Run(client, layouts);
-  const patiently = (text: string) => client.query({ text, query_timeout: PATIENT_MS });
-  try {
-    const [[channel, holder] = []] = await session.ask(OURS);
-    await patiently(begin(channel));
-    const found = new Set((await session.ask("SELECT line FROM apphost_declared")).map(([line]) => String(line)));
-    const lines = new Set([FORMAT, ...Array.from(layouts.values(), ({ made }) => [...made.keys()]).flat()]);
-    const unknown = [...found].filter((line) => !lines.has(line));
-    const other = unknown.find((line) => line.startsWith("format")) ?? unknown[0];
-    if (other !== undefined)
-      throw new StoreRefusal(
-        `The database was made by another version of this service (it has ${other}); start that one.`,
-      );
-    for (const layout of layouts.values()) {
-      const lacking = [...layout.made.keys()].filter((line) => !found.has(line));
-      for (const line of lacking) await patiently(layout.made.get(line) ?? "");
-      // What stands in a table that was there has no key in a list that was not.
-      if (lacking.length > 0 && lacking.length < layout.made.size)
-        for await (const record of session.records(layout.table)) await layout.put(session, record);
-    }
-    await session.ask("INSERT INTO apphost_declared SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [[...lines]]);
-    await client.query("COMMIT");
-    return { channel: String(channel), holder: String(holder) };
-  } finally {
-    client.release(true);
-  }
+  await ask("INSERT INTO apphost_declared SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [[...lines]]);
 }
