@@ -11,27 +11,22 @@ import { rawAnswer } from "../support/raw.ts";
 import { processed } from "../support/wait.ts";
 import { B_KEY, TWO } from "../support/world.ts";
 
-interface Deployed {
-  readonly app: string;
-  readonly deployment: string;
-  readonly path: string;
-}
-
-async function deployed(api: Client, app: object = {}, request: object = {}): Promise<Deployed> {
+async function deployed(api: Client, app: object = {}, request: object = {}) {
   const { id } = await api.create("/apps", { title: "Sales", public: true, ...app });
-  const deployment = await api.create(`/apps/${id}/deploy`, { name: "R1", ...request });
-  return { app: id, deployment: deployment.id, path: new URL(str(deployment.url)).pathname };
-}
-
-/** Gives the app data, and waits until they are ready. */
-async function give(api: Client, app: string, name: string, data: string | object): Promise<string> {
-  const type = typeof data === "string" ? "csv" : "json";
-  const { id } = await api.create("/data-sources", { name, type, app_id: app, data });
-  await processed(api, id);
-  return id;
+  const { url } = await api.create(`/apps/${id}/deploy`, { name: "R1", ...request });
+  const path = new URL(str(url)).pathname;
+  /** Gives the app data, and waits until they are ready. */
+  const give = async (name: string, data: string | object): Promise<string> => {
+    const type = typeof data === "string" ? "csv" : "json";
+    const source = await api.create("/data-sources", { name, type, app_id: id, data });
+    await processed(api, source.id);
+    return source.id;
+  };
+  return { app: id, path, give, page: () => page(api, path) };
 }
 
 const SALES = "month,region,revenue\n2026-01,North,10\n2026-01,South,20.5\n2026-02,North,-4\n2026-02,South,\n";
+const BROKEN = "a,b\n1\n";
 
 const interactions = async (api: Client) =>
   (await api.get("/events?type=user.interaction&limit=100")).items.map((event) => members(members(event.data).object));
@@ -40,92 +35,85 @@ const interactions = async (api: Client) =>
 const assertSite = (site: Answer) => assertPage(site, 200, "'self'", "private, no-cache");
 
 const page = (api: Client, path: string) => api.root.as(null).get(path);
+const many = <T>(count: number, each: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => each(at));
 
 choice("2.data-reading.chart-columns", "shows title, description and a chart of each source", async ({ api }) => {
-  const { app, path } = await deployed(api, { description: "Net of <returns>" });
-  const empty = await page(api, path);
+  const { path, give, page: site } = await deployed(api, { description: "Net of <returns>" });
+  const empty = await site();
   assertSite(empty);
   assert.match(textOf(empty), /Sales Net of <returns> There is nothing to see yet/);
   assert.equal((await page(api, `${path.slice(0, -1)}?from=1`)).header("location"), `${path}?from=1`);
-  await give(api, app, "Revenue", SALES);
-  await give(api, app, "Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
-  await give(api, app, "<i>Marks</i>", [{ 'n"><i>': `'"><i>`, "<i>": 7 }]);
-  await api.create("/data-sources", { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" });
-  const shown = await page(api, path);
+  await give("Revenue", SALES);
+  await give("Names", [{ name: "Ada" }, { name: "<b>Bob</b>" }]);
+  await give("<i>Marks</i>", [{ 'n"><i>': `'"><i>`, "<i>": 7 }]);
+  await give("Broken", BROKEN);
+  const shown = await site();
   assertSite(shown);
   const visitor = new Browser(api);
   const tag = (await visitor.request("GET", path)).header("etag");
-  for (const known of [tag, `W/${tag}`, `"a", ${tag}`, "*"])
-    assert.equal((await visitor.request("GET", path, { "if-none-match": known })).status, 304, "nothing has changed");
-  assert.equal((await visitor.request("GET", path, { "if-none-match": '"a"' })).status, 200);
-  const text = textOf(shown);
-  assert.match(text, /revenue by month, by region\. Drawn: 3 of 4 rows North South/);
+  for (const [known, status] of [
+    [tag, 304],
+    [`W/${tag}`, 304],
+    [`"a", ${tag}`, 304],
+    ["*", 304],
+    ['"a"', 200],
+  ] as const)
+    assert.equal((await visitor.request("GET", path, { "if-none-match": known })).status, status, known);
   assert.equal([...shown.text.matchAll(/<button class="point"/g)].length, 4);
+  for (const said of [
+    /revenue by month, by region\. Drawn: 3 of 4 rows North South/,
+    /Names name Ada <b>Bob<\/b>/, // a table where no chart fits
+    /The same as a table month region revenue 2026-01 North 10 2026-01 South 20\.5 /,
+  ])
+    assert.match(textOf(shown), said);
   assert.match(shown.text, /aria-label="January 2026, 20\.5 revenue, South"/);
-  assert.match(text, /Names name Ada <b>Bob<\/b>/, "a table where no chart fits");
-  assert.match(text, /The same as a table month region revenue 2026-01 North 10 2026-01 South 20\.5 /);
   assert.match(shown.text, /aria-label="&#39;&quot;&gt;&lt;i&gt;, 7 &lt;i&gt;"/);
-  assert.doesNotMatch(shown.text, /<i>/, "what is typed in is text, in charts and tables too");
-  assert.doesNotMatch(text, /Broken/);
+  assert.doesNotMatch(shown.text, /<i>|Broken/, "what is typed in is text, in charts and tables too");
 });
 
-choice(
-  "2.data-reading.chart-points",
-  "draws every row, 40,000 cells at most, and what can be drawn",
-  async ({ api }) => {
-    const { app, path } = await deployed(api);
-    const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, value: at % 7 }));
-    const empty = await give(api, app, "Empty", []);
-    const rowsOf = await (await owner(api)).open(`/dashboard/data-sources/${empty}`);
-    for (const shown of [rowsOf, await page(api, path)]) {
-      assert.match(textOf(shown), /It has no rows\./);
-      assert.doesNotMatch(shown.text, /<table/);
-    }
-    await give(api, app, "Whole", rows(200));
-    await give(api, app, "More", rows(201));
-    const drawn = await page(api, path);
-    assert.equal([...drawn.text.matchAll(/<button class="point"/g)].length, 400);
-    assert.deepEqual(drawn.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
-    const series = [...drawn.text.matchAll(/<path class="s0" d="([^"]*)"/g)];
-    const points = series.map(([, d = ""]) => d.split("M").length - 1);
-    assert.deepEqual(points, [200, 201], "every row is drawn, 200 are to be pressed");
-    const line = await deployed(api);
-    const times = [
-      "2020-01-01T00:00:00Z,0",
-      "2020-01-01T00:00:01Z,100",
-      "2020-01-01T00:00:02Z,0",
-      "2030-01-01T00:00:00Z,0",
-    ];
-    await give(api, line.app, "Line", `t,v\n${times.join("\n")}\n`);
-    const [, d = ""] = /<path class="s0" d="([^"]*)"/.exec((await page(api, line.path)).text) ?? [];
-    assert.match(d, /^(M\d+,\d+)L\d+,\d+L\d+,\d+L\d+,\d+$/, "a line that comes back to a pixel goes there");
-    const other = await deployed(api);
-    for (const values of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]]) {
-      const few = values.map((value, n) => ({ n, value }));
-      await give(api, other.app, `N${values}`, few);
-    }
-    const table = await page(api, other.path);
-    assertSite(table);
-    assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
-    assert.match(textOf(table), /1\.7e\+308/);
-    const long = Array.from({ length: 20_001 }, (_, at) => `${at},${at % 7}\n`);
-    await give(api, other.app, "Long", `at,value\n${long.join("")}`);
-    assert.match(textOf(await page(api, other.path)), /value by at\. Drawn: 20000 of 20001 rows/);
-    const wide = Array.from({ length: 100 }, (_, at) => `c${at}`).join();
-    await give(api, other.app, "Wide", `${wide}\n${`${wide.replaceAll("c", "")}\n`.repeat(401)}`);
-    assert.match(textOf(await page(api, other.path)), /Drawn: 400 of 401 rows/);
-  },
-);
+choice("2.data-reading.chart-points", "draws every row, and what can be drawn", async ({ api }) => {
+  const [sheet, line, other] = [await deployed(api), await deployed(api), await deployed(api)];
+  const rows = (count: number) => many(count, (at) => ({ at, value: at % 7 }));
+  const empty = await sheet.give("Empty", []);
+  for (const shown of [await (await owner(api)).open(`/dashboard/data-sources/${empty}`), await sheet.page()]) {
+    assert.match(textOf(shown), /It has no rows\./);
+    assert.doesNotMatch(shown.text, /<table/);
+  }
+  await sheet.give("Whole", rows(200));
+  await sheet.give("More", rows(201));
+  const drawn = await sheet.page();
+  assert.equal([...drawn.text.matchAll(/<button class="point"/g)].length, 400);
+  assert.deepEqual(drawn.text.match(/The first 200 of \d+ rows/g), ["The first 200 of 201 rows"]);
+  const series = [...drawn.text.matchAll(/<path class="s0" d="([^"]*)"/g)];
+  const points = series.map(([, d = ""]) => d.split("M").length - 1);
+  assert.deepEqual(points, [200, 201], "every row is drawn, 200 are to be pressed");
+  const times = ["2020-01-01T00:00:00Z,0", "2020-01-01T00:00:01Z,9", "2020-01-01T00:00:02Z,0", "2030-01-01,0"];
+  await line.give("Line", `t,v\n${times.join("\n")}\n`);
+  const [, d = ""] = /<path class="s0" d="([^"]*)"/.exec((await line.page()).text) ?? [];
+  assert.match(d, /^(M\d+,\d+)L\d+,\d+L\d+,\d+L\d+,\d+$/, "a line that comes back to a pixel goes there");
+  for (const values of [[5e-324], [1.7e308, -1.7e308], [1e16, 1e16 + 2]])
+    await other.give(
+      `N${values}`,
+      values.map((value, n) => ({ n, value })),
+    );
+  const table = await other.page();
+  assertSite(table);
+  assert.doesNotMatch(table.text, /NaN|Infinity|<svg/);
+  assert.match(textOf(table), /1\.7e\+308/);
+  await other.give("Long", `at,value\n${many(20_001, (at) => `${at},${at % 7}\n`).join("")}`);
+  await other.give("Wide", `${many(100, (at) => `c${at}`)}\n${`${many(100, String)}\n`.repeat(401)}`);
+  const whole = textOf(await other.page());
+  assert.match(whole, /value by at\. Drawn: 20000 of 20001 rows.*Drawn: 400 of 401 rows/, "40,000 cells at most");
+});
 
 choice("2.data-reading.chart-columns", "the reader chooses among the columns of numbers", async ({ api }) => {
-  const { app, path } = await deployed(api);
+  const { path, give } = await deployed(api);
   const days = [5, 3, 8].map((n, at) => ({ id: at + 1, day: `2026-10-1${at}`, visitors: n, price: n * 1.5 }));
-  const [chart, other] = [await give(api, app, "Days", days), await give(api, app, "Others", days)];
+  const [chart, other] = [await give("Days", days), await give("Others", days)];
   const browser = new Browser(api);
   const shown = await browser.open(path);
   assert.match(textOf(shown), /Days id visitors price visitors by day/);
-  const [, link = ""] = /href="([^"]*)">price<\/a><\/nav>/.exec(shown.text) ?? [];
-  assert.equal(link, `?${chart}=price#${chart}`);
+  assert.equal(/href="([^"]*)">price<\/a><\/nav>/.exec(shown.text)?.[1], `?${chart}=price#${chart}`);
   const chosen = await browser.open(`${path}?${chart}=price`);
   assert.match(textOf(chosen), /price by day .*visitors by day/, "of one chart");
   assert.ok(chosen.text.includes(`?${chart}=price&amp;${other}=id#${other}`), "and it stays when another is chosen");
@@ -139,49 +127,40 @@ choice("2.data-reading.chart-columns", "the reader chooses among the columns of 
 });
 
 choice("8.bounds.page", "a page shows 30 columns of a table and 200 characters of a cell", async ({ api }) => {
-  const { app, path } = await deployed(api);
-  const names = Array.from({ length: 31 }, (_, at) => `c${at}.`);
-  const id = await give(api, app, "Wide", [Object.fromEntries(names.map((name) => [name, "x".repeat(201)]))]);
-  const [long, other] = ["y".repeat(5_000), "z"];
+  const { path, give } = await deployed(api);
+  const id = await give("Wide", [Object.fromEntries(many(31, (at) => [`c${at}.`, "x".repeat(201)]))]);
   await give(
-    api,
-    app,
     "Long",
-    [1, 2, 3].map((n) => ({ at: `2026-01-0${n}`, [long]: n * n, [other]: n })),
+    many(3, (n) => ({ at: `2026-01-0${n + 1}`, ["y".repeat(5_000)]: n * n, z: n })),
   );
-  const browser = (await person(api)).browser;
+  const { browser } = await person(api);
   for (const wide of [await browser.open(path), await browser.open(`/dashboard/data-sources/${id}`)]) {
     assert.match(textOf(wide), /c29\..*The first 30 of 31 columns/);
     assert.match(textOf(wide), /x{199}…/);
-    assert.doesNotMatch(textOf(wide), /c30\.|x{200}/);
-    assert.doesNotMatch(wide.text, /y{200}/, "nor a longer name of a column");
+    assert.doesNotMatch(wide.text, /c30\.|x{200}|y{200}/, "nor a longer name of a column");
   }
 });
 
 choice("8.bounds.page", "data sources beyond a page of a megabyte stand on the next one", async ({ api }) => {
-  const { app, path } = await deployed(api);
-  const row = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`c${at}`, "x".repeat(200)]));
-  await api.create("/data-sources", { name: "Broken", type: "csv", app_id: app, data: "a,b\n1\n" });
+  const { path, give } = await deployed(api);
+  const row = Object.fromEntries(many(30, (at) => [`c${at}`, "x".repeat(200)]));
+  await give("Broken", BROKEN);
   await give(
-    api,
-    app,
     "Large",
-    Array.from({ length: 200 }, () => row),
+    many(200, () => row),
   );
-  const chart = await give(api, app, "Revenue", SALES);
+  const chart = await give("Revenue", SALES);
   const browser = new Browser(api);
   const first = await browser.open(path);
   assert.match(textOf(first), /Large .*Go on to the other 1 of 3 data sources/);
   assert.doesNotMatch(textOf(first), /Revenue/);
-  const [, next = ""] = /href="(\?from=\d+)"/.exec(first.text) ?? [];
-  const last = await browser.open(path + next);
+  const last = await browser.open(path + /href="(\?from=\d+)"/.exec(first.text)?.[1]);
   assert.match(textOf(last), /Revenue/);
   assert.doesNotMatch(textOf(last), /Large|Go on/);
-  assert.equal(formsOf(last)[0]?.action, "interactions?from=2");
   assert.match(last.text, /<a href="\.\/">Back to the first of 3/);
   assert.doesNotMatch(textOf(await browser.open(`${path}?from=3`)), /has no data/);
-  const csrf = csrfOf(last);
-  const sent = await browser.post(`${path}interactions?from=2`, { csrf, chart, point: "1" });
+  const { action, fields } = formsOf(last)[0] ?? { action: "", fields: {} };
+  const sent = await browser.post(path + action, { ...fields, point: "1" });
   assert.equal(sent.header("location"), `./?chart=${chart}&point=1&from=2#${chart}`, "back to the same page");
 });
 
@@ -191,7 +170,7 @@ choice("2.themes.drawn", "light and dark, any other name follows the reader's sy
     ["dark", 'name="color-scheme" content="dark"'],
     ["<sea>", 'name="color-scheme" content="light dark"'],
   ] as const)
-    assert.ok((await page(api, (await deployed(api, { theme })).path)).text.includes(drawn), theme);
+    assert.ok((await (await deployed(api, { theme })).page()).text.includes(drawn), theme);
 });
 
 /** Clicks the point with these words, as a browser without a script does. */
@@ -200,47 +179,49 @@ async function click(browser: Browser, path: string, chart: string, title: strin
   const point = new RegExp(`value="(\\d+)" aria-label="${title}"`).exec(shown.text)?.[1] ?? "none";
   return browser.post(`${path}interactions`, { csrf: csrfOf(shown), chart, point });
 }
+const NORTH = "January 2026, 10 revenue, North";
 
 choice("4.app-endpoints.interaction-user", "a click tells the point as the data have it, and who", TWO, async (own) => {
   const { api } = own;
-  const { app, path } = await deployed(api);
-  const chart = await give(api, app, "Revenue", SALES);
+  const { app, path, give } = await deployed(api);
+  const chart = await give("Revenue", SALES);
   const browser = new Browser(api);
-  const forms = formsOf(await browser.open(path)).map(({ action }) => action);
-  assert.deepEqual(forms, ["interactions?"]);
+  assert.deepEqual(
+    formsOf(await browser.open(path)).map(({ action }) => action),
+    ["interactions?"],
+  );
   const answer = await click(browser, path, chart, "January 2026, 20\\.5 revenue, South");
   assert.deepEqual([answer.status, answer.header("location")], [303, `./?chart=${chart}&point=1#${chart}`]);
-  assert.match(
-    textOf(await browser.open(`${path}?chart=${chart}&point=1`)),
-    /Sent: January 2026, 20\.5 revenue, South/,
-  );
+  const back = await browser.open(`${path}?chart=${chart}&point=1`);
+  assert.match(textOf(back), /Sent: January 2026, 20\.5 revenue, South/);
   await click(browser, path, chart, "February 2026, -4 revenue, North");
-  const [first, second] = await interactions(api);
+  const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
+  for (const who of [member, stranger]) await click(who.browser, path, chart, NORTH);
+  const [first, second, third, fourth] = await interactions(api);
   const user_id = str(first?.user_id);
   assert.match(user_id, /^visitor_[0-9a-f]{20}$/);
   const common = { app_id: app, user_id, interaction_type: "chart_click", chart_id: chart };
   assert.deepEqual(first, { ...common, data_point: { x: "2026-01", y: 20.5, category: "South" } });
   assert.deepEqual(second, { ...common, data_point: { x: "2026-02", y: -4, category: "North" } }, "the same visitor");
-  const [member, stranger] = [await person(api, []), await person(api.as(B_KEY), ["admin"])];
-  for (const who of [member, stranger]) await click(who.browser, path, chart, "January 2026, 10 revenue, North");
-  const [, , third, fourth] = await interactions(api);
   assert.equal(third?.user_id, member.id, "a user of the account is named");
   assert.match(str(fourth?.user_id), /^visitor_/, "a user of another account is a visitor");
   assertPage(await stranger.browser.open((await deployed(api, { public: false })).path), 404);
 });
 
 choice("4.app-endpoints.interaction-user", "the page's own form alone reports what is there", async ({ api }) => {
-  const [{ app, path }, other] = [await deployed(api), await deployed(api)];
-  const [chart, foreign] = [await give(api, app, "Revenue", SALES), await give(api, other.app, "Other", SALES)];
+  const [{ path, give }, other] = [await deployed(api), await deployed(api)];
+  const [chart, foreign] = [await give("Revenue", SALES), await other.give("Other", SALES)];
   const browser = new Browser(api);
   const csrf = csrfOf(await browser.open(path));
   const before = (await interactions(api)).length;
   const action = `${path}interactions`;
-  assertPage(await browser.post(action, { csrf, chart, point: "0" }, "https://evil.example"), 403);
-  assertPage(await browser.post(action, { chart, point: "0" }), 403);
-  assertPage(await new Browser(api).post(action, { csrf, chart, point: "0" }), 403);
-  for (const point of ["3", "4", "-1", ""]) assertPage(await browser.post(action, { csrf, chart, point }), 404);
-  for (const no of [foreign, "ds_0"]) assertPage(await browser.post(action, { csrf, chart: no, point: "0" }), 404);
+  const whole = { csrf, chart, point: "0" };
+  assertPage(await browser.post(action, whole, "https://evil.example"), 403);
+  assertPage(await browser.post(action, { ...whole, csrf: "" }), 403);
+  assertPage(await new Browser(api).post(action, whole), 403);
+  const points = ["3", "4", "-1", ""].map((point) => ({ point }));
+  for (const wrong of [...points, { chart: foreign }, { chart: "ds_0" }])
+    assertPage(await browser.post(action, { ...whole, ...wrong }), 404);
   assert.equal((await interactions(api)).length, before);
   const wrong = await browser.request("GET", action);
   assertPage(wrong, 405);
@@ -253,9 +234,8 @@ choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit",
   const { id: chart } = await api.create("/data-sources", { name: "R", type: "csv", app_id: app, data: SALES });
   await service.settled();
   const browser = new Browser(api);
-  const shown = await browser.open(path);
-  const point = /value="(\d+)" aria-label="January 2026, 10 revenue, North"/.exec(shown.text)?.[1] ?? "none";
-  const clicked = () => browser.post(`${path}interactions`, { csrf: csrfOf(shown), chart, point });
+  const csrf = csrfOf(await browser.open(path));
+  const clicked = () => browser.post(`${path}interactions`, { csrf, chart, point: "0" });
   for (let n = 2; n <= 11; n += 1) assert.equal((await browser.request("GET", path)).status, 200, String(n));
   assert.equal((await clicked()).status, 303, "the twelfth");
   assertPage(await clicked(), 403);
@@ -272,12 +252,11 @@ choice("8.rate-limit.visitors", "a deployment's pages and clicks share a limit",
 
 choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for read:apps", async ({ api }) => {
   const { path } = await deployed(api, { public: false });
-  const asked = await page(api, path);
-  assert.equal(asked.status, 303);
-  assert.equal(asked.header("location"), `/dashboard/sign-in?${new URLSearchParams({ next: path })}`);
-  const more = `${path}?from=1`;
-  const next = (await api.root.as(null).head(more)).header("location");
-  assert.equal(next, `/dashboard/sign-in?${new URLSearchParams({ next: more })}`);
+  for (const next of [path, `${path}?from=1`]) {
+    const asked = await api.root.as(null).head(next);
+    const location = `/dashboard/sign-in?${new URLSearchParams({ next })}`;
+    assert.deepEqual([asked.status, asked.header("location")], [303, location]);
+  }
   for (const may of ["read:apps", "admin"]) assertSite(await (await person(api, [may])).browser.open(path));
   const refused = await (await person(api, ["read:data", "write:apps"])).browser.open(path);
   assertPage(refused, 403);
@@ -285,22 +264,22 @@ choice("5.scope-per-endpoint.viewers", "a private app asks for sign-in and for r
 });
 
 choice("3.redeploy.site", "a retired or deleted deployment says that it is over", async ({ api }) => {
-  const first = await deployed(api);
-  const bare = await page(api, first.path.slice(0, -1));
-  assert.deepEqual([bare.status, bare.header("location")], [303, first.path], "to the one with its last slash");
-  assertPage(await page(api, `${first.path}more`), 404);
-  assert.equal((await api.root.as(null).head(first.path)).text, "");
-  const next = await api.create(`/apps/${first.app}/deploy`, { name: "R2" });
-  const retired = await page(api, first.path);
+  const { app, path } = await deployed(api);
+  const bare = await page(api, path.slice(0, -1));
+  assert.deepEqual([bare.status, bare.header("location")], [303, path], "to the one with its last slash");
+  assertPage(await page(api, `${path}more`), 404);
+  assert.equal((await api.root.as(null).head(path)).text, "");
+  const next = await api.create(`/apps/${app}/deploy`, { name: "R2" });
+  const retired = await page(api, path);
   assertPage(retired, 410);
   assert.ok(retired.text.includes(`href="${str(next.url)}"`), "and leads to what took its place");
-  await api.patch(`/apps/${first.app}`, { public: false });
-  assert.ok(!(await page(api, first.path)).text.includes(next.id), "but not where that is private");
-  await api.delete(`/apps/${first.app}`);
-  for (const path of [new URL(str(next.url)).pathname, first.path]) assertPage(await page(api, path), 410);
-  assert.equal((await page(api, first.path.slice(0, -1))).status, 410);
-  for (const path of ["/sites", "/sites/", "/sites/dep_00000000000000000000000/", "/sites/../v1/", `${first.path}x`])
-    assert.ok([404, 410].includes((await page(api, path)).status), path);
+  await api.patch(`/apps/${app}`, { public: false });
+  assert.ok(!(await page(api, path)).text.includes(next.id), "but not where that is private");
+  await api.delete(`/apps/${app}`);
+  for (const over of [new URL(str(next.url)).pathname, path]) assertPage(await page(api, over), 410);
+  assert.equal((await page(api, path.slice(0, -1))).status, 410);
+  for (const nowhere of ["/sites", "/sites/", "/sites/dep_00000000000000000000000/", "/sites/../v1/", `${path}x`])
+    assert.ok([404, 410].includes((await page(api, nowhere)).status), nowhere);
 });
 
 choice("5.scope-per-endpoint.viewers", "a suspended account's are not shown, a limited one's are", {}, async (own) => {
@@ -349,7 +328,7 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
   await api.patch(`/apps/${app}`, { public: false });
   const led = await at(context, custom_domain, "/?from=1");
   assert.deepEqual([led.status, led.header("location")], [303, `${newer.url}?from=1`], "where one can sign in");
-  const second = await api.root.as(null).get(`${new URL(String(newer.url)).pathname}?from=1`);
+  const second = await page(api, `${new URL(str(newer.url)).pathname}?from=1`);
   assert.match(second.header("location"), /next=.*%3Ffrom%3D1$/, "and comes back to the page that one was at");
   await api.delete(`/apps/${app}`);
   assert.equal((await at(context, custom_domain, "/")).header("location"), "/dashboard", "the name is free again");
@@ -358,8 +337,8 @@ choice("3.custom-domain.private-app", "what is no address of the server is the d
 choice("3.custom-domain.private-app", "a click under a domain is taken from there only", async (context) => {
   const { api } = context;
   const custom_domain = freshHost();
-  const { app } = await deployed(api, {}, { custom_domain });
-  const chart = await give(api, app, "Revenue", SALES);
+  const { app, give } = await deployed(api, {}, { custom_domain });
+  const chart = await give("Revenue", SALES);
   const shown = await at(context, custom_domain, "/");
   const [cookie = ""] = (shown.headers["set-cookie"] ?? []).map((line) => line.split(";")[0]);
   const body = new URLSearchParams({ csrf: csrfOf(shown), chart, point: "0" }).toString();
