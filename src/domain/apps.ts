@@ -2,10 +2,9 @@
 // transaction.
 import type { Infer } from "../kit/schema.ts";
 import { flag, fromText, nullable, object, optional, orNumber, pick, text, withDefault } from "../kit/schema.ts";
-import type { Caller } from "./access.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf, spanParameters } from "./lists.ts";
-import type { AppRecord, GoneApp } from "./model.ts";
+import type { AccountRecord, AppRecord, GoneApp } from "./model.ts";
 import { app, apps, dataSources, deployments, domains, goneApps, goneDeployments, TOPIC } from "./model.ts";
 import type { Decide } from "./readings.ts";
 import type { Reader, Tx } from "./store.ts";
@@ -26,20 +25,20 @@ export async function addApp(w: Work, account_id: string, { id = w.ids.next("app
 
 export const appQuery = object({ ...spanParameters, public: optional(fromText(flag)) });
 
-export const listApps = (reader: Reader, caller: Caller, { public: shared, ...span }: Infer<typeof appQuery>) =>
-  pageOf(reader, apps, shared === undefined ? "account" : "account_public", [caller.account.id, shared], span);
+export const listApps = (reader: Reader, account: AccountRecord, { public: shared, ...span }: Infer<typeof appQuery>) =>
+  pageOf(reader, apps, shared === undefined ? "account" : "account_public", [account.id, shared], span);
 
 export const own = owned(apps, "app", app, { adding, changing, removing });
 
-async function adding(w: Work, account_id: string, draft: AppDraft, { account }: Caller) {
+async function adding(w: Work, account_id: string, draft: AppDraft, account: AccountRecord) {
   const made = await addApp(w, account_id, draft);
   await recordEvent(w, account, "app.created", pick(app.shown, made));
   return made;
 }
 
-async function changing(w: Work, after: AppRecord, _before: AppRecord, caller: Caller) {
+async function changing(w: Work, after: AppRecord, _before: AppRecord, account: AccountRecord) {
   const changed = { ...after, updated_at: w.at };
-  await recordEvent(w, caller.account, "app.updated", pick(app.shown, changed));
+  await recordEvent(w, account, "app.updated", pick(app.shown, changed));
   return changed;
 }
 
@@ -66,7 +65,7 @@ export async function clearAway(tx: Tx, { id, account_id, deleted_at }: GoneApp)
   return deployed.length === STEP || sources.length === STEP;
 }
 
-async function removing(w: Work, app: AppRecord, { account }: Caller) {
+async function removing(w: Work, app: AppRecord, account: AccountRecord) {
   const gone = { id: app.id, account_id: app.account_id, deleted_at: w.at, all: "gone_apps" } as const;
   if (await clearAway(w.tx, gone)) {
     await w.tx.put(goneApps, gone);
@@ -85,5 +84,5 @@ export const interaction = object({
 });
 
 /** Records that a user did something in the app: an event and nothing else. */
-export const interact = (unit: Unit, caller: Caller, app_id: string, done: Infer<typeof interaction>) =>
-  own.act(unit, caller, app_id, (w) => recordEvent(w, caller.account, "user.interaction", { app_id, ...done }));
+export const interact = (unit: Unit, account: AccountRecord, app_id: string, done: Infer<typeof interaction>) =>
+  own.act(unit, account, app_id, (w) => recordEvent(w, account, "user.interaction", { app_id, ...done }));

@@ -6,11 +6,10 @@ import { decide } from "../decisions.ts";
 import { inSteps, type Steps } from "../kit/background.ts";
 import type { Fault, ObjectSchema } from "../kit/schema.ts";
 import { fail, object, oneOf, pick, unfitText } from "../kit/schema.ts";
-import type { Caller } from "./access.ts";
 import { COLUMNS_MAX, tableOfCsv, tableOfObjects } from "./columns.ts";
 import { recordEvent } from "./events.ts";
 import { owned, pageOf } from "./lists.ts";
-import type { Cell, Column, DataSourceDraft, DataSourceRecord, Row } from "./model.ts";
+import type { AccountRecord, Cell, Column, DataSourceDraft, DataSourceRecord, Row } from "./model.ts";
 import { accounts, apps, asItIs, dataContents, dataRow, dataSource, dataSources, TOPIC } from "./model.ts";
 import { invalidField, Refusal } from "./refusal.ts";
 import { ALL, type Reader, type Span } from "./store.ts";
@@ -128,8 +127,8 @@ export async function processDataSource(unit: Unit, id: string) {
   });
 }
 
-export async function rowsPage(reader: Reader, caller: Caller, id: string, span: Span) {
-  const source = await own.get(reader, caller, id);
+export async function rowsPage(reader: Reader, account: AccountRecord, id: string, span: Span) {
+  const source = await own.get(reader, account, id);
   if (source instanceof Refusal) return source;
   const columns = source.columns ?? [];
   const rows = (source.columns && (await reader.get(dataContents, id))?.rows) ?? [];

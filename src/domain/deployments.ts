@@ -2,11 +2,12 @@
 // belongs to one app at a time; which of them an address leads to, and who may see it. How it looks is not known here.
 import { decide } from "../decisions.ts";
 import { type Infer, nullable, object, text, withDefault } from "../kit/schema.ts";
-import { allows, type Caller } from "./access.ts";
+import { allows } from "./access.ts";
 import { own as ofAccount } from "./apps.ts";
 import { recordEvent } from "./events.ts";
 import { canonicalHost, hostName } from "./fields.ts";
-import { accounts, apps, type DeploymentRecord, deployments, domains, goneDeployments } from "./model.ts";
+import type { AccountRecord, DeploymentRecord } from "./model.ts";
+import { accounts, apps, deployments, domains, goneDeployments } from "./model.ts";
 import { invalidField, notFound, refuse } from "./refusal.ts";
 import type { Reader } from "./store.ts";
 import type { SignedIn } from "./users.ts";
@@ -28,8 +29,8 @@ export const deployRequest = object({
 type DeployRequest = Infer<typeof deployRequest>;
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
-export const deploy = (unit: Unit, caller: Caller, app_id: string, request: DeployRequest, links: Links) =>
-  ofAccount.act(unit, caller, app_id, async (w, app) => {
+export const deploy = (unit: Unit, account: AccountRecord, app_id: string, request: DeployRequest, links: Links) =>
+  ofAccount.act(unit, account, app_id, async (w, app) => {
     const { environment } = request;
     const domain = (request.custom_domain && canonicalHost(request.custom_domain)) ?? null;
     if (domain !== null) {
@@ -43,12 +44,12 @@ export const deploy = (unit: Unit, caller: Caller, app_id: string, request: Depl
     if (before) await retire(w, before);
     const id = w.ids.next("dep_");
     const now = { status: "live", deployed_at: w.at } as const;
-    const of = { account_id: caller.account.id, live_in: environment, live_domain: domain };
+    const of = { account_id: account.id, live_in: environment, live_domain: domain };
     const deployment: DeploymentRecord = { id, app_id, ...request, custom_domain: domain, ...now, ...of };
     await w.tx.put(deployments, deployment);
     if (domain !== null) await w.tx.put(domains, { id: domain, app_id });
     const shown = { id: app.id, title: app.title, deployment: { id, url: links.site(id), ...now } };
-    await recordEvent(w, caller.account, "app.deployed", shown);
+    await recordEvent(w, account, "app.deployed", shown);
     return deployment;
   });
 
@@ -68,9 +69,9 @@ async function retire(w: Work, deployment: DeploymentRecord): Promise<void> {
 
 const ON_REDEPLOY = decide("3.redeploy");
 
-export async function getDeployment(reader: Reader, caller: Caller, appId: string, id: string) {
+export async function getDeployment(reader: Reader, account: AccountRecord, appId: string, id: string) {
   const found = await reader.get(deployments, id);
-  const isOwn = found?.account_id === caller.account.id && found.app_id === appId;
+  const isOwn = found?.account_id === account.id && found.app_id === appId;
   return isOwn && (await reader.get(apps, appId)) ? found : notFound("deployment");
 }
 

@@ -3,7 +3,6 @@
 // written.
 import { decide } from "../decisions.ts";
 import { type Infer, object, optional } from "../kit/schema.ts";
-import type { Caller } from "./access.ts";
 import { newDelivery, putDelivery } from "./deliveries.ts";
 import { pageOf, spanParameters } from "./lists.ts";
 import type { AccountRecord, EventRecord, EventType } from "./model.ts";
@@ -57,12 +56,12 @@ async function putEvent(w: Work, owner: AccountRecord, type: EventType, object: 
 
 export const eventQuery = object({ ...spanParameters, type: optional(eventType) });
 
-export const listEvents = (reader: Reader, caller: Caller, { type, ...span }: Infer<typeof eventQuery>) =>
-  pageOf(reader, events, type ? "account_type" : "account", [caller.account.id, type], span);
+export const listEvents = (reader: Reader, account: AccountRecord, { type, ...span }: Infer<typeof eventQuery>) =>
+  pageOf(reader, events, type ? "account_type" : "account", [account.id, type], span);
 
-export async function getEvent(reader: Reader, caller: Caller, id: string) {
+export async function getEvent(reader: Reader, account: AccountRecord, id: string) {
   const event = await reader.get(events, id);
-  return event?.account_id === caller.account.id && event.sample_of === null ? event : notFound("event");
+  return event?.account_id === account.id && event.sample_of === null ? event : notFound("event");
 }
 
 export const deliveriesOf = (reader: Reader, event: EventRecord, span: Span) =>

@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { decide } from "../decisions.ts";
 import { fromText, type ObjectSchema, object, type Schema, whole, withDefault } from "../kit/schema.ts";
-import type { Caller } from "./access.ts";
+import type { AccountRecord } from "./model.ts";
 import { type Expect, notFound, Refusal } from "./refusal.ts";
 import type { Collection, Reader, Scalar, Span, Stored } from "./store.ts";
 import type { Unit, Work } from "./work.ts";
@@ -47,10 +47,10 @@ export async function pageOf<R extends Stored, I extends string>(
 
 /** What is made, and what a change or a removal brings with it, in the same transaction; a refusal undoes all of it. */
 interface Consequences<R, D, A> {
-  readonly adding: (w: Work, account_id: string, draft: D, caller: Caller) => Promise<A | Refusal>;
+  readonly adding: (w: Work, account_id: string, draft: D, account: AccountRecord) => Promise<A | Refusal>;
   /** Answers what is kept; without it nothing can be changed. */
-  readonly changing?: (w: Work, after: R, before: R, caller: Caller) => Promise<R | Refusal>;
-  readonly removing?: (w: Work, record: R, caller: Caller) => unknown;
+  readonly changing?: (w: Work, after: R, before: R, account: AccountRecord) => Promise<R | Refusal>;
+  readonly removing?: (w: Work, record: R, account: AccountRecord) => unknown;
 }
 
 /** What clients send and see of one of them. */
@@ -71,15 +71,15 @@ export function owned<R extends OfAccount, D, A>(
   bodies: Bodies<D>,
   { adding, changing, removing }: Consequences<R, D, A>,
 ) {
-  async function get(reader: Reader, caller: Caller, id: string) {
+  async function get(reader: Reader, account: AccountRecord, id: string) {
     const record = await reader.get(from, id);
-    return record?.account_id === caller.account.id ? record : notFound(name);
+    return record?.account_id === account.id ? record : notFound(name);
   }
 
   /** Does something with the caller's own record, in one transaction. */
-  const act = <T>(unit: Unit, caller: Caller, id: string, work: (w: Work, record: R) => Promise<T>) =>
+  const act = <T>(unit: Unit, account: AccountRecord, id: string, work: (w: Work, record: R) => Promise<T>) =>
     unit.transact(async (w) => {
-      const record = await get(w.tx, caller, id);
+      const record = await get(w.tx, account, id);
       return record instanceof Refusal ? record : work(w, record);
     });
 
@@ -87,22 +87,23 @@ export function owned<R extends OfAccount, D, A>(
     ...bodies,
     get,
     act,
-    create: (unit: Unit, caller: Caller, draft: D) => unit.transact((w) => adding(w, caller.account.id, draft, caller)),
+    create: (unit: Unit, account: AccountRecord, draft: D) =>
+      unit.transact((w) => adding(w, account.id, draft, account)),
 
-    list: (reader: Reader, caller: Caller, span: Span) => pageOf(reader, from, "account", [caller.account.id], span),
+    list: (reader: Reader, account: AccountRecord, span: Span) => pageOf(reader, from, "account", [account.id], span),
 
     /** Changes the fields sent, whose values the schema has judged. */
-    change: (unit: Unit, caller: Caller, id: string, sent: Sent<R>, expect: Expect<R>) =>
-      act(unit, caller, id, async (w, before) => {
-        const after = differs(before, sent) ? await changing?.(w, { ...before, ...sent }, before, caller) : undefined;
+    change: (unit: Unit, account: AccountRecord, id: string, sent: Sent<R>, expect: Expect<R>) =>
+      act(unit, account, id, async (w, before) => {
+        const after = differs(before, sent) ? await changing?.(w, { ...before, ...sent }, before, account) : undefined;
         if (after instanceof Refusal) return after;
         if (after) await w.tx.put(from, after);
         return expect(before) ?? after ?? before;
       }),
 
-    remove: (unit: Unit, caller: Caller, id: string, expect: Expect<R>) =>
-      act(unit, caller, id, async (w, record) => {
-        const consequence = await removing?.(w, record, caller);
+    remove: (unit: Unit, account: AccountRecord, id: string, expect: Expect<R>) =>
+      act(unit, account, id, async (w, record) => {
+        const consequence = await removing?.(w, record, account);
         if (consequence instanceof Refusal) return consequence;
         await w.tx.remove(from, id);
         return expect(record) ?? record;

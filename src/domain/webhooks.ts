@@ -2,15 +2,13 @@
 // to send by hand: the same delivery again, or a sample. Both only queue a row; the answer never waits for it. What waits
 // for a webhook that is deleted or switched off is the outbox's to cancel, as sending is.
 import { type Instant, iso } from "../kit/clock.ts";
-import type { Infer } from "../kit/schema.ts";
-import { object, optional } from "../kit/schema.ts";
+import { type Infer, object, optional } from "../kit/schema.ts";
 import { serviceSignature, standardSignature } from "../kit/signature.ts";
 import { VERSION } from "../kit/version.ts";
-import type { Caller } from "./access.ts";
 import { askedAgain, leavingQueue, putDelivery, testDelivery } from "./deliveries.ts";
 import { recordSample } from "./events.ts";
 import { owned, pageOf, spanParameters } from "./lists.ts";
-import type { EventRecord, EventType, WebhookRecord } from "./model.ts";
+import type { AccountRecord, EventRecord, EventType, WebhookRecord } from "./model.ts";
 import { deliveries, deliveryStatus, eventType, webhook, webhooks } from "./model.ts";
 import { notFound, Refusal } from "./refusal.ts";
 import type { Reader } from "./store.ts";
@@ -82,14 +80,14 @@ export async function getDelivery(reader: Reader, webhookId: string, id: string)
 }
 
 /** Queues the delivery once more, ahead of what waits; it stays as it is where its webhook is off and nothing is sent. */
-export const redeliver = (unit: Unit, caller: Caller, webhookId: string, id: string) =>
-  own.act(unit, caller, webhookId, async (w, webhook) => {
+export const redeliver = (unit: Unit, account: AccountRecord, webhookId: string, id: string) =>
+  own.act(unit, account, webhookId, async (w, webhook) => {
     const delivery = await getDelivery(w.tx, webhookId, id);
     if (delivery instanceof Refusal || !(webhook.active || delivery.test)) return delivery;
     return putDelivery(w.tx, askedAgain(delivery, webhook, w.at));
   });
 
-export const sendTest = (unit: Unit, caller: Caller, webhookId: string, type: EventType) =>
-  own.act(unit, caller, webhookId, async (w, webhook) =>
-    putDelivery(w.tx, testDelivery(w, webhook, await recordSample(w, caller.account, type))),
+export const sendTest = (unit: Unit, account: AccountRecord, webhookId: string, type: EventType) =>
+  own.act(unit, account, webhookId, async (w, webhook) =>
+    putDelivery(w.tx, testDelivery(w, webhook, await recordSample(w, account, type))),
   );

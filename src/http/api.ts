@@ -103,7 +103,7 @@ function allowed(
   const expect = (record: object) =>
     there && conditions && judged(conditions, presenter.shown(there, record).etag, FAILED);
   const perform = async (sent: unknown, unit: Unit): Promise<Answer> => {
-    const asked = { unit, caller, params, services, query, call, expect, body: undefined };
+    const asked = { unit, account: caller.account, params, services, query, call, expect, body: undefined };
     const result = await ask(row, asked, sent);
     if (result instanceof Refusal) return result;
     const reply = answered(row, result, presenter, call);

@@ -42,27 +42,27 @@ export function resource<R extends OfAccount, N extends R, D, Q = Span>(
   const idOf = ({ params }: Asked) => params[parameter] ?? "";
   const get = route(`GET ${path}`, read, `get${noun}`, `Read ${one}`, {
     view: shows,
-    run: (asked) => owned.get(asked.unit.store, asked.caller, idOf(asked)),
+    run: (asked) => owned.get(asked.unit.store, asked.account, idOf(asked)),
   });
   const create = route(`POST ${all}`, write, `create${noun}`, `Create ${one}`, {
     ...{ body: owned.draft, view: shows, location: ({ id }: N) => `${all}/${id}` },
-    run: ({ unit, caller, body }) => owned.create(unit, caller, body),
+    run: ({ unit, account, body }) => owned.create(unit, account, body),
     ...of.create,
   });
   const list = route(`GET ${all}`, read, `list${noun}s`, `List ${many}`, {
     query: trusted<ObjectSchema<Q>>(listQuery),
     view: page(shows),
-    run: ({ unit, caller, query }) => owned.list(unit.store, caller, trusted(query)),
+    run: ({ unit, account, query }) => owned.list(unit.store, account, trusted(query)),
     ...of.list,
   });
   const change = route(`${CHANGE} ${path}`, write, `update${noun}`, `Change ${one}`, {
     ...{ target: get, body: trusted<ObjectSchema<Sent<R>>>(owned.changes), view: shows },
-    run: (asked) => owned.change(asked.unit, asked.caller, idOf(asked), asked.body, asked.expect),
+    run: (asked) => owned.change(asked.unit, asked.account, idOf(asked), asked.body, asked.expect),
     ...of.update,
   });
   const drop = route(`DELETE ${path}`, remove, `delete${noun}`, `Delete ${gone}`, {
     target: get,
-    run: (asked) => owned.remove(asked.unit, asked.caller, idOf(asked), asked.expect),
+    run: (asked) => owned.remove(asked.unit, asked.account, idOf(asked), asked.expect),
     ...of.remove,
   });
   return { get, rows: [create, list, get, ...(of.update ? [change] : []), drop] };

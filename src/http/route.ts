@@ -1,8 +1,7 @@
 // What an operation is: a row of the REST API or of the test controls. It gives routing, scope, the checks of query and
 // body, what a success answers and the OpenAPI operation at once. `route` ties the types of its parts together.
 import { type DecisionId, decide } from "../decisions.ts";
-import type { Caller } from "../domain/access.ts";
-import type { Scope, WebhookBodies } from "../domain/model.ts";
+import type { AccountRecord, Scope, WebhookBodies } from "../domain/model.ts";
 import type { Decide } from "../domain/readings.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { Unit } from "../domain/work.ts";
@@ -32,7 +31,7 @@ type ParamsOf<P extends string> = string extends P
 /** What is known of a request before the fields of its body are judged. */
 export interface Asked<P extends string = string, Q = unknown> {
   readonly unit: Unit;
-  readonly caller: Caller;
+  readonly account: AccountRecord;
   readonly params: ParamsOf<P>;
   readonly services: Services;
   readonly query: Q;

@@ -52,15 +52,15 @@ const others = [
   route("GET /events", MANAGE, "listEvents", "List events", {
     query: events.eventQuery,
     view: page(eventView),
-    run: ({ unit, caller, query }) => events.listEvents(unit.store, caller, query),
+    run: ({ unit, account, query }) => events.listEvents(unit.store, account, query),
   }),
   route("GET /events/{event_id}", MANAGE, "getEvent", "Read an event", {
     view: eventView,
-    run: ({ unit, caller, params }) => events.getEvent(unit.store, caller, params.event_id),
+    run: ({ unit, account, params }) => events.getEvent(unit.store, account, params.event_id),
   }),
   route("GET /account", null, "getAccount", "Read the account that the credential belongs to", {
     view: accountView,
-    run: async ({ caller }) => caller.account,
+    run: async ({ account }) => account,
   }),
 ];
 

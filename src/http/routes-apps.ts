@@ -27,7 +27,7 @@ const app = resource({
   list: {
     spec: "4.list-apps",
     query: apps.appQuery,
-    run: ({ unit, caller, query }) => apps.listApps(unit.store, caller, query),
+    run: ({ unit, account, query }) => apps.listApps(unit.store, account, query),
   },
   update: { example: { title: "Sales overview 2026" } },
   remove: { spec: "4.delete-app" },
@@ -42,8 +42,8 @@ const ofApps = chosen("4.app-endpoints", [
     example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
     view: deploymentView,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,
-    run: ({ unit, caller, params, body, services, call }) =>
-      deployments.deploy(unit, caller, params.app_id, body, services.links.askedAt(hostOf(call))),
+    run: ({ unit, account, params, body, services, call }) =>
+      deployments.deploy(unit, account, params.app_id, body, services.links.askedAt(hostOf(call))),
   }),
   route("GET /apps/{app_id}/deployments", "read:apps", "listDeployments", "List the deployments of an app", {
     target: app.get,
@@ -53,8 +53,8 @@ const ofApps = chosen("4.app-endpoints", [
   }),
   route("GET /apps/{app_id}/deployments/{deployment_id}", "read:apps", "getDeployment", "Read a deployment", {
     view: deploymentView,
-    run: ({ unit, caller, params }) =>
-      deployments.getDeployment(unit.store, caller, params.app_id, params.deployment_id),
+    run: ({ unit, account, params }) =>
+      deployments.getDeployment(unit.store, account, params.app_id, params.deployment_id),
   }),
   route("POST /apps/{app_id}/interactions", "write:apps", "reportInteraction", "Report that a user used an app", {
     target: app.get,
@@ -65,7 +65,7 @@ const ofApps = chosen("4.app-endpoints", [
     },
     status: INTERACTION_STATUS,
     view: eventView,
-    run: ({ unit, caller, params, body }) => apps.interact(unit, caller, params.app_id, body),
+    run: ({ unit, account, params, body }) => apps.interact(unit, account, params.app_id, body),
   }),
 ]);
 
@@ -88,7 +88,7 @@ const ofData = chosen("2.data-source-fields", [
     target: source.get,
     query: listQuery,
     view: page(rowView),
-    run: ({ unit, caller, params, query }) => data.rowsPage(unit.store, caller, params.data_source_id, query),
+    run: ({ unit, account, params, query }) => data.rowsPage(unit.store, account, params.data_source_id, query),
   }),
 ]);
 

@@ -32,7 +32,7 @@ export const webhookRoutes = chosen("4.webhook-endpoints", [
     example: { type: "app.deployed" },
     status: DELIVERY_STATUS,
     view: deliveryView,
-    run: ({ unit, caller, params, body }) => webhooks.sendTest(unit, caller, params.webhook_id, body.type),
+    run: ({ unit, account, params, body }) => webhooks.sendTest(unit, account, params.webhook_id, body.type),
   }),
   route(`GET ${LOG}`, MANAGE, "listDeliveries", "List the deliveries of a webhook", {
     target: webhook,
@@ -48,6 +48,6 @@ export const webhookRoutes = chosen("4.webhook-endpoints", [
   route(`POST ${LOG}/{delivery_id}/redeliver`, MANAGE, "redeliver", "Send a delivery once more", {
     status: DELIVERY_STATUS,
     view: deliveryView,
-    run: ({ unit, caller, params }) => webhooks.redeliver(unit, caller, params.webhook_id, params.delivery_id),
+    run: ({ unit, account, params }) => webhooks.redeliver(unit, account, params.webhook_id, params.delivery_id),
   }),
 ]);

@@ -4,10 +4,10 @@
 import { RETRY_WAITS_MS } from "../../src/delivery/attempt.ts";
 import { type OutboxParts, outboxOf } from "../../src/delivery/outbox.ts";
 import { httpSender, type Sender } from "../../src/delivery/sender.ts";
-import type { Caller } from "../../src/domain/access.ts";
 import { dueDeliveries } from "../../src/domain/deliveries.ts";
 import { recordEvent } from "../../src/domain/events.ts";
 import {
+  type AccountRecord,
   deliveries,
   type EventType,
   events,
@@ -43,11 +43,7 @@ export interface WorldOptions extends Partial<OutboxParts> {
 
 export type World = Awaited<ReturnType<typeof newOutboxWorld>>;
 
-export const account = (id: string): Caller => ({
-  account: { id, name: `Account ${id}`, state: "active" },
-  scopes: ["admin"],
-  credential: "key",
-});
+export const accountOf = (id: string): AccountRecord => ({ id, name: `Account ${id}`, state: "active" });
 
 export function kept<T>(value: T | Refusal | undefined): T {
   if (value === undefined || value instanceof Refusal) throw new Error(`Refused: ${JSON.stringify(value)}`);
@@ -83,20 +79,20 @@ export async function newOutboxWorld(options: WorldOptions = {}) {
   store.hear(TOPIC.events, (id) => sweeps.add(id));
   const parts = { store, clock, ids, decide };
   const unit = new Unit(parts);
-  const caller = account("acc_1");
+  const account = accountOf("acc_1");
   const stop = () => {
     outbox.stop();
     return background.idle();
   };
   return {
-    ...{ clock, store, real, parts, unit, outbox, background, caller, sweeps, errors, stop },
+    ...{ clock, store, real, parts, unit, outbox, background, account, sweeps, errors, stop },
     /** Resolves when nothing that is due now is left unattempted and unrecorded. */
     idle: () => background.idle(),
     advance: (by_ms: number) => background.idle().then(() => clock.advance(by_ms)),
     webhook: async (url: string) =>
-      kept(await own.create(unit, caller, { url, events: ["app.created"], secret: SECRET, active: true })),
-    emit: async (object: object = { n: 1 }, from: Caller = caller, type: EventType = "app.created") =>
-      kept(await unit.transact((w) => recordEvent(w, from.account, type, object))),
+      kept(await own.create(unit, account, { url, events: ["app.created"], secret: SECRET, active: true })),
+    emit: async (object: object = { n: 1 }, from: AccountRecord = account, type: EventType = "app.created") =>
+      kept(await unit.transact((w) => recordEvent(w, from, type, object))),
     read: async ({ id }: WebhookRecord) => kept(await store.get(webhooks, id)),
     log: ({ id }: WebhookRecord) => store.page(deliveries, "webhook", [id], { offset: 0, limit: 1_000 }),
     pending: () => dueDeliveries(store, clock.now()),

@@ -14,11 +14,11 @@ export async function outboxWorld(options?: WorldOptions): Promise<World> {
   return world;
 }
 
-/** One whose store keeps everything, and has the caller's account. */
+/** One whose store keeps everything, and has its account. */
 export async function wholeWorld(): Promise<World> {
   const store = memoryStore();
   await store.open(collections);
   const world = await outboxWorld({ store });
-  await store.transact((tx) => tx.put(accounts, { ...world.caller.account, all: "accounts" }));
+  await store.transact((tx) => tx.put(accounts, { ...world.account, all: "accounts" }));
   return world;
 }

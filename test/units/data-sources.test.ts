@@ -13,23 +13,23 @@ const SPAN = { offset: 0, limit: 20 };
 type Sent = readonly [type: DataSourceDraft["type"], data: DataSourceDraft["data"]];
 
 async function setUp() {
-  const { store, clock, parts, unit, caller } = await wholeWorld();
+  const { store, clock, parts, unit, account } = await wholeWorld();
   const due: string[] = [];
   store.hear(TOPIC.data, (id) => due.push(id));
   const process = (id: string) => processDataSource(unit, id);
   /** As the service does it: the request, then the processing without one. */
   const sent = async (...[type, data]: Sent) =>
-    kept(await own.create(new Unit(parts, "req_1"), caller, { name: "Sales", app_id: null, type, data }));
-  const sourceOf = async (id: string) => kept(await own.get(store, caller, id));
+    kept(await own.create(new Unit(parts, "req_1"), account, { name: "Sales", app_id: null, type, data }));
+  const sourceOf = async (id: string) => kept(await own.get(store, account, id));
   const load = async (...given: Sent) => {
     const { id } = await sent(...given);
     await process(id);
     return sourceOf(id);
   };
-  const removed = (id: string) => own.remove(unit, caller, id, () => undefined);
-  const rowsOf = async (id: string) => kept(await rowsPage(store, caller, id, SPAN)).items;
+  const removed = (id: string) => own.remove(unit, account, id, () => undefined);
+  const rowsOf = async (id: string) => kept(await rowsPage(store, account, id, SPAN)).items;
   const allEvents = async () => {
-    const page = await store.page(events, "account_type", [caller.account.id, "data.processed"], SPAN);
+    const page = await store.page(events, "account_type", [account.id, "data.processed"], SPAN);
     return page.map((event) => ({ ...event, body: JSON.parse(event.body) }));
   };
   return { clock, store, due, process, sent, sourceOf, load, removed, rowsOf, allEvents };

@@ -16,22 +16,22 @@ const DRAFT = { title: "App", description: "", theme: "light", public: true };
 
 /** An app with many live deployments, each under a domain of its own, and many data sources; it is deleted. */
 async function afterDeleting(t: { after(run: () => void): void }) {
-  const { store, clock, unit, caller, background, errors } = await wholeWorld();
-  const anApp = async () => kept(await apps.create(unit, caller, DRAFT));
+  const { store, clock, unit, account, background, errors } = await wholeWorld();
+  const anApp = async () => kept(await apps.create(unit, account, DRAFT));
   const put = async (app_id: string, n: number, custom_domain: string | null) =>
-    kept(await deploy(unit, caller, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));
+    kept(await deploy(unit, account, app_id, { name: "n", environment: `e${n}`, custom_domain }, links));
   const app = await anApp();
   const deployed: Awaited<ReturnType<typeof put>>[] = [];
   const sources: string[] = [];
   for (let n = 0; n < MANY; n += 1) {
     deployed.push(await put(app.id, n, `d${n}.example.com`));
     const given = { name: "s", app_id: app.id, type: "csv", data: "a" } as const;
-    sources.push(kept(await dataSources.create(unit, caller, given)).id);
+    sources.push(kept(await dataSources.create(unit, account, given)).id);
   }
   await clock.advance(1_000);
   const told: string[] = [];
   const end = store.hear(TOPIC.events, (subject) => told.push(subject));
-  assert.equal(await apps.remove(unit, caller, app.id, () => undefined), app);
+  assert.equal(await apps.remove(unit, account, app.id, () => undefined), app);
   end();
   assert.ok(told.includes(""), "that there is something left");
   const forgetting = forgettingIn({ store, clock }, background);
@@ -44,14 +44,14 @@ async function afterDeleting(t: { after(run: () => void): void }) {
   const left = () => store.count(deployments, "app", [app.id]);
   const first = kept(deployed[0]);
   const last = kept(deployed.at(-1));
-  return { store, unit, caller, app, anApp, put, first, last, sources, forgetting, swept, left };
+  return { store, unit, account, app, anApp, put, first, last, sources, forgetting, swept, left };
 }
 
 test("its deployments, their sites and domains are gone at once, however many there are", async (t) => {
-  const { store, caller, app, first, last, left } = await afterDeleting(t);
+  const { store, account, app, first, last, left } = await afterDeleting(t);
   assert.equal(await left(), MANY - 50, "a step of them goes with it, the others behind the answer");
   for (const { id, custom_domain } of [first, last]) {
-    const read = await getDeployment(store, caller, app.id, id);
+    const read = await getDeployment(store, account, app.id, id);
     assert.ok(read instanceof Refusal && read.reason.code === "not_found");
     assert.deepEqual(await siteOf(store, id), { gone: true, successor: undefined });
     assert.equal(await siteAt(store, custom_domain ?? ""), undefined);
@@ -60,22 +60,22 @@ test("its deployments, their sites and domains are gone at once, however many th
 
 for (const when of ["when the account's next events are swept", "after a restart"])
   test(`what it leaves goes in steps, with others' turns in between, ${when}`, async (t) => {
-    const { store, app, sources, last, caller, forgetting, swept, left } = await afterDeleting(t);
+    const { store, app, sources, last, account, forgetting, swept, left } = await afterDeleting(t);
     if (when === "after a restart") await forgetting.start();
-    else forgetting.notify(caller.account.id);
+    else forgetting.notify(account.id);
     const turns = await swept();
     assert.ok(turns >= 50 + (MANY - 50) / 50, `fifty to gather, and one for fifty of each: ${turns}`);
     assert.equal(await left(), 0);
-    assert.equal(await store.count(goneDeployments, "account", [caller.account.id]), MANY);
+    assert.equal(await store.count(goneDeployments, "account", [account.id]), MANY);
     assert.equal(await store.get(domains, last.custom_domain ?? ""), undefined);
     assert.deepEqual((await listDataSourcesOf(store, app.id, { offset: 0, limit: 1 })).total, 0);
-    const source = kept(await dataSources.get(store, caller, sources.at(-1) ?? ""));
+    const source = kept(await dataSources.get(store, account, sources.at(-1) ?? ""));
     assert.deepEqual([source.app_id, source.updated_at], [null, "2026-01-01T00:00:01.000Z"]);
     assert.equal(await store.count(goneApps, "all", ["gone_apps"]), 0);
   });
 
 test("a domain of it can be taken at once; that stands when the rest goes, and ends with the one who took it", async (t) => {
-  const { store, caller, last, anApp, put, forgetting, swept } = await afterDeleting(t);
+  const { store, account, last, anApp, put, forgetting, swept } = await afterDeleting(t);
   const host = last.custom_domain ?? "";
   const other = await anApp();
   const taken = await put(other.id, 1, host);
@@ -89,7 +89,7 @@ test("a domain of it can be taken at once; that stands when the rest goes, and e
     "free, although a deployment of the deleted app still has it",
   );
   const again = await put(next.id, 1, host);
-  forgetting.notify(caller.account.id);
+  forgetting.notify(account.id);
   await swept();
   assert.equal(await at(), again.id);
 });

@@ -43,11 +43,11 @@ async function emitted(world: World, n = 1) {
 const inShort = async (world: World, webhook: WebhookRecord) =>
   (await world.log(webhook)).map(({ status, attempts }) => `${status} ${attempts.length}`);
 
-const change = async ({ unit, caller }: World, { id }: WebhookRecord, changes: Partial<WebhookRecord>) =>
-  kept(await own.change(unit, caller, id, changes, () => undefined));
+const change = async ({ unit, account }: World, { id }: WebhookRecord, changes: Partial<WebhookRecord>) =>
+  kept(await own.change(unit, account, id, changes, () => undefined));
 
-const again = async ({ unit, caller }: World, { id }: WebhookRecord, delivery: { readonly id: string } | undefined) =>
-  kept(await redeliver(unit, caller, id, delivery?.id ?? ""));
+const again = async ({ unit, account }: World, { id }: WebhookRecord, delivery: { readonly id: string } | undefined) =>
+  kept(await redeliver(unit, account, id, delivery?.id ?? ""));
 
 const eventsAt = ({ got }: HttpReceiver) => got.map(({ headers }) => headers["webhook-id"]);
 
@@ -201,7 +201,7 @@ test("3.delivery-cancelled.failing: without a success for five days it is switch
 
 test("3.delivery-cancelled.failing: a test delivery that failed does not begin the five days", async () => {
   const { world, webhook } = await hooked(() => 500);
-  kept(await sendTest(world.unit, world.caller, webhook.id, "app.created"));
+  kept(await sendTest(world.unit, world.account, webhook.id, "app.created"));
   await world.idle();
   await world.advance(121 * H);
   await emitted(world);
@@ -477,15 +477,15 @@ const MANY = 2_500;
 /** So many deliveries that wait for their retry. */
 const failedOnce = (world: World, webhook: WebhookRecord, count: number) =>
   world.unit.transact(async (w) => {
-    const event = await recordEvent(w, world.caller.account, "app.updated", {});
+    const event = await recordEvent(w, world.account, "app.updated", {});
     const next_attempt_at = iso(w.now + H);
     for (let n = 0; n < count; n += 1)
       await putDelivery(w.tx, { ...newDelivery(w, webhook, event), next_attempt_at, queue: `2${next_attempt_at}` });
     return null;
   });
 
-const removed = async ({ unit, caller }: World, { id }: WebhookRecord) =>
-  assert.equal(kept(await own.remove(unit, caller, id, () => undefined)).id, id);
+const removed = async ({ unit, account }: World, { id }: WebhookRecord) =>
+  assert.equal(kept(await own.remove(unit, account, id, () => undefined)).id, id);
 
 const cancelledOf = ({ store }: World, { id }: WebhookRecord) =>
   store.count(deliveries, "webhook_status", [id, "cancelled"]);

@@ -7,7 +7,7 @@ import { forgetting as forgettingIn, sweep } from "../../src/domain/forgetting.t
 import { deliveries, type EventType, events, goneDeployments } from "../../src/domain/model.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
-import { account, kept, outboxWorld, type World } from "../support/outbox-world.ts";
+import { accountOf, kept, outboxWorld, type World } from "../support/outbox-world.ts";
 
 const H = 3_600_000;
 const KEPT = 10_000;
@@ -15,12 +15,12 @@ const KEPT = 10_000;
 /** Many events at once, in one transaction. */
 const emitMany = (world: World, count: number, types: readonly EventType[] = ["app.updated"], record = recordEvent) =>
   world.unit.transact(async (w) => {
-    for (let n = 0; n < count; n += 1) for (const type of types) await record(w, world.caller.account, type, { n });
+    for (let n = 0; n < count; n += 1) for (const type of types) await record(w, world.account, type, { n });
     return null;
   });
 
 const total = async (world: World, type?: EventType) =>
-  (await listEvents(world.store, world.caller, { type, offset: 0, limit: 1 })).total;
+  (await listEvents(world.store, world.account, { type, offset: 0, limit: 1 })).total;
 
 test("8.bounds.events: of clicks, of all other types and of samples the newest 10,000 an account, with their deliveries", async () => {
   const world = await outboxWorld();
@@ -28,8 +28,8 @@ test("8.bounds.events: of clicks, of all other types and of samples the newest 1
   const webhook = await world.webhook(receiver.url);
   const change = await world.emit();
   await world.idle();
-  const click = await world.emit({}, world.caller, "user.interaction");
-  const foreign = await world.emit({}, account("acc_2"));
+  const click = await world.emit({}, world.account, "user.interaction");
+  const foreign = await world.emit({}, accountOf("acc_2"));
   assert.deepEqual([...world.sweeps], ["acc_1", "acc_2"]);
   await emitMany(world, KEPT + 250, ["user.interaction"]);
   await emitMany(world, KEPT + 1, ["app.created"], recordSample);
@@ -40,7 +40,7 @@ test("8.bounds.events: of clicks, of all other types and of samples the newest 1
   assert.equal(await world.store.get(events, click.id), undefined);
   assert.equal(await world.store.count(events, "sample", ["acc_1"]), KEPT);
   assert.equal(
-    kept(await getEvent(world.store, world.caller, change.id)).id,
+    kept(await getEvent(world.store, world.account, change.id)).id,
     change.id,
     "others are as many as may be",
   );
@@ -50,7 +50,7 @@ test("8.bounds.events: of clicks, of all other types and of samples the newest 1
   assert.equal(await world.store.get(events, change.id), undefined, "the oldest of all the other types together");
   assert.deepEqual(await world.log(webhook), []);
   assert.ok(await world.store.get(events, foreign.id));
-  const { items } = await listEvents(world.store, world.caller, { type: undefined, offset: KEPT - 1, limit: 2 });
+  const { items } = await listEvents(world.store, world.account, { type: undefined, offset: KEPT - 1, limit: 2 });
   assert.equal(items.map(({ type }) => type).join(), "user.interaction,app.updated", "one list in order of creation");
 });
 
@@ -61,7 +61,7 @@ test("8.bounds.events: what is still to be sent stays, off the list, and goes on
   const waiting = await world.emit();
   await world.idle();
   const sample = await world.unit.transact(async (w) => {
-    const event = await recordSample(w, world.caller.account, "app.created");
+    const event = await recordSample(w, world.account, "app.created");
     await putDelivery(w.tx, newDelivery(w, webhook, event));
     return event;
   });
@@ -71,8 +71,8 @@ test("8.bounds.events: what is still to be sent stays, off the list, and goes on
   assert.equal(await total(world), KEPT);
   assert.equal(await world.store.count(events, "sample", ["acc_1"]), KEPT);
   assert.ok(await world.store.get(events, sample.id));
-  assert.ok((await getEvent(world.store, world.caller, sample.id)) instanceof Refusal, "a sample, still");
-  assert.equal(kept(await getEvent(world.store, world.caller, waiting.id)).id, waiting.id);
+  assert.ok((await getEvent(world.store, world.account, sample.id)) instanceof Refusal, "a sample, still");
+  assert.equal(kept(await getEvent(world.store, world.account, waiting.id)).id, waiting.id);
   assert.equal((await world.log(webhook))[0]?.status, "pending");
   await world.advance(H);
   assert.deepEqual(
@@ -104,7 +104,7 @@ test("8.bounds.events: an account that is told of is swept behind the answers, w
   const world = await outboxWorld();
   const { store, clock, background, errors } = world;
   await emitMany(world, KEPT + 1, ["app.updated"], (w, _, type, object) =>
-    recordEvent(w, account("acc_0").account, type, object),
+    recordEvent(w, accountOf("acc_0"), type, object),
   );
   await emitMany(world, KEPT + 1);
   const { transact } = store;

@@ -7,16 +7,16 @@ import { kept, wholeWorld } from "../support/outbox-world.ts";
 import { withTurns } from "../support/steps.ts";
 
 test("shelf: made once for each state of the data", async () => {
-  const { store, unit, caller } = await wholeWorld();
+  const { store, unit, account } = await wholeWorld();
   const data = [{ town: "Bath", people: 3, area: 2 }];
   const draft = { name: "Towns", type: "json", app_id: null, data } as const;
-  const { id } = kept(await own.create(unit, caller, draft));
-  const sourceNow = async () => kept(await own.get(store, caller, id));
-  const shelfNow = async (wanted?: string) => shelfOf(store, caller, await sourceNow(), wanted);
+  const { id } = kept(await own.create(unit, account, draft));
+  const sourceNow = async () => kept(await own.get(store, account, id));
+  const shelfNow = async (wanted?: string) => shelfOf(store, account, await sourceNow(), wanted);
   assert.equal((await shelfNow()).chart, undefined, "its rows are not known yet");
   await processDataSource(unit, id);
   const source = await sourceNow();
-  const three = () => Promise.all(["", "area", ""].map((wanted) => shelfOf(store, caller, source, wanted)));
+  const three = () => Promise.all(["", "area", ""].map((wanted) => shelfOf(store, account, source, wanted)));
   const { value, turns } = await withTurns(three);
   const [after, chosen, again] = value;
   assert.ok(turns >= 2, "others have their turn between two");

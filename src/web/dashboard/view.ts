@@ -2,7 +2,7 @@
 // the route table's own rows. Scope, existence, fields and states are judged there; so a page can never be allowed more, and
 // says no in the same words. A form has no If-Match. And the frame around it: navigation, the state of the account, what can
 // be done and what just was. The names are the specification's (Settings, API Keys; Settings, Webhooks).
-import { allows, type Caller, standing } from "../../domain/access.ts";
+import { allows, standing } from "../../domain/access.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { API, answered, ask } from "../../http/api.ts";
 import type { Reply } from "../../http/call.ts";
@@ -38,11 +38,10 @@ export function viewOf(visit: Visit, params: Values) {
   const { call, unit, services, presenter, signedIn } = visit;
   if (signedIn === undefined) throw new Error("Nobody is signed in");
   const { user, account } = signedIn;
-  const caller: Caller = { account, scopes: user.permissions, credential: user.id };
   // One of the settings comes before their section.
   const [place = ""] = [...SETTINGS, ...SECTIONS].find(([, path]) => call.path.startsWith(path)) ?? [];
   const unfit = ({ scope }: Operation): Refusal | undefined =>
-    scope === null || allows(caller.scopes, scope)
+    scope === null || allows(user.permissions, scope)
       ? undefined
       : refuse({ code: "insufficient_scope", scope, detail: `This takes the permission ${scope}. ${GIVEN}` });
   return {
@@ -53,7 +52,7 @@ export function viewOf(visit: Visit, params: Values) {
     async ask<T>(row: Operation, { query, body }: { query?: object; body?: unknown } = {}): Promise<T | Refusal> {
       // The first page of a list, where nothing else is asked for.
       const from = { params, query: { offset: 0, limit: 20, ...query }, call };
-      const asked = { unit, caller, services, ...from, expect: () => undefined, body: undefined };
+      const asked = { unit, account, services, ...from, expect: () => undefined, body: undefined };
       return unfit(row) ?? trusted<T | Refusal>(await ask(row, asked, body));
     },
 

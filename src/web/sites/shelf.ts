@@ -4,9 +4,8 @@
 // in pixels, so that text never shrinks and nothing needs a script or an inline style. A series is one path, so that
 // thousands of rows are drawn whole; above it stand the points that can be pressed, real buttons of the form around the
 // chart, so that the keyboard reaches them.
-import type { Caller } from "../../domain/access.ts";
 import { rowsPage } from "../../domain/data-sources.ts";
-import type { Column, DataSourceRecord } from "../../domain/model.ts";
+import type { AccountRecord, Column, DataSourceRecord } from "../../domain/model.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Reader } from "../../domain/store.ts";
 import { Turns } from "../../kit/background.ts";
@@ -28,10 +27,15 @@ const made = new WeakMap<DataSourceRecord | Column, Promise<Shelf>>();
 const making = new Turns();
 
 /** `wanted` is the column of numbers that the reader chose. */
-export function shelfOf(reader: Reader, caller: Caller, source: DataSourceRecord, wanted?: string): Promise<Shelf> {
+export function shelfOf(
+  reader: Reader,
+  account: AccountRecord,
+  source: DataSourceRecord,
+  wanted?: string,
+): Promise<Shelf> {
   const chosen = source.columns?.find(({ name, type }) => type === "number" && name === wanted);
   const key = chosen ?? source;
-  const shelf = made.get(key) ?? making.run(() => shelfMade(reader, caller, source, chosen));
+  const shelf = made.get(key) ?? making.run(() => shelfMade(reader, account, source, chosen));
   made.set(key, shelf);
   // What could not be read is read again.
   shelf.catch(() => made.delete(key));
@@ -41,10 +45,10 @@ export function shelfOf(reader: Reader, caller: Caller, source: DataSourceRecord
 /** Drawing more would hold up others. */
 const CELLS_MAX = 40_000;
 
-async function shelfMade(reader: Reader, caller: Caller, { id, columns }: DataSourceRecord, chosen?: Column) {
+async function shelfMade(reader: Reader, account: AccountRecord, { id, columns }: DataSourceRecord, chosen?: Column) {
   const known = columns ?? [];
   const limit = Math.floor(CELLS_MAX / Math.max(known.length, 1));
-  const page = await rowsPage(reader, caller, id, { offset: 0, limit });
+  const page = await rowsPage(reader, account, id, { offset: 0, limit });
   await new Promise(setImmediate);
   const { items, total } = page instanceof Refusal ? { items: [], total: 0 } : page;
   const chart = chartOf(known, items, chosen);

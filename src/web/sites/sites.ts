@@ -1,7 +1,7 @@
 // Deployed apps (contract, part 1): at /sites/{dep_id}/, and at / under their custom domain, which the Host header names:
 // title, description, and what each data source that is ready shows. A click on a point becomes user.interaction (spec part
 // 6). What is not live any more, not public or not possible is said on a page of its own.
-import { type Caller, sha256, standing } from "../../domain/access.ts";
+import { sha256, standing } from "../../domain/access.ts";
 import { interact } from "../../domain/apps.ts";
 import { listDataSourcesOf, own as sources } from "../../domain/data-sources.ts";
 import { mayView, type Site, siteOf } from "../../domain/deployments.ts";
@@ -82,7 +82,7 @@ async function show(visit: Visit, { app, account }: Site): Promise<Answer> {
     if (left < 0) break;
     next += 1;
     if (source.status !== "ready") continue;
-    const drawn = figure(visit, source, await shelfOf(store, callerOf(account), source, query.get(source.id)));
+    const drawn = figure(visit, source, await shelfOf(store, account, source, query.get(source.id)));
     left -= drawn.text.length;
     figures.push(drawn);
   }
@@ -106,22 +106,18 @@ const NOTHING = nothingYet("There is nothing to see yet", NO_DATA);
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
 async function click({ unit, store, query, ...visit }: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
   const chart_id = sent.get("chart") ?? "";
-  const caller = callerOf(account);
-  const source = await sources.get(store, caller, chart_id);
+  const source = await sources.get(store, account, chart_id);
   const isShown = !(source instanceof Refusal) && source.app_id === app.id;
-  const { chart } = isShown ? await shelfOf(store, caller, source, query.get(chart_id)) : {};
+  const { chart } = isShown ? await shelfOf(store, account, source, query.get(chart_id)) : {};
   const point = chart?.points.find(({ row }) => String(row) === sent.get("point"));
   if (point === undefined)
     return messagePage(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
   const { row, place: _, ...data_point } = point;
   const user_id = visitorOf(visit, account);
-  await interact(unit, caller, app.id, { user_id, interaction_type: "chart_click", chart_id, data_point });
+  await interact(unit, account, app.id, { user_id, interaction_type: "chart_click", chart_id, data_point });
   const shown = new URLSearchParams({ chart: chart_id, point: String(row), ...Object.fromEntries(query) });
   return redirect(`./?${shown}#${chart_id}`);
 }
-
-/** A deployed app acts for its own account. */
-const callerOf = (account: AccountRecord): Caller => ({ account, scopes: [], credential: "site" });
 
 /** The user where one is signed in to the app's account; otherwise a one-way hash of the browser's cookie names nobody. */
 const visitorOf = ({ signedIn, secret }: Pick<Visit, "signedIn" | "secret">, account: AccountRecord): string =>
