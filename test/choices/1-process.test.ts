@@ -14,7 +14,7 @@ import { startRefused } from "../support/embedded.ts";
 import { freshFolder } from "../support/fresh.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { problem } from "../support/problem.ts";
-import { type Ended, type ServerProcess, serve } from "../support/process.ts";
+import { type Ended, type ServerProcess, serve, serving } from "../support/process.ts";
 import { head, RawConnection } from "../support/raw.ts";
 import { listen } from "../support/receivers.ts";
 import { SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
@@ -27,19 +27,15 @@ function fileWith(name: string, content: unknown): string {
   return file;
 }
 
-/**
- * A server on a free port with the JSON ready line, for as long as `use` takes; it has to end with code 0, though the
- * client's connection is still kept alive.
- */
+/** A server with the JSON ready line, which has to end though the client's connection is still kept alive. */
 async function started(args: readonly string[], use: (own: Started) => Promise<void> = async () => {}): Promise<Ended> {
-  const server = serve(["--port", "0", "--log", "json", ...args]);
-  await server.prints("\n");
-  const ready = trusted<Members>(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
-  const api = new Client({ baseUrl: str(ready.base_url), key: ready.api_key === null ? null : str(ready.api_key) });
-  await use({ server, ready, api }).finally(() => server.child.kill("SIGTERM"));
-  const ended = await server.ended;
-  api.close();
-  assert.equal(ended.code, 0, ended.stderr);
+  let api: Client | undefined;
+  const ended = await serving(["--log", "json", ...args], "\n", (server) => {
+    const ready = trusted<Members>(JSON.parse(server.said.stdout.split("\n")[0] ?? ""));
+    api = new Client({ baseUrl: str(ready.base_url), key: trusted(ready.api_key) });
+    return use({ server, ready, api });
+  });
+  api?.close();
   return ended;
 }
 
@@ -47,11 +43,6 @@ interface Started {
   readonly server: ServerProcess;
   readonly ready: Members;
   readonly api: Client;
-}
-
-async function stopped(server: ServerProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<Ended> {
-  server.child.kill(signal);
-  return server.ended;
 }
 
 /** Sends the signal to stop; resolves as soon as the server no longer accepts connections. */
@@ -115,30 +106,28 @@ choice("1.test-controls.flags.store", "may be of a module, which the ready line 
     const { id } = await api.create("/apps", { title: "Kept" });
     assert.equal((await api.get(`/apps/${id}`)).json.title, "Kept");
   });
-  const server = serve(["--port", "0", "--store", store, "--public-url", "http://localhost:1"]);
-  await server.prints("curl ");
-  assert.match(server.said.stdout, /Data +\.\/test\/stores\/skeleton\.mjs\n/);
-  assert.match(server.said.stdout, /Port +\d+\n/);
-  assert.equal((await stopped(server)).code, 0);
+  const { stdout } = await serving(["--store", store, "--public-url", "http://localhost:1"], "curl ");
+  assert.match(stdout, /Port +\d+\n[\s\S]*Data +\.\/test\/stores\/skeleton\.mjs\n/);
 });
 
 choice("1.test-controls.ready-line.people", "shows addresses, key, link and a curl that works", async () => {
-  const server = serve(["--port", "0"]);
-  await server.prints("curl ");
-  await server.prints("'\n");
-  const { stdout } = server.said;
-  const [, base = ""] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
-  const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
-  assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+ {2}\(owner@example\.com\)\n/);
-  assert.match(stdout, /Data +in memory; --data FILE keeps them\n/);
-  const CURL = /curl (\S+) -H "Authorization: ([^"]+)" -H "Content-Type: ([^"]+)" -d '([^']+)'/;
-  const [, url, authorization = "", type = "", body = ""] = CURL.exec(stdout) ?? [];
-  assert.deepEqual([url, authorization], [`${base}/apps`, `Bearer ${key}`]);
-  const api = new Client({ baseUrl: base, key: null });
-  const headers = { authorization, "content-type": type };
-  assert.equal((await api.send("POST", "/apps", { headers, body })).status, 201);
-  api.close();
-  assert.equal((await stopped(server, "SIGINT")).code, 0);
+  await serving([], "'\n", async ({ said: { stdout }, child, ended }) => {
+    const [, base = ""] = /(http:\/\/localhost:\d+\/v1)/.exec(stdout) ?? [];
+    const [, key] = /(ahs_[\w-]+)/.exec(stdout) ?? [];
+    assert.match(stdout, /http:\/\/localhost:\d+\/dashboard\/\S+ {2}\(owner@example\.com\)\n/);
+    assert.match(stdout, /Data +in memory; --data FILE keeps them\n/);
+    const CURL = /curl (\S+) -H "Authorization: ([^"]+)" -H "Content-Type: ([^"]+)" -d '([^']+)'/;
+    const [, url, authorization = "", type = "", body = ""] = CURL.exec(stdout) ?? [];
+    assert.deepEqual([url, authorization], [`${base}/apps`, `Bearer ${key}`]);
+    const api = new Client({ baseUrl: base, key: null });
+    assert.equal(
+      (await api.send("POST", "/apps", { headers: { authorization, "content-type": type }, body })).status,
+      201,
+    );
+    api.close();
+    child.kill("SIGINT");
+    await ended;
+  });
 });
 
 const IN_FLIGHT = '{"title":"In flight"}';
@@ -188,7 +177,8 @@ choice("1.test-controls.stop", "a signal between the first answer and the start'
   });
   const server = serve(["--port", new URL(authUrl).port, "--data", data]);
   while ((await fetch(`${authUrl}/healthz`).catch(() => null))?.status !== 200);
-  const { code, signal, stderr } = await stopped(server);
+  server.child.kill("SIGTERM");
+  const { code, signal, stderr } = await server.ended;
   assert.deepEqual([code, signal, stderr], [0, null, ""]);
 });
 
@@ -284,11 +274,12 @@ choice("1.test-controls.environment", "each flag is also a variable, PORT too, a
     [{ APPHOST_PROT: "1" }, /APPHOST_PROT; did you mean APPHOST_PORT\?/],
   ] as const)
     refused(await serve([], variables).ended, 2, names);
-  const variables = { PORT: "0", APPHOST_API_KEY: "from-environment", APPHOST_LOG: "pretty" };
-  const server = serve(["--log", "json"], variables);
+  const server = serve(["--log", "json"], { PORT: "0", APPHOST_API_KEY: "from-environment", APPHOST_LOG: "pretty" });
   await server.prints("\n");
-  assert.match(server.said.stdout, /"api_key":"from-environment"/);
-  assert.equal((await stopped(server)).code, 0);
+  server.child.kill("SIGTERM");
+  const { code, stdout } = await server.ended;
+  assert.match(stdout, /"api_key":"from-environment"/);
+  assert.equal(code, 0);
 });
 
 choice("1.test-controls.flags", "--help fits a screen and names every flag, --version tells", async () => {

@@ -9,7 +9,7 @@ import { type Answer, Client, members } from "../support/client.ts";
 import { assertPage, idIn, textOf } from "../support/dashboard.ts";
 import { described, type Embedded, embedded, startRefused } from "../support/embedded.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
-import { serve } from "../support/process.ts";
+import { type ServerProcess, serving } from "../support/process.ts";
 import { promised } from "../support/steps.ts";
 import { eventually } from "../support/wait.ts";
 import { fill, makeWorld } from "../support/world.ts";
@@ -297,19 +297,14 @@ test("readings can be given as on the command line, and the flag for several at 
 
 test("the flag can be repeated, its variable has commas, and the first request that is shown succeeds", async () => {
   const [first, second] = ["2.app-fields=all", "4.create-status=200"];
-  for (const [args, variables] of [
-    [["--reading", first, "--reading", second], {}],
-    [[], { APPHOST_READING: `${first},${second}` }],
-  ] as const) {
-    const server = serve(["--port", "0", ...args], variables);
-    await server.prints("'\n");
-    const [, url = "", key = "", body = ""] =
-      /curl (\S+)\/apps .*Bearer (\S+)" .*-d '(.*)'/.exec(server.said.stdout) ?? [];
-    const api = new Client({ baseUrl: url, key });
+  const succeeds = async ({ said }: ServerProcess) => {
+    const [, baseUrl = "", key = "", body = ""] =
+      /curl (\S+)\/apps .*Bearer (\S+)" .*-d '(.*)'/.exec(said.stdout) ?? [];
+    const api = new Client({ baseUrl, key });
     assert.equal((await api.post("/apps", JSON.parse(body))).status, 200);
     assert.equal((await api.post("/apps", { title: "T" })).status, 422);
     api.close();
-    server.child.kill("SIGTERM");
-    assert.equal((await server.ended).code, 0);
-  }
+  };
+  await serving(["--reading", first, "--reading", second], "'\n", succeeds);
+  await serving([], "'\n", succeeds, { APPHOST_READING: `${first},${second}` });
 });

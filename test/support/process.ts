@@ -12,6 +12,21 @@ export type Ended = Awaited<ServerProcess["ended"]>;
 
 export const serve = (args: readonly string[], env?: NodeJS.ProcessEnv) => started([...START, ...args], env);
 
+/** The server on a free port for as long as `use` takes, from when it has printed `text`; it has to end with code 0. */
+export async function serving(
+  args: readonly string[],
+  text: string,
+  use: (server: ServerProcess) => Promise<unknown> = async () => {},
+  env?: NodeJS.ProcessEnv,
+): Promise<Ended> {
+  const server = serve(["--port", "0", ...args], env);
+  await server.prints(text);
+  await use(server).finally(() => server.child.kill("SIGTERM"));
+  const ended = await server.ended;
+  assert.equal(ended.code, 0, ended.stderr);
+  return ended;
+}
+
 /** Runs node, and gathers what it prints. */
 export function started(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const clean = Object.entries(process.env).filter(([name]) => !/^(APPHOST_|PORT$|FORCE_COLOR|NODE_TEST)/.test(name));
