@@ -19,11 +19,8 @@ export function chaosOf({ store, clock }: UnitParts, { marks }: Journals, backgr
     clear(): void {
       rules.clear();
       const until = clock.now();
-      const waiting = [...marks].filter(([, mark]) => mark.until > until);
-      for (const [attempt, mark] of waiting) marks.set(attempt, { ...mark, until });
-      background.run("ending delays", async () => {
-        for (const [, { id }] of waiting) await late(id, until);
-      });
+      for (const mark of marks.values())
+        if (mark.until > until) background.run("ending a delay", () => late(Object.assign(mark, { until }).id, until));
     },
     /** The sender that does to each post what was decided for it. */
     around: (inner: Sender): Sender => ({

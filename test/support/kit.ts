@@ -35,11 +35,6 @@ export interface Tokens {
 }
 
 export class Kit {
-  readonly target: Target;
-  /** Speaks with the API key. */
-  readonly api: Client;
-  readonly hub: Hub;
-  readonly profile: Profile;
   /** The addresses of what it made. */
   readonly #left: string[] = [];
   #deployed: Promise<Deployed> | undefined;
@@ -59,12 +54,13 @@ export class Kit {
     }
   }
 
-  private constructor(target: Target, api: Client, hub: Hub, profile: Profile) {
-    this.target = target;
-    this.api = api;
-    this.hub = hub;
-    this.profile = profile;
-  }
+  /** `api` speaks with the API key. */
+  private constructor(
+    readonly target: Target,
+    readonly api: Client,
+    readonly hub: Hub,
+    readonly profile: Profile,
+  ) {}
 
   /** Leaves as little behind as it can: to delete an app is shown, to delete a webhook is mostly there. */
   async close(): Promise<void> {
