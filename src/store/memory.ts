@@ -38,21 +38,13 @@ export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
 abstract class Reading implements port.Reader {
   abstract ask<T>(from: Named, question: (table: Table) => T): Promise<T>;
 
-  get<R extends port.Stored>(from: port.Collection<R>, id: string): Promise<R | undefined> {
-    return this.ask(from, (table) => trusted<R | undefined>(table.get(id)));
-  }
-
-  find<R extends port.Stored>(from: port.Collection<R>, unique: string, values: port.Values): Promise<R | undefined> {
-    return this.ask(from, (table) => trusted<R | undefined>(named(table.uniques, unique).page(values, FIRST)[0]));
-  }
-
-  page<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values, span: port.Span) {
-    return this.ask(from, (table) => trusted<readonly R[]>(named(table.indexes, index).page(values, span)));
-  }
-
-  count<R extends port.Stored>(from: port.Collection<R>, index: string, values: port.Values): Promise<number> {
-    return this.ask(from, (table) => named(table.indexes, index).count(values));
-  }
+  readonly get: port.Reader["get"] = (from, id) => this.ask(from, (table) => trusted(table.get(id)));
+  readonly find: port.Reader["find"] = (from, unique, values) =>
+    this.ask(from, (table) => trusted(named(table.uniques, unique).page(values, FIRST)[0]));
+  readonly page: port.Reader["page"] = (from, index, values, span) =>
+    this.ask(from, (table) => trusted(named(table.indexes, index).page(values, span)));
+  readonly count: port.Reader["count"] = (from, index, values) =>
+    this.ask(from, (table) => named(table.indexes, index).count(values));
 }
 
 /** Who hears in this process what commits tell. */
@@ -211,8 +203,13 @@ class Run extends Reading implements port.Tx {
 
   /** Settles when its turn is over: what the work has written is committed, or undone where it failed. */
   async do<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    let watch: NodeJS.Immediate | undefined;
     try {
-      const value = await Promise.race([this.#late(), work(this)]);
+      const value = await new Promise<T>((resolve, reject) => {
+        // By the end of the turn of the event loop it is over where it asks only its tx, which answers at once.
+        watch = setImmediate(() => reject(new Error(GIVEN_UP)));
+        work(this).then(resolve, reject);
+      });
       if (this.#violation !== undefined) throw this.#violation;
       const batch = this.changes.length > 0 && this.opened.commits?.add(this.changes);
       if (batch) this.needs.add(batch);
@@ -223,17 +220,9 @@ class Run extends Reading implements port.Tx {
       this.told.clear();
       throw error;
     } finally {
+      clearImmediate(watch);
       this.isOver = true;
     }
-  }
-
-  /** When the turn of the event loop is over no unit of work should still run, since its tx answers at once. */
-  #late(): Promise<never> {
-    return new Promise((_, reject) =>
-      setImmediate(() => {
-        if (!this.isOver) reject(new Error(GIVEN_UP));
-      }),
-    );
   }
 
   #table(from: Named): Table {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { collection, isStoreError, type Store } from "../../src/domain/store.ts";
-import { type JsonFileOptions, jsonFileStore } from "../../src/store/json-file.ts";
+import { jsonFileStore } from "../../src/store/json-file.ts";
 
 export interface Note {
   readonly id: string;
@@ -28,7 +28,7 @@ export function fileFor(t: { after(run: () => void): void }): string {
 }
 
 /** An open store; closed after the test if it is still open. */
-export async function openStore(t: TestContext, file = fileFor(t), options: JsonFileOptions = {}) {
+export async function openStore(t: TestContext, file = fileFor(t), options: Parameters<typeof jsonFileStore>[1] = {}) {
   const warnings: string[] = [];
   const store = jsonFileStore(file, { ...options, warn: (line) => warnings.push(line) });
   await store.open([notes]);

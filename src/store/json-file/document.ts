@@ -4,104 +4,96 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { StoreRefusal } from "../../domain/store.ts";
-import type { Lists } from "../tables.ts";
-import { BYTES_MAX, sizeOf } from "./disk.ts";
+import { type Lists, load, type Tables } from "../tables.ts";
+import { BYTES_MAX } from "./disk.ts";
 import { BLOCK_LINES, checksumsOf, encode } from "./layout.ts";
 
 /** The lines between the records, as layout.ts writes them. */
 const BETWEEN = /^(\{"format":1,"journal":\d+,"collections":\{|"([^"\\]|\\.)*":\[|\],?|\},"checksums":\[[^\]]*\]\}|)$/;
 
-export class Document {
+/** Refuses, and names a place or the first line that fits; the first of all where none does. */
+type Refuse = (where: string | ((line: string) => boolean), what: string) => never;
+
+interface Members {
   /** The last line of the journal that is contained; undefined where the file does not say. */
   readonly journal: number | undefined;
-  /** Whether it stands as this program writes it. */
-  readonly isAsWritten: boolean;
+  readonly checksums: readonly unknown[] | undefined;
   readonly lists: Lists;
-  readonly #text: string;
-  readonly #checksums: readonly unknown[] | undefined;
+}
 
-  constructor(private readonly file: string) {
-    const size = sizeOf(file) ?? 0;
-    if (size > BYTES_MAX)
-      throw new StoreRefusal(
-        `${file} has ${size} bytes, and no more than ${BYTES_MAX} can be read. Put a smaller one in its place, or keep so much data in another store.`,
-      );
-    const bytes = readFileSync(file);
-    this.#text = bytes.toString("utf8").replace(/^\ufeff/, "");
-    ({ lists: this.lists, journal: this.journal, checksums: this.#checksums } = this.#members(this.#parsed()));
-    this.isAsWritten = this.journal !== undefined && checksumsOf(bytes).join() === this.#checksums?.join();
-    // Else what is no text would be replaced without a word.
-    if (!this.isAsWritten && !isUtf8(bytes)) throw this.#notWhole((line) => line.includes("\ufffd"), "not UTF-8");
-  }
-
-  /** What is wrong with a collection, or with its n-th record: told by the line, if the record has one for itself. */
-  refusal(fault: string, name: string, n?: number): StoreRefusal {
-    if (n === undefined)
-      return this.#wrong(name, `${fault}. Start the version that wrote it, or put a good copy in its place.`);
-    const record = JSON.stringify(this.lists.find(([each]) => each === name)?.[1][n]);
-    const line = this.#text.split("\n").findLastIndex((each) => each === record || each === `${record},`);
-    return this.#refusal(line < 0 ? `${name}[${n}]` : `line ${line + 1}`, fault);
-  }
-
-  /** To be asked last: where it can be told what is wrong with a record, that says more. */
-  refuseDamage(): void {
-    const written = this.#checksums;
-    if (this.isAsWritten || written === undefined) return;
-    // Written differently, the same content still has the same checksums.
-    const found = checksumsOf(Buffer.concat([...encode(this.journal ?? 0, this.lists)]));
-    const longer = found.length < written.length ? written : found;
-    const at = longer.findIndex((_, n) => found[n] !== written[n]);
-    if (at < 0) return;
-    throw this.#refusal(
-      `lines ${at * BLOCK_LINES + 1} to ${(at + 1) * BLOCK_LINES}`,
-      'not what was written there (checksum). Put a good copy in its place; if you changed it on purpose, remove its member "checksums".',
+/** Fills the tables. Answers the last line of the journal that FILE contains, if it says, and whether it stands as this program writes it. */
+export function readDocument(file: string, size: number, tables: Tables) {
+  if (size > BYTES_MAX)
+    throw new StoreRefusal(
+      `${file} has ${size} bytes, and no more than ${BYTES_MAX} can be read. Put a smaller one in its place, or keep so much data in another store.`,
     );
-  }
+  const bytes = readFileSync(file);
+  const text = bytes.toString("utf8").replace(/^\ufeff/, "");
+  const refuse: Refuse = (where, what) => {
+    const line = typeof where === "string" ? -1 : Math.max(0, text.split("\n").findIndex(where));
+    throw new StoreRefusal(`${file} ${line < 0 ? where : `line ${line + 1}`}: ${what}`);
+  };
+  const members = membersOf(parsed(text, refuse), refuse);
+  const isAsWritten = members.journal !== undefined && checksumsOf(bytes).join() === members.checksums?.join();
+  // Else what is no text would be replaced without a word.
+  if (!isAsWritten && !isUtf8(bytes)) refuse((line) => line.includes("\ufffd"), notWhole("not UTF-8"));
+  const faulty = (fault: string, name: string, n?: number) => {
+    if (n === undefined)
+      return refuse(naming(name), `${fault}. Start the version that wrote it, or put a good copy in its place.`);
+    const record = JSON.stringify(members.lists.find(([each]) => each === name)?.[1][n]);
+    // Of two that are the same the later is one too many.
+    const line = text.split("\n").findLastIndex((each) => each === record || each === `${record},`);
+    return refuse(line < 0 ? `${name}[${n}]` : `line ${line + 1}`, fault);
+  };
+  Array.from(load(tables, members.lists, faulty));
+  // The last, since what is wrong with a record says more.
+  if (!isAsWritten) refuseDamage(members, refuse);
+  return { contained: members.journal, isAsWritten };
+}
 
-  #parsed(): unknown {
-    try {
-      return JSON.parse(this.#text);
-    } catch (error) {
-      // The parser quotes the text around the fault, line feeds and all.
-      throw this.#notWhole((line) => !isOwn(line), String(error).replaceAll("\n", " "));
-    }
-  }
+/** Written differently, the same content still has the same checksums. */
+function refuseDamage({ journal = 0, checksums, lists }: Members, refuse: Refuse): void {
+  if (checksums === undefined) return;
+  const found = checksumsOf(Buffer.concat([...encode(journal, lists)]));
+  const longer = found.length < checksums.length ? checksums : found;
+  const at = longer.findIndex((_, n) => found[n] !== checksums[n]);
+  if (at < 0) return;
+  refuse(
+    `lines ${at * BLOCK_LINES + 1} to ${(at + 1) * BLOCK_LINES}`,
+    'not what was written there (checksum). Put a good copy in its place; if you changed it on purpose, remove its member "checksums".',
+  );
+}
 
-  /** The members of the document; others than these may be misspelt ones and are not passed over. */
-  #members(document: unknown) {
-    if (typeof document !== "object" || Array.isArray(document))
-      throw this.#wrong("", 'not a JSON object with "format" and "collections"');
-    const { format, collections, journal, checksums, ...others }: Record<string, unknown> = { ...document };
-    if (typeof format === "number" && format > 1)
-      throw this.#wrong("format", `format ${format} was written by a newer version; this one knows format 1`);
-    for (const other of Object.keys(others)) throw this.#wrong(other, `unknown member "${other}"`);
-    if (format !== 1) throw this.#wrong("format", '"format" is not 1: no data of this service; name another file');
-    if (typeof collections !== "object" || collections === null) throw this.#wrong("", 'no "collections"');
-    if (journal !== undefined && !(typeof journal === "number" && Number.isSafeInteger(journal) && journal >= 0))
-      throw this.#wrong("journal", '"journal" is not the number of a line');
-    if (checksums !== undefined && !Array.isArray(checksums))
-      throw this.#wrong("checksums", '"checksums" is not an array');
-    const lists = Object.entries(collections).map(([name, records]): Lists[number] => {
-      if (!Array.isArray(records)) throw this.#wrong(name, `"${name}" is not an array of records`);
-      return [name, records];
-    });
-    return { lists, journal, checksums };
-  }
+const notWhole = (why: string) => `not a whole JSON document (${why}). Put a good copy in its place.`;
+const naming = (member: string) => (line: string) => line.includes(JSON.stringify(member));
 
-  #wrong(member: string, what: string): StoreRefusal {
-    return this.#refusal((line) => line.includes(JSON.stringify(member)), what);
+function parsed(text: string, refuse: Refuse): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The parser quotes the text around the fault, line feeds and all.
+    return refuse((line) => !isOwn(line), notWhole(String(error).replaceAll("\n", " ")));
   }
+}
 
-  #notWhole(isOdd: (line: string) => boolean, what: string): StoreRefusal {
-    return this.#refusal(isOdd, `not a whole JSON document (${what}). Put a good copy in its place.`);
-  }
-
-  /** By the first line that fits; the first of all where none does. */
-  #refusal(where: string | ((line: string) => boolean), what: string): StoreRefusal {
-    const first = typeof where === "string" ? -1 : this.#text.split("\n").findIndex(where);
-    const place = typeof where === "string" ? where : `line ${Math.max(0, first) + 1}`;
-    return new StoreRefusal(`${this.file} ${place}: ${what}`);
-  }
+/** The members of the document; others than these may be misspelt ones and are not passed over. */
+function membersOf(document: unknown, refuse: Refuse): Members {
+  const wrong = (member: string, what: string) => refuse(naming(member), what);
+  if (typeof document !== "object" || Array.isArray(document))
+    return wrong("", 'not a JSON object with "format" and "collections"');
+  const { format, collections, journal, checksums, ...others }: Record<string, unknown> = { ...document };
+  if (typeof format === "number" && format > 1)
+    wrong("format", `format ${format} was written by a newer version; this one knows format 1`);
+  for (const other of Object.keys(others)) wrong(other, `unknown member "${other}"`);
+  if (format !== 1) wrong("format", '"format" is not 1: no data of this service; name another file');
+  if (typeof collections !== "object" || collections === null) return wrong("", 'no "collections"');
+  if (journal !== undefined && !(typeof journal === "number" && Number.isSafeInteger(journal) && journal >= 0))
+    return wrong("journal", '"journal" is not the number of a line');
+  if (checksums !== undefined && !Array.isArray(checksums)) return wrong("checksums", '"checksums" is not an array');
+  const lists = Object.entries(collections).map(([name, records]): Lists[number] =>
+    Array.isArray(records) ? [name, records] : wrong(name, `"${name}" is not an array of records`),
+  );
+  return { lists, journal, checksums };
 }
 
 /** Whether a line could stand in a FILE that this program has written. */

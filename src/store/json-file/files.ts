@@ -64,19 +64,34 @@ export class Files implements Keeper {
     const folded = isDue ? recordsIn(this.parts.tables) : undefined;
     if (this.#contained > 0) await this.#cut();
     await this.#add(line);
-    if (folded !== undefined) this.#folding = this.#fold(folded);
+    if (folded === undefined) return;
+    const over = () => {
+      this.#folding = undefined;
+    };
+    this.#folding = this.replace(folded).catch(this.#tell).then(over);
   }
 
+  /** Writes FILE anew from these records, in the place of all up to the last line of the journal. */
   async replace(records: Lists): Promise<void> {
     await this.#folding;
-    await this.#renew(records);
+    const { length, seq } = this.good;
+    const { file } = this.parts;
+    try {
+      if (this.#broken !== undefined) throw this.#broken;
+      await disk.close(await disk.replaceFile(file, encode(seq, records)));
+      await disk.syncFolderOf(file).catch(this.#break);
+      this.#contained = length;
+    } finally {
+      // Where it failed, too: it is tried again when the journal has grown as much once more.
+      this.#foldAt = this.good.length + this.#enough();
+    }
   }
 
   /** Folds the journal into FILE, so that a clean stop leaves one file. */
   async close(): Promise<void> {
     await this.#folding;
     try {
-      if (this.good.length > this.#contained) await this.#fold(recordsIn(this.parts.tables));
+      if (this.good.length > this.#contained) await this.replace(recordsIn(this.parts.tables)).catch(this.#tell);
       await disk.close(this.journal);
       // One that cannot be removed is as good as none.
       if (this.good.length === this.#contained) await disk.remove(`${this.parts.file}.journal`).catch(() => undefined);
@@ -96,26 +111,6 @@ export class Files implements Keeper {
       throw error;
     }
     this.good = { length: length + line.length, seq: seq + 1 };
-  }
-
-  async #fold(records: Lists): Promise<void> {
-    await this.#renew(records).catch(this.#tell);
-    this.#folding = undefined;
-  }
-
-  /** Writes FILE anew from these records, in the place of all up to the last line of the journal. */
-  async #renew(records: Lists): Promise<void> {
-    const { length, seq } = this.good;
-    const { file } = this.parts;
-    try {
-      if (this.#broken !== undefined) throw this.#broken;
-      await disk.close(await disk.replaceFile(file, encode(seq, records)));
-      await disk.syncFolderOf(file).catch(this.#break);
-      this.#contained = length;
-    } finally {
-      // Where it failed, too: it is tried again when the journal has grown as much once more.
-      this.#foldAt = this.good.length + this.#enough();
-    }
   }
 
   /** Drops what FILE contains: the rest of the journal goes to a new file that takes the name. */

@@ -25,24 +25,19 @@ const hex = (crc: number): string => crc.toString(16).padStart(8, "0");
 
 /** The parts, one after the other, of a FILE that contains the journal up to the line `journal`. */
 export function* encode(journal: number, lists: Lists): Generator<Buffer> {
-  const checksums: string[] = [];
-  let crc = 0;
+  const crcs: number[] = [];
   let lines = 0;
   let slice = "";
   for (const line of linesOf(journal, lists)) {
-    crc = crc32(line, crc);
+    const block = Math.floor(lines / BLOCK_LINES);
+    crcs[block] = crc32(line, crcs[block]);
     lines += 1;
-    if (lines % BLOCK_LINES === 0) {
-      checksums.push(hex(crc));
-      crc = 0;
-    }
     slice += line;
     if (slice.length < SLICE_CHARS) continue;
     yield Buffer.from(slice);
     slice = "";
   }
-  if (lines % BLOCK_LINES > 0) checksums.push(hex(crc));
-  yield Buffer.from(`${slice}},"checksums":${JSON.stringify(checksums)}}\n`);
+  yield Buffer.from(`${slice}},"checksums":${JSON.stringify(crcs.map(hex))}}\n`);
 }
 
 function* linesOf(journal: number, lists: Lists): Generator<string> {
@@ -90,9 +85,8 @@ export function batchOf(line: Buffer): Batch | undefined {
  * never looks so: it is one line, and nothing was written after it.
  */
 export function isTwoLines(line: Buffer): boolean {
-  for (let at = line.indexOf(START, 1); at > 0; at = line.indexOf(START, at + 1)) {
-    const first = Buffer.concat([line.subarray(0, at - 1), Buffer.from("\n")]);
-    if (batchOf(first) !== undefined || batchOf(line.subarray(at)) !== undefined) return true;
-  }
+  for (let at = line.indexOf(START, 1); at > 0; at = line.indexOf(START, at + 1))
+    if (batchOf(Buffer.concat([line.subarray(0, at - 1), Buffer.of(LINE_FEED)])) ?? batchOf(line.subarray(at)))
+      return true;
   return false;
 }
