@@ -7,7 +7,7 @@ import { ADDRESSES } from "../http/links.ts";
 import { explain, headersOf } from "../http/problem.ts";
 import type { Answer } from "../http/way.ts";
 import { html, type Shown } from "./html.ts";
-import { link, prose } from "./parts.ts";
+import { link } from "./parts.ts";
 import { SCRIPT } from "./script.ts";
 import { ICON, STYLE } from "./style.ts";
 
@@ -29,20 +29,18 @@ export interface Page {
   readonly formAction?: string;
 }
 
-const hashOf = (text: string): string => sha256(text).slice(0, 20);
+/** A file that pages load: asked for again each time, but sent only where it has changed. */
+const asset = (path: string, type: string, body: string) => {
+  const headers = { "content-type": type, "cache-control": "public, no-cache", "x-content-type-options": "nosniff" };
+  const answer = async ({ call }: { readonly call: Call }) => unlessKnown(call, { status: 200, headers, body });
+  return { method: "GET" as const, path, answer };
+};
 
-/** A file that pages load, which a browser keeps for good: another content has another address. */
-function asset(path: string, type: string, body: string, kept = "max-age=31536000, immutable") {
-  const headers = { "content-type": type, "cache-control": `public, ${kept}`, "x-content-type-options": "nosniff" };
-  const answer = async (): Promise<Reply> => ({ status: 200, headers, body });
-  return { method: "GET" as const, path, address: `${path}?v=${hashOf(body)}`, answer };
-}
-
-const style = asset("/assets/style.css", "text/css; charset=utf-8", STYLE);
-const script = asset("/assets/script.js", "text/javascript; charset=utf-8", SCRIPT);
-const icon = asset("/assets/icon.svg", "image/svg+xml", ICON);
-/** The last is what browsers ask for by themselves: there it cannot be kept for good. */
-export const assets = [style, script, icon, asset("/favicon.ico", "image/svg+xml", ICON, "max-age=86400")];
+export const assets = [
+  asset("/assets/style.css", "text/css; charset=utf-8", STYLE),
+  asset("/assets/script.js", "text/javascript; charset=utf-8", SCRIPT),
+  asset("/favicon.ico", "image/svg+xml", ICON),
+];
 
 const NAME = "Application Hosting Service";
 
@@ -54,14 +52,15 @@ export function page({ title, body, status = 200, header, headers, narrow, theme
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="${theme ?? "light dark"}">
 <title>${title}${!theme && ` – ${NAME}`}</title>
-<link rel="icon" href="${icon.address}">
-<link rel="stylesheet" href="${style.address}">
-${!narrow && html`<script type="module" src="${script.address}"></script>`}
+<link rel="icon" href="/favicon.ico">
+<link rel="stylesheet" href="/assets/style.css">
+${!narrow && html`<script type="module" src="/assets/script.js"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-${!theme && html`<header class="top row">${link(DASHBOARD, NAME, "brand")}${header}</header>`}
-<main id="main"${narrow ? html` class="narrow"` : ""}>
+${!theme && html`<header>${link(DASHBOARD, NAME)}${header}</header>`}
+<main id="main" class="${narrow && "narrow"}">
+${narrow && html`<h1>${title}</h1>`}
 ${body}
 </main>
 </body>
@@ -80,22 +79,22 @@ ${body}
 
 /** One message, for what cannot go on. */
 export const messagePage = (status: number, title: string, text: Shown, headers: Reply["headers"] = {}): Reply =>
-  page({ title, status, headers, narrow: true, body: html`<h1>${title}</h1><div>${text}</div>` });
+  page({ title, status, headers, narrow: true, body: html`<div>${text}</div>` });
 
-/** A refusal for people, as a message. */
-export function told(refusal: Refusal) {
+/** A refusal for people. */
+export function told(refusal: Refusal): Page {
   const { status, title, detail } = explain(refusal);
   // Cookies let people in here, so there is no credential to challenge them for.
   const { "www-authenticate": _, ...headers } = headersOf(refusal.reason, "");
-  return [status, title, html`<p>${detail}</p>`, headers] as const;
+  return { status, title, headers, body: html`<p>${detail}</p>` };
 }
 
-export const refused = (refusal: Refusal): Reply => messagePage(...told(refusal));
+export const refused = (refusal: Refusal): Reply => page({ ...told(refusal), narrow: true });
 
 /** What somebody looks at is asked for again and again: where it has not changed it is not sent again (RFC 9110 13.1.2). */
 export function unlessKnown(call: Call, reply: Answer): Answer {
   if (reply instanceof Refusal) return reply;
-  const etag = `"${hashOf(reply.body)}"`;
+  const etag = `"${sha256(reply.body).slice(0, 20)}"`;
   const headers = { ...reply.headers, etag };
   const given = call.values("if-none-match").join();
   return given === "*" || given.includes(etag) ? empty(304, headers) : { ...reply, headers };
@@ -105,11 +104,7 @@ export function unlessKnown(call: Call, reply: Answer): Answer {
 export function nowherePage(call: Call): Reply | undefined {
   const person = isRead(call) && call.values("accept").some((types) => types.includes("text/html"));
   if (!person || /^\/v\d/.test(call.path)) return undefined;
-  return messagePage(
-    404,
-    "There is no such page",
-    prose(`Go on to the [dashboard](${DASHBOARD}) or the [docs](/docs).`),
-  );
+  return messagePage(404, "There is no such page", [link(DASHBOARD, "Dashboard"), " ", link(ADDRESSES.docs, "Docs")]);
 }
 
 /** 303: whatever the method was, the browser goes on with GET (RFC 9700 4.12). */

@@ -34,7 +34,7 @@ export const paragraph = (text: string): Html => html`<p>${prose(text)}</p>`;
 
 /** Terms and what they mean, names and values; one with an id can be led to. */
 export const terms = (entries: readonly (readonly [term: Shown, meaning: Shown, id?: string])[]): Html =>
-  html`<dl class="card entries">${entries.map(([term, meaning, id]) => html`<div${id && html` id="${id}"`}><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
+  html`<dl class="card">${entries.map(([term, meaning, id]) => html`<div${id && html` id="${id}"`}><dt>${term}</dt><dd>${meaning}</dd></div>\n`)}</dl>`;
 
 type Tab = readonly [name: string, path: string, ...more: unknown[]];
 /** Links of which one is where the reader is. */
@@ -53,7 +53,7 @@ export function table(columns: readonly Column[], rows: readonly Row[], total: n
   const right = ({ type }: Column) => type === "number" && html` class="number"`;
   const first = (count: number, all: number, what: string) =>
     count < all && soft(`The first ${count} of ${all} ${what}.`);
-  return html`<div class="scroll"><table><thead><tr>${shown.map((each) => html`<th${right(each)}>${cut(each.name)}${typed && html` <span class="soft">${each.type}</span>`}</th>`)}</tr></thead>
+  return html`<div class="scroll"><table><thead><tr>${shown.map((each) => html`<th${right(each)}>${cut(each.name)}${typed && html` <small>${each.type}</small>`}</th>`)}</tr></thead>
 <tbody>${listed.map((cells) => html`<tr>${shown.map((each) => html`<td${right(each)}>${cut(cells[each.name] ?? "–")}</td>`)}</tr>\n`)}</tbody></table></div>
 ${first(listed.length, total, "rows")}${first(shown.length, columns.length, "columns")}`;
 }
@@ -76,13 +76,14 @@ export const SCOPES_IN_WORDS: { readonly [S in Scope]: string } = {
 
 /** Says that there is nothing yet, and what to do about it. */
 export const nothingYet = (title: string, advice: string): Html =>
-  html`<div class="card"><p class="title">${title}</p>${soft(advice)}</div>`;
+  html`<div class="card"><strong>${title}</strong>${soft(advice)}</div>`;
 
-export const notice = (tone: "good" | "bad", text: Shown): Html =>
-  html`<div class="card notice ${tone}" role="${tone === "bad" ? "alert" : "status"}">${text}</div>`;
+/** Of what was done, or why it was not: then it has the focus. */
+export const notice = (role: "status" | "alert", text: Shown): Html =>
+  html`<div class="card" role="${role}"${role === "alert" && html` tabindex="-1" autofocus`}>${text}</div>`;
 
 /** To be copied: the button is shown by the script alone. */
-export const code = (text: string, id?: string): Html =>
-  html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" class="quiet" data-copy hidden>Copy</button></div>`;
+export const code = (text: Shown, id?: string): Html =>
+  html`<div class="code"><pre${id && html` id="${id}"`}>${text}</pre><button type="button" data-copy hidden>Copy</button></div>`;
 
 export const json = (value: unknown): Html => code(JSON.stringify(value, null, 2));

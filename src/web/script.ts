@@ -33,39 +33,6 @@ function tell() {
 tell();
 setInterval(tell, 15000);
 
-const live = document.querySelector("[data-live]");
-let etag = "", asking = false;
-
-async function follow() {
-  if (document.hidden || asking) return;
-  asking = true;
-  try {
-    const answer = await fetch(live.dataset.live + location.search, { headers: { "if-none-match": etag } });
-    live.textContent = answer.redirected ? "Signed out" : answer.ok || answer.status === 304 ? "Live" : "Not connected";
-    if (answer.ok && !answer.redirected) {
-      show(new DOMParser().parseFromString(await answer.text(), "text/html"));
-      etag = answer.headers.get("etag");
-    }
-  } catch {
-    live.textContent = "Not connected";
-  }
-  asking = false;
-}
-
-function show(page) {
-  const held = document.querySelector("[data-follow] :focus");
-  for (const part of ["title", "h1", "[data-follow]"])
-    document.querySelector(part).replaceWith(page.querySelector(part));
-  tell();
-  if (held) [...document.querySelectorAll("[data-follow] a")].find((each) => each.href === held.href)?.focus();
-}
-
-if (live) {
-  follow();
-  setInterval(follow, 2000);
-  document.addEventListener("visibilitychange", follow);
-}
-
 const MOVES = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
 for (const chart of document.querySelectorAll("form.chart")) {
@@ -85,11 +52,39 @@ for (const chart of document.querySelectorAll("form.chart")) {
     for (const each of points) each.ariaCurrent = each === point ? "true" : null;
     said.textContent = "Sent: " + point.ariaLabel;
     try {
-      const answer = await fetch(chart.action, { method: "POST", body: new URLSearchParams(new FormData(chart, point)), redirect: "manual" });
+      const answer = await fetch(chart.action, { method: "POST", body: new FormData(chart, point), redirect: "manual" });
       if (answer.type !== "opaqueredirect") throw answer;
     } catch {
       said.textContent = "This could not be sent. Load the page again and try once more.";
     }
   });
+}
+
+const live = document.querySelector("[data-live]");
+let etag = "";
+
+async function follow() {
+  if (document.hidden) return;
+  try {
+    const answer = await fetch(live.dataset.live + location.search, { headers: { "if-none-match": etag }, redirect: "error" });
+    if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    etag = answer.headers.get("etag");
+    live.textContent = etag ? "Live" : "Not connected";
+  } catch {
+    live.textContent = "Not connected";
+  }
+}
+
+function show(page) {
+  const held = document.querySelector("[data-follow] a:focus")?.href;
+  for (const part of ["h1", "[data-follow]"]) document.querySelector(part).replaceWith(page.querySelector(part));
+  tell();
+  [...document.querySelectorAll("[data-follow] a")].find(({ href }) => href === held)?.focus();
+}
+
+if (live) {
+  follow();
+  setInterval(follow, 2000);
+  document.addEventListener("visibilitychange", follow);
 }
 `.trimStart();

@@ -1,78 +1,56 @@
-// The one stylesheet, as text, because nothing is built. Plain elements are styled first, so that a page is written in
-// plain HTML; the few classes are for what HTML has no word for. Light and dark follow the reader's system, or what the
-// page says of itself.
+// The one stylesheet, as text, because nothing is built. Plain elements are styled, so that a page is written in plain HTML;
+// the few classes are for what HTML has no word for. Light and dark follow the reader's system, or what the page says of
+// itself.
 
 /** Of the series of a chart: each is far from those beside it, to most eyes. */
 const hue = (series: number): number => 258 + series * 135;
 
 export const STYLE = `
 :root {
-  --ink: light-dark(#1c2430, #e4e8ee); --soft: light-dark(#566173, #a3adbb); --paper: light-dark(#f6f7f9, #12161c);
-  --card: light-dark(#fff, #1a2029); --line: light-dark(#d9dee6, #313a47); --accent: light-dark(#1f5fbf, #7db0ff);
-  --bad: light-dark(#b3261e, #ff9a90);
+  --soft: light-dark(#566173, #a3adbb); --line: light-dark(#d9dee6, #3a4452); --accent: light-dark(#1f5fbf, #7db0ff);
+  --good: light-dark(#1a7442, #7fd6a4); --slow: light-dark(#8a5a00, #f0c36d); --bad: light-dark(#b3261e, #ff9a90);
 }
-* { box-sizing: border-box; border: 0 solid var(--line); }
-body { margin: 0; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
-a, summary, .method { color: var(--accent); }
-.good, .POST, .succeeded, .ready, .live, .active, .specification { color: light-dark(#1a7442, #7fd6a4); }
-.bad, .DELETE, .failed, .failing, .gone, .fault { color: var(--bad); }
-.PATCH, .pending, .processing, .limited { color: light-dark(#8a5a00, #f0c36d); }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-.skip:not(:focus) { position: absolute; left: -100vw; }
-.row, .tabs, .head, .legend, .code, .list > li { display: flex; flex-wrap: wrap; gap: .5rem .75rem; align-items: center; }
-.top { padding: .75rem max(1rem, 50vw - 32rem) 0; background: var(--card); border-bottom-width: 1px; }
-.brand { margin-right: auto; }
-.top > :only-child { margin-bottom: .75rem; }
-.tabs { flex-basis: 100%; column-gap: 1.25rem; margin-bottom: 1rem; }
-.brand, .tabs a, .side a { color: inherit; text-decoration: none; }
-.tabs a { padding: .5rem 0; }
-.tabs [aria-current] { border-bottom: 2px solid var(--accent); }
-main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
-.narrow, .form { max-width: 36rem; }
-h1 { font-size: 1.5rem; line-height: 1.25; }
-h2, h3 { font-size: 1.125rem; margin: 2rem 0 .75rem; }
-h1, p, ul, ol, dl, pre, fieldset, .card, .head, .code, .field { margin: 0 0 1rem; }
-:is(.card, form, li, dd, div) > :last-child, .head h1, .row > * { margin-bottom: 0; }
-dd, figure { margin: 0; }
-.card > h2, h3 { margin-top: 0; }
-p:empty { display: none; }
-.soft, .fault, .side, dt, th { font-size: .875rem; }
-.soft, .lead, th { color: var(--soft); font-weight: 400; }
-.lead { max-width: 46rem; white-space: pre-line; }
-code, pre { font-family: ui-monospace, monospace; font-size: .875em; }
-pre, .card { background: var(--card); border-width: 1px; border-radius: 8px; }
-pre { padding: .75rem; white-space: pre-wrap; }
-.card { padding: 1.25rem; }
-.notice { border-left: 4px solid; > * { color: var(--ink); } }
-.brand, .title, .actor, .tabs [aria-current], .side > ul > li > a, label, legend { font-weight: 600; }
-.head { justify-content: space-between; }
-label, legend, fieldset { display: block; padding: 0; }
-.check { display: flex; gap: .5rem; font-weight: 400; }
-input:not([type=checkbox]), select, textarea {
-  width: 100%; font: inherit; color: inherit; background: var(--paper);
-  border: 1px solid var(--soft); border-radius: 6px; padding: .5rem .625rem;
-}
-[aria-invalid] { border-color: var(--bad) !important; }
-.button, button {
-  font: inherit; font-weight: 600; cursor: pointer; text-decoration: none; white-space: nowrap;
-  padding: .25rem .875rem; border-radius: 6px; border: 1px solid var(--accent); background: var(--accent); color: var(--card);
-  &.quiet { background: var(--card); color: var(--accent); border-color: var(--line); }
-  &.bad { background: var(--card); color: var(--bad); border-color: currentcolor; }
-}
-.list, .side ul, .legend { list-style: none; padding: 0; }
-.list > li { padding: .875rem 1.25rem; }
-.list > li > :first-child { flex: 1 1 16rem; }
-.entries { padding-block: 0; > div { padding: .75rem 0; } dt code { display: block; } }
-.list > li + li, .entries > div + div { border-top-width: 1px; }
-time, .badge { white-space: nowrap; }
-.badge, .method { font-size: .8125rem; padding: 0 .5rem; border: 1px solid; border-radius: 99px; }
-:target { background: light-dark(#eef4ff, #1d2939); }
-.code { align-items: start; > pre { flex: 1 1 20rem; } }
-table { width: 100%; border-collapse: collapse; overflow-wrap: normal; }
+* { box-sizing: border-box; }
+body { max-width: 66rem; margin: auto; padding: 1rem; font: 16px/1.5 system-ui; color: CanvasText; background: Canvas; overflow-wrap: anywhere; }
+.narrow { margin: auto; }
+.narrow, form.card { max-width: 36rem; }
+h1 { font-size: 1.5rem; }
+h2 { font-size: 1.125rem; margin-top: 2rem; }
+a, button, summary, .button, .method { color: var(--accent); }
+.POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
+.PATCH, .pending, .processing, .limited { color: var(--slow); }
+.DELETE, .failed, .fault, [role=alert] { color: var(--bad); }
+[href$="/delete"], [action$="/delete"] button { --accent: var(--bad); }
+form.card button:first-of-type { color: Canvas; background: var(--accent); }
+.soft, .lead, dt, th, small { color: var(--soft); font-weight: normal; }
+.tabs [aria-current], label[for], legend, .actor, .side > ul > li > a { font-weight: bold; }
+header, .row, .tabs, .legend, .code, .pair, dl > div { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: baseline; }
+main > header { justify-content: space-between; }
+header > :first-child { margin-right: auto; }
+.tabs { flex-basis: 100%; }
+.tabs a, .side a, .button { text-decoration: none; }
+.tabs [aria-current] { border-bottom: 2px solid; }
+.card, pre, .badge, .method, button, .button { border: 1px solid var(--line); border-radius: 6px; padding: 1rem; }
+.badge, .method, button, .button { padding: 0 .5rem; white-space: nowrap; border-color: currentcolor; background: none; }
+.card, .code, .tabs, header, fieldset, form > div { margin: 1rem 0; }
+[role=status], [role=alert] { border-left: 4px solid; }
+pre, .lead { white-space: pre-wrap; }
+input, select, textarea, button, .button { font: inherit; padding: .25rem .75rem; }
+label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; }
+fieldset, .list ul, .side ul, .legend { list-style: none; border: 0; padding: 0; }
+.list li + li, dl > div + div { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1rem; }
+dt { flex: 0 1 12rem; code { display: block; } }
+dd, .pair > *, .code > pre { flex: 1 1 20rem; min-width: 0; margin: 0; }
 .scroll { overflow-x: auto; }
-th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom-width: 1px; }
+table { width: 100%; border-collapse: collapse; overflow-wrap: normal; }
+th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); }
 .number { text-align: right; }
-text { fill: var(--ink); font-size: 12px; }
+figure, li p, .row > * { margin: 0; }
+:first-child { margin-top: 0; }
+:last-child { margin-bottom: 0; }
+.skip:not(:focus) { position: absolute; left: -100vw; }
+:target { background: light-dark(#eef4ff, #1d2939); }
+text { fill: CanvasText; font-size: 12px; }
 line { stroke: var(--line); }
 .sequence {
   text { text-anchor: middle; }
@@ -94,18 +72,17 @@ ${Array.from({ length: 8 }, (_, at) => `.s${at} { --s: light-dark(oklch(.5 .13 $
 .bars .point { border-radius: 0; background: var(--s); forced-color-adjust: none; }
 .bars .point::before { content: ""; position: absolute; inset: -8px 0; }
 .line .point { background: radial-gradient(circle, var(--s) 3px, transparent 4px); }
-.point:is(:hover, :focus-visible, [aria-current]) { outline: 2px solid var(--ink); }
+.point:is(:hover, :focus-visible, [aria-current]) { outline: 2px solid CanvasText; }
 .point:is(:hover, :focus-visible)::after {
   content: attr(aria-label); position: absolute; z-index: 1; bottom: 100%; left: 50%; width: max-content; max-width: 8rem; padding: .125rem .5rem;
-  font-size: .8125rem; text-align: left; white-space: normal; color: var(--paper); background: var(--ink);
+  font-size: .8125rem; text-align: left; white-space: normal; color: Canvas; background: CanvasText;
 }
 .end .point::after { left: auto !important; right: 50%; }
 .legend > li::before { content: "■ "; color: var(--s); }
+.docs { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem 2.5rem; }
 @media (width >= 60rem) {
-  .docs { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: 2.5rem; }
+  .docs { grid-template-columns: 12rem minmax(0, 1fr); }
   .side > ul { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; }
-  .pair, .entries > div { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 1.5rem; }
-  .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
 }
 @media (width < 60rem) { .side ul ul { display: none; } }
 `.trimStart();

@@ -8,7 +8,7 @@ import { Refusal } from "../domain/refusal.ts";
 import { sessionOf } from "../domain/users.ts";
 import { Unit } from "../domain/work.ts";
 import type { ApiParts } from "../http/api.ts";
-import type { Call, Reply } from "../http/call.ts";
+import type { Call } from "../http/call.ts";
 import type { Operation } from "../http/route.ts";
 import { type Answer, RouteTree, type Row, type Way } from "../http/way.ts";
 import { type Fields, fieldsOf, gathered } from "../kit/form.ts";
@@ -129,5 +129,5 @@ export const pageWay = <R extends Row>(
 
 /** A page at an address of its own; `sent` is what its query says, or the form that was posted. */
 export interface PageRow extends Row {
-  answer(visit: Visit, sent: Sent): Promise<Reply>;
+  answer(visit: Visit, sent: Sent): Promise<Answer>;
 }

@@ -116,7 +116,7 @@ inBrowser("browser: 500 hostile strings are shown as text", async ({ api, page, 
   const shown: string[] = [];
   for (let skip = 0; skip < HOSTILE.length; skip += 20) {
     await go(`/dashboard/apps?skip=${skip}`);
-    shown.push(...(await texts(".list .title a")));
+    shown.push(...(await texts(".list strong a")));
     assert.equal(await page.evaluate(STRAY), 0);
   }
   assert.deepEqual(shown.reverse(), HOSTILE);

@@ -88,10 +88,10 @@ inBrowser("browser: the focus stays where it is while the log follows", async ({
   const { id } = await api.create("/webhooks", { url: receiver.url, events: ["app.created"] });
   await api.create("/apps", { title: "First" });
   await go(`/dashboard/settings/webhooks/${id}`);
-  await page.locator(".list > li", { hasText: "succeeded" }).waitFor();
+  await page.locator(".list li", { hasText: "succeeded" }).waitFor();
   await page.getByRole("link", { name: "app.created · First" }).focus();
   await api.create("/apps", { title: "Second" });
-  await page.locator(".list > li", { hasText: "succeeded" }).nth(1).waitFor();
+  await page.locator(".list li", { hasText: "succeeded" }).nth(1).waitFor();
   assert.equal(await page.evaluate("document.activeElement.textContent"), "app.created · First");
 });
 
@@ -143,7 +143,7 @@ inBrowser(
     await page.setViewportSize({ width: 960, height: 620 });
     await page.clock.setFixedTime(service.clock.now());
     await go(`/dashboard/settings/webhooks/${id}`);
-    const rows = (await page.locator(".list > li").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
+    const rows = (await page.locator(".list li").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
     assert.match(rows[0] ?? "", /^app\.deployed · Harbour sales .* · 1 attempt 200 succeeded$/);
     assert.match(rows[1] ?? "", /^app\.created · Harbour sales .* · 1 attempt 500 · Next attempt: .* pending$/);
     if (process.env.TEST_PICTURES === "1") await page.screenshot({ path: PICTURE });

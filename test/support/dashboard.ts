@@ -21,7 +21,11 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'", ke
   const markup = page.text.replace(/<pre>[\s\S]*?<\/pre>/g, "");
   assert.doesNotMatch(markup, /<[a-z][^>]*\s(on\w+|style)=/i, "nothing inline");
   assert.doesNotMatch(markup, /<style|<script(?! type="module" src="\/assets\/)/i, "no script or style of its own");
-  assert.doesNotMatch(markup, /<(?:script|link|img)\b[^>]*(?:src|href)="(?!\/assets\/)/i, "nothing from elsewhere");
+  assert.doesNotMatch(
+    markup,
+    /<(?:script|link|img)\b[^>]*(?:src|href)="(?!\/assets\/|\/favicon\.ico)/i,
+    "nothing from elsewhere",
+  );
   // What has one thing to say or to ask needs no script, and a page that asks for consent least of all.
   const scripted = !markup.includes('<main id="main" class="narrow">');
   assert.deepEqual([csp.includes("script-src"), markup.includes("<script")], [scripted, scripted]);

@@ -4,15 +4,14 @@
 import type { Page } from "../../domain/lists.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { API } from "../../http/api.ts";
+import { isRead } from "../../http/call.ts";
 import type { Operation } from "../../http/route.ts";
-import type { Answer } from "../../http/way.ts";
-import type { JsonSchema } from "../../kit/schema.ts";
 import { bodyOf, type Choices, controls, type Form, type Hints, refusedForm } from "../form.ts";
-import { type Html, html, type Shown } from "../html.ts";
+import { html, type Shown } from "../html.ts";
 import { redirect } from "../page.ts";
-import { badge, code, hidden, link, nothingYet, notice, prose, soft, tabs, terms, time } from "../parts.ts";
+import { badge, code, hidden, link, list, notice, prose, soft, tabs, terms, time } from "../parts.ts";
 import { countIn, type Sent } from "../visit.ts";
-import { type DashboardRow, deedOf, framed, operationAt, pageAt, type View, viewOf } from "./view.ts";
+import { type DashboardRow, DEEDS, framed, operationAt, pageAt, type View, viewOf } from "./view.ts";
 
 type Later<T> = T | Promise<T>;
 
@@ -23,6 +22,8 @@ interface Named {
 export interface Resource<R extends Named = Named> {
   /** Of one of them in the API: `/apps/{app_id}`. */
   readonly path: string;
+  /** What stands above a list of them. */
+  readonly lead: string;
   /** What follows from deleting one. */
   readonly lost?: string;
   /** For all its forms. */
@@ -30,24 +31,17 @@ export interface Resource<R extends Named = Named> {
   readonly choices?: (view: View) => Promise<Choices>;
   /** Makes the body of what the form holds, where that is not the same. */
   readonly draft?: (sent: Form["values"]) => Form["values"] | Refusal;
-  /** What is shown this once when one is made. */
-  readonly once?: readonly [title: string, advice: string];
-  readonly lead?: string;
-  /** What is said where there is none. */
-  readonly empty: string;
   name(record: R, view: View): Later<string>;
   /** In a list, below the name. */
   below(record: R, view: View): Later<Shown>;
-  /** Its state, where that is more than its member `status`: in a list at the right, on its own page below the name. */
-  right?(record: R, view: View): Later<Shown>;
   /** What its own page says beside what the API shows of it. */
-  more?(view: View, record: R): Later<Shown>;
+  more?(record: R, view: View): Later<Shown>;
 }
 
 const above = (path: string): string => path.replace(/\/[^/]*$/, "");
 
 /** The list of what belongs to one of something else stands on that one's page. */
-const isWithin = ({ path }: Resource): boolean => path.split("{").length > 2;
+const isWithin = ({ path }: Resource): boolean => above(path).includes("{");
 const homeOf = (of: Resource): string => above(isWithin(of) ? above(of.path) : of.path);
 
 const listOf = ({ path }: Resource) => operationAt(`GET ${above(path)}`);
@@ -58,48 +52,45 @@ const ASKS: { readonly [method: string]: string } = { PATCH: "/edit", DELETE: "/
 
 type Deed = ReturnType<typeof deedsOf>[number];
 
-/** What can be done there, and the page that asks for what it takes: what it is for stands first, deleting it last. */
-function deedsOf(of: Resource) {
-  const all = API.rows.flatMap((row) => {
-    const [name, button] = deedOf(row);
-    const makes = row.path === above(of.path);
-    if (button === "" || !(makes || row.path === of.path || above(row.path) === of.path)) return [];
-    const at = row.path + (makes ? "/new" : (ASKS[row.method] ?? ""));
-    const look = row.method === "DELETE" ? "bad" : makes ? "" : "quiet";
-    return [{ row, name, button, makes, at, look, pressed: html`<button class="${look}">${button}</button>` }];
-  });
-  return all.sort((a, b) => b.row.method.localeCompare(a.row.method));
-}
+/** What can be done there, and the page that asks for what it takes. */
+const deedsOf = ({ path }: Resource) =>
+  DEEDS.flatMap(([name, button]) =>
+    API.rows
+      .filter((row) => name === row.operation || name === row.method)
+      .filter((row) => [path, above(path)].includes(row.path) || above(row.path) === path)
+      .map((row) => {
+        const makes = row.path === above(path);
+        return { row, name, button, makes, at: row.path + (makes ? "/new" : (ASKS[row.method] ?? "")) };
+      }),
+  );
 
 /** The ways to what this user may do: to make one, or what is done to the one of the page. */
-const waysTo = (of: Resource, view: View, making: boolean): readonly Html[] =>
-  deedsOf(of)
-    .filter(({ row, makes }) => makes === making && view.may(row))
-    .map(({ row, at, button, look, pressed }) => {
-      const path = pageAt(at, view.params);
-      // A button does it at once where nothing is asked.
-      return row.body || look === "bad" ? link(path, button, `button ${look}`) : view.form(path, pressed);
-    });
+const waysTo = (of: Resource, view: View, making: boolean): Shown =>
+  deedsOf(of).map(({ row, at, button, makes }) => {
+    if (makes !== making || view.unfit(row)) return null;
+    const path = pageAt(at, view.params);
+    // A button does it at once where nothing is asked.
+    const asks = row.body || row.method === "DELETE";
+    return asks ? link(path, button, "button") : view.form(path, html`<button>${button}</button>`);
+  });
 
 /** All addresses of it. */
 export function pagesOf(of: Resource): readonly DashboardRow[] {
-  const page = (operation: Operation, run: DashboardRow["run"], path = pageAt(operation.path)): DashboardRow => {
-    return { method: "GET", path, operation, run };
+  const page = (operation: Operation, run: DashboardRow["run"], path = operation.path): DashboardRow => {
+    return { method: "GET", path: pageAt(path), operation, run };
   };
   return [
     ...(isWithin(of) ? [] : [page(listOf(of), (view) => listPage(of, view))]),
     page(getOf(of), (view) => onePage(of, view)),
     ...deedsOf(of).flatMap((deed): DashboardRow[] => {
-      const form = page(deed.row, (view) => formPage(of, view, deed), pageAt(deed.at));
-      return [form, { ...form, method: "POST", run: (view, sent) => perform(of, view, deed, sent) }];
+      const form = page(deed.row, (view, sent) => formPage(of, view, deed, sent), deed.at);
+      return [form, { ...form, method: "POST" }];
     }),
   ];
 }
 
-async function listPage(of: Resource, view: View) {
-  const body = html`<p class="lead">${prose(of.lead ?? "")}</p>${await listing(of, view)}`;
-  return framed(view, { title: view.place, actions: waysTo(of, view, true), body });
-}
+const listPage = async (of: Resource, view: View) =>
+  framed(view, { title: view.place, actions: waysTo(of, view, true), body: await listing(of, view) });
 
 const PAGE_LENGTH = 20;
 
@@ -107,13 +98,13 @@ const PAGE_LENGTH = 20;
  * A page of the list with the newest first, whereas the API lists in creation order, and the words by which the API can
  * choose among them. `skip` is in the query; one that makes no sense is none.
  */
-export async function listing(of: Resource, view: View) {
-  const list = listOf(of);
-  const [filter = "", words] = Object.entries(list.query.members).find(([, { json }]) => json.enum) ?? [];
+export async function listing(of: Resource, view: View): Promise<Shown> {
+  const row = listOf(of);
+  const [filter = "", words] = Object.entries(row.query.members).find(([, { json }]) => json.enum) ?? [];
   const values = words?.json.enum ?? [];
   const chosen = values.find((each) => each === view.query.get(filter));
   const read = (offset: number, limit: number) =>
-    view.ask<Page<Named>>(list, { query: { offset, limit, [filter]: chosen } });
+    view.ask<Page<Named>>(row, { query: { offset, limit, [filter]: chosen } });
   const counted = await read(0, 0);
   if (counted instanceof Refusal) return null;
   const { total } = counted;
@@ -122,55 +113,52 @@ export async function listing(of: Resource, view: View) {
   const from = Math.max(total - skip - PAGE_LENGTH, 0);
   const found = await read(from, total - skip - from);
   const items = found instanceof Refusal ? [] : found.items.toReversed();
-  const path = pageAt(homeOf(of), view.params);
-  const links = values.map((each) => [each, `${path}?${filter}=${each}`] as const);
-  return html`${links.length > 0 && tabs(filter, [["all", path], ...links], chosen ?? "all")}
-${await rowsOf(of, view, items, chosen)}
-${total > items.length && pager(skip, items.length, total, chosen ? `${path}?${filter}=${chosen}&` : `${path}?`)}`;
-}
-
-/** Newer and older; `address` carries what else the query says. */
-function pager(skip: number, count: number, total: number, address: string): Html {
+  const end = skip + items.length;
   const to = (rel: string, at: number, text: string) =>
-    html`<a class="button quiet" rel="${rel}" href="${address}skip=${at}">${text}</a>`;
-  return html`<nav class="row" aria-label="Pages">${soft(`${skip + 1} to ${skip + count} of ${total}, the newest first`)}
-${skip > 0 && to("prev", Math.max(skip - PAGE_LENGTH, 0), "Newer")}${skip + count < total && to("next", skip + count, "Older")}</nav>`;
+    html`<a class="button" rel="${rel}" href="?${chosen && `${filter}=${chosen}&`}skip=${at}">${text}</a>`;
+  return html`<p class="lead">${prose(of.lead)}</p>
+${filter && tabs(filter, [["all", "?"], ...values.map((each) => [each, `?${filter}=${each}`] as const)], chosen ?? "all")}
+${await rowsOf(of, view, items, chosen)}
+${
+  total > items.length &&
+  html`<nav class="row" aria-label="Pages">${soft(`${skip + 1} to ${end} of ${total}, the newest first`)}
+${skip > 0 && to("prev", Math.max(skip - PAGE_LENGTH, 0), "Newer")}${end < total && to("next", end, "Older")}</nav>`
+}`;
 }
 
 /** What each is called and a line below, what stands at its right. */
-export async function rowsOf(of: Resource, view: View, items: readonly Named[], chosen = "") {
-  const all = above(of.path);
-  const many = pageAt(all).replace(/.*\//, "").replace("-", " ");
-  if (items.length === 0) return nothingYet(`No ${chosen} ${many} yet`, of.empty);
-  const rowOf = async (record: Named): Promise<Html> =>
-    html`<li><div><div class="title"><a id="${record.id}" href="${pageAt(all, record)}/${record.id}">${await of.name(record, view)}</a></div>
-<div class="soft">${await of.below(record, view)}</div></div><div class="row">${await stateOf(of, record, view)}</div></li>`;
-  return html`<ul class="list card">${await Promise.all(items.map(rowOf))}</ul>`;
+export async function rowsOf(of: Resource, view: View, items: readonly Named[], chosen = ""): Promise<Shown> {
+  const all = pageAt(above(of.path));
+  const many = all.replace(/.*\//, "").replace("-", " ");
+  if (items.length === 0) return html`<p class="card">No ${chosen} ${many} yet.</p>`;
+  const rowOf = async (record: Named) =>
+    html`<strong><a id="${record.id}" href="${pageAt(above(of.path), record)}/${record.id}">${await of.name(record, view)}</a></strong>
+${soft(await of.below(record, view))}`;
+  return html`<div class="card list">${list(await Promise.all(items.map(rowOf)))}</div>`;
 }
 
-const stateOf = (of: Resource, record: Named, view: View): Later<Shown> =>
-  of.right ? of.right(record, view) : "status" in record && badge(String(record.status));
+const ONCE = "Copy it now: it is never shown again.";
 
-/** `once` is what is shown this once. */
-async function onePage(of: Resource, view: View, once?: string) {
+/** `once` is what is shown this once, and what it is called. */
+async function onePage(of: Resource, view: View, once?: readonly [name: string, value: Shown]) {
   const get = getOf(of);
   const record = await view.ask<Named>(get);
   if (record instanceof Refusal) return record;
   const { params } = view;
   return framed(view, {
     title: await of.name(record, view),
-    status: once === undefined ? 200 : 201,
-    above: html`${soft(html`${link(pageAt(homeOf(of), params), view.place)} <span data-live="${pageAt(of.path, params)}"></span>`)}
-${once && notice("good", html`<p class="title">${of.once?.[0]}</p>${code(once, "secret")}${soft(of.once?.[1])}`)}`,
+    status: once ? 201 : 200,
     actions: waysTo(of, view, false),
-    body: html`<div data-follow><p class="row">${await stateOf(of, record, view)}</p>
-${await of.more?.(view, record)}<h2>Details</h2>${allOf(view.shown(get, record).members)}</div>`,
+    body: html`${soft(html`${link(pageAt(homeOf(of), params), view.place)} <span data-live="${pageAt(of.path, params)}"></span>`)}
+${once && notice("status", html`<strong>Its ${named(once[0])}</strong>${code(once[1], "secret")}${soft(ONCE)}`)}
+<div data-follow>${await of.more?.(record, view)}<h2>Details</h2>${allOf(view.shown(get, record))}</div>`,
   });
 }
 
 const named = (member: string): string => member.replaceAll("_", " ");
 
 function factOf(member: string, value: unknown): Shown {
+  if (member === "status") return badge(String(value));
   if (value && /_at$|^created$/.test(member)) return time(String(value));
   return [value ?? ""].flat().join(", ") || "none";
 }
@@ -182,42 +170,42 @@ export const facts =
     members.map((each, at) => [at > 0 && " · ", `${named(each)} `, factOf(each, Reflect.get(record, each))]);
 
 /** What the API shows of it, but for what holds members of its own. */
-function allOf(shown: object): Html {
+function allOf(shown: object): Shown {
   const plain = Object.entries(shown).filter(([, value]) => ![value].flat().some((each) => each === Object(each)));
   return terms(plain.map(([member, value]) => [named(member), factOf(member, value)]));
 }
 
-/** The body that it takes; a change is asked for as a whole. */
-const schemaOf = ({ path }: Resource, row: Operation, { services }: View): JsonSchema =>
-  (row.method === "PATCH" ? operationAt(`POST ${above(path)}`) : row).body?.(services).json ?? {};
-
-/** Asks for what the operation takes; `refused` is what was sent in vain. */
-async function formPage(of: Resource, view: View, { row, makes, button, look, pressed }: Deed, refused?: Form) {
-  const get = getOf(of);
-  const record = makes ? undefined : await view.ask<Named>(get);
+/** Asks for what the operation takes, and does it once that was sent: a change is asked for as a whole. */
+async function formPage(of: Resource, view: View, { row, name, makes, button }: Deed, sent: Sent) {
+  const record = makes ? undefined : await view.ask<Named>(getOf(of));
   if (record instanceof Refusal) return record;
-  const { call, form } = view;
-  const schema = schemaOf(of, row, view);
-  const values = row.method === "PATCH" ? view.shown(get, record).members : Object.fromEntries(view.query);
+  const { call, services, form } = view;
+  const changes = row.method === "PATCH";
+  const { body: takes } = changes ? operationAt(`POST ${above(of.path)}`) : row;
+  const schema = takes?.(services).json ?? {};
+  let shown: Form = { values: changes ? view.shown(getOf(of), record) : Object.fromEntries(view.query) };
+  if (!isRead(call)) {
+    const values = bodyOf(sent, schema);
+    const body = of.draft ? of.draft(values) : values;
+    const kept = body instanceof Refusal ? body : await view.ask(row, { body });
+    if (!(kept instanceof Refusal)) return done(of, view, row, kept, `?done=${name}`);
+    shown = refusedForm(values, kept);
+  }
+  const asked = html`${!changes && hidden("once", call.id)}${row.method === "DELETE" && html`<p>${of.lost}</p>`}
+${controls(shown, schema, of.hints, await of.choices?.(view))}
+<div class="row"><button>${button}</button>${link(above(call.path), "Cancel", "button")}</div>`;
   const title = record ? `${button} ${await of.name(record, view)}` : button;
-  const fields = controls(refused ?? { values }, schema, of.hints, await of.choices?.(view));
-  const asked = html`${row.method !== "PATCH" && hidden("once", call.id)}<p>${look === "bad" && of.lost}</p>${fields}
-<div class="row">${pressed}${link(above(call.path), "Cancel", "button quiet")}</div>`;
-  return framed(view, { title, status: refused?.status, body: form(call.path, asked, "card form") });
+  return framed(view, { title, status: shown.status, body: form(call.path, asked, "card") });
 }
 
-/** Does it, and leads to the page of what it answers, or else to the list. */
-async function perform(of: Resource, view: View, deed: Deed, sent: Sent): Promise<Answer> {
-  const { row, name } = deed;
-  const filled = bodyOf(sent, schemaOf(of, row, view));
-  const body = of.draft ? of.draft(filled) : filled;
-  const kept = body instanceof Refusal ? body : await view.ask(row, { body });
-  if (kept instanceof Refusal) return formPage(of, view, deed, refusedForm(filled, kept));
+/** Leads to the page of what the operation answered, or else to the list. */
+async function done(of: Resource, view: View, row: Operation, kept: unknown, said: string) {
   const shows = API.rows.find(({ method, view: shown }) => method === "GET" && shown === row.view);
-  if (shows === undefined) return redirect(`${pageAt(homeOf(of), view.params)}?done=${name}`);
-  const { members, once } = view.shown(row, kept);
+  if (shows === undefined) return redirect(pageAt(homeOf(of), view.params) + said);
+  const members = view.shown(row, kept);
   const [, param = ""] = /\{(\w+)\}$/.exec(shows.path) ?? [];
   const params = { ...view.params, [param]: members.id ?? "" };
-  if (once !== undefined) return onePage(of, viewOf(view, params), once);
-  return redirect(`${pageAt(shows.path, params)}?done=${name}`);
+  for (const secret in row.once)
+    if (members[secret]) return onePage(of, viewOf(view, params), [secret, members[secret]]);
+  return redirect(pageAt(shows.path, params) + said);
 }

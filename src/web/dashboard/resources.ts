@@ -29,26 +29,33 @@ const apps: Resource<model.AppRecord> = {
     environment: "Deploying again to the same one replaces what is live there.",
     custom_domain: "A host name that you point at this server.",
   },
-  empty: "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
+  lead: "An app shows the data that you give it, at an address of its own. Making one takes write:apps.",
   name: ({ title }) => title,
   below: facts("public", "updated_at"),
-  more: async (view, app) => html`<h2>Deployments</h2>${await listing(deployments, view)}
-<h2>Data</h2>${await dataOf(view, app)}`,
+  more: async (app, view) => html`<h2>Deployments</h2>${await listing(deployments, view)}
+<h2>Data</h2>${await dataOf(app, view)}`,
 };
 
 const deployments: Resource<model.DeploymentRecord> = {
   path: "/apps/{app_id}/deployments/{deployment_id}",
-  empty: "Deployed, it has an address of its own.",
+  lead: "Deployed, it has an address of its own.",
   name: ({ name }) => name,
-  below: facts("environment", "custom_domain", "deployed_at"),
-  right: ({ id, status }, { links }) => [status === "live" && link(links.site(id), "Open"), badge(status)],
+  below: (one, view) => [facts("status", "environment", "custom_domain", "deployed_at")(one), " ", opens(one, view)],
+  more: opens,
 };
 
-async function dataOf(view: View, { id }: model.AppRecord): Promise<Shown> {
-  if (!view.may(operationAt("GET /data-sources"))) return soft("Seeing its data takes the permission read:data.");
+function opens({ id, status }: model.DeploymentRecord, { links }: View): Shown {
+  return status === "live" && link(links.site(id), "Open");
+}
+
+async function dataOf({ id }: model.AppRecord, view: View): Promise<Shown> {
+  if (view.unfit(operationAt("GET /data-sources"))) return soft("Seeing its data takes the permission read:data.");
   const { items } = await listDataSourcesOf(view.store, id, SHOWN);
-  const add = link(pageAt(`/data-sources/new?app_id=${id}`), "Add data", "button quiet");
-  return [await rowsOf(dataSources, view, items), view.may(operationAt("POST /data-sources")) && add];
+  const add = link(pageAt(`/data-sources/new?app_id=${id}`), "Add data", "button");
+  return [
+    await rowsOf(dataSources, view, items),
+    !view.unfit(operationAt("POST /data-sources")) && html`<p>${add}</p>`,
+  ];
 }
 
 const dataSources: Resource<model.DataSourceRecord> = {
@@ -61,9 +68,9 @@ const dataSources: Resource<model.DataSourceRecord> = {
     return { app_id: [["", "none"], ...apps], type: ["csv", "json"].map((type) => [type, type.toUpperCase()]) };
   },
   draft,
-  empty: "A data source is a table, written in CSV or JSON. An app that it is given to draws it.",
+  lead: "A data source is a table, written in CSV or JSON. An app that it is given to draws it.",
   name: ({ name }) => name,
-  below: facts("type", "row_count", "created_at"),
+  below: facts("status", "type", "row_count", "created_at"),
   more: preview,
 };
 
@@ -78,7 +85,7 @@ function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal
   }
 }
 
-async function preview(view: View, { status, error, columns, app_id }: model.DataSourceRecord): Promise<Shown> {
+async function preview({ status, error, columns, app_id }: model.DataSourceRecord, view: View): Promise<Shown> {
   if (status === "processing") return nothingYet("Still being processed", "Without the script, load the page again.");
   if (error !== null)
     return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
@@ -91,20 +98,15 @@ async function preview(view: View, { status, error, columns, app_id }: model.Dat
 const users: Resource<model.UserRecord> = {
   path: "/users/{user_id}",
   lost: "They are signed out, and every application that acts for them is refused. This cannot be undone.",
-  once: ["Their sign-in link", "It works once, for 15 minutes. Later they ask for one at the sign-in page."],
-  empty: "Whoever is added can sign in here.",
+  lead: "Whoever is added can sign in, with a link that works once; later they ask for one at the sign-in page.",
   name: ({ name, email }) => name || email,
   below: facts("email", "permissions", "created_at"),
 };
 
-const COPY = "Copy it now: only its hash is kept, so it is never shown again.";
-
 const apiKeys: Resource<model.ApiKeyRecord> = {
   path: "/api-keys/{key_id}",
   lost: "Whatever uses this key is refused at once. This cannot be undone.",
-  once: ["The key", COPY],
   lead: "A key opens the whole account. Keep it out of code that others can read, in an environment variable, and replace it now and then.",
-  empty: "Without one, only OAuth access tokens open the API.",
   name: ({ name }) => name,
   below: facts("last_four", "created_at", "last_used_at"),
 };
@@ -112,31 +114,28 @@ const apiKeys: Resource<model.ApiKeyRecord> = {
 const oauthApps: Resource<model.OAuthClientRecord> = {
   path: "/oauth-clients/{client_id}",
   lost: "It can ask nobody any more, and every token that it holds stops working at once.",
-  once: ["Its client_secret", COPY],
   hints: {
     redirect_uris: "One a line: where users come back to. https, or http to this machine.",
     public: "It runs where a secret cannot be kept (a browser, a phone) and has PKCE instead of one.",
   },
   lead: "Applications that act for users of this account, as far as each user allows it.",
-  empty: "Register an application here before it sends users to ask for access.",
   name: ({ name }) => name,
   below: facts("public", "scopes", "created_at"),
 };
 
 export const events: Resource<model.EventRecord> = {
   path: "/events/{event_id}",
-  empty: "Events appear when apps are made, changed, deployed or used, and data processed.",
-  name: (event, view) => nameOf(view, event),
-  below: facts("created"),
-  right: async (event, view) => {
-    const { items } = await deliveriesOf(view.store, event, SHOWN);
-    return items.length === 0 ? badge("sent to nobody") : [...new Set(items.map(({ status }) => status))].map(badge);
+  lead: "Events appear when apps are made, changed, deployed or used, and data processed.",
+  name: nameOf,
+  below: async (event, view) => {
+    const states = new Set((await deliveriesOf(view.store, event, SHOWN)).items.map(({ status }) => status));
+    return [[...states].map(badge), states.size === 0 && badge("sent to nobody"), " ", facts("created")(event)];
   },
   more: ofOne,
 };
 
 /** What happened to what, by its name where it has one. */
-async function nameOf(view: View, { type, body }: model.EventRecord): Promise<string> {
+async function nameOf({ type, body }: model.EventRecord, view: View): Promise<string> {
   const { object }: { readonly object: Readonly<Record<string, string>> } = JSON.parse(body).data;
   const { title, name, app_id = "", id } = object;
   return `${type} · ${title ?? name ?? (await view.store.get(model.apps, app_id))?.title ?? id ?? app_id}`;
@@ -145,56 +144,50 @@ async function nameOf(view: View, { type, body }: model.EventRecord): Promise<st
 /** Drawn are so many deliveries, the first; all are listed. */
 const DRAWN = 5;
 
-async function ofOne(view: View, event: model.EventRecord): Promise<Html> {
+async function ofOne(event: model.EventRecord, view: View): Promise<Html> {
   const { items } = await deliveriesOf(view.store, event, SHOWN);
   // The deliveries of one event differ in where they went.
   const urls = new Map<string, string>();
   for (const { webhook_id: id } of items) urls.set(id, (await view.store.get(model.webhooks, id))?.url ?? id);
   const name = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
-  const empty = "No active webhook named its type when it happened.";
   const picture = chain(event.request_id ?? "the seed", [{ event, deliveries: items.slice(0, DRAWN) }], urls);
   return html`<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
-<h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name, empty }, view, items)}`;
+<h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name }, view, items)}`;
 }
 
 /** What was answered so far, and what comes next. */
-function progress({ attempts, manual, status, next_attempt_at }: model.DeliveryRecord): Shown {
+function progress({ attempts, status, next_attempt_at }: model.DeliveryRecord): Shown {
   const answers = attempts.map(({ response_status, error }) => response_status ?? error).join(", ");
   const next = status === "pending" && next_attempt_at !== null && [" · Next attempt: ", time(next_attempt_at)];
-  const made = `${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"} ${answers}`;
-  return [made, manual ? " · It is about to be sent." : next];
+  return [`${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"} ${answers}`, next, " ", badge(status)];
 }
 
 const webhooks: Resource<model.WebhookRecord> = {
   path: "/webhooks/{webhook_id}",
   lost: "Nothing is sent to it any more; what waits is cancelled, and its delivery log is gone. This cannot be undone.",
-  once: ["Its secret", "The receiver checks each delivery with it. Copy it now: it is never shown again."],
   hints: {
     secret: "Signs each delivery. Empty, a new webhook gets one made, and another keeps its own.",
     type: "A sample of it is sent once, also while the webhook is off.",
   },
   lead: "This server sends a signed POST to each active webhook when something happens. [How to receive it](/docs/events#receiver).",
-  empty: "Register the address that is to be told of events, instead of asking for them again and again.",
   name: ({ url }) => url,
-  below: facts("events", "created_at"),
-  right: ({ active, disabled_reason, failing_since }) =>
-    badge([active ? "active" : "off", disabled_reason ?? (failing_since && "failing")].filter(Boolean).join(", ")),
-  more: async (view) => html`<h2 id="log">Delivery log</h2>${await listing(deliveries, view)}`,
+  below: (webhook) => [badge(webhook.active ? "active" : "off"), " ", facts("disabled_reason", "events")(webhook)],
+  more: async (_, view) => html`<h2>Delivery log</h2>${await listing(deliveries, view)}`,
 };
 
 const deliveries: Resource<model.DeliveryRecord> = {
   path: "/webhooks/{webhook_id}/deliveries/{delivery_id}",
-  empty: "They appear here when one of its events happens. Send a test to see one now.",
+  lead: "They appear here when one of its events happens. Send a test to see one now.",
   name: async ({ event_id, event_type, test }, view) => {
     const event = await view.store.get(model.events, event_id);
-    return `${event ? await nameOf(view, event) : event_type}${test ? " · test" : ""}`;
+    return `${event ? await nameOf(event, view) : event_type}${test ? " · test" : ""}`;
   },
   below: (delivery) => html`${time(delivery.created_at)} · ${progress(delivery)}`,
   more: exchanges,
 };
 
 /** What was sent, and beside it what was answered, the last first. */
-async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Shown> {
+async function exchanges(delivery: model.DeliveryRecord, view: View): Promise<Shown> {
   const webhook = await view.store.get(model.webhooks, delivery.webhook_id);
   const event = await view.store.get(model.events, delivery.event_id);
   if (webhook === undefined || event === undefined) return null;
@@ -207,8 +200,7 @@ async function exchanges(view: View, delivery: model.DeliveryRecord): Promise<Sh
 <div><h3>Response</h3><pre>${[response_status ?? error, response_body].filter(Boolean).join("\n\n")}</pre></div></div>`;
   };
   const of = delivery.test ? "a sample" : link(pageAt(`/events/${event.id}`), "an event");
-  return html`<p>Of ${of}, to ${mono(webhook.url)} · ${progress(delivery)}</p>
-${!(webhook.active || delivery.test) && soft("The webhook is switched off: nothing is sent.")}
+  return html`<p>${progress(delivery)}</p><p>Of ${of}, to ${mono(webhook.url)}</p>
 ${changed && soft("The webhook was changed since: shown is what it would send now.")}
 ${delivery.attempts.toReversed().map(each)}`;
 }

@@ -40,13 +40,16 @@ export function viewOf(visit: Visit, params: Values) {
   const { user, account } = signedIn;
   // One of the settings comes before their section.
   const [place = ""] = [...SETTINGS, ...SECTIONS].find(([, path]) => call.path.startsWith(path)) ?? [];
-  const unfit = ({ scope }: Operation): Refusal | undefined =>
-    scope === null || allows(user.permissions, scope)
+
+  /** What keeps this user from it; the form of what changes something may be looked at. */
+  const unfit = ({ scope = null, method }: { method: string; scope?: Operation["scope"] | undefined }) =>
+    standing(account, method) ??
+    (scope === null || allows(user.permissions, scope)
       ? undefined
-      : refuse({ code: "insufficient_scope", scope, detail: `This takes the permission ${scope}. ${GIVEN}` });
+      : refuse({ code: "insufficient_scope", scope, detail: `This takes the permission ${scope}. ${GIVEN}` }));
+
   return {
     ...{ ...visit, user, account, params, unfit, place },
-    may: (row: Operation): boolean => (standing(account, row.method) ?? unfit(row)) === undefined,
 
     /** What the operation answers this user, of the page's own path. */
     async ask<T>(row: Operation, { query, body }: { query?: object; body?: unknown } = {}): Promise<T | Refusal> {
@@ -56,12 +59,8 @@ export function viewOf(visit: Visit, params: Values) {
       return unfit(row) ?? trusted<T | Refusal>(await ask(row, asked, body));
     },
 
-    /** What the operation answered, as the API shows it; `once` is what it shows this once. */
-    shown(row: Operation, value: unknown) {
-      const members = trusted<Values>(JSON.parse(answered(row, value, presenter, call).body));
-      const [secret = ""] = Object.keys(row.once ?? {});
-      return { members, once: members[secret] };
-    },
+    /** What the operation answered, as the API shows it. */
+    shown: (row: Operation, value: unknown) => trusted<Values>(JSON.parse(answered(row, value, presenter, call).body)),
   };
 }
 
@@ -77,13 +76,11 @@ const tab = (name: string) => [name, pageAt(`/${name.toLowerCase().replace(" ", 
 const SECTIONS = ["Apps", "Data sources", "Users", "Events", "Settings"].map(tab);
 const SETTINGS = ["API Keys", "Webhooks", "OAuth apps"].map(tab);
 
-const GIVEN = "Somebody with the permission admin can give it to you, under Users.";
+export const GIVEN = "Somebody with the permission admin can give it to you, under Users.";
 const BECOMES = "What becomes of it stands here.";
 
-type Deed = readonly [name: string, button: string, done?: string];
-
-/** What can be done, by operation or method: the words on its button, and what is said when it is done. */
-const DEEDS: readonly Deed[] = [
+/** What can be done, by operation or method, in this order: the words on its button, and what is said when it is done. */
+export const DEEDS: readonly (readonly [name: string, button: string, done?: string])[] = [
   ["createApp", "Create app"],
   ["deployApp", "Deploy", "Deployed. It is live now."],
   ["createDataSource", "Upload"],
@@ -96,33 +93,21 @@ const DEEDS: readonly Deed[] = [
   ["PATCH", "Change", "Saved."],
   ["DELETE", "Delete", "Deleted."],
 ];
-/** Without a word where it cannot be done here. */
-export const deedOf = ({ operation, method }: Operation): Deed =>
-  DEEDS.find(([name]) => name === operation || name === method) ?? ["", ""];
 
-interface Framed extends Page {
-  /** What stands above the title, and beside it what can be done. */
-  readonly above?: Shown;
-  readonly actions?: Shown;
-}
-
-export function framed(view: View, { above, actions, body, ...shown }: Framed): Reply {
-  const { place } = view;
+/** `actions`: what can be done with what the page shows. */
+export function framed(view: View, { actions, body, ...shown }: Page & { readonly actions?: Shown }): Reply {
+  const { place, account } = view;
   // A word of the list, and nothing that somebody else could put into an address.
   const [deed, , done = "Created."] = DEEDS.find(([name]) => name === view.query.get("done")) ?? [];
-  const setting = SETTINGS.some(([name]) => name === place);
+  const isSetting = SETTINGS.some(([name]) => name === place);
+  const sections = tabs("Dashboard", [...SECTIONS, ["Docs", ADDRESSES.docs]], isSetting ? "Settings" : place);
   return page({
     ...shown,
-    header: [whoIsIn(view), tabs("Dashboard", [...SECTIONS, ["Docs", ADDRESSES.docs]], setting ? "Settings" : place)],
-    body: [
-      view.account.state === "limited" && LIMITED,
-      deed && notice("good", done),
-      setting && tabs("Settings", SETTINGS, place),
-      above,
-      html`<div class="head"><h1>${shown.title}</h1><div class="row">${actions}</div></div>`,
-      body,
-    ],
+    header: [whoIsIn(view), sections, isSetting && tabs("Settings", SETTINGS, place)],
+    body: html`${account.state === "limited" && notice("status", LIMITED)}${deed && notice("status", done)}
+<header><h1>${shown.title}</h1><div class="row">${actions}</div></header>
+${body}`,
   });
 }
 
-const LIMITED = notice("bad", "This account is limited. Everything can be looked at, nothing can be changed.");
+const LIMITED = "This account is limited. Everything can be looked at, nothing can be changed.";
