@@ -7,7 +7,7 @@ import type { JsonSchema } from "../kit/schema.ts";
 import { VERSION } from "../kit/version.ts";
 import { JSON_TYPE } from "./call.ts";
 import { KEY_MAX } from "./idempotency.ts";
-import { ADDRESSES, CONTROL_PREFIX, type ServiceLinks } from "./links.ts";
+import { ADDRESSES, CONTROL_PREFIX } from "./links.ts";
 import { CODE_MEMBER, CODES, PROBLEMS, statusOf } from "./problem.ts";
 import type { Operation, Services } from "./route.ts";
 import { isTotalApart, listing, shape } from "./view.ts";
@@ -19,25 +19,10 @@ const ref = (kind: string, name: string): JsonSchema => ({ $ref: `#/components/$
 /** `controls`: the test controls, where they are switched on. What is undefined is not in the document. */
 export function openApi(rows: readonly Operation[], services: Services, controls: readonly Operation[]): JsonSchema {
   const { links, decide } = services;
-  const paths: Record<string, object> = {};
-  const put = (path: string, row: Operation, failed: Responses, more: object) => {
-    const described = { ...operation(row, services, failed), tags: [tagOf(path)], ...more };
-    paths[path] = { ...paths[path], [row.method.toLowerCase()]: described };
-  };
-  // What an API key may do, a token may with the scope.
-  for (const row of rows) {
-    const failed = failures(row, decide).map((status) => [status, ref("responses", `Problem${status}`)]);
-    const security = row.scope ? [{ apiKey: [] }, { oauth: [row.scope] }] : undefined;
-    put(row.path, row, Object.fromEntries(failed), { security });
-  }
-  // They lie beside the REST API, so each names the server's root; no reading changes how they fail.
-  const beside = {
-    servers: [{ url: links.authUrl }],
-    description: "Takes the start-up API key and no other.",
-    security: [{ apiKey: [] }],
-  };
-  const refused = { description: "What went wrong, in `code`.", content: { [PROBLEM_TYPE]: { schema: PROBLEM } } };
-  for (const row of controls) put(CONTROL_PREFIX + row.path, row, { "4XX": refused, "5XX": refused }, beside);
+  const paths = pathsOf(rows, services, controls);
+  const [authorizationUrl, tokenUrl] = ["authorize", "token"].map((each) => `${links.authUrl}/oauth/${each}`);
+  const scopes = Object.fromEntries(SCOPES.map((scope) => [scope, scope === "admin" ? "Full account access" : scope]));
+  const authorizationCode = { authorizationUrl, tokenUrl, refreshUrl: tokenUrl, scopes };
   return {
     openapi: "3.1.1",
     info: {
@@ -65,22 +50,38 @@ export function openApi(rows: readonly Operation[], services: Services, controls
       ),
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "An API key of the account: full access." },
-        oauth: { type: "oauth2", description: "An access token of a user.", flows: { authorizationCode: flow(links) } },
+        oauth: { type: "oauth2", description: "An access token of a user.", flows: { authorizationCode } },
       },
     },
   };
 }
 
+function pathsOf(rows: readonly Operation[], services: Services, controls: readonly Operation[]) {
+  const paths: Record<string, object> = {};
+  const put = (path: string, row: Operation, failed: Responses, more: object) => {
+    const described = { ...operation(row, services, failed), tags: [tagOf(path)], ...more };
+    paths[path] = { ...paths[path], [row.method.toLowerCase()]: described };
+  };
+  // What an API key may do, a token may with the scope.
+  for (const row of rows) {
+    const failed = failures(row, services.decide).map((status) => [status, ref("responses", `Problem${status}`)]);
+    const security = row.scope ? [{ apiKey: [] }, { oauth: [row.scope] }] : undefined;
+    put(row.path, row, Object.fromEntries(failed), { security });
+  }
+  // They lie beside the REST API, so each names the server's root; no reading changes how they fail.
+  const beside = {
+    servers: [{ url: services.links.authUrl }],
+    description: "Takes the start-up API key and no other.",
+    security: [{ apiKey: [] }],
+  };
+  const refused = { description: "What went wrong, in `code`.", content: { [PROBLEM_TYPE]: { schema: PROBLEM } } };
+  for (const row of controls) put(CONTROL_PREFIX + row.path, row, { "4XX": refused, "5XX": refused }, beside);
+  return paths;
+}
+
 type Responses = { readonly [status: string]: JsonSchema };
 
 const tagOf = (path: string): string => /[a-z][^/]*/.exec(path)?.[0] ?? "";
-
-const flow = ({ authUrl }: ServiceLinks) => ({
-  authorizationUrl: `${authUrl}/oauth/authorize`,
-  tokenUrl: `${authUrl}/oauth/token`,
-  refreshUrl: `${authUrl}/oauth/token`,
-  scopes: Object.fromEntries(SCOPES.map((scope) => [scope, scope === "admin" ? "Full account access" : scope])),
-});
 
 const readsOne = ({ method, view }: Operation): boolean => method === "GET" && view?.kind === "one";
 
