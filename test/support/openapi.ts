@@ -16,16 +16,12 @@ export interface Operation {
   readonly value: Members;
 }
 
-const METHODS = ["get", "post", "put", "patch", "delete", "head", "options"];
-
 export class ApiDocument {
-  readonly document: Members;
   readonly operations: readonly Operation[];
 
-  constructor(document: Members) {
-    this.document = document;
+  constructor(readonly document: Members) {
     this.operations = Object.entries(members(document.paths)).flatMap(([path, item]) =>
-      operationsOf(document, path, members(item)),
+      Object.entries(members(item)).map(([method, value]) => operationOf(document, method, path, members(value))),
     );
   }
 
@@ -69,15 +65,9 @@ export class ApiDocument {
 const declaredIn = (responses: Members, status: number): unknown =>
   responses[status] ?? responses[`${String(status)[0]}XX`];
 
-function operationsOf(document: Members, path: string, item: Members): Operation[] {
-  const [{ url } = {}] = trusted<{ url?: string }[]>(item.servers ?? document.servers);
+function operationOf(document: Members, method: string, path: string, value: Members): Operation {
+  const [{ url } = {}] = trusted<{ url?: string }[]>(value.servers ?? document.servers);
   const fullPath = new URL(String(url), "http://localhost").pathname.replace(/\/$/, "") + path;
   const pattern = new RegExp(`^${fullPath.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`);
-  return METHODS.filter((method) => isMembers(item[method])).map((method) => ({
-    method: method.toUpperCase(),
-    path,
-    fullPath,
-    pattern,
-    value: members(item[method]),
-  }));
+  return { method: method.toUpperCase(), path, fullPath, pattern, value };
 }
