@@ -27,10 +27,10 @@ const WORD = { enum: ["authorization_code", "refresh_token", "code", "read:apps"
 const names = ["grant_type", "code", "refresh_token", "client_id", "redirect_uri", "response_type", "scope", "token"];
 const schema = { type: "object", properties: Object.fromEntries(names.map((name) => [name, WORD])) };
 /** All that is beside the document is asked for in one way. */
+const servers = [{ url: "/" }];
 const BESIDE = {
-  servers: [{ url: "/" }],
-  get: { parameters: names.map((name) => ({ name, in: "query", schema: WORD })) },
-  post: { requestBody: { content: { [TYPE]: { schema } } } },
+  get: { servers, parameters: names.map((name) => ({ name, in: "query", schema: WORD })) },
+  post: { servers, requestBody: { content: { [TYPE]: { schema } } } },
 };
 const STRANGERS = ["oauth/token", "oauth/introspect", "oauth/authorize", "dashboard/sign-in", "sites/{deployment_id}/"];
 

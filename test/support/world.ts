@@ -51,7 +51,5 @@ export function exampleBody(document: ApiDocument, operation: Operation): unknow
   const { requestBody } = operation.value;
   if (requestBody === undefined) return undefined;
   const media = members(members(document.deref(members(requestBody)).content)["application/json"]);
-  if (media.example !== undefined) return media.example;
-  const [first] = Object.values(members(media.examples ?? {}));
-  return first === undefined ? {} : members(first).value;
+  return media.example ?? {};
 }
