@@ -12,11 +12,12 @@ test("shelf: made once for each state of the data", async () => {
   const draft = { name: "Towns", type: "json", app_id: null, data } as const;
   const { id } = kept(await own.create(unit, account, draft));
   const sourceNow = async () => kept(await own.get(store, account, id));
-  const shelfNow = async (wanted?: string) => shelfOf(store, account, await sourceNow(), wanted);
+  const choosing = (wanted = "") => ({ store, query: new Map([[id, wanted]]) });
+  const shelfNow = async (wanted?: string) => shelfOf(choosing(wanted), account, await sourceNow());
   assert.equal((await shelfNow()).chart, undefined, "its rows are not known yet");
   await processDataSource(unit, id);
   const source = await sourceNow();
-  const three = () => Promise.all(["", "area", ""].map((wanted) => shelfOf(store, account, source, wanted)));
+  const three = () => Promise.all(["", "area", ""].map((wanted) => shelfOf(choosing(wanted), account, source)));
   const { value, turns } = await withTurns(three);
   const [after, chosen, again] = value;
   assert.ok(turns >= 2, "others have their turn between two");

@@ -26,16 +26,13 @@ const made = new WeakMap<DataSourceRecord | Column, Promise<Shelf>>();
 /** One at a time, with others' requests in between: a page may show a hundred. */
 const making = new Turns();
 
-/** `wanted` is the column of numbers that the reader chose. */
-export function shelfOf(
-  reader: Reader,
-  account: AccountRecord,
-  source: DataSourceRecord,
-  wanted?: string,
-): Promise<Shelf> {
-  const chosen = source.columns?.find(({ name, type }) => type === "number" && name === wanted);
+type Looking = Pick<Visit, "store" | "query">;
+
+/** The query says which column of numbers the reader chose. */
+export function shelfOf({ store, query }: Looking, account: AccountRecord, source: DataSourceRecord): Promise<Shelf> {
+  const chosen = source.columns?.find(({ name, type }) => type === "number" && name === query.get(source.id));
   const key = chosen ?? source;
-  const shelf = made.get(key) ?? making.run(() => shelfMade(reader, account, source, chosen));
+  const shelf = made.get(key) ?? making.run(() => shelfMade(store, account, source, chosen));
   made.set(key, shelf);
   // What could not be read is read again.
   shelf.catch(() => made.delete(key));
@@ -62,10 +59,11 @@ function saidOf({ x, y, category, series, points }: Chart, total: number): Html 
 ${category && html`<ul class="legend">${series.map((name, at) => html`<li class="s${at}">${name ?? "none"}</li>`)}</ul>`}`;
 }
 
-/** The query says which column is drawn of each source, where the page starts, and which point was just sent. */
-export function figure({ form, query }: Visit, { id, name }: DataSourceRecord, shelf: Shelf): Html {
-  const { chart: last, point, ...kept } = Object.fromEntries(query);
-  const { chart, drawn, table: rows } = shelf;
+/** In the query stand as well what is drawn of the other sources, where the page starts, and the point just sent. */
+export async function figure(visit: Visit, account: AccountRecord, source: DataSourceRecord): Promise<Html> {
+  const { chart, drawn, table: rows } = await shelfOf(visit, account, source);
+  const { chart: last, point, ...kept } = Object.fromEntries(visit.query);
+  const { id, name } = source;
   const plot = () => {
     if (chart === undefined) return rows;
     const sent = last === id && chart.points.find(({ row }) => String(row) === point);
@@ -74,7 +72,7 @@ export function figure({ form, query }: Visit, { id, name }: DataSourceRecord, s
     const links = short.map((y) => [y.name, `?${new URLSearchParams({ ...kept, [id]: y.name })}#${id}`] as const);
     const pressed = [hidden("chart", id), drawn, html`<output class="soft">${said}</output>`];
     return html`${links.length > 1 && tabs("What is drawn", links, chart.y.name)}
-${form(`interactions?${new URLSearchParams(kept)}`, pressed, "chart")}
+${visit.form(`interactions?${new URLSearchParams(kept)}`, pressed, "chart")}
 <details><summary>The same as a table</summary>${rows}</details>`;
   };
   return html`<section class="card" id="${id}" aria-label="${name}"><h2>${name}</h2>${plot()}</section>`;

@@ -82,7 +82,7 @@ async function show(visit: Visit, { app, account }: Site): Promise<Answer> {
     if (left < 0) break;
     next += 1;
     if (source.status !== "ready") continue;
-    const drawn = figure(visit, source, await shelfOf(store, account, source, query.get(source.id)));
+    const drawn = await figure(visit, account, source);
     left -= drawn.text.length;
     figures.push(drawn);
   }
@@ -104,11 +104,12 @@ const NO_DATA = "This app has no data. As soon as it is given a data source, its
 const NOTHING = nothingYet("There is nothing to see yet", NO_DATA);
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
-async function click({ unit, store, query, ...visit }: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
+async function click(visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
+  const { unit, store, query } = visit;
   const chart_id = sent.get("chart") ?? "";
   const source = await sources.get(store, account, chart_id);
   const isShown = !(source instanceof Refusal) && source.app_id === app.id;
-  const { chart } = isShown ? await shelfOf(store, account, source, query.get(chart_id)) : {};
+  const { chart } = isShown ? await shelfOf(visit, account, source) : {};
   const point = chart?.points.find(({ row }) => String(row) === sent.get("point"));
   if (point === undefined)
     return messagePage(404, "There is no such point", "The app has changed meanwhile. Load its page again.");
@@ -120,5 +121,5 @@ async function click({ unit, store, query, ...visit }: Visit, { app, account }: 
 }
 
 /** The user where one is signed in to the app's account; otherwise a one-way hash of the browser's cookie names nobody. */
-const visitorOf = ({ signedIn, secret }: Pick<Visit, "signedIn" | "secret">, account: AccountRecord): string =>
+const visitorOf = ({ signedIn, secret }: Visit, account: AccountRecord): string =>
   signedIn?.account.id === account.id ? signedIn.user.id : `visitor_${sha256(`visitor ${secret}`).slice(0, 20)}`;
