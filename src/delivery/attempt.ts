@@ -88,7 +88,7 @@ export function nextAttempt(failure: Failure, waits_ms: readonly number[]): Inst
  * Where in the jitter an attempt falls: taken from the delivery's id, which is random, so that it repeats whenever the
  * ids do, in whatever order the receivers answer.
  */
-export const jitterOf = (deliveryId: string, attempt: number): number =>
+const jitterOf = (deliveryId: string, attempt: number): number =>
   createHash("sha256").update(`${deliveryId} ${attempt}`).digest().readUInt32BE() / 2 ** 32;
 
 /** How long a Retry-After asks to wait: whole seconds or an HTTP date (RFC 9110 10.2.3, 5.6.7). */

@@ -1,26 +1,10 @@
-// The running clock: what time it tells whatever the system's clock does, and its one timer, which stands for the
-// earliest entry, whatever came before or is taken back.
+// The running clock: what time it tells whatever the system's clock does, and when what it is given to do comes.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { AdjustableClock } from "../../src/kit/clock.ts";
 import { seededRandom } from "../../src/kit/ids.ts";
 
 const HOUR_MS = 3_600_000;
-const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-
-test("clock: one timer for all, for the earliest; with the last entry it is gone", { timeout: 5_000 }, async (t) => {
-  const clock = new AdjustableClock();
-  t.after(() => clock.close());
-  const before = timers();
-  const late = clock.schedule(clock.now() + HOUR_MS, "late", () => assert.fail("an hour has not passed"));
-  const later = clock.schedule(clock.now() + 2 * HOUR_MS, "later still", () => assert.fail("nor have two"));
-  assert.equal(timers(), before + 1);
-  await new Promise<void>((resolve) => clock.schedule(clock.now(), "at once", resolve));
-  later.cancel();
-  assert.equal(timers(), before + 1);
-  late.cancel();
-  assert.equal(timers(), before);
-});
 
 const START = Date.UTC(2026, 0, 1);
 
