@@ -3,8 +3,7 @@
 // user's side of the authorization code flow (spec part 5, step 1): sign in, see which application asks for what, in which
 // account, and allow or deny it. The request is judged again when the answer comes, since time has passed.
 import { decide } from "../decisions.ts";
-import type { Consent, Ended } from "../domain/oauth/authorize.ts";
-import * as authorization from "../domain/oauth/authorize.ts";
+import { type Consent, type Ended, judge } from "../domain/oauth/authorize.ts";
 import { scopesIn, within } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
@@ -108,18 +107,18 @@ function signInPage(visit: Visit, next: string, token = "", fault?: string): Rep
 /** Puts the request before the user who is signed in, or does what was `decided`; or what the browser is answered instead. */
 async function consent(visit: Visit, query: string, decided?: Sent): Promise<Reply> {
   const { oauth, signedIn } = visit;
-  const request = await authorization.judge(oauth, fieldsOf(query));
-  if (!("client" in request)) return ended(request);
+  const request = await judge(oauth, fieldsOf(query));
+  if (!("consent" in request)) return ended(request);
   if (signedIn === undefined) return signInFirst(visit, addressOf(query));
-  const asked = authorization.consent(oauth, request, signedIn);
+  const asked = request.consent(signedIn);
   if (!("granted" in asked)) return ended(asked);
   // Only the word allow allows: a form without a button pressed is a no.
   const isAllowed = decided?.get("decision") === "allow";
-  if (decided && !isAllowed) return ended(authorization.deny(oauth, request));
+  if (decided && !isAllowed) return ended(request.deny());
   // Whatever the user holds by now, nothing is granted that the page did not show.
   const shown = scopesIn(decided?.get("granted") ?? "");
   const isShown = typeof shown !== "string" && within(asked.granted, shown);
-  return isAllowed && isShown ? ended(await authorization.allow(oauth, asked)) : consentPage(visit, asked, query);
+  return isAllowed && isShown ? ended(await asked.allow()) : consentPage(visit, asked, query);
 }
 
 const addressOf = (query: string): string => `${AUTHORIZE_PATH}?${query}`;
@@ -130,8 +129,8 @@ const ended = (end: Ended): Reply =>
 const DECISIONS = html`<div class="row"><button name="decision" value="allow">Allow</button>
 <button name="decision" value="deny">Deny</button></div>`;
 
-function consentPage(visit: Visit, { request, user, account, granted }: Consent, query: string): Reply {
-  const { client, redirectUri, asked } = request;
+function consentPage(visit: Visit, terms: Consent, query: string): Reply {
+  const { client, redirectUri, asked, user, account, granted } = terms;
   const { host, protocol } = new URL(redirectUri);
   const withheld = asked.some((scope) => !granted.includes(scope));
   const decided = html`<p>In the account <strong>${account.name}</strong>, for <strong>${user.email}</strong>, it will be able to:</p>

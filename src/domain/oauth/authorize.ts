@@ -20,48 +20,42 @@ import {
   withParameters,
 } from "./rules.ts";
 
-type Terms = Exclude<ReturnType<typeof termsOf>, OAuthError>;
-type Returnable = Exclude<Awaited<ReturnType<typeof returnableTo>>, string>;
-/** An authorization request that may be put before a user. */
-type AuthorizationRequest = Returnable & Terms;
-
 /** A request that ends here: on an error page, or back at the client. */
 export type Ended = { readonly page: string } | { readonly redirect: string };
+type Judged = Exclude<Awaited<ReturnType<typeof judge>>, Ended>;
+/** What a user is asked to grant. */
+export type Consent = Exclude<ReturnType<Judged["consent"]>, Ended>;
 
 /** Whether the request may be put before a user; nobody needs to be signed in to be told that it may not. */
-export async function judge(context: Context, query: Fields): Promise<AuthorizationRequest | Ended> {
+export async function judge(context: Context, query: Fields) {
   const returnable = await returnableTo(context.store, query);
   if (typeof returnable === "string") return { page: returnable };
-  const terms = termsOf(query, returnable.client);
-  return terms instanceof OAuthError ? back(context, returnable, terms) : { ...returnable, ...terms };
-}
-
-/** What this user would grant: what was asked for, as far as the user holds it (contract, part 5). */
-export function consent(context: Context, request: AuthorizationRequest, { user, account }: SignedIn) {
-  if (account.state === "suspended")
-    return back(context, request, accessDenied("The account of the user is suspended."));
-  const granted = cut(request.asked, user.permissions);
-  return granted.length > 0
-    ? { request, user, account, granted }
-    : back(context, request, accessDenied("The user holds none of the permissions that were asked for."));
-}
-
-export type Consent = Exclude<ReturnType<typeof consent>, Ended>;
-
-/** The user said yes: a grant in the user's own account, and its code on the way to the client. */
-export async function allow(context: Context, { request, user, account, granted }: Consent) {
-  const { client, redirectUri: redirect_uri, challenge, state } = request;
-  const terms = { account_id: account.id, user_id: user.id, client_id: client.id, scopes: granted };
-  const made = await new Unit(context).transact((w) => openGrant(w, terms, { redirect_uri, challenge }));
-  return { redirect: withParameters(redirect_uri, { code: made.secret, state, iss: context.issuer }) };
-}
-
-export const deny = (context: Context, request: AuthorizationRequest): Ended =>
-  back(context, request, accessDenied("The user did not allow it."));
-
-/** Every way back names the issuer (RFC 9207), so that a client of several servers cannot mix their answers up. */
-function back({ issuer: iss }: Context, { redirectUri, state }: Returnable, { error, description }: OAuthError): Ended {
-  return { redirect: withParameters(redirectUri, { error, error_description: description, state, iss }) };
+  const { client, redirectUri: redirect_uri, state } = returnable;
+  /** Every way back names the issuer (RFC 9207), so that a client of several servers cannot mix their answers up. */
+  const back = (parameters: { readonly [name: string]: string }): Ended => ({
+    redirect: withParameters(redirect_uri, { ...parameters, state, iss: context.issuer }),
+  });
+  const refused = ({ error, description }: OAuthError) => back({ error, error_description: description });
+  const terms = termsOf(query, client);
+  if (terms instanceof OAuthError) return refused(terms);
+  const { asked, challenge } = terms;
+  return {
+    deny: () => refused(accessDenied("The user did not allow it.")),
+    /** What this user would grant: what was asked for, as far as the user holds it (contract, part 5). */
+    consent({ user, account }: SignedIn) {
+      if (account.state === "suspended") return refused(accessDenied("The account of the user is suspended."));
+      const granted = cut(asked, user.permissions);
+      if (granted.length === 0)
+        return refused(accessDenied("The user holds none of the permissions that were asked for."));
+      const grant = { account_id: account.id, user_id: user.id, client_id: client.id, scopes: granted };
+      /** The user said yes: a grant in the user's own account, and its code on the way to the client. */
+      const allow = async () => {
+        const made = await new Unit(context).transact((w) => openGrant(w, grant, { redirect_uri, challenge }));
+        return back({ code: made.secret });
+      };
+      return { client, redirectUri: redirect_uri, asked, user, account, granted, allow };
+    },
+  };
 }
 
 /** Who asks and where the answer may go; or why there is nowhere to go, for the page that the user then sees. */
