@@ -1,8 +1,8 @@
 // What the tests of the JSON-file store share: a folder that goes away, a small model, and stores on its files.
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { collection, isStoreError, type Store } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
@@ -69,11 +69,23 @@ export async function idsIn(store: Store): Promise<string> {
 
 export const textOf = (file: string): string => readFileSync(file, "utf8");
 
-/** Asserts that the file is not opened, and that one line says each of these. */
-export const refused = (file: string, ...says: readonly RegExp[]): Promise<void> =>
-  assert.rejects(jsonFileStore(file).open([notes]), (error) => {
+/** What is in the folder, if it is one, and of all but a lock, which others may write, when it was written. */
+function look(folder: string) {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return readdirSync(folder).map((name) => {
+    const { ino, size, mtimeMs } = statSync(join(folder, name));
+    return name.endsWith(".lock") ? name : { name, ino, size, mtimeMs };
+  });
+}
+
+/** Asserts that the file is not opened, that one line says each of these, and that nothing is touched. */
+export async function refused(file: string, ...says: readonly RegExp[]): Promise<void> {
+  const before = look(dirname(file));
+  await assert.rejects(jsonFileStore(file).open([notes]), (error) => {
     assert.ok(isStoreError(error, "StoreRefusal"), String(error));
     for (const said of says) assert.match(error.message, said);
     assert.doesNotMatch(error.message, /\n/);
     return true;
   });
+  assert.deepEqual(look(dirname(file)), before);
+}
