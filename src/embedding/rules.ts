@@ -54,8 +54,9 @@ export const chaosRule = object(
     ...COMMON,
   },
   function* ({ effect, delayMs }) {
-    if (effect === "delay" && delayMs === 0) yield { path: ["delayMs"], detail: "must say how long the delay is" };
-    if (effect !== "delay" && delayMs > 0) yield { path: ["delayMs"], detail: "goes with the effect delay only" };
+    const isDelay = effect === "delay";
+    const detail = isDelay ? "must say how long the delay is" : "goes with the effect delay only";
+    if (isDelay !== delayMs > 0) yield { path: ["delayMs"], detail };
   },
 );
 export type ChaosRule = Infer<typeof chaosRule>;

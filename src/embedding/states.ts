@@ -65,20 +65,21 @@ export function statesOf(parts: StatesParts) {
   }
 
   /** With a random seed the same follows from the same records, and from others nothing that was made before. */
-  async function repeat(records: () => unknown): Promise<void> {
+  async function repeat(isSown: boolean): Promise<void> {
     const { randomSeed } = settings;
-    if (randomSeed !== null) ids.restart(seededRandom(`${randomSeed}, ${sha256(JSON.stringify(await records()))}`));
+    if (randomSeed === null) return;
+    // What the seed has planted holds the time of a running clock, and yet the same follows.
+    const from = isSown ? "the seed" : sha256(JSON.stringify((await store.snapshot()).collections));
+    ids.restart(seededRandom(`${randomSeed}, ${from}`));
   }
-  /** Of the seed the same again, whatever the time. */
-  const sown = () => repeat(() => "the seed");
-  const kept = () => repeat(async () => (await store.snapshot()).collections);
 
   /**
    * The account that the key opens, or else the first one, which the key opens from now on; with a new sign-in link for
    * its first admin, for its first user where a seed names no admin.
    */
-  const enter = (key: string | null) =>
-    new Unit(unit).transact(async (w): Promise<Entered> => {
+  async function enter(key: string | null, isSown = false): Promise<Entered> {
+    await repeat(isSown);
+    return new Unit(unit).transact(async (w) => {
       const known = key === null ? undefined : await keyOf(w.tx, key);
       const [first] = await w.tx.page(accounts, "all", ["accounts"], FIRST);
       const account = known ? await w.tx.get(accounts, known.account_id) : first;
@@ -92,6 +93,7 @@ export function statesOf(parts: StatesParts) {
       const signInUrl = user ? links.signIn(await newSignIn(w, user.id)) : "";
       return { account: { id, name, state }, apiKey, signsIn: user?.email ?? "", signInUrl };
     });
+  }
 
   return {
     /** What the store holds; the seed where it is fresh. Of processes that start together on one, one sows. */
@@ -109,8 +111,7 @@ export function statesOf(parts: StatesParts) {
         });
         if (isFirst) {
           seed = own;
-          await sown();
-          return enter(key);
+          return enter(key, true);
         }
       }
       if (settings.seed) {
@@ -118,7 +119,6 @@ export function statesOf(parts: StatesParts) {
         log.warn("The seed was not used: the store already holds an account.");
       }
       if (settings.startAt === null) await goOn(settings.clock === "manual");
-      await kept();
       return enter(settings.apiKey);
     },
     /** The seed, with the same start-up key. */
@@ -128,14 +128,12 @@ export function statesOf(parts: StatesParts) {
       seed ??= planted(parts, apiKey);
       const { key, data } = await seed;
       await store.restore(data);
-      await sown();
-      return enter(key);
+      return enter(key, true);
     },
     /** A snapshot, of this service or another, and its time. Where the start-up key is not in it, it is added. */
     async restore(data: StoreData, apiKey: string | null): Promise<Entered> {
       await store.restore(data);
       await goOn(true);
-      await kept();
       return enter(apiKey);
     },
     /** Everything that is kept and the time, as plain JSON. */
