@@ -51,18 +51,17 @@ export function workersOf(parts: OutboxParts & UnitParts) {
     /** Takes up all that waits, and from here on what commits tell. */
     async start(): Promise<void> {
       const outbox = outboxOf(parts);
-      const swept = forgetting(parts, background);
-      sweeping = swept;
+      sweeping = forgetting(parts, background);
       ends = [
         store.hear(TOPIC.queue, outbox.notify),
         store.hear(TOPIC.data, processSource),
-        store.hear(TOPIC.events, swept.notify),
-        swept.stop,
+        store.hear(TOPIC.events, sweeping.notify),
+        sweeping.stop,
         outbox.stop,
         () => timer?.cancel(),
       ];
       if (store.now) lookAgain(outbox);
-      await swept.start();
+      await sweeping.start();
       await outbox.takeUp();
       await processAll();
     },

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forgetting as forgettingIn } from "../../src/domain/forgetting.ts";
 import { idempotency, signIns } from "../../src/domain/model.ts";
+import { askForLinks, own as users } from "../../src/domain/users.ts";
 import { iso } from "../../src/kit/clock.ts";
-import { START, wholeWorld } from "../support/outbox-world.ts";
+import { kept, START, wholeWorld } from "../support/outbox-world.ts";
 
 async function world(t: { after(run: () => void): void }, ...expiries_ms: readonly number[]) {
   const { clock, store, background, errors } = await wholeWorld();
@@ -76,4 +77,14 @@ test("after the stop no timer is left", async (t) => {
   const { clock, forgetting } = await world(t, 1_000);
   forgetting.stop();
   assert.deepEqual(await clock.advance(10_000_000), []);
+});
+
+test("sign-in links that are over make room for others before they are forgotten", async () => {
+  const { clock, unit, account } = await wholeWorld();
+  const draft = { email: "a@b.example", name: "", permissions: [] };
+  const { email } = kept(await users.create(unit, account, draft)); // with a first link
+  const made = async () => kept(await unit.transact((w) => askForLinks(w, email))).length;
+  assert.deepEqual([await made(), await made(), await made(), await made(), await made()], [1, 1, 1, 1, 0]);
+  clock.set(START + 15 * 60_000);
+  assert.equal(await made(), 1);
 });
