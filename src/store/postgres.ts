@@ -32,8 +32,8 @@ const AWAY_MS = 10_000;
 /** Whoever has said nothing for so long is gone: its leases and its transaction end. It renews the leases well before. */
 const GONE_MS = 4_000;
 const RENEW_MS = 1_000;
-/** What comes later than that may be over. */
-const LATE_MS = 2_000;
+/** Where that takes so long, the database is away. */
+const LATE_MS = 1_500;
 const RUNS_MAX = 20;
 const PAUSE_MAX_MS = 64;
 /** Lists are looked at by their index only, in its order: a look at a whole table or list is in everybody's way. */
@@ -106,12 +106,12 @@ const RELEASE = `DELETE FROM apphost_leases WHERE name = $1 AND holder = $2
   AND set_config('synchronous_commit', 'off', true) = 'off'`;
 
 /** One run of a unit of work. */
-type Run = port.Tx & { readonly ask: Ask };
+type Run = port.Tx & { readonly ask: Ask; isOver: boolean };
 
 interface Opened {
   readonly pool: Pool;
   /** Of one session, which hears and renews: others' work must not hold it up. */
-  readonly own: Pool;
+  readonly line: Pool;
 }
 
 export function postgresStore(address: string): port.Store {
@@ -122,13 +122,14 @@ export function postgresStore(address: string): port.Store {
   const us = systemRandom(12).toString("hex");
   const running = new Set<Promise<unknown>>();
   /** The unit of work that whoever asks is part of. */
-  const inside = new AsyncLocalStorage<{ readonly isOver: boolean }>();
+  const inside = new AsyncLocalStorage<Run>();
   /** What has to run again does so one after the other: so it is not in the way of its like once more. */
   const again = new Turns();
   /** When each lease that is held here ends, by a number of its taking. One that nobody here knows of runs out. */
   const held = new Map<number, number>();
-  let renewedAt = Number.NaN;
-  /** Where it was renewed too late, nobody else could renew either: what has run out is still its holders' until then. */
+  /** Since when the database has not answered, where it was asked to renew. */
+  let unanswered: number | undefined;
+  /** Where it was away nobody could renew: what has run out is still its holders' until then. */
   let calmAt = 0;
   /** None while it renews. */
   let renewal: Scheduled | undefined;
@@ -143,7 +144,7 @@ export function postgresStore(address: string): port.Store {
     return run.finally(() => running.delete(run));
   }
 
-  const askAny: Ask = (text, values) => during(({ pool }) => ask(pool, text, values));
+  const askPool: Ask = (text, values) => during(({ pool }) => ask(pool, text, values));
 
   const transact = <T>(work: (run: Run) => Promise<T>): Promise<T> =>
     during(async ({ pool }) => {
@@ -158,31 +159,14 @@ export function postgresStore(address: string): port.Store {
         }
     });
 
-  /** A session that can begin anew is the pool's again, and one that cannot is nobody's. */
+  /** Its session does one thing after the other, and nothing more once one has failed: that is what it rejects with. */
   async function attempt<T>(pool: Pool, begin: string, work: (run: Run) => Promise<T>): Promise<T> {
     const client = await answered(pool.connect());
-    try {
-      await ask(client, begin);
-      const told = new Set<string>();
-      const value = await ran(client, told, work);
-      await commit(client, told);
-      client.release();
-      return value;
-    } catch (error) {
-      if (error instanceof StorageUnavailable && !(error instanceof Again)) client.release(error);
-      else client.query("ROLLBACK").then(() => client.release(), client.release);
-      throw error;
-    }
-  }
-
-  /** Rejects with the first thing that failed, whatever the work has made of it. */
-  async function ran<T>(client: Client, told: Set<string>, work: (run: Run) => Promise<T>): Promise<T> {
-    const own = { isOver: false };
+    const told = new Set<string>();
     const assertRuns = () => {
-      if (own.isOver) throw new Error("This unit of work is over: its transaction answers no more");
+      if (run.isOver) throw new Error("This unit of work is over: its transaction answers no more");
     };
-    /** The session does one thing after the other, and nothing more once one has failed. */
-    let asked: Promise<Rows> = Promise.resolve([]);
+    let asked = ask(client, begin);
     const askOwn: Ask = async (text, values) => {
       assertRuns();
       asked = asked.then(() => ask(client, text, values));
@@ -190,6 +174,7 @@ export function postgresStore(address: string): port.Store {
     };
     const run: Run = {
       ...readerOf(layouts, askOwn),
+      isOver: false,
       ask: askOwn,
       put: async (into, record) => named(layouts, into.name).put(askOwn, trusted(record)),
       async remove(from, id) {
@@ -201,10 +186,20 @@ export function postgresStore(address: string): port.Store {
       },
     };
     try {
-      return await inside.run(own, () => work(run));
-    } finally {
-      own.isOver = true;
       await asked;
+      const working = inside.run(run, async () => work(run));
+      const value = await working.finally(() => {
+        run.isOver = true;
+        return asked;
+      });
+      await commit(client, told);
+      client.release();
+      return value;
+    } catch (error) {
+      // A session that can begin anew is the pool's again, and one that cannot is nobody's.
+      if (error instanceof StorageUnavailable && !(error instanceof Again)) client.release(error);
+      else client.query("ROLLBACK").then(() => client.release(), client.release);
+      throw error;
     }
   }
 
@@ -230,13 +225,14 @@ export function postgresStore(address: string): port.Store {
   /** Asks its one session, which is a new one where the old is lost, to hear others and to renew the leases. */
   async function renew(): Promise<void> {
     if (typeof life === "string") return;
-    const { own } = life;
+    const { line } = life;
     const now = performance.now();
+    unanswered ??= now;
     const left_ms = Array.from(held.values(), (ends) => Math.min(ends - now, GONE_MS));
-    await ask(own, LISTEN, [], LATE_MS);
-    await ask(own, RENEW, [[...held.keys()], left_ms], LATE_MS);
-    if (now - renewedAt > LATE_MS) calmAt = performance.now() + GONE_MS;
-    renewedAt = now;
+    await ask(line, LISTEN, [], LATE_MS);
+    await ask(line, RENEW, [[...held.keys()], left_ms], LATE_MS);
+    if (performance.now() - unanswered > LATE_MS) calmAt = performance.now() + GONE_MS;
+    unanswered = undefined;
   }
 
   /** Each second, since nobody tells of a line that is dead, and at once where the session is lost. */
@@ -250,7 +246,7 @@ export function postgresStore(address: string): port.Store {
   }
 
   return {
-    ...readerOf(layouts, askAny),
+    ...readerOf(layouts, askPool),
     transact,
     hear: (topic, heard) => hearers.hear(topic, heard),
 
@@ -259,41 +255,42 @@ export function postgresStore(address: string): port.Store {
       life = "closed";
       collections = declared;
       for (const collection of collections) layouts.set(collection.name, new Layout(collection));
-      const own = await poolOf(address, { max: 1 });
-      own.on("connect", (client) =>
+      const line = await poolOf(address, { max: 1 });
+      line.on("connect", (client) =>
         client.on("notification", ({ payload }) => {
           const [from, ...note] = payload.split(" ");
           if (from !== us) hear(...note);
         }),
       );
-      own.on("remove", () => renewal && tend());
+      line.on("remove", () => renewal && tend());
       try {
-        await attempt(own, "BEGIN", ({ ask }) => prepare(ask, layouts));
+        await attempt(line, "BEGIN", ({ ask }) => prepare(ask, layouts));
       } catch (error) {
-        await own.end();
+        await line.end();
         if (error instanceof StoreRefusal) throw error;
         throw new StoreRefusal(`The database cannot be used: ${saidBy(error)}`, { cause: error });
       }
       const pool = await poolOf(address, { query_timeout: AWAY_MS });
-      life = { pool, own };
+      life = { pool, line };
       await tend();
     },
 
     async lease(name, for_ms) {
       const [key, holder, now] = [keyOf([name]), systemRandom(6).readUIntBE(0, 6), performance.now()];
-      const isCalm = now >= calmAt && now - renewedAt < LATE_MS;
-      const [taken] = await askAny(TAKE, [key, holder, Math.min(for_ms, GONE_MS), isCalm]);
-      if (taken === undefined || performance.now() - now > LATE_MS) return undefined;
+      const isCalm = now >= calmAt && now - (unanswered ?? now) < LATE_MS;
+      const [taken] = await askPool(TAKE, [key, holder, Math.min(for_ms, GONE_MS), isCalm]);
+      // One that is told of so late may be another's already.
+      if (taken === undefined || performance.now() - now > GONE_MS) return undefined;
       held.set(holder, now + for_ms);
       return {
         async release() {
           held.delete(holder);
-          await askAny(RELEASE, [key, holder]).catch(() => undefined); // it runs out
+          await askPool(RELEASE, [key, holder]).catch(() => undefined); // it runs out
         },
       };
     },
 
-    now: async () => Number((await askAny("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"))[0]?.[0]),
+    now: async () => Number((await askPool("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"))[0]?.[0]),
 
     snapshot: () =>
       transact(async ({ ask }) => {
@@ -327,7 +324,7 @@ export function postgresStore(address: string): port.Store {
       renewal?.cancel();
       renewal = undefined;
       await Promise.allSettled(running);
-      if (typeof was !== "string") await Promise.all([was.pool.end(), was.own.end()]);
+      if (typeof was !== "string") await Promise.all([was.pool.end(), was.line.end()]);
     },
   };
 }

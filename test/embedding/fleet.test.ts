@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accounts } from "../../src/domain/model.ts";
 import { startService, type Tx } from "../../src/index.ts";
-import { actsAsOne, startBalancer } from "../support/balancer.ts";
 import { str } from "../support/client.ts";
 import { embedded } from "../support/embedded.ts";
 import { hooked } from "../support/hooked.ts";
@@ -83,16 +82,6 @@ test("the time is the store's from the start on and after a reset, however wrong
   await ahead.service.reset().then(isRight);
   await using manual = await embedded({ store: sharedStore()({ now }), startAt: "2030-01-01T00:00:00Z" });
   assert.equal(manual.service.clock.now(), Date.UTC(2030, 0, 1));
-});
-
-test("sign-in, consent, tokens, revocation, keys and repeated requests are whole, whoever is asked next", async () => {
-  const store = sharedStore();
-  using balancer = await startBalancer();
-  const start = () => startService({ store: store(), apiKey: "one-key-for-all", publicUrl: balancer.url });
-  const services = [await start(), await start(), await start()];
-  balancer.ports.push(...services.map(({ port }) => port));
-  await actsAsOne(balancer.client("one-key-for-all"), services.length);
-  for (const service of services) await service.close();
 });
 
 test("settled waits for what other processes send, and the journals of events and deliveries tell of it", async () => {

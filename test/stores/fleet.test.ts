@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { startReceiver } from "../../src/receiver.ts";
-import { postgresStore } from "../../src/store/postgres.ts";
 import { actsAsOne, startBalancer } from "../support/balancer.ts";
 import { type Client, type Members, str } from "../support/client.ts";
 import type { Database } from "../support/database.ts";
@@ -58,17 +57,6 @@ onDatabase("processes that start together plant one account and one key, and act
     await actsAsOne(api, started.length);
   }),
 );
-
-onDatabase("a lease that cannot be given back hides nothing of what was done under it", async (database) => {
-  const store = postgresStore(database.address());
-  await store.open([]);
-  const lease = await store.lease("l", 60_000);
-  database.stop();
-  await lease?.release();
-  await assert.rejects(store.lease("m", 1), { name: "StorageUnavailable" });
-  database.start();
-  await store.close();
-});
 
 onDatabase("a rate limit of 30 is 30, whichever of three processes is asked", (database) =>
   fleet(database, ["--rate-limit", "30", "--api-key", "one-key-for-all"], async ({ start, client }) => {
