@@ -69,13 +69,14 @@ const controlRows = (service: Service): readonly Operation[] =>
     route("POST /clock", null, "moveClock", "Advance, freeze or resume the service's clock", {
       body: clockBody,
       view: plain(shape({ now: string, ran })),
-      async run({ body: { advance, freeze, resume } }) {
-        const { clock } = service;
-        if (freeze) clock.freeze();
-        if (resume) clock.resume();
-        const ran = advance === undefined ? [] : await refusedAt("#/advance", () => clock.advance(advance));
-        return ran instanceof Refusal ? ran : { now: iso(clock.now()), ran };
-      },
+      run: ({ body: { advance, freeze, resume } }) =>
+        refusedAt("#/advance", async () => {
+          const { clock } = service;
+          if (freeze) clock.freeze();
+          if (resume) clock.resume();
+          const ran = advance === undefined ? [] : await clock.advance(advance);
+          return { now: iso(clock.now()), ran };
+        }),
     }),
     route("POST /settled", null, "waitUntilSettled", "Wait until every delivery that is due has been attempted", {
       query: object({ timeout: withDefault(time, "5s") }),
@@ -84,9 +85,9 @@ const controlRows = (service: Service): readonly Operation[] =>
     }),
     ...rulesAt("/faults", "Fault", "Have requests fail", service.faults),
     ...rulesAt("/chaos", "Chaos", "Disturb deliveries", service.chaos),
-    journal("/requests", "listRequests", "What came in", () => service.requests),
-    journal("/events", "listEmitted", "What was emitted", () => service.events),
-    journal("/deliveries", "listSent", "What was sent, and is to be", () => service.deliveries),
+    journal(service, "requests", "listRequests", "What came in"),
+    journal(service, "events", "listEmitted", "What was emitted"),
+    journal(service, "deliveries", "listSent", "What was sent, and is to be"),
     route("GET /trace/{request_id}", null, "traceRequest", "What a request has led to", {
       view: plain(shape({ request: { type: "object" }, events: items })),
       run: async ({ params }) => service.trace(params.request_id) ?? notFound("request in the journal"),
@@ -129,8 +130,8 @@ const rulesAt = <G, R extends G & Rule>(path: string, name: string, summary: str
   route(`DELETE ${path}`, null, `clear${name}`, `${summary} no longer`, { run: async () => rules.clear() }),
 ];
 
-const journal = (path: string, operation: string, summary: string, list: () => readonly object[]): Operation =>
-  route(`GET ${path}`, null, operation, summary, {
+const journal = (of: Service, name: "requests" | "events" | "deliveries", operation: string, summary: string) =>
+  route(`GET /${name}`, null, operation, summary, {
     view: all,
-    run: async () => ({ data: list(), total: list().length }),
+    run: async () => ({ data: of[name], total: of[name].length }),
   });

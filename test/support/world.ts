@@ -35,12 +35,13 @@ export const B_KEY = "key-of-account-b";
 const B = { name: "B", api_keys: [{ name: "b", key: B_KEY }], apps: [{ title: "Of B" }] };
 export const TWO = { seed: { accounts: [{ name: "A" }, B] } };
 
+const PREFIXES = {
+  ...{ app: "app", deployment: "dep", data_source: "ds", user: "usr", webhook: "wh" },
+  ...{ delivery: "dlv", event: "evt", key: "key", client: "cli" },
+};
 /** The ids of things that never were, in the form of real ones. */
 export const NOWHERE: Ids = Object.fromEntries(
-  ["app", "deployment", "data_source", "user", "webhook", "delivery", "event", "key", "client"].map((kind, at) => [
-    `${kind}_id`,
-    `${["app", "dep", "ds", "usr", "wh", "dlv", "evt", "key", "cli"][at]}_${"0".repeat(23)}`,
-  ]),
+  Object.entries(PREFIXES).map(([kind, prefix]) => [`${kind}_id`, `${prefix}_${"0".repeat(23)}`]),
 );
 
 export const fill = (path: string, ids: Ids): string =>
