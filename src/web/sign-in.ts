@@ -7,7 +7,7 @@ import { type Consent, type Ended, judge } from "../domain/oauth/authorize.ts";
 import { scopesIn, within } from "../domain/oauth/rules.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { askForLinks, signInWith, signOut } from "../domain/users.ts";
-import type { Reply } from "../http/call.ts";
+import { isRead, type Reply } from "../http/call.ts";
 import { ADDRESSES } from "../http/links.ts";
 import { fieldsOf } from "../kit/form.ts";
 import { html, type Shown } from "./html.ts";
@@ -22,7 +22,7 @@ const CONSENT_PATH = "/oauth/consent";
 
 /** Nothing is granted by opening what asks for consent, so a link or an image that leads there does no harm. */
 export const signInRows: readonly PageRow[] = [
-  { method: "GET", path: SIGN_IN_PATH, answer: openSignIn },
+  { method: "GET", path: SIGN_IN_PATH, answer: signIn },
   { method: "POST", path: SIGN_IN_PATH, answer: signIn },
   { method: "POST", path: SIGN_OUT_PATH, answer: leave },
   { method: "GET", path: AUTHORIZE_PATH, answer: (visit) => consent(visit, visit.call.query) },
@@ -50,20 +50,16 @@ function nextOf(sent: Sent): string {
   return origin === base && !pathname.startsWith("//") ? pathname + search : DASHBOARD;
 }
 
-/** A link was followed, or the page is opened. Opening a link uses nothing up: programs that preview links do it, too. */
-async function openSignIn(visit: Visit, sent: Sent): Promise<Reply> {
-  const [next, token] = [nextOf(sent), sent.get("token")];
-  return visit.signedIn && !token ? redirect(next) : signInPage(visit, next, token);
-}
-
-/** The form of a link was sent, or that which asks for one. */
+/** Opening a link uses nothing up: programs that preview links do it, too. Its form does, and another asks for one. */
 async function signIn(visit: Visit, sent: Sent): Promise<Reply> {
+  const { call, signedIn, unit } = visit;
   const [next, token] = [nextOf(sent), sent.get("token")];
+  if (isRead(call)) return signedIn && !token ? redirect(next) : signInPage(visit, next, token);
   if (token === undefined) return askForLink(visit, sent.get("email") ?? "", next);
   // The session gets a secret of its own: one that somebody planted in the browser before is worth nothing.
-  const secret = await signInWith(visit.unit, token, visit.secret);
+  const secret = await signInWith(unit, token, visit.secret);
   if (secret !== undefined) return redirect(next, visit.cookieOf(secret));
-  return visit.signedIn ? redirect(next) : signInPage(visit, next, undefined, USED);
+  return signedIn ? redirect(next) : signInPage(visit, next, "", USED);
 }
 
 const USED = "This link has been used or is too old. Ask for a new one.";

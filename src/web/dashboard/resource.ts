@@ -55,13 +55,12 @@ type Deed = ReturnType<typeof deedsOf>[number];
 /** What can be done there, and the page that asks for what it takes. */
 const deedsOf = ({ path }: Resource) =>
   DEEDS.flatMap(([name, button]) =>
-    API.rows
-      .filter((row) => name === row.operation || name === row.method)
-      .filter((row) => [path, above(path)].includes(row.path) || above(row.path) === path)
-      .map((row) => {
-        const makes = row.path === above(path);
-        return { row, name, button, makes, at: row.path + (makes ? "/new" : (ASKS[row.method] ?? "")) };
-      }),
+    API.rows.flatMap((row) => {
+      const { operation, method, path: at } = row;
+      const makes = at === above(path);
+      const isHere = [operation, method].includes(name) && (makes || at === path || above(at) === path);
+      return isHere ? { row, name, button, makes, at: at + (makes ? "/new" : (ASKS[method] ?? "")) } : [];
+    }),
   );
 
 /** The ways to what this user may do: to make one, or what is done to the one of the page. */
@@ -103,16 +102,15 @@ export async function listing(of: Resource, view: View): Promise<Shown> {
   const [filter = "", words] = Object.entries(row.query.members).find(([, { json }]) => json.enum) ?? [];
   const values = words?.json.enum ?? [];
   const chosen = values.find((each) => each === view.query.get(filter));
-  const read = (offset: number, limit: number) =>
-    view.ask<Page<Named>>(row, { query: { offset, limit, [filter]: chosen } });
-  const counted = await read(0, 0);
-  if (counted instanceof Refusal) return null;
-  const { total } = counted;
+  const read = async (offset: number, limit: number) => {
+    const found = await view.ask<Page<Named>>(row, { query: { offset, limit, [filter]: chosen } });
+    return found instanceof Refusal ? { items: [], total: 0 } : found;
+  };
+  const { total } = await read(0, 0);
   const asked = countIn(view.query, "skip") ?? 0;
   const skip = asked < total ? asked : 0;
   const from = Math.max(total - skip - PAGE_LENGTH, 0);
-  const found = await read(from, total - skip - from);
-  const items = found instanceof Refusal ? [] : found.items.toReversed();
+  const items = (await read(from, total - skip - from)).items.toReversed();
   const end = skip + items.length;
   const to = (rel: string, at: number, text: string) =>
     html`<a class="button" rel="${rel}" href="?${chosen && `${filter}=${chosen}&`}skip=${at}">${text}</a>`;
