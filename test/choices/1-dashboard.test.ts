@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { Browser, formsOf } from "../support/browser.ts";
-import { choice } from "../support/clauses.ts";
+import { type Context, choice } from "../support/clauses.ts";
 import { type Answer, type Client, str } from "../support/client.ts";
 import { assertPage, csrfOf, idIn, multipart, owner, secretIn, textOf } from "../support/dashboard.ts";
 import { fresh } from "../support/fresh.ts";
@@ -12,6 +12,15 @@ import { attempted, eventually } from "../support/wait.ts";
 import { B_KEY, fill, makeWorld, TWO } from "../support/world.ts";
 
 const ALONE = {} as const;
+
+type Run = (browser: Browser, own: Context) => Promise<unknown>;
+
+/** In a browser in which the owner is signed in. */
+const asOwner = (title: string, run: Run) =>
+  choice("1.dashboard", title, async (own) => run(await owner(own.api), own));
+/** The same on a server of its own. */
+const asOwnerAlone = (title: string, run: Run) =>
+  choice("1.dashboard", title, ALONE, async (own) => run(await owner(own.api), own));
 const KEYS = "/dashboard/settings/api-keys";
 
 let made: ReturnType<typeof makeWorld> | undefined;
@@ -46,8 +55,7 @@ choice("1.dashboard", "every page is whole and keeps to itself, the first in 30 
   }
 });
 
-choice("1.dashboard", "nothing there says that it is missing, and what does", async ({ api }) => {
-  const browser = await owner(api);
+asOwner("nothing there says that it is missing, and what does", async (browser) => {
   for (const path of ["nothing", "apps/app_00000000000000000000000"])
     assertPage(await browser.open(`/dashboard/${path}`), 404);
   const wrong = await browser.post("/dashboard/events", {});
@@ -66,7 +74,7 @@ choice("1.dashboard", "an empty account is told what to do; the last admin stays
     assert.match(textOf(await browser.open(`/dashboard/${part}`)), EMPTY, part);
   assert.match(textOf(await browser.open("/dashboard")), /Create app/);
   const edit = `/dashboard/users/${str((await api.get("/users")).items[0]?.id)}/edit`;
-  const refused = await browser.fillIn(edit, edit, { email: "owner@example.com" });
+  const refused = await browser.fillIn(edit, { email: "owner@example.com" });
   assertPage(refused, 409);
   assert.match(textOf(refused), /last user with the permission admin/);
 });
@@ -154,11 +162,10 @@ choice("1.dashboard", "a limited account is shown but not changed, a suspended o
   assert.equal((await api.get("/apps")).json.total, 0);
 });
 
-choice("1.dashboard", "an app is made, changed, deployed and deleted", async ({ api }) => {
-  const browser = await owner(api);
+asOwner("an app is made, changed, deployed and deleted", async (browser, { api }) => {
   const title = `App ${fresh()}`;
   const filled = { title, description: "One\r\ntwo", theme: "dark", public: "on" };
-  const created = await browser.fillIn("/dashboard/apps/new", "/dashboard/apps/new", filled);
+  const created = await browser.fillIn("/dashboard/apps/new", filled);
   assert.match(textOf(created), /Created\./);
   const app = `/apps/${idIn(created, "app")}`;
   const path = `/dashboard${app}`;
@@ -172,75 +179,72 @@ choice("1.dashboard", "an app is made, changed, deployed and deleted", async ({ 
   await browser.submit(edit, `${path}/edit`, { title: "Other", theme: "light" });
   assert.deepEqual(await fields(), ["Other", "", "light", false]);
   const wrong = { name: "", environment: "No!", custom_domain: "x" };
-  const refused = await browser.fillIn(`${path}/deploy`, `${path}/deploy`, wrong);
+  const refused = await browser.fillIn(`${path}/deploy`, wrong);
   assertPage(refused, 422);
   for (const field of Object.keys(wrong)) assert.ok(refused.text.includes(`id="${field}-fault"`));
   assert.match(refused.text, /value="No!"/, "what was typed is still there");
-  const deployed = await browser.fillIn(`${path}/deploy`, `${path}/deploy`, { name: "R1", environment: "production" });
+  const deployed = await browser.fillIn(`${path}/deploy`, { name: "R1", environment: "production" });
   assert.match(textOf(deployed), /It is live now/);
   assert.equal((await api.get(`${app}/deployments`)).items[0]?.status, "live");
-  assert.match(textOf(await browser.fillIn(`${path}/delete`, `${path}/delete`)), /Deleted\./);
+  assert.match(textOf(await browser.fillIn(`${path}/delete`)), /Deleted\./);
   assert.equal((await api.get(app)).status, 404);
 });
 
-choice("1.dashboard", "a new API key is shown once and works until it is revoked", async ({ api }) => {
-  const browser = await owner(api);
-  const page = await browser.open(`${KEYS}/new`);
-  const created = await browser.submit(page, `${KEYS}/new`, { name: "Build server" });
-  assertPage(created, 201);
-  const key = secretIn(created);
-  assert.match(key, /^ahs_[\w-]{43}$/);
-  assert.match(created.text, /<button [^>]*data-copy hidden>/, "shown by the script alone");
-  assert.equal((await api.as(key).get("/apps")).status, 200);
+/** Made by its form: the page that shows something once, that, and its id. */
+async function makes(browser: Browser, path: string, prefix: string, fields: Readonly<Record<string, string>>) {
+  const page = await browser.fillIn(`${path}/new`, fields);
+  assertPage(page, 201);
+  return { page, secret: secretIn(page), id: idIn(page, prefix) };
+}
+
+asOwner("a new API key is shown once and works until it is revoked", async (browser, { api }) => {
+  const { page, secret, id } = await makes(browser, KEYS, "key", { name: "Build server" });
+  assert.match(secret, /^ahs_[\w-]{43}$/);
+  assert.match(page.text, /<button [^>]*data-copy hidden>/, "shown by the script alone");
+  assert.equal((await api.as(secret).get("/apps")).status, 200);
   const later = await browser.open(KEYS);
-  assert.deepEqual([later.text.includes(key), later.text.includes(key.slice(-4))], [false, true]);
-  const { id } = (await api.get("/api-keys?limit=100")).items.find(({ name }) => name === "Build server") ?? {};
-  assert.match(textOf(await browser.fillIn(`${KEYS}/${id}/delete`, `${KEYS}/${id}/delete`)), /Deleted\./);
-  assert.equal((await api.as(key).get("/apps")).status, 401);
-  assertPage(await browser.submit(page, `${KEYS}/new`, { name: " " }), 422);
+  assert.deepEqual([later.text.includes(secret), later.text.includes(secret.slice(-4))], [false, true]);
+  assert.match(textOf(await browser.fillIn(`${KEYS}/${id}/delete`)), /Deleted\./);
+  assert.equal((await api.as(secret).get("/apps")).status, 401);
+  assertPage(await browser.fillIn(`${KEYS}/new`, { name: " " }), 422);
 });
 
-choice("1.dashboard", "users are added with a link that signs in, changed and removed", async ({ api }) => {
-  const browser = await owner(api);
+asOwner("users are added with a link that signs in, changed and removed", async (browser, { api }) => {
   const email = `${fresh()}@example.com`;
-  const page = await browser.open("/dashboard/users/new");
-  const created = await browser.submit(page, "/dashboard/users/new", { email, "permissions.read:apps": "on" });
-  assertPage(created, 201);
-  assert.equal((await new Browser(api).signIn(secretIn(created))).headers.location, "/dashboard");
-  const again = await browser.submit(page, "/dashboard/users/new", { email });
+  const { secret, id } = await makes(browser, "/dashboard/users", "usr", { email, "permissions.read:apps": "on" });
+  assert.equal((await new Browser(api).signIn(secret)).headers.location, "/dashboard");
+  const again = await browser.fillIn("/dashboard/users/new", { email });
   assertPage(again, 409);
   assert.match(textOf(again), /is already a user of this account/);
-  const { id } = (await api.get("/users?limit=100")).items.find((each) => each.email === email) ?? {};
   const path = `/dashboard/users/${id}`;
-  await browser.fillIn(`${path}/edit`, `${path}/edit`, { email, name: "Ada", "permissions.read:data": "on" });
+  await browser.fillIn(`${path}/edit`, { email, name: "Ada", "permissions.read:data": "on" });
   const changed = (await api.get(`/users/${id}`)).json;
   assert.deepEqual([changed.name, changed.permissions], ["Ada", ["read:data"]]);
-  await browser.fillIn(`${path}/delete`, `${path}/delete`);
+  await browser.fillIn(`${path}/delete`);
   assert.equal((await api.get(`/users/${id}`)).status, 404);
 });
 
-choice("1.dashboard", "pressed twice or loaded again a form makes one thing", async ({ api }) => {
-  const [browser, other] = [await owner(api), await owner(api)];
-  const [form] = formsOf(await browser.open(`${KEYS}/new`)).filter(({ action }) => action === `${KEYS}/new`);
+asOwner("pressed twice or loaded again a form makes one thing", async (browser, { api }) => {
+  const path = `${KEYS}/new`;
+  const form = formsOf(await browser.open(path)).find(({ action }) => action === path);
   const name = fresh();
-  const fields = { ...form?.fields, name };
+  const press = (more: object = {}, who = browser) => who.post(path, { ...form?.fields, name, ...more });
   const named = async (text: string) =>
     (await api.get("/api-keys?limit=100")).items.filter((key) => key.name === text).length;
-  const [first, second] = await Promise.all([browser.post(`${KEYS}/new`, fields), browser.post(`${KEYS}/new`, fields)]);
+  const [first, second] = await Promise.all([press(), press()]);
   assertPage(first, 201);
-  for (const answer of [second, await browser.post(`${KEYS}/new`, fields)])
-    assert.equal(answer.text, first.text, "seen again");
+  for (const answer of [second, await press()]) assert.equal(answer.text, first.text, "seen again");
   assert.equal(await named(name), 1);
-  assertPage(await browser.post(`${KEYS}/new`, { ...fields, name: `${name} 2` }), 201);
+  assertPage(await press({ name: `${name} 2` }), 201);
   assert.equal(await named(`${name} 2`), 1, "filled in otherwise it is another");
+  const other = await owner(api);
   const csrf = csrfOf(await other.open(KEYS));
-  assert.notEqual((await other.post(`${KEYS}/new`, { ...fields, csrf })).text, first.text, "nobody else sees it");
-  for (let times = 0; times < 2; times += 1)
-    assertPage(await browser.post(`${KEYS}/new`, { ...fields, name: " " }), 422);
+  assert.notEqual((await press({ csrf }, other)).text, first.text, "nobody else sees it");
+  for (let times = 0; times < 2; times += 1) assertPage(await press({ name: " " }), 422);
 });
 
-choice("1.dashboard", "a change that is sent again is made again, whatever came between", async ({ api }) => {
-  const [browser, { id }] = [await owner(api), await api.create("/apps", { title: "T" })];
+asOwner("a change that is sent again is made again, whatever came between", async (browser, { api }) => {
+  const { id } = await api.create("/apps", { title: "T" });
   const edit = `/dashboard/apps/${id}/edit`;
   const page = await browser.open(edit);
   for (const title of ["first", "second", "first"]) {
@@ -249,8 +253,8 @@ choice("1.dashboard", "a change that is sent again is made again, whatever came 
   }
 });
 
-choice("1.dashboard", "a form that was refused is judged anew when it is sent again", async ({ api }) => {
-  const [browser, email] = [await owner(api), `${fresh()}@example.com`];
+asOwner("a form that was refused is judged anew when it is sent again", async (browser, { api }) => {
+  const email = `${fresh()}@example.com`;
   const holder = await api.create("/users", { email });
   const csrf = csrfOf(await browser.open("/dashboard/users/new"));
   const add = () => browser.post("/dashboard/users/new", { csrf, once: "the same", email });
@@ -259,8 +263,7 @@ choice("1.dashboard", "a form that was refused is judged anew when it is sent ag
   assertPage(await add(), 201);
 });
 
-choice("1.dashboard", "no other cookie and no field that stands twice passes for ours", async ({ api }) => {
-  const browser = await owner(api);
+asOwner("no other cookie and no field that stands twice passes for ours", async (browser, { api }) => {
   const csrf = csrfOf(await browser.open(`${KEYS}/new`));
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   assertPage(await browser.request("POST", `${KEYS}/new`, headers, `csrf=${csrf}&name=a&name=b`), 403);
@@ -270,8 +273,7 @@ choice("1.dashboard", "no other cookie and no field that stands twice passes for
   assert.equal((await stranger.request("GET", "/dashboard")).status, 303);
 });
 
-choice("1.dashboard", "the newest 100 answers to forms are remembered", ALONE, async ({ api }) => {
-  const browser = await owner(api);
+asOwnerAlone("the newest 100 answers to forms are remembered", async (browser) => {
   const csrf = csrfOf(await browser.open(`${KEYS}/new`));
   const pressed = (n: number) => browser.post(`${KEYS}/new`, { csrf, once: `form ${n}`, name: `Key ${n}` });
   const first = await pressed(0);
@@ -281,13 +283,12 @@ choice("1.dashboard", "the newest 100 answers to forms are remembered", ALONE, a
   assert.notEqual((await pressed(0)).text, first.text);
 });
 
-choice("1.dashboard", "data are uploaded or pasted, shown when they are read, or why not", async ({ api }) => {
-  const browser = await owner(api);
+asOwner("data are uploaded or pasted, shown when they are read, or why not", async (browser) => {
   const csrf = csrfOf(await browser.open("/dashboard/data-sources/new"));
-  const upload = async (fields: Record<string, string>) => {
+  const upload = async (fields: Record<string, string>, sent = (body: string): string | Buffer => body) => {
     const { body, type } = multipart({ csrf, name: "N", ...fields });
     const headers = { "content-type": type, origin: browser.origin };
-    return browser.request("POST", "/dashboard/data-sources/new", headers, body);
+    return browser.request("POST", "/dashboard/data-sources/new", headers, sent(body));
   };
   const shows = async (answer: Answer, words: RegExp) => {
     const page = await eventually(async () => {
@@ -313,56 +314,43 @@ choice("1.dashboard", "data are uploaded or pasted, shown when they are read, or
     assertPage(refused, 422);
     assert.match(refused.text, /class="fault"/);
   }
-  const { body, type } = multipart({ csrf, name: "N", type: "csv", data: "a\r\n<1>" });
-  for (const unread of [body.replace("<1>", "\xff"), body.slice(0, -10)]) {
-    const headers = { "content-type": type, origin: browser.origin };
-    assertPage(
-      await browser.request("POST", "/dashboard/data-sources/new", headers, Buffer.from(unread, "latin1")),
-      415,
-    );
-  }
+  for (const spoiled of [(body: string) => body.replace("<1>", "\xff"), (body: string) => body.slice(0, -10)])
+    assertPage(await upload({ type: "csv", data: "a\r\n<1>" }, (body) => Buffer.from(spoiled(body), "latin1")), 415);
   const where = made.header("location").replace(/\?.*/, "");
-  await browser.fillIn(`${where}/delete`, `${where}/delete`);
+  await browser.fillIn(`${where}/delete`);
   assert.equal((await browser.open(where)).status, 404);
 });
 
-choice("1.dashboard", "OAuth apps are registered with a secret shown once, and removed", async ({ api }) => {
-  const browser = await owner(api);
+asOwner("OAuth apps are registered with a secret shown once, and removed", async (browser, { api }) => {
   const path = "/dashboard/settings/oauth-apps";
-  const page = await browser.open(`${path}/new`);
   const redirect_uris = "https://a.example/cb\r\n\r\n https://b.example/cb ";
-  const created = await browser.submit(page, `${path}/new`, { name: "Mailer", redirect_uris, "scopes.admin": "on" });
-  assertPage(created, 201);
-  assert.match(secretIn(created), /^[\w-]{43}$/);
-  const id = idIn(created, "cli");
+  const { secret, id } = await makes(browser, path, "cli", { name: "Mailer", redirect_uris, "scopes.admin": "on" });
+  assert.match(secret, /^[\w-]{43}$/);
   const { json } = await api.get(`/oauth-clients/${id}`);
   assert.deepEqual([json.redirect_uris, json.scopes], [["https://a.example/cb", "https://b.example/cb"], ["admin"]]);
-  const refused = await browser.submit(page, `${path}/new`, { name: "N", redirect_uris: "ftp://x" });
+  const refused = await browser.fillIn(`${path}/new`, { name: "N", redirect_uris: "ftp://x" });
   assertPage(refused, 422);
   assert.match(textOf(refused), /Entry 1 must be https/);
-  await browser.fillIn(`${path}/${id}/delete`, `${path}/${id}/delete`);
+  await browser.fillIn(`${path}/${id}/delete`);
   assert.equal((await api.get(`/oauth-clients/${id}`)).status, 404);
 });
 
-choice("1.dashboard", "an event leads to the request that caused it and to what was sent", async ({ api }) => {
-  const browser = await owner(api);
+asOwner("an event leads to the request that caused it and to what was sent", async (browser, { api }) => {
   const hook = await api.create("/webhooks", { url: "http://127.0.0.1:9/", events: ["app.created"] });
   const caused = await api.post("/apps", { title: "Caused" });
   const id = str((await api.get("/events?type=app.created&limit=100")).items.at(-1)?.id);
   await attempted(api, hook);
   const page = await browser.open(`/dashboard/events/${id}`);
   assertPage(page);
-  const chain = [
+  for (const said of [
     `Client → Service: ${caused.header("x-request-id")} `,
     `Service: app.created – ${id}`,
     "to http://127.0.0.1:9/",
-  ];
-  const sent = [
     "Service → Receiver: attempt 1 – ",
     "Receiver → Service: refused – ",
     "Service: pending – to be tried again at",
-  ];
-  for (const said of [...chain, ...sent]) assert.ok(textOf(page).includes(said), said);
+  ])
+    assert.ok(textOf(page).includes(said), said);
   assert.ok(page.text.includes(caused.header("x-request-id")), "the request");
   assert.match(page.text, new RegExp(`/webhooks/${hook.id}/deliveries/dlv_`), "the delivery");
   const list = await browser.open("/dashboard/events?type=app.created");
@@ -370,8 +358,7 @@ choice("1.dashboard", "an event leads to the request that caused it and to what 
   assert.doesNotMatch(list.text.replace(/<nav[\s\S]*?<\/nav>/g, ""), /app\.deployed/);
 });
 
-choice("1.dashboard", "lists begin with the newest and turn pages", ALONE, async ({ api }) => {
-  const browser = await owner(api);
+asOwnerAlone("lists begin with the newest and turn pages", async (browser, { api }) => {
   for (let n = 1; n <= 21; n += 1) await api.create("/apps", { title: `Number ${n}.` });
   const first = textOf(await browser.open("/dashboard/apps"));
   assert.match(first, /Number 21\..*Number 2\..*1 to 20 of 21/);

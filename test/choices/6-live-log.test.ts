@@ -37,7 +37,7 @@ choice(
     const receiver = await recovering();
     const browser = await owner(api);
     const filled = { url: receiver.url, "events.app.created": "on", active: "on" };
-    const made = await browser.fillIn(`${HOOKS}/new`, `${HOOKS}/new`, filled);
+    const made = await browser.fillIn(`${HOOKS}/new`, filled);
     assertPage(made, 201);
     assert.match(secretIn(made), /^[\w-]{43}$/);
     const id = idIn(made, "wh");
@@ -69,7 +69,7 @@ choice(
     assert.match(textOf(await browser.open(one)), /Attempt 3 by hand .* 200 thanks/);
     await shows(/No failed deliveries yet/, "?status=failed");
     await shows(/app\.created/, "?status=succeeded");
-    const tested = await browser.fillIn(`${path}/test`, `${path}/test`, { type: "app.deleted" });
+    const tested = await browser.fillIn(`${path}/test`, { type: "app.deleted" });
     assert.match(textOf(tested), /Queued\. .* app\.deleted · Sales overview · test/, "it leads to what was queued");
     await until(browser, path, /app\.deleted · Sales overview · test .* 1 attempt 200 succeeded/);
     await api.patch(`/webhooks/${id}`, { secret: "another" });
@@ -85,7 +85,7 @@ choice("1.dashboard.live-log", "a webhook is changed and deleted by forms", MANU
   await browser.submit(edit, `${path}/edit`, { url: HOOK.url, "events.app.deleted": "on" });
   assert.match(textOf(await browser.open(path)), /events app\.deleted active false/);
   assertPage(await browser.submit(edit, `${path}/edit`, { url: "http://10.0.0.1/" }), 422);
-  await browser.fillIn(`${path}/delete`, `${path}/delete`);
+  await browser.fillIn(`${path}/delete`);
   assert.equal((await browser.open(path)).status, 404);
 });
 

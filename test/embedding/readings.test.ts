@@ -203,14 +203,14 @@ test("all readings at once: every page of the dashboard is whole, and its forms 
   await browser.signIn(all.service.signInUrl);
   for (const { path } of dashboardRows.filter(({ method }) => method === "GET"))
     assertPage(await browser.open(fill(path, ids)));
-  const made = await browser.fillIn("/dashboard/apps/new", "/dashboard/apps/new", FORM);
+  const made = await browser.fillIn("/dashboard/apps/new", FORM);
   const app = `/dashboard/apps/${idIn(made, "app")}`;
   assert.equal((await all.api.get(app.replace("/dashboard", ""))).json.public, true);
-  const edited = await browser.fillIn(`${app}/edit`, `${app}/edit`, { ...FORM, title: "Renamed" });
+  const edited = await browser.fillIn(`${app}/edit`, { ...FORM, title: "Renamed" });
   assert.match(textOf(edited), /Renamed/);
-  const lost = await browser.fillIn(`${app}/edit`, `${app}/edit`, { ...FORM, title: "" });
+  const lost = await browser.fillIn(`${app}/edit`, { ...FORM, title: "" });
   assertPage(lost, 422);
-  await browser.fillIn(`${app}/delete`, `${app}/delete`);
+  await browser.fillIn(`${app}/delete`);
   assert.equal((await browser.open(app)).status, 404);
 });
 

@@ -61,9 +61,9 @@ export class Browser {
     return this.#follow(await this.post(form.action, { ...form.fields, ...filled }));
   }
 
-  /** Opens the page, fills in its form that leads to `action`, and presses a button. */
-  async fillIn(path: string, action: string, filled: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    return this.submit(await this.open(path), action, filled);
+  /** Opens the page, fills in its form that leads to the same address, and presses a button. */
+  async fillIn(path: string, filled: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.submit(await this.open(path), path, filled);
   }
 
   /** Sends a form as this browser would, from a page of `origin`. */
