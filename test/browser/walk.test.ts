@@ -197,41 +197,42 @@ inBrowser("browser: by keyboard alone a point is found and sent", async (stage) 
   assert.equal(await page.evaluate("document.activeElement.localName"), "summary", "and one stop only");
 });
 
-inBrowser("browser: an OAuth app is allowed, and denied", async ({ api, page, go, hosts }) => {
+/** A client that asks for this scope: where it sends its users, and what they bring back. */
+async function client({ api, page, hosts }: Stage, scope: string) {
   const server = createServer((_request, response) => response.end("back"));
   closeLater(() => server.close());
   const back = `http://127.0.0.1:${await listen(server)}/callback`;
   hosts.add(new URL(back).host);
-  const client = await api.create("/oauth-clients", { name: "Mailer", redirect_uris: [back], scopes: ["read:apps"] });
-  const query = { client_id: client.id, redirect_uri: back, response_type: "code", scope: "read:apps", state: "s" };
-  for (const [button, found] of [
-    ["Deny", "access_denied"],
-    ["Allow", null],
-  ] as const) {
-    await go(`/oauth/authorize?${new URLSearchParams(query)}`);
-    await page.getByRole("button", { name: button }).click();
+  const { id } = await api.create("/oauth-clients", { name: "Mailer", redirect_uris: [back], scopes: [scope] });
+  const query = { client_id: id, redirect_uri: back, response_type: "code", scope, state: "s" };
+  const brought = async () => {
     await page.waitForURL(`${back}*`);
-    const { searchParams } = new URL(page.url());
-    assert.deepEqual([searchParams.get("error"), searchParams.get("state")], [found, "s"]);
-    assert.equal(searchParams.has("code"), found === null);
+    const { searchParams: found } = new URL(page.url());
+    return [found.get("error"), found.get("state"), found.has("code")];
+  };
+  return { asks: `/oauth/authorize?${new URLSearchParams(query)}`, brought };
+}
+
+inBrowser("browser: an OAuth app is allowed, and denied", async (stage) => {
+  const { asks, brought } = await client(stage, "read:apps");
+  for (const [button, found] of [
+    ["Deny", ["access_denied", "s", false]],
+    ["Allow", [null, "s", true]],
+  ] as const) {
+    await stage.go(asks);
+    await stage.page.getByRole("button", { name: button }).click();
+    assert.deepEqual(await brought(), found);
   }
 });
 
 inBrowser("browser: a client that is refused is told of it also where one signs in on the way", async (stage) => {
-  const { api, page, hosts } = stage;
-  const server = createServer((_request, response) => response.end("back"));
-  closeLater(() => server.close());
-  const back = `http://127.0.0.1:${await listen(server)}/callback`;
-  hosts.add(new URL(back).host);
-  const client = await api.create("/oauth-clients", { name: "Mailer", redirect_uris: [back], scopes: ["write:apps"] });
+  const { api, page } = stage;
+  const { asks, brought } = await client(stage, "write:apps");
   const user = await api.create("/users", { email: "reader@example.com", permissions: ["read:apps"] });
-  const query = { client_id: client.id, redirect_uri: back, response_type: "code", scope: "write:apps", state: "s" };
-  const next = `/oauth/authorize?${new URLSearchParams(query)}`;
   await page.context().clearCookies();
-  await page.goto(`${user.sign_in_url}&${new URLSearchParams({ next })}`);
+  await page.goto(`${user.sign_in_url}&${new URLSearchParams({ next: asks })}`);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.waitForURL(`${back}*`);
-  assert.equal(new URL(page.url()).searchParams.get("error"), "access_denied");
+  assert.deepEqual(await brought(), ["access_denied", "s", false]);
 });
 
 inBrowser("browser: what follows by itself keeps the focus of a link, and its heading", async ({ api, page, go }) => {

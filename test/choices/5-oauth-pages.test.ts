@@ -255,22 +255,18 @@ choice("5.sign-in-link.consent", "pages may not be framed, cached, or load from 
   }
 });
 
-choice(
-  "5.sign-in-link.consent",
-  "the style sheet and the icon are there, and sent again only where they changed",
-  async ({ api }) => {
-    const anyone = api.root.as(null);
-    const { text } = await anyone.get(SIGN_IN);
-    const paths = [...text.matchAll(/<link[^>]* href="([^"]+)"/g)].map(([, path = ""]) => path);
-    assert.deepEqual(paths, ["/favicon.ico", "/assets/style.css"]);
-    for (const path of paths) {
-      const answer = await anyone.get(path);
-      assert.equal(answer.status, 200, path);
-      assert.match(answer.header("content-type"), /^(text\/css; charset=utf-8|image\/svg\+xml)$/);
-      assert.equal(answer.header("cache-control"), "public, no-cache", path);
-      const again = await anyone.send("GET", path, { headers: { "if-none-match": answer.header("etag") } });
-      assert.deepEqual([again.status, again.text], [304, ""]);
-      assert.equal((await anyone.send("POST", path)).status, 405);
-    }
-  },
-);
+choice("5.sign-in-link.consent", "what pages load is sent again only where it has changed", async ({ api }) => {
+  const anyone = api.root.as(null);
+  const { text } = await anyone.get(SIGN_IN);
+  const paths = [...text.matchAll(/<link[^>]* href="([^"]+)"/g)].map(([, path = ""]) => path);
+  assert.deepEqual(paths, ["/favicon.ico", "/assets/style.css"]);
+  for (const path of paths) {
+    const answer = await anyone.get(path);
+    assert.equal(answer.status, 200, path);
+    assert.match(answer.header("content-type"), /^(text\/css; charset=utf-8|image\/svg\+xml)$/);
+    assert.equal(answer.header("cache-control"), "public, no-cache", path);
+    const again = await anyone.send("GET", path, { headers: { "if-none-match": answer.header("etag") } });
+    assert.deepEqual([again.status, again.text], [304, ""]);
+    assert.equal((await anyone.send("POST", path)).status, 405);
+  }
+});
