@@ -78,8 +78,8 @@ ${body}
 }
 
 /** One message, for what cannot go on. */
-export const messagePage = (status: number, title: string, text: Shown, headers: Reply["headers"] = {}): Reply =>
-  page({ title, status, headers, narrow: true, body: html`<div>${text}</div>` });
+export const messagePage = (status: number, title: string, text: Shown): Reply =>
+  page({ title, status, narrow: true, body: html`<div>${text}</div>` });
 
 /** A refusal for people. */
 export function told(refusal: Refusal): Page {

@@ -12,7 +12,7 @@ import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { badge, link, mono, nothingYet, soft, table, time } from "../parts.ts";
+import { badge, json, link, mono, nothingYet, soft, table, time } from "../parts.ts";
 import { chain, drawn } from "../sequence.ts";
 import { facts, listing, type Resource, rowsOf } from "./resource.ts";
 import { operationAt, pageAt, type View } from "./view.ts";
@@ -81,7 +81,7 @@ function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal
   try {
     return { ...sent, data: JSON.parse(data) };
   } catch (error) {
-    return invalidField("#/data", `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    return invalidField("#/data", `is not JSON (${error})`);
   }
 }
 
@@ -151,7 +151,7 @@ async function ofOne(event: model.EventRecord, view: View): Promise<Html> {
   for (const { webhook_id: id } of items) urls.set(id, (await view.store.get(model.webhooks, id))?.url ?? id);
   const name = ({ webhook_id }: model.DeliveryRecord) => urls.get(webhook_id) ?? webhook_id;
   const picture = chain(event.request_id ?? "the seed", [{ event, deliveries: items.slice(0, DRAWN) }], urls);
-  return html`<pre>${JSON.stringify(JSON.parse(event.body), null, 2)}</pre>
+  return html`${json(JSON.parse(event.body))}
 <h2>From its request on</h2>${drawn(picture)}<h2>Deliveries</h2>${await rowsOf({ ...deliveries, name }, view, items)}`;
 }
 
