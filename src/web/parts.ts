@@ -74,11 +74,7 @@ export const SCOPES_IN_WORDS: { readonly [S in Scope]: string } = {
   admin: "Do everything in the account: apps, data, users, webhooks and keys",
 };
 
-/** Says that there is nothing yet, and what to do about it. */
-export const nothingYet = (title: string, advice: string): Html =>
-  html`<div class="card"><strong>${title}</strong>${soft(advice)}</div>`;
-
-/** Of what was done, or why it was not: then it has the focus. */
+/** How it stands, what was done, or why it was not: then it has the focus. */
 export const notice = (role: "status" | "alert", text: Shown): Html =>
   html`<div class="card" role="${role}"${role === "alert" && html` tabindex="-1" autofocus`}>${text}</div>`;
 

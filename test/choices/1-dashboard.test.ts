@@ -304,7 +304,7 @@ asOwner("data are uploaded or pasted, shown when they are read, or why not", asy
   assert.equal(made.status, 303, made.text);
   await shows(made, /<Łódź> 670/);
   await shows(await upload({ type: "json", "data-text": '[{"a":1}]', data: "" }), /a number 1 /);
-  await shows(await upload({ type: "csv", data: "a,b\r\n1\r\n" }), /could not be processed Line 2/);
+  await shows(await upload({ type: "csv", data: "a,b\r\n1\r\n" }), /could not be processed\. Line 2/);
   for (const [type, data] of [
     ["json", "["],
     ["csv", ""],

@@ -12,7 +12,7 @@ import { invalidField, Refusal } from "../../domain/refusal.ts";
 import { deliveryHeaders } from "../../domain/webhooks.ts";
 import { instant } from "../../kit/clock.ts";
 import { type Html, html, type Shown } from "../html.ts";
-import { badge, json, link, mono, nothingYet, soft, table, time } from "../parts.ts";
+import { badge, json, link, mono, notice, soft, table, time } from "../parts.ts";
 import { chain, drawn } from "../sequence.ts";
 import { facts, listing, type Resource, rowsOf } from "./resource.ts";
 import { operationAt, pageAt, type View } from "./view.ts";
@@ -86,9 +86,10 @@ function draft(sent: Record<string, unknown>): Record<string, unknown> | Refusal
 }
 
 async function preview({ status, error, columns, app_id }: model.DataSourceRecord, view: View): Promise<Shown> {
-  if (status === "processing") return nothingYet("Still being processed", "Without the script, load the page again.");
+  if (status === "processing")
+    return notice("status", "Still being processed. Without the script, load the page again.");
   if (error !== null)
-    return nothingYet("It could not be processed", `${error} Correct the data and upload them again.`);
+    return notice("status", `They could not be processed. ${error} Correct the data and upload them again.`);
   const found = await view.ask<Page<model.Row>>(operationAt("GET /data-sources/{data_source_id}/rows"));
   if (found instanceof Refusal || columns === null) return null;
   return html`${app_id !== null && link(pageAt(`/apps/${app_id}`), "To the app that draws it")}

@@ -13,7 +13,7 @@ import { ADDRESSES } from "../../http/links.ts";
 import type { Answer, Row } from "../../http/way.ts";
 import { type Html, html } from "../html.ts";
 import { messagePage, page, redirect, unlessKnown } from "../page.ts";
-import { link, nothingYet } from "../parts.ts";
+import { link, notice } from "../parts.ts";
 import { signInFirst, whoIsIn } from "../sign-in.ts";
 import { countIn, pageWay, type Sent, type Visit, type WebParts } from "../visit.ts";
 import { figure, shelfOf } from "./shelf.ts";
@@ -100,8 +100,8 @@ ${next < total && link(`?from=${next}`, `Go on to the other ${total - next} of $
   return unlessKnown(visit.call, whole);
 }
 
-const NO_DATA = "This app has no data. As soon as it is given a data source, its chart stands here.";
-const NOTHING = nothingYet("There is nothing to see yet", NO_DATA);
+const NO_DATA = "There is nothing to see yet. As soon as this app is given a data source, its chart stands here.";
+const NOTHING = notice("status", NO_DATA);
 
 /** The form says only which chart and which row: the point is read from the data, so nobody reports one that is not there. */
 async function click(visit: Visit, { app, account }: Site, sent: Sent): Promise<Reply> {
