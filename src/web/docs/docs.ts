@@ -29,18 +29,13 @@ interface DocsPage {
   readonly sections: readonly Section[];
 }
 
-const TOUR = `${ADDRESSES.docs}/tour`;
-const STOPS = Object.entries(PARTS).map(([title, part], at) => {
-  return { ...part, title: `${at + 1} ${title}`, path: `${TOUR}/${at + 1}` };
+const MAKERS = { Start: start, Tour: tour, Endpoints: endpoints, Events: events, Errors: errors, Register: register };
+const PAGES = Object.entries<(parts: WebParts) => DocsPage>(MAKERS).map(([name, make]) => {
+  return [name, ADDRESSES.docs + (make === start ? "" : `/${name.toLowerCase()}`), make] as const;
 });
-const PAGES: readonly (readonly [name: string, path: string, make: (parts: WebParts) => DocsPage])[] = [
-  ["Start", ADDRESSES.docs, start],
-  ["Tour", TOUR, tour],
-  ["Endpoints", `${ADDRESSES.docs}/endpoints`, endpoints],
-  ["Events", `${ADDRESSES.docs}/events`, events],
-  ["Errors", `${ADDRESSES.docs}/errors`, errors],
-  ["Register", `${ADDRESSES.docs}/register`, register],
-];
+const STOPS = Object.entries(PARTS).map(([title, part], at) => {
+  return { ...part, title: `${at + 1} ${title}`, path: `${ADDRESSES.docs}/tour/${at + 1}` };
+});
 
 /** They need no sign-in, and without the script nothing but the copy buttons is missing. */
 export const docsRows = (parts: WebParts): readonly PageRow[] => [
