@@ -1,32 +1,19 @@
 // Deployments of an app (spec parts 2 and 3; contract, parts 1 to 3): one is live in an environment, a custom domain
 // belongs to one app at a time; which of them an address leads to, and who may see it. How it looks is not known here.
 import { decide } from "../decisions.ts";
-import { type Infer, nullable, object, text, withDefault } from "../kit/schema.ts";
+import type { Infer } from "../kit/schema.ts";
 import { allows } from "./access.ts";
 import { own as ofAccount } from "./apps.ts";
 import { recordEvent } from "./events.ts";
-import { canonicalHost, hostName } from "./fields.ts";
+import { canonicalHost } from "./fields.ts";
 import type { AccountRecord, DeploymentRecord } from "./model.ts";
-import { accounts, apps, deployments, domains, goneDeployments } from "./model.ts";
+import { accounts, apps, type deployment, deployments, domains, goneDeployments } from "./model.ts";
 import { invalidField, notFound, refuse } from "./refusal.ts";
 import type { Reader } from "./store.ts";
 import type { SignedIn } from "./users.ts";
 import type { Unit, Work } from "./work.ts";
 
-export const deployRequest = object({
-  name: text({ min: 1, max: 100 }),
-  custom_domain: withDefault(nullable(hostName), null),
-  environment: withDefault(
-    text({
-      min: 1,
-      max: 63,
-      pattern: new RegExp(decide("2.environments")), // a slug, so that it can stand in a URL
-      says: "lower-case letters, digits and hyphens, not starting with a hyphen",
-    }),
-    "production",
-  ),
-});
-type DeployRequest = Infer<typeof deployRequest>;
+type DeployRequest = Infer<typeof deployment.draft>;
 
 /** Puts the app live in the environment; the deployment that was live there is retired by the same commit. */
 export const deploy = (unit: Unit, account: AccountRecord, app_id: string, request: DeployRequest, links: Links) =>

@@ -1,4 +1,6 @@
-// Texts that clients send and that have a form of their own: each judged here once, whatever it is a field of.
+// Texts that clients send and that have a form of their own (contract, parts 1, 2 and 5): names, e-mail addresses, pinned
+// keys, redirect URIs, host names and environments, each judged here once, whatever it is a field of. Nothing is repaired: what is taken
+// is kept as it was sent, but for a host name, which has one spelling.
 import { domainToASCII } from "node:url";
 import { decide } from "../decisions.ts";
 import { isLoopbackHost } from "../kit/loopback.ts";
@@ -67,3 +69,10 @@ export function canonicalHost(given: string): string | undefined {
   // An address ends in a number, whatever it was written like before.
   return /^\d+$/.test(labels.at(-1) ?? "") ? undefined : name;
 }
+
+export const environment = text({
+  min: 1,
+  max: 63,
+  pattern: new RegExp(decide("2.environments")), // a slug, so that it can stand in a URL
+  says: "lower-case letters, digits and hyphens, not starting with a hyphen",
+});

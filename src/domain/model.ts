@@ -17,7 +17,7 @@ import {
   whole,
   withDefault,
 } from "../kit/schema.ts";
-import { email, name, redirectUri } from "./fields.ts";
+import { email, environment, hostName, name, redirectUri } from "./fields.ts";
 import { collection, type Stored } from "./store.ts";
 
 export const SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
@@ -49,7 +49,6 @@ const time = string({ format: "date-time", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\
 const count = whole({ min: 0 });
 const listOf = <T>({ json }: Schema<T>, rules: JsonSchema = {}) =>
   asItIs<readonly T[]>({ type: "array", items: json, ...rules });
-const orNull = <T>({ json }: Schema<T>) => asItIs<T | null>({ anyOf: [json, { type: "null" }] });
 const TIMES = { created_at: time, updated_at: time };
 const LENGTHS = decide("8.field-lengths");
 
@@ -102,18 +101,20 @@ export const apps = collection<AppRecord>()("apps", {
   account_public: { by: ["account_id", "public"] },
 });
 
-export const deployment = object({
-  id: id("dep"),
-  app_id: id("app"),
-  name: string({ maxLength: 100 }),
-  environment: string(),
-  custom_domain: orNull(string()),
-  url,
-  status: oneOf(["live", decide("3.redeploy").live]),
-  deployed_at: time,
-});
+export const deployment = resource(
+  "dep",
+  {
+    name: text({ min: 1, max: 100 }),
+    custom_domain: withDefault(nullable(hostName), null),
+    environment: withDefault(environment, "production"),
+  },
+  ({ custom_domain, ...sent }) => ({
+    ...{ app_id: id("app"), ...sent, custom_domain, url },
+    ...{ status: oneOf(["live", decide("3.redeploy").live]), deployed_at: time },
+  }),
+);
 /** Its address is not kept: another public URL is another address. */
-export interface DeploymentRecord extends Omit<Infer<typeof deployment>, "url">, OfAccount {
+export interface DeploymentRecord extends Omit<Infer<typeof deployment.shown>, "url">, OfAccount {
   /** Environment and custom domain while live, null afterwards: an app has one live deployment an environment. */
   readonly live_in: string | null;
   readonly live_domain: string | null;
@@ -161,9 +162,9 @@ export const dataSource = resource(
     ...sent,
     ...only(decide("2.data-source-fields"), {
       status: oneOf(decide("3.data-processing")),
-      columns: orNull(listOf(column)),
-      row_count: orNull(count),
-      error: orNull(string()),
+      columns: nullable(listOf(column)),
+      row_count: nullable(count),
+      error: nullable(string()),
     }),
     ...TIMES,
   }),
@@ -208,7 +209,7 @@ export const apiKey = resource("key", { name }, (sent) => ({
   ...sent,
   last_four: string(),
   created_at: time,
-  last_used_at: orNull(time),
+  last_used_at: nullable(time),
 }));
 export interface ApiKeyRecord extends Infer<typeof apiKey.shown>, OfAccount {
   /** SHA-256 of the key, hexadecimal. */
@@ -257,7 +258,7 @@ export const webhookUnder = (urlRule: (url: string) => string | undefined) =>
     },
     ({ secret: _, ...sent }) => ({
       ...sent,
-      ...only(decide("2.webhook-fields"), { disabled_reason: orNull(oneOf(["gone", "failing"])), ...TIMES }),
+      ...only(decide("2.webhook-fields"), { disabled_reason: nullable(oneOf(["gone", "failing"])), ...TIMES }),
     }),
   );
 export type WebhookBodies = ReturnType<typeof webhookUnder>;
@@ -322,9 +323,9 @@ const attempt = object({
   trigger: oneOf(["schedule", "manual"]),
   at: time,
   duration_ms: count,
-  response_status: orNull(asItIs<number>({ type: "integer" })),
-  response_body: orNull(string()),
-  error: orNull(oneOf(ATTEMPT_ERRORS)),
+  response_status: nullable(asItIs<number>({ type: "integer" })),
+  response_body: nullable(string()),
+  error: nullable(oneOf(ATTEMPT_ERRORS)),
 });
 export type Attempt = Infer<typeof attempt>;
 
@@ -336,7 +337,7 @@ export const delivery = object({
   status: deliveryStatus,
   attempts: listOf(attempt),
   /** When the next attempt of the schedule is due; null when none is. */
-  next_attempt_at: orNull(time),
+  next_attempt_at: nullable(time),
   created_at: time,
 });
 export interface DeliveryRecord extends Infer<typeof delivery>, OfAccount {

@@ -38,7 +38,7 @@ const ofApps = chosen("4.app-endpoints", [
   route("POST /apps/{app_id}/deploy", "write:apps", "deployApp", "Deploy an app to an environment", {
     spec: "4.deploy",
     target: app.get,
-    body: deployments.deployRequest,
+    body: model.deployment.draft,
     example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
     view: deploymentView,
     location: ({ app_id, id }) => `/apps/${app_id}/deployments/${id}`,

@@ -56,7 +56,7 @@ export const page = <R extends object>(of: View<R>): View<Page<R>> => ({
 
 // The resources that have more rows than those of `resource`, or are not shown as they are kept.
 
-export const deploymentView = view<model.DeploymentRecord>("Deployment", model.deployment, (record, links) => ({
+export const deploymentView = view<model.DeploymentRecord>("Deployment", model.deployment.shown, (record, links) => ({
   ...record,
   url: links.site(record.id),
 }));

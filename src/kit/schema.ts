@@ -160,7 +160,7 @@ export function nullable<T>(schema: Schema<T>): Schema<T | null> {
     json:
       typeof type === "string" && !("enum" in rest)
         ? { ...rest, type: [type, "null"] }
-        : { oneOf: [schema.json, { type: "null" }] },
+        : { anyOf: [schema.json, { type: "null" }] },
     check: (value, path, faults) => (value === null ? null : schema.check(value, path, faults)),
   };
 }

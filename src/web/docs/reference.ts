@@ -97,7 +97,7 @@ function sampleOf(schema: JsonSchema, known: { readonly [name: string]: unknown 
   const members = membersOf(schema);
   const [prefix] = /(?<=^\^)\w+_/.exec(String(pattern)) ?? [];
   if (words) return words[0];
-  if (anyOf) return null;
+  if (anyOf || Array.isArray(type)) return null;
   if (prefix !== undefined) return ids.next(prefix);
   if (members.length > 0)
     return Object.fromEntries(members.map(([name, each]) => [name, known[name] ?? sampleOf(each)]));
