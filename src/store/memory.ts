@@ -104,8 +104,9 @@ export class MemoryStore extends Reading implements port.Store {
       return run.do(work);
     });
     await result.catch(() => undefined);
-    let lost: unknown;
-    for (const batch of run.needs) lost ??= await batch.ended;
+    // All at once: whoever waits for the same ones comes in the order of the commits.
+    const ends = await Promise.all(Array.from(run.needs, ({ ended }) => ended));
+    const lost = ends.find((end) => end !== undefined);
     if (lost === undefined) {
       for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
       return result;

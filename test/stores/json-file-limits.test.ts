@@ -2,13 +2,11 @@
 // on the size of files makes it full for this process, so that a write comes back short and the next one fails.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { isStoreError } from "../../src/domain/store.ts";
 import { jsonFileStore } from "../../src/store/json-file.ts";
-import { crashed, fileFor, idsIn, note, notes, openStore, refused, storeWith, tell, textOf, write } from "./fixture.ts";
-
-const DEAD = '{"pid":4194304,"started":"x"}\n';
+import { crashed, fileFor, idsIn, note, notes, openStore, storeWith, tell, textOf, write } from "./fixture.ts";
 
 for (const [what, lock] of [
   ["whose number another process has by now", `{"pid":${process.pid},"started":"another boot/1"}\n`],
@@ -26,16 +24,23 @@ for (const [what, lock] of [
 
 test("promise 4: of two that find the same dead owner, the later does not remove the lock of the earlier", async (t) => {
   const file = fileFor(t);
-  writeFileSync(`${file}.lock`, DEAD);
+  writeFileSync(`${file}.lock`, '{"pid":4194304,"started":"x"}\n');
   const earlier = `{"pid":${process.ppid},"started":""}\n`;
-  // Where this store asks whether the owner lives, the other one has just taken over.
-  t.mock.method(process, "kill", (pid: number) => {
-    if (pid === process.ppid) return true;
+  // The other one is about to take over, and has done so when this store has waited for it.
+  writeFileSync(`${file}.lock.takeover`, "");
+  t.mock.method(Atomics, "wait", () => {
     writeFileSync(`${file}.lock`, earlier);
-    throw Object.assign(new Error("no such process"), { code: "ESRCH" });
+    rmSync(`${file}.lock.takeover`);
   });
-  await refused(file, new RegExp(`in use by process ${process.ppid}\\.`));
+  await assert.rejects(openStore(t, file), new RegExp(`in use by process ${process.ppid}\\.`));
   assert.equal(textOf(`${file}.lock`), earlier);
+});
+
+test("promise 4: who was about to take over and died holds nobody up", async (t) => {
+  const file = fileFor(t);
+  writeFileSync(`${file}.lock.takeover`, "");
+  await openStore(t, file);
+  assert.equal(existsSync(`${file}.lock.takeover`), false);
 });
 
 const limit = (bytes: number | "unlimited") =>

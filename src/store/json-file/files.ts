@@ -27,7 +27,8 @@ export class Files implements Keeper {
   #folding: Promise<void> | undefined;
   /** So many bytes of the journal FILE contains, too. */
   #contained = 0;
-  /** The journal is folded at this length. */
+  /** So many bytes have come since FILE was written or could not be; at so many it is written anew. */
+  #grown: number;
   #foldAt: number;
   readonly #break = (error: unknown): never => {
     this.#broken = error;
@@ -44,6 +45,7 @@ export class Files implements Keeper {
     private journal: number,
     private good: Good,
   ) {
+    this.#grown = good.length;
     this.#foldAt = this.#enough();
   }
 
@@ -59,7 +61,7 @@ export class Files implements Keeper {
   async append(commits: Batch["commits"]): Promise<void> {
     if (this.#broken !== undefined) throw this.#broken;
     const line = lineOf(this.good.seq + 1, commits);
-    const isDue = this.#folding === undefined && this.good.length + line.length > this.#foldAt;
+    const isDue = this.#folding === undefined && this.#grown + line.length > this.#foldAt;
     // Now, and not when the line has been appended: by then there will be others.
     const folded = isDue ? recordsIn(this.parts.tables) : undefined;
     if (this.#contained > 0) await this.#cut();
@@ -83,7 +85,8 @@ export class Files implements Keeper {
       this.#contained = length;
     } finally {
       // Where it failed, too: it is tried again when the journal has grown as much once more.
-      this.#foldAt = this.good.length + this.#enough();
+      this.#grown = 0;
+      this.#foldAt = this.#enough();
     }
   }
 
@@ -111,6 +114,7 @@ export class Files implements Keeper {
       throw error;
     }
     this.good = { length: length + line.length, seq: seq + 1 };
+    this.#grown += line.length;
   }
 
   /** Drops what FILE contains: the rest of the journal goes to a new file that takes the name. */
@@ -124,7 +128,6 @@ export class Files implements Keeper {
       return this.#tell(error);
     }
     this.good = { length: length - start, seq };
-    this.#foldAt -= start;
     // Else a power cut could bring the old file back, without the lines that follow from here on.
     await disk.syncFolderOf(file).catch(this.#break);
     await disk.close(old);

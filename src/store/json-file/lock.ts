@@ -13,16 +13,18 @@ const NEVER = new Int32Array(new SharedArrayBuffer(4));
 /** Throws `StoreRefusal` when another process that lives has the file. Answers how to unlock it. */
 export function lock(dataFile: string): () => void {
   const file = `${dataFile}.lock`;
+  const marker = `${file}.takeover`;
   const own = `${JSON.stringify({ pid: process.pid, started: startOf(process.pid) })}\n`;
-  for (let looks = 1; ; looks += 1) {
-    const found = read(file);
-    const [, pid, started = ""] = /^\{"pid":(\d+),"started":"([^"]*)"\}\n$/.exec(found) ?? [];
+  mark(marker);
+  try {
+    const [, pid, started = ""] = /^\{"pid":(\d+),"started":"([^"]*)"\}\n$/.exec(read(file)) ?? [];
     if (pid !== undefined && isAlive(Number(pid), started))
       throw new StoreRefusal(
         `${dataFile} is in use by process ${pid}. Stop that process first, or give this one another data file.`,
       );
-    if (replaced(file, found, own, looks > LOOKS)) break;
-    Atomics.wait(NEVER, 0, 0, LOOK_WAIT_MS);
+    writeFileSync(file, own, { mode: PRIVATE });
+  } finally {
+    rmSync(marker, { force: true });
   }
   return () => {
     try {
@@ -34,22 +36,17 @@ export function lock(dataFile: string): () => void {
   };
 }
 
-/** Of several processes that find nobody there only the one that makes the marker may write, and it looks again first. */
-function replaced(file: string, found: string, own: string, isLate: boolean): boolean {
-  const marker = `${file}.takeover`;
-  try {
-    writeFileSync(marker, "", { flag: "wx", mode: PRIVATE });
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-    if (isLate) rmSync(marker, { force: true });
-    return false;
-  }
-  try {
-    const isSame = read(file) === found;
-    if (isSame) writeFileSync(file, own, { mode: PRIVATE });
-    return isSame;
-  } finally {
-    rmSync(marker, { force: true });
+/** Of several processes that find nobody there only the one that makes the marker may look and write. */
+function mark(marker: string): void {
+  for (let looks = 1; ; looks += 1) {
+    try {
+      writeFileSync(marker, "", { flag: "wx", mode: PRIVATE });
+      return;
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+    }
+    if (looks > LOOKS) rmSync(marker, { force: true });
+    else Atomics.wait(NEVER, 0, 0, LOOK_WAIT_MS);
   }
 }
 
