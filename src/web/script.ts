@@ -4,25 +4,24 @@
 // there.
 
 export const SCRIPT = `
-for (const button of document.querySelectorAll("[data-copy]")) {
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    const source = button.previousElementSibling;
-    try {
-      await navigator.clipboard.writeText(source.textContent);
-      button.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(source);
-      button.textContent = "Selected: press Ctrl+C";
-    }
-  });
-}
+document.addEventListener("click", async ({ target }) => {
+  if (!target.matches("[data-copy]")) return;
+  const source = target.previousElementSibling;
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    target.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(source);
+    target.textContent = "Selected: press Ctrl+C";
+  }
+});
 
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const near = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
 const UNITS = [["second", 1, 60], ["minute", 60, 3600], ["hour", 3600, 86400]];
 
 function tell() {
+  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
   for (const time of document.querySelectorAll("time")) {
     time.title ||= time.textContent;
     const at = new Date(time.dateTime), seconds = (at - Date.now()) / 1000;

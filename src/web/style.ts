@@ -34,6 +34,7 @@ header > :first-child { margin-right: auto; }
 .badge, .method, button, .button { padding: 0 .5rem; white-space: nowrap; border-color: currentcolor; background: none; }
 .card, .code, .tabs, header, fieldset, form > div { margin: 1rem 0; }
 [role=status], [role=alert] { border-left: 4px solid; }
+[aria-invalid] { outline: 1px solid var(--bad); }
 pre, .lead { white-space: pre-wrap; }
 input, select, textarea, button, .button { font: inherit; padding: .25rem .75rem; }
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; }

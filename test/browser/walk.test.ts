@@ -247,16 +247,24 @@ inBrowser("browser: what follows by itself keeps the focus of a link, and its he
   assert.equal(await page.evaluate("document.activeElement.getAttribute('href')"), href);
 });
 
-inBrowser("browser: what stands in a box of /docs is copied", async ({ context, page, go }) => {
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await go("/docs/endpoints");
-  const box = page.locator("#createApp .code").first();
-  await box.getByRole("button", { name: "Copy" }).click();
-  await sees(page, "Copied");
-  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
-  assert.equal(copied, await box.locator("pre").textContent());
-  assert.match(copied, /^curl -X POST /);
-});
+inBrowser(
+  "browser: what stands in a box is copied, also where the page follows",
+  async ({ api, context, page, go }) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await go("/docs/endpoints");
+    const box = page.locator("#createApp .code").first();
+    await box.getByRole("button", { name: "Copy" }).click();
+    await sees(page, "Copied");
+    const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+    assert.equal(copied, await box.locator("pre").textContent());
+    assert.match(copied, /^curl -X POST /);
+    await api.create("/apps", { title: "Told of" });
+    await go(`/dashboard/events/${str((await api.get("/events")).items[0]?.id)}`);
+    await sees(page, "Live");
+    await page.getByRole("button", { name: "Copy" }).click();
+    assert.match(String(await page.evaluate("navigator.clipboard.readText()")), /"title": "Told of"/);
+  },
+);
 
 inBrowser("browser: by keyboard alone an app is made and deleted", async ({ api, page, go }) => {
   await go("/dashboard/apps/new");
