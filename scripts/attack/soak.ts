@@ -52,7 +52,7 @@ async function life(api: Client): Promise<void> {
   const { id } = await api.create(`${app}/deploy`, { name: "Release" });
   const upload = await RawConnection.open(api.baseUrl);
   upload.write(head("POST /v1/apps", { api }, "content-type: application/json", "content-length: 9000"));
-  upload.abort();
+  upload.socket.resetAndDestroy();
   for (const [status, answer] of [
     [200, await api.patch(app, { description: "changed" })],
     [202, await api.post(`${app}/interactions`, CLICK)],

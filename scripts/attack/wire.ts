@@ -53,7 +53,7 @@ async function answered(address: string, pieces: readonly Buffer[]): Promise<voi
     connection.write(piece);
     await turn();
   }
-  connection.end();
+  connection.socket.end();
   for (;;) {
     const answer = await connection.answer().catch((error: Error) => error);
     if (answer instanceof Error) return assert.equal(answer.message, 'closed after ""');
@@ -75,9 +75,11 @@ export async function slow(connections: number, bytes: number, between_ms: numbe
   const deaf = head("GET /v1/apps?limit=100", { api }).repeat(PIPELINED);
   const begun = post(api, "content-length: 999");
   const kinds = ["", begun, "", begun, "", begun, "", begun, deaf];
-  const open = await pool(AT_ONCE, Array(connections).keys(), async (n) =>
-    (await RawConnection.open(service.authUrl)).pause().write(kinds[n % kinds.length] ?? ""),
-  );
+  const open = await pool(AT_ONCE, Array(connections).keys(), async (n) => {
+    const connection = (await RawConnection.open(service.authUrl)).write(kinds[n % kinds.length] ?? "");
+    connection.socket.pause();
+    return connection;
+  });
   const wrong: string[] = [];
   const ask = async (when: string) => {
     const answer = await rawAnswer(service.authUrl, account).catch((error: Error) => error);
@@ -91,7 +93,7 @@ export async function slow(connections: number, bytes: number, between_ms: numbe
   }
   const others = bytes * between_ms > OVER_MS ? LIMITS.connections - 1 : 0;
   await pool(others, Array(others), () => ask("when their time is over"));
-  for (const connection of open) connection.destroy();
+  for (const connection of open) connection.socket.destroy();
   const tried = `${connections} connections, ${bytes} others beside them, ${others} after them`;
   return { what: "Slow and deaf connections", tried, wrong };
 }

@@ -49,7 +49,7 @@ interface Started {
 async function acceptsNothing({ server, ready }: Started): Promise<void> {
   server.child.kill("SIGTERM");
   const connect = async () => {
-    for (;;) (await RawConnection.open(str(ready.auth_url))).destroy();
+    for (;;) (await RawConnection.open(str(ready.auth_url))).socket.destroy();
   };
   // One that arrives just as the listening socket closes is reset instead of refused: not accepted either.
   await assert.rejects(connect, /ECONNREFUSED|ECONNRESET/);
@@ -148,7 +148,7 @@ choice("1.test-controls.stop", "lets the request in flight finish, then exits 0"
     const answer = await raw.write(IN_FLIGHT).answer();
     assert.deepEqual([answer.status, answer.headers.connection], [201, "close"]);
     await own.server.ended;
-    raw.destroy();
+    raw.socket.destroy();
   }),
 );
 
@@ -159,7 +159,7 @@ choice("1.test-controls.stop", "a second signal ends all at once", async () => {
     await acceptsNothing(own);
     own.server.child.kill("SIGTERM");
     ({ code } = await own.server.ended);
-    raw.destroy();
+    raw.socket.destroy();
   });
   await assert.rejects(busy, assert.AssertionError);
   assert.ok(code !== undefined && code !== 0, "the first one alone would end in good order, ten seconds later");

@@ -146,7 +146,7 @@ choice("4.idempotency", "a request that broke off half-way leaves the key free",
   const body = ["content-type: application/json", "content-length: 40", "expect: 100-continue"];
   raw.write(head("POST /v1/apps", own, `idempotency-key: ${key}`, ...body));
   assert.equal((await raw.answer()).status, 100, "it has begun");
-  raw.write('{"title":').abort();
+  raw.write('{"title":').socket.resetAndDestroy();
   assert.equal((await once(own.api, key)).status, 201);
 });
 

@@ -118,7 +118,7 @@ choice("7.error-codes", "JSON in UTF-8, not compressed, is the one media type", 
   const connection = await RawConnection.open(authUrl);
   connection.write(`${head}Content-Length: ${APP.length}\r\n\r\n${APP}`);
   problem(await connection.answer(), "unsupported_media_type");
-  connection.abort();
+  connection.socket.destroy();
   for (const type of NOT_TAKEN) problem(await send(api, APP, { "content-type": type }), "unsupported_media_type");
   for (const coding of ["gzip", "br", "x"])
     problem(await send(api, APP, { ...JSON_TYPE, "content-encoding": coding }), "unsupported_media_type");

@@ -40,31 +40,10 @@ export class RawConnection {
     return this;
   }
 
-  /** Takes nothing more of what comes, at once or as soon as something has come. */
-  pause(): this {
-    this.socket.pause();
-    return this;
-  }
-
+  /** Takes nothing more of what comes, as soon as something has come. */
   async pausedAtFirst(): Promise<void> {
     while (this.#received.length === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
-    this.pause();
-  }
-
-  resume(): this {
-    this.socket.resume();
-    return this;
-  }
-
-  /** Says that nothing more will be sent; answers can still come. */
-  end(): this {
-    this.socket.end();
-    return this;
-  }
-
-  /** Breaks the connection off. */
-  abort(): void {
-    this.socket.resetAndDestroy();
+    this.socket.pause();
   }
 
   /** The next answer, whole. An interim one (100) is an answer too. `bodiless`: it answers a HEAD. */
@@ -86,10 +65,6 @@ export class RawConnection {
     this.socket.destroy();
     return how;
   }
-
-  destroy(): void {
-    this.socket.destroy();
-  }
 }
 
 /** The head of a request with a credential; `lines` are further headers. */
@@ -99,11 +74,10 @@ export const head = (line: string, { api }: { readonly api: Client }, ...lines: 
 /** Sends `data` on a connection of its own; answers the one answer to it and closes. */
 export async function rawAnswer(address: string, data: string | Buffer): Promise<Answer> {
   const connection = await RawConnection.open(address);
-  try {
-    return await connection.write(data).answer();
-  } finally {
-    connection.destroy();
-  }
+  return connection
+    .write(data)
+    .answer()
+    .finally(() => connection.socket.destroy());
 }
 
 const within = <T>(promise: Promise<T>, otherwise: string): Promise<T> =>

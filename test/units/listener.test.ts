@@ -55,7 +55,7 @@ async function listening(limits: Partial<Limits> = {}, parts: Partial<ListenerPa
   return {
     ...{ address, finish, ask, stop: listener.stop, [Symbol.asyncDispose]: listener.stop },
     /** Sends this on a new connection. */
-    send: async (text = "") => (await RawConnection.open(address)).write(text),
+    send: async (text: string) => (await RawConnection.open(address)).write(text),
     /** The server goes on as before, once there is room for one more connection. */
     async goesOn(): Promise<void> {
       const began = performance.now();
@@ -104,7 +104,7 @@ test("a connection over the number is closed at once, and one that ends makes ro
   const [one, two] = [await asked(), await asked()];
   await assert.rejects(it.ask(), /closed after ""/);
   await one.write(ASK.replace("host", "connection: close\r\nhost")).untilClosed();
-  for (const connection of [two, await asked()]) connection.destroy();
+  for (const connection of [two, await asked()]) connection.socket.destroy();
 });
 
 test("a refused client that never closes keeps no socket", async () => {
@@ -113,20 +113,21 @@ test("a refused client that never closes keeps no socket", async () => {
   assert.equal((await stubborn.answer()).status, 400);
   assert.equal(await stubborn.closed, "end");
   await it.goesOn();
-  stubborn.destroy();
+  stubborn.socket.destroy();
 });
 
 test("an answer that nobody reads is given up in time; one that takes its time to be made is not", async () => {
   await using it = await listening({ unread_ms: 1_500, connections: 2 });
   const slow = await it.send(ASK_SLOW);
   const began = performance.now();
-  const deaf = (await it.send()).pause().write(ASK_LARGE);
+  const deaf = await it.send(ASK_LARGE);
+  deaf.socket.pause();
   await it.goesOn();
   const took_ms = performance.now() - began;
   assert.ok(took_ms >= 1_500 && took_ms < 2_600, `${took_ms} ms`);
   it.finish();
   assert.equal((await slow.answer()).status, 204);
-  for (const connection of [slow, deaf]) connection.destroy();
+  for (const connection of [slow, deaf]) connection.socket.destroy();
 });
 
 for (const [where, tls] of IN_CLEAR_AND_OVER_TLS) {
@@ -166,12 +167,14 @@ test("an answer that takes its time is not given up because the one before it wa
   await using it = await listening({ unread_ms: 600, connections: 2 });
   const late = await it.send(ASK_LARGE + ASK_SLOW);
   await late.pausedAtFirst();
-  assert.equal((await late.resume().answer()).text.length, LARGE.length);
-  const deaf = (await it.send()).pause().write(ASK_LARGE);
+  late.socket.resume();
+  assert.equal((await late.answer()).text.length, LARGE.length);
+  const deaf = await it.send(ASK_LARGE);
+  deaf.socket.pause();
   await it.goesOn();
   it.finish();
   assert.equal((await late.answer()).status, 204);
-  for (const connection of [late, deaf]) connection.destroy();
+  for (const connection of [late, deaf]) connection.socket.destroy();
 });
 
 test("who reads a body that is broken off is told so", { timeout: 10_000 }, async () => {
@@ -182,7 +185,7 @@ test("who reads a body that is broken off is told so", { timeout: 10_000 }, asyn
   };
   await using it = await listening({}, { handle });
   const connection = await it.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12345");
-  connection.abort();
+  connection.socket.resetAndDestroy();
   const told = await read;
   assert.ok(told instanceof Refusal && told.reason.code === "invalid_request");
 });
@@ -199,7 +202,7 @@ test("of many requests at once one is answered after the other, as far as the cl
   await deaf.pausedAtFirst();
   await it.goesOn();
   assert.equal(made, 1);
-  deaf.abort();
+  deaf.socket.resetAndDestroy();
 });
 
 test("a body in many chunks takes the room of its bytes", async () => {
@@ -248,7 +251,7 @@ test("a CONNECT whose client is gone harms nobody", async () => {
   await using it = await listening();
   for (let made = 0; made < 50; made += 1) {
     const connection = await it.send(`CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n${"y".repeat(100_000)}`);
-    connection.abort();
+    connection.socket.resetAndDestroy();
     await connection.closed;
   }
   await it.goesOn();
