@@ -5,9 +5,8 @@ import assert from "node:assert/strict";
 import { type Context, choice } from "../support/clauses.ts";
 import { type Answer, type Client, isMembers, members } from "../support/client.ts";
 import { HEADERS, HOSTILE, RAW, VALUES } from "../support/hostile.ts";
-import type { Operation } from "../support/openapi.ts";
 import { invalid, problem } from "../support/problem.ts";
-import { B_KEY, exampleBody, fill, type Ids, makeWorld, NOWHERE, TWO } from "../support/world.ts";
+import { B_KEY, exampleBody, fill, makeWorld, NOWHERE, TWO } from "../support/world.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE", "REPORT", "PROPFIND"];
 const VOLATILE = ["x-request-id", "date", "ratelimit"];
@@ -15,9 +14,8 @@ const VOLATILE = ["x-request-id", "date", "ratelimit"];
 choice("1.rfcs.methods", "HEAD is as GET, OPTIONS tells Allow, another method is 405 with Allow", {}, async (own) => {
   const { api, document } = own;
   const ids = await makeWorld(api);
-  const there = (path: string) => document.api.filter((each) => each.path === path).map(({ method }) => method);
   for (const path of new Set(document.api.map((operation) => operation.path))) {
-    const methods = there(path);
+    const methods = document.api.filter((each) => each.path === path).map(({ method }) => method);
     const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].sort();
     const allows = (header: string) => assert.deepEqual(header.split(/,\s*/).sort(), allow, path);
     const address = fill(path, ids);
@@ -86,7 +84,7 @@ choice("7.validation-status.tenants", "B gets 404 for every id of A, and lists s
   const [b, ids] = [api.as(B_KEY), await makeWorld(api)];
   const routes = document.api.filter(({ path }) => path.includes("{"));
   const reads = routes.filter(({ method }) => method === "GET");
-  const readAll = async () =>
+  const readAll = () =>
     Promise.all(reads.map(async ({ path }) => [path, (await api.get(fill(path, ids))).text] as const));
   const before = await readAll();
   for (const operation of routes) {
@@ -140,31 +138,23 @@ function sound(answer: Answer, what: string): void {
   if (answer.status >= 400) problem(answer, String(answer.json.code));
 }
 
-const send = ({ api }: Context, { method, path }: Operation, ids: Ids, body: string): Promise<Answer> =>
-  api.text(method, fill(path, ids), body);
-
-const withBodies = ({ document }: Context): readonly Operation[] =>
-  document.api.filter(({ value }) => value.requestBody !== undefined);
-
-choice("7.error-codes.hostile", "every member of every body, in turn, and bodies as a whole", OFF, async (context) => {
-  const ids = await makeWorld(context.api);
-  const texts = [...RAW, ...HOSTILE.map((value) => JSON.stringify(value))];
-  for (const operation of withBodies(context)) {
-    const body = members(exampleBody(context.document, operation));
+choice("7.error-codes.hostile", "every member of every body, in turn, and bodies as a whole", OFF, async (own) => {
+  const { api, document } = own;
+  const ids = await makeWorld(api);
+  const whole = [...RAW, ...HOSTILE.map((value) => JSON.stringify(value))];
+  for (const operation of document.api.filter(({ value }) => value.requestBody !== undefined)) {
     const { method, path } = operation;
+    const body = members(exampleBody(document, operation));
+    const send = async (text: string) => {
+      const answer = await api.text(method, fill(path, ids), text);
+      sound(answer, `${method} ${path} ${text.slice(0, 200)}`);
+      return answer.status;
+    };
     const changed = Object.keys(body).flatMap((name) => HOSTILE.map((value) => ({ ...body, [name]: value })));
-    await Promise.all(
-      changed.map(async (each) => {
-        const text = JSON.stringify(each);
-        sound(await send(context, operation, ids, text), `${method} ${path} ${text.slice(0, 200)}`);
-      }),
-    );
-    for (const text of texts) {
-      const answer = await send(context, operation, ids, text);
-      const what = `${method} ${path} ${text.slice(0, 60)}`;
-      sound(answer, what);
+    await Promise.all(changed.map((each) => send(JSON.stringify(each))));
+    for (const text of whole) {
       const nothing = method === "PATCH" && text === "{}";
-      assert.ok(nothing || [400, 422].includes(answer.status), `${what}: ${answer.status}`);
+      assert.ok([400, 422].includes(await send(text)) || nothing, `${method} ${path} ${text.slice(0, 60)}`);
     }
   }
   assert.equal(Object.hasOwn(Object.prototype, "admin"), false);

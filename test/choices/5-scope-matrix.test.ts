@@ -42,24 +42,15 @@ const NEEDED = new Map(
   [...ALL_SCOPES, "any" as const].flatMap((scope) => EXPECTED[scope].map((operation) => [operation, scope] as const)),
 );
 
-interface Call {
-  readonly name: string;
-  readonly method: string;
-  readonly needed: Scope | "any";
-  readonly send: (client: Client) => Promise<Answer>;
-}
+type Send = (client: Client) => Promise<Answer>;
 
-/** One call of each operation, with ids of things that never were and without a body: what is let through does nothing. */
-async function eachOperation({ document }: Context, run: (call: Call) => Promise<void>): Promise<void> {
-  await Promise.all(
-    document.api.map(({ method, path }) => {
-      const name = `${method} ${path}`;
-      const needed = NEEDED.get(name);
-      assert.ok(needed, `${name} is in no row of the contract's table`);
-      return run({ name, method, needed, send: (client) => client.send(method, fill(path, NOWHERE)) });
-    }),
+/** Each operation, called with ids of things that never were and without a body: what is let through does nothing. */
+const eachOperation = ({ document }: Context, run: (send: Send, name: string) => Promise<void>) =>
+  Promise.all(
+    document.api.map(({ method, path }) =>
+      run((client) => client.send(method, fill(path, NOWHERE)), `${method} ${path}`),
+    ),
   );
-}
 
 /** The checks of credential, standing and scope are behind this answer. */
 const passed = (answer: Answer, why: string) =>
@@ -76,8 +67,8 @@ choice("5.scope-per-endpoint", "every operation x every scope: its own, and admi
   assert.deepEqual(operations.sort(), [...NEEDED.keys()].sort(), "those of the contract, no more and no less");
   for (const scope of ALL_SCOPES) {
     const holder = own.api.as((await own.service.signIn({ scopes: [scope] })).access_token);
-    await eachOperation(own, async ({ name, needed, send }) => {
-      const answer = await send(holder);
+    await eachOperation(own, async (send, name) => {
+      const [answer, needed = ""] = [await send(holder), NEEDED.get(name)];
       if (needed === "any" || needed === scope || scope === "admin") passed(answer, `${name} with ${scope}`);
       else lacksScope(answer, needed);
     });
@@ -90,7 +81,7 @@ choice("5.scope-per-endpoint", "every operation x each credential and each state
   const [revoked, holder] = [api.as(access_token), api.as((await service.signIn({ scopes: ["admin"] })).access_token)];
   assert.equal((await revoked.get("/account")).status, 200);
   await sendJson(api, "/oauth/revoke", { token: refresh_token });
-  await eachOperation(own, async ({ name, send }) => {
+  await eachOperation(own, async (send, name) => {
     problem(await send(api.as(null)), "missing_credential");
     passed(await send(api), `${name} with a key`);
     problem(await send(revoked), "invalid_credential");
@@ -100,9 +91,9 @@ choice("5.scope-per-endpoint", "every operation x each credential and each state
     ["limited", "account_limited"],
   ] as const) {
     await service.setAccountState(state);
-    await eachOperation(own, async ({ name, method, send }) => {
+    await eachOperation(own, async (send, name) => {
       for (const answer of [await send(api), await send(holder)])
-        if (state === "limited" && method === "GET") passed(answer, `${name} in a limited account`);
+        if (state === "limited" && name.startsWith("GET ")) passed(answer, `${name} in a limited account`);
         else problem(answer, code);
     });
   }
