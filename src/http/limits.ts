@@ -45,6 +45,7 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
     return window && isOpen(window.ends, now) ? window : undefined;
   }
 
+  /** Asked for when nothing of its own is left. */
   async function take(store: Store, id: string, limit: number): Promise<void> {
     const portion = await store.transact(async (tx) => {
       const now = clock.now();
@@ -56,9 +57,7 @@ export function rateLimiter(clock: Clock, limit: number | null, shared?: Store) 
       if (own > 0) await tx.put(rates, { id, expires_at, all: "rates", taken: taken + own });
       return { ends: instant(expires_at), own, left: left - own };
     });
-    const before = openWindow(id, clock.now());
-    const own = before?.ends === portion.ends ? before.own : 0;
-    windows.set(id, { ...portion, own: own + portion.own });
+    windows.set(id, portion);
   }
 
   /** Before its first portion a process that shares has nothing of its own. */

@@ -102,6 +102,8 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
   async function refuseSocket(error: NodeJS.ErrnoException, socket: Socket): Promise<void> {
     const { ids, links } = await serving;
     const open = begun.get(socket) ?? [];
+    // What was answered early is thrown away, whatever it is.
+    if (open.some(({ headersSent, writableEnded }) => headersSent && !writableEnded)) return;
     const before = open.findLast(({ req }) => req.complete);
     if (!socket.writable) socket.destroy();
     else if (before) before.once("close", () => refuseSocket(error, socket));
