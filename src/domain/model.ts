@@ -47,8 +47,7 @@ const id = (prefix: string) => string({ pattern: `^${prefix}_[0-9A-Za-z]+$` });
 const url = string({ format: "uri" });
 const time = string({ format: "date-time", pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" });
 const count = whole({ min: 0 });
-const listOf = <T>({ json }: Schema<T>, rules: JsonSchema = {}) =>
-  asItIs<readonly T[]>({ type: "array", items: json, ...rules });
+const listOf = <T>({ json }: Schema<T>) => asItIs<readonly T[]>({ type: "array", items: json });
 const TIMES = { created_at: time, updated_at: time };
 const LENGTHS = decide("8.field-lengths");
 
