@@ -68,17 +68,19 @@ function onFullDisk(title: string, ids: string, run: (full: FullStore, t: TestCo
 const unavailable = (work: Promise<unknown>) =>
   assert.rejects(work, (error) => isStoreError(error, "StorageUnavailable"));
 
-onFullDisk("what cannot be kept is refused and cut off; with room writing resumes", "a", async (full, t) => {
+onFullDisk("what cannot be kept is refused, cut off and not heard; with room writing resumes", "a", async (full, t) => {
   const { file, store, warnings, free } = full;
+  const heard: string[] = [];
+  store.hear("t", (subject) => void heard.push(subject));
   const before = textOf(`${file}.journal`);
-  for (const id of ["b", "c"]) await unavailable(write(store, note(id)));
+  for (const id of ["b", "c"]) await unavailable(tell(store, id));
   assert.equal(textOf(`${file}.journal`), before);
   assert.deepEqual(await store.transact((tx) => tx.get(notes, "a")), note("a"));
   free();
-  await write(store, note("b"));
+  await tell(store, "b");
   const copy = await openStore(t, crashed(file));
   assert.equal(await idsIn(copy.store), "a b");
-  assert.deepEqual([...warnings, ...copy.warnings], []);
+  assert.deepEqual([warnings, copy.warnings, heard], [[], [], ["b"]]);
 });
 
 onFullDisk("a FILE that cannot be written anew is told, and the journal stays", "a", async (full, t) => {
@@ -121,26 +123,6 @@ onFullDisk("replaced, removed and moved records are as before when that cannot b
   assert.deepEqual(await store.snapshot(), before);
   assert.deepEqual(await store.find(notes, "text", ["text of a"]), note("a"));
   assert.equal(await idsIn(store), "a b c");
-});
-
-onFullDisk("a unit of work that still runs when a write fails is given up, nothing of it stays", "a", async (full) => {
-  const { store } = full;
-  const lost = write(store, note("b"));
-  const waiting = store.transact(async (tx) => {
-    await tx.put(notes, note("c"));
-    await new Promise(() => undefined);
-  });
-  await Promise.all([unavailable(lost), assert.rejects(waiting, /given up/)]);
-  assert.equal(await idsIn(store), "a");
-});
-
-onFullDisk("what is told by a unit of work that could not be kept is not heard", "a", async ({ store, free }) => {
-  const heard: string[] = [];
-  store.hear("t", (subject) => void heard.push(subject));
-  await unavailable(tell(store, "b"));
-  free();
-  await tell(store, "c");
-  assert.deepEqual(heard, ["c"]);
 });
 
 onFullDisk("a unit of work that saw what was lost is not run again on a store that is closed", "a", async (full) => {
