@@ -36,8 +36,11 @@ const RENEW_MS = 1_000;
 const LATE_MS = 1_500;
 const RUNS_MAX = 20;
 const PAUSE_MAX_MS = 64;
-/** Lists are looked at by their index only, in its order: a look at a whole table or list is in everybody's way. */
-const BY_INDEX = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off";
+/**
+ * Lists are looked at by their index only, in its order: a look at a whole table or list is in everybody's way. Where there
+ * is no other it counts as so dear that it would be compiled, which takes a second.
+ */
+const BY_INDEX = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c jit=off";
 
 /** With what an address does not say. */
 async function poolOf(address: string, more: object): Promise<Pool> {
@@ -100,7 +103,8 @@ const TAKE = `INSERT INTO apphost_leases AS held (name, holder, until)
   WHERE held.until <= clock_timestamp() AND $4 RETURNING 1`;
 /** This and the next wait for no disk: what a crash of the database forgets of them has run out soon. */
 const RENEW = `UPDATE apphost_leases AS held SET until = clock_timestamp() + ours.left_ms * interval '1 ms'
-  FROM unnest($1::bigint[], $2::float[]) AS ours (holder, left_ms) WHERE held.holder = ours.holder
+  FROM json_to_recordset($1) AS ours (name text, holder bigint, left_ms float)
+  WHERE held.name = ours.name AND held.holder = ours.holder
   AND set_config('synchronous_commit', 'off', true) = 'off'`;
 const RELEASE = `DELETE FROM apphost_leases WHERE name = $1 AND holder = $2
   AND set_config('synchronous_commit', 'off', true) = 'off'`;
@@ -125,8 +129,8 @@ export function postgresStore(address: string): port.Store {
   const inside = new AsyncLocalStorage<Run>();
   /** What has to run again does so one after the other: so it is not in the way of its like once more. */
   const again = new Turns();
-  /** When each lease that is held here ends, by a number of its taking. One that nobody here knows of runs out. */
-  const held = new Map<number, number>();
+  /** The leases that are held here, each with a number of its taking. One that nobody here knows of runs out. */
+  const held = new Set<{ readonly name: string | null; readonly holder: number; readonly ends: number }>();
   /** Since when the database has not answered, where it was asked to renew. */
   let unanswered: number | undefined;
   /** Where it was away nobody could renew: what has run out is still its holders' until then. */
@@ -228,9 +232,9 @@ export function postgresStore(address: string): port.Store {
     const { line } = life;
     const now = performance.now();
     unanswered ??= now;
-    const left_ms = Array.from(held.values(), (ends) => Math.min(ends - now, GONE_MS));
+    const ours = Array.from(held, (lease) => ({ ...lease, left_ms: Math.min(lease.ends - now, GONE_MS) }));
     await ask(line, LISTEN, [], LATE_MS);
-    await ask(line, RENEW, [[...held.keys()], left_ms], LATE_MS);
+    await ask(line, RENEW, [JSON.stringify(ours)], LATE_MS);
     if (performance.now() - unanswered > LATE_MS) calmAt = performance.now() + GONE_MS;
     unanswered = undefined;
   }
@@ -276,16 +280,17 @@ export function postgresStore(address: string): port.Store {
     },
 
     async lease(name, for_ms) {
-      const [key, holder, now] = [keyOf([name]), systemRandom(6).readUIntBE(0, 6), performance.now()];
+      const now = performance.now();
+      const lease = { name: keyOf([name]), holder: systemRandom(6).readUIntBE(0, 6), ends: now + for_ms };
       const isCalm = now >= calmAt && now - (unanswered ?? now) < LATE_MS;
-      const [taken] = await askPool(TAKE, [key, holder, Math.min(for_ms, GONE_MS), isCalm]);
+      const [taken] = await askPool(TAKE, [lease.name, lease.holder, Math.min(for_ms, GONE_MS), isCalm]);
       // One that is told of so late may be another's already.
       if (taken === undefined || performance.now() - now > GONE_MS) return undefined;
-      held.set(holder, now + for_ms);
+      held.add(lease);
       return {
         async release() {
-          held.delete(holder);
-          await askPool(RELEASE, [key, holder]).catch(() => undefined); // it runs out
+          held.delete(lease);
+          await askPool(RELEASE, [lease.name, lease.holder]).catch(() => undefined); // it runs out
         },
       };
     },
