@@ -110,7 +110,7 @@ function unfitRequest(request: IncomingMessage, host: string, target: string): R
   if (bytes > LIMITS.header_bytes) return over("headers_too_large", LIMITS.header_bytes);
   const hosts = valuesOf(rawHeaders, "host");
   if (hosts.length > 1 || (hosts.length === 0 && request.httpVersion === "1.1"))
-    return notHttp("There has to be one Host header.");
+    return notHttp("There must be exactly one Host header.");
   if (!isHost(host) || !hosts.every(isHost)) return notHttp("The Host is neither a name nor an address.");
   if (!target.startsWith("/") && target !== "*")
     return notHttp("The request target is neither a path nor an http URL.");

@@ -121,6 +121,7 @@ export function utf8(bytes: Buffer): string | Refusal {
 export function parseJson(bytes: Buffer): unknown {
   const text = utf8(bytes);
   if (text instanceof Refusal) return text;
+  if (text.trim() === "") return notJson("The body is empty; a JSON object is expected.");
   const unfit = unfitShape(bytes);
   if (unfit !== undefined) return unfit;
   try {
