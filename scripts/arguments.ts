@@ -1,37 +1,63 @@
-// What the scripts read on the command line. Wrong use is told on stderr with what is right, on one line where that is one,
-// and ends with 2.
-import { type ParseArgsConfig, parseArgs } from "node:util";
+// What the scripts read on the command line. One table of options gives the parsing, the checks and the help. Wrong use is told
+// on stderr with what is right, on one line where that is one, and ends with 2.
+import { parseArgs } from "node:util";
 
 export function wrongUse(why: string, use: string): never {
   process.stderr.write(`${why}${use.includes("\n") ? "\n" : " "}${use}\n`);
   return process.exit(2);
 }
 
-/** The kinds of options. */
-export const text = { type: "string" } as const;
-export const flag = { type: "boolean" } as const;
+/** What a value must be, and whether it is. */
+type Form = readonly [is: string, test: (value: string) => boolean];
+const ANYTHING: Form = ["", () => true];
+/** Without its scheme `localhost:4600/v1` would be a URL, too. */
+export const HTTP_URL: Form = [
+  "a URL, which begins with http:// or https://",
+  (value) => /^https?:\/\//.test(value) && URL.canParse(value),
+];
+export const COUNT: Form = ["a number from 1", (value) => /^[1-9]\d*$/.test(value)];
+export const PORT: Form = ["a port", (value) => /^\d{1,5}$/.test(value) && Number(value) < 65_536];
 
-/** The values of the options; an unknown one is wrong use. With --help it tells the use and ends. */
-export function given<O extends NonNullable<ParseArgsConfig["options"]>>(options: O, use: string) {
+interface Option {
+  readonly type: "string" | "boolean";
+  readonly multiple?: boolean;
+  /** Behind its name in the help; an option without is in the first line of it. */
+  readonly says: readonly string[];
+  readonly form: Form;
+}
+
+/** The kinds of options; `value` stands for what is given. */
+export const text = (value = "", says = "", form = ANYTHING) =>
+  ({ type: "string", says: [value, says], form }) as const;
+export const flag = (says = "") => ({ type: "boolean", says: ["", says], form: ANYTHING }) as const;
+
+/** The values of the options, and how wrong use is told; an unknown one is wrong use. With --help it tells the use and ends. */
+export function given<O extends Readonly<Record<string, Option>>>(use: string, options: O) {
+  const lines = Object.entries(options).map(([name, { says }]) => [`--${name} ${says[0]}`.padEnd(30), says[1]]);
+  const told = lines.flatMap(([option, says]) => (says === "" ? [] : [`  ${option} ${says}`]));
+  const help = [`Usage: npm run ${use}`, ...told].join("\n");
+  const wrong = (why: string) => wrongUse(why, help);
   if (process.argv.includes("--help")) {
-    console.log(use);
+    console.log(help);
     process.exit();
   }
   try {
-    return parseArgs({ options }).values;
+    const { values } = parseArgs({ options });
+    for (const [name, value] of Object.entries<unknown>(values)) {
+      const [is = "", test] = options[name]?.form ?? ANYTHING;
+      if (![value].flat().every((one) => test(String(one)))) return wrong(`--${name} must be ${is}.`);
+    }
+    return [values, wrong] as const;
   } catch (error) {
     // What is advised behind the first sentence is about dashes.
-    return wrongUse(`${String(Object(error).message).replace(/\.?(\n.*)?$/s, "")}.`, use);
+    return wrong(`${String(Object(error).message).replace(/\.?(\n.*)?$/s, "")}.`);
   }
 }
-
-/** Without its scheme `localhost:4600/v1` would be a URL, too. */
-export const isHttpUrl = (value: string): boolean => /^https?:\/\//.test(value) && URL.canParse(value);
 
 /** The parts of those names; all where none is named. */
 export function chosen<T>(what: string, parts: Readonly<Record<string, T>>, names: readonly string[]): readonly T[] {
   const known = Object.keys(parts);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) wrongUse(`There is no ${what} ${unknown.join(", ")}.`, `Choose from: ${known.join(", ")}`);
-  return Object.entries(parts).flatMap(([name, part]) => (names.length === 0 || names.includes(name) ? [part] : []));
+  return known.filter((name) => names.length === 0 || names.includes(name)).flatMap((name) => parts[name] ?? []);
 }

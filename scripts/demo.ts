@@ -17,7 +17,7 @@ const SECRET = "a-secret-that-both-sides-know";
 const APP = { title: "Sales overview", description: "Revenue by region", theme: "dark", public: true };
 const LONGEST = 60;
 
-const { step: stops = false } = given({ step: flag }, "Usage: npm run demo [-- --step]");
+const [{ step: stops = false }] = given("demo [-- --step]", { step: flag() });
 const enter = stops ? createInterface(process.stdin)[Symbol.asyncIterator]() : undefined;
 const began = performance.now();
 await using service = await startService({ clock: "manual" });

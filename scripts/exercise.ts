@@ -10,12 +10,11 @@ import { trusted } from "../src/kit/schema.ts";
 import { serviceSignature } from "../src/kit/signature.ts";
 import { Client } from "../test/support/client.ts";
 import { started } from "../test/support/process.ts";
-import { given, text, wrongUse } from "./arguments.ts";
+import { given, text } from "./arguments.ts";
 
 const FILE = "scripts/exercise/receiver.mjs";
-const USE = "Usage: npm run exercise [-- --receiver FILE]";
-const { receiver: file = FILE } = given({ receiver: text }, USE);
-if (!existsSync(file)) wrongUse(`--receiver: there is no ${file}.`, USE);
+const [{ receiver: file = FILE }, misused] = given("exercise [-- --receiver FILE]", { receiver: text() });
+if (!existsSync(file)) misused(`--receiver: there is no ${file}.`);
 
 const SECRET = "between-us";
 /** The half minute of the specification, and work that takes longer, both at a thirtieth. */
@@ -103,7 +102,7 @@ async function check([about, run]: [string, (scene: Scene) => Promise<string | f
   child.stderr.pipe(process.stderr);
   // One that ends before has said why.
   await prints("\n").catch(() => undefined);
-  const [url] = /http:\S+/.exec(said.stdout) ?? wrongUse(`${file} does not say where it listens.`, USE);
+  const [url] = /http:\S+/.exec(said.stdout) ?? misused(`${file} does not say where it listens.`);
   const scene = await sceneOf(url);
   const wrong = await run(scene).catch(({ message }: Error) => message);
   await kill();

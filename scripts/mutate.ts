@@ -8,24 +8,23 @@ import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { transformSync } from "esbuild";
 import { sourcesIn } from "../test/support/sources.ts";
-import { given, text, wrongUse } from "./arguments.ts";
+import { COUNT, given, text } from "./arguments.ts";
 import { changesOf } from "./mutate/changes.ts";
 import { measured, passes, type Script, transpiled } from "./mutate/runs.ts";
 import { pool } from "./pool.ts";
 
-const USE = `Usage: npm run mutate -- [options]
-  --rooms LIST   folders or files of src, with commas between them (store,delivery,domain,kit)
-  --sample N     so many lines of each (60)
-  --seed TEXT    another text chooses other lines and changes (1)`;
 const AT_ONCE = 2;
 const ASKED = 20;
 const SUITE = /^src\/store\/contract\b/;
-const options = { rooms: text, sample: text, seed: text };
-const { rooms: list = "store,delivery,domain,kit", sample = "60", seed = "1" } = given(options, USE);
-if (!(Number(sample) >= 1)) wrongUse("--sample must be a number from 1.", USE);
+const [values, wrong] = given("mutate -- [options]", {
+  rooms: text("LIST", "folders or files of src, with commas between them (store,delivery,domain,kit)"),
+  sample: text("N", "so many lines of each (60)", COUNT),
+  seed: text("TEXT", "another text chooses other lines and changes (1)"),
+});
+const { rooms: list = "store,delivery,domain,kit", sample = "60", seed = "1" } = values;
 const rooms = list.split(",");
 const missing = rooms.find((room) => !existsSync(`src/${room}`) && !existsSync(`src/${room}.ts`));
-if (missing !== undefined) wrongUse(`There is no src/${missing}.`, USE);
+if (missing !== undefined) wrong(`There is no src/${missing}.`);
 
 interface Mutant {
   readonly room: string;

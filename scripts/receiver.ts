@@ -2,15 +2,16 @@
 // delivery with its verdict.
 import { escaped } from "../src/log.ts";
 import { type ReceiverAnswer, type SeenRequest, startReceiver } from "../src/receiver.ts";
-import { given, text, wrongUse } from "./arguments.ts";
+import { given, PORT, text } from "./arguments.ts";
 
-const USE = "Usage: npm run receiver -- --port 4700 --secret SECRET [--answers 500,hang,200]";
+const options = { port: text("", "", PORT), secret: text(), answers: text() };
+const [values, wrong] = given("receiver -- --port 4700 --secret SECRET [--answers 500,hang,200]", options);
 
 function readAnswer(word: string): ReceiverAnswer {
   if (word === "hang") return word;
   const status = Number(word);
   const isStatus = Number.isInteger(status) && status >= 200 && status <= 599;
-  return isStatus ? status : wrongUse(`--answers: "${word}" is no status.`, USE);
+  return isStatus ? status : wrong(`--answers: "${word}" is no status.`);
 }
 
 function print({ verdict, headers, rawBody, answer }: SeenRequest): void {
@@ -20,11 +21,10 @@ function print({ verdict, headers, rawBody, answer }: SeenRequest): void {
   console.log(`${escaped(`${event}, attempt ${attempt}: ${verdict}, ${said}`)}\n  ${escaped(rawBody)}`);
 }
 
-const { port = "4700", secret = "", answers = "200" } = given({ port: text, secret: text, answers: text }, USE);
-if (secret === "") wrongUse("--secret is missing: give the webhook's secret.", USE);
-if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) wrongUse(`--port: "${port}" is no port.`, USE);
+const { port = "4700", secret = "", answers = "200" } = values;
+if (secret === "") wrong("--secret is missing: give the webhook's secret.");
 const script = answers.split(",").map((answer) => readAnswer(answer.trim()));
 const receiver = await startReceiver({ secret, answers: script, port: Number(port), onRequest: print }).catch(
-  ({ message }: Error) => wrongUse(`--port ${port} cannot be listened on: ${message}.`, USE),
+  ({ message }: Error) => wrong(`--port ${port} cannot be listened on: ${message}.`),
 );
 console.log(`Listening on ${receiver.url}`);

@@ -5,23 +5,20 @@ import type { Trace } from "../src/embedding/journals.ts";
 import { trusted } from "../src/kit/schema.ts";
 import { escaped } from "../src/log.ts";
 import { chain } from "../src/web/sequence.ts";
-import { given, isHttpUrl, text, wrongUse } from "./arguments.ts";
+import { given, HTTP_URL, text } from "./arguments.ts";
 
-const USE = "Usage: npm run trace REQUEST_ID -- --base-url URL --api-key KEY";
-
-const options = { id: text, "base-url": text, "api-key": text };
-const { id = "", "base-url": url = "http://localhost:4600/v1", "api-key": key } = given(options, USE);
-if (!/^[\w-]+$/.test(id)) wrongUse("The id of a request is missing: every answer has it in X-Request-Id.", USE);
-if (!isHttpUrl(url)) wrongUse("--base-url must be a URL, which begins with http:// or https://.", USE);
+const options = { id: text(), "base-url": text("", "", HTTP_URL), "api-key": text() };
+const [values, wrong] = given("trace REQUEST_ID -- --base-url URL --api-key KEY", options);
+const { id = "", "base-url": url = "http://localhost:4600/v1", "api-key": key } = values;
+if (!/^[\w-]+$/.test(id)) wrong("The id of a request is missing: every answer has it in X-Request-Id.");
 
 const headers = { authorization: `Bearer ${key ?? process.env.APPHOST_API_KEY}` };
 const signal = AbortSignal.timeout(3_000);
 const answer = await fetch(new URL(`/_control/trace/${id}`, url), { headers, signal }).catch(() =>
-  wrongUse(`Nothing answers at ${url}.`, USE),
+  wrong(`Nothing answers at ${url}.`),
 );
-const said = Object(await answer.json().catch(() => wrongUse(`${url} is no such server: it answered no JSON.`, USE)));
-if (answer.status !== 200 || !said.request)
-  wrongUse(escaped(String(said.detail ?? `${url} answered ${answer.status}.`)), USE);
+const said = Object(await answer.json().catch(() => wrong(`${url} is no such server: it answered no JSON.`)));
+if (answer.status !== 200 || !said.request) wrong(escaped(String(said.detail ?? `${url} answered ${answer.status}.`)));
 
 const { request, events } = trusted<Trace>(said);
 const { method, path, query, at, status } = request;

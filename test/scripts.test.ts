@@ -181,7 +181,7 @@ test("conformance:self: deliveries go through the proxy, which changes them wher
     const { target, proxy, service, close } = await started(FAULTS.find(({ id }) => id === name));
     const hub = await openHub();
     const { url, arrived } = hub.open();
-    const api = new Client({ baseUrl: target.baseUrl, key: target.apiKey });
+    const api = new Client({ baseUrl: target["base-url"], key: target["api-key"] });
     const webhook = await api.create("/webhooks", { url, events: ["app.created"], secret: "s" });
     assert.equal(webhook.url, url, "nobody sees that it leads elsewhere");
     await api.create("/apps", { title: "T" });

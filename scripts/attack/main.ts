@@ -1,18 +1,17 @@
 // `npm run attack`: what an attacker and a bad network can do. One row each says what was tried and what it found; what was
 // found stands below with the request that did it, and makes it fail.
 import { LIMITS } from "../../src/http/arriving.ts";
-import { given, text, wrongUse } from "../arguments.ts";
+import { COUNT, given, text } from "../arguments.ts";
 import { tell } from "../findings.ts";
 import { fuzz } from "./fuzz.ts";
 import { soak } from "./soak.ts";
 import { slow, spoiled } from "./wire.ts";
 
-const USE = `Usage: npm run attack -- [options]
-  --requests N   so many drawn from the OpenAPI document (50000), and a tenth of it spoiled on the wire
-  --minutes N    so long under mixed load (10)
-  --seed TEXT    another text draws others (1)`;
-const { requests = "50000", minutes = "10", seed = "1" } = given({ requests: text, minutes: text, seed: text }, USE);
-for (const number of [requests, minutes]) if (!/^[1-9]\d*$/.test(number)) wrongUse(`"${number}" is no number.`, USE);
+const [{ requests = "50000", minutes = "10", seed = "1" }] = given("attack -- [options]", {
+  requests: text("N", "so many drawn from the OpenAPI document (50000), and a tenth of it spoiled on the wire", COUNT),
+  minutes: text("N", "so long under mixed load (10)", COUNT),
+  seed: text("TEXT", "another text draws others (1)"),
+});
 /** A byte a second, for longer than a request may take. */
 const SECONDS = 45;
 

@@ -45,19 +45,16 @@ export async function ownTarget(options: ServiceOptions = {}) {
     return str(done(await api.post("/users", user)).json.sign_in_url);
   };
   const target: Target = {
-    ...{ baseUrl, authUrl, apiKey },
-    client: { id, secret, redirect_uri: REDIRECT },
-    async signIn(authorizeUrl) {
+    ...{ "base-url": baseUrl, "auth-url": authUrl, "api-key": apiKey },
+    ...{ "client-id": id, "client-secret": secret, "redirect-uri": REDIRECT },
+    async "sign-in"(authorizeUrl) {
       signedIn ??= signInLink().then((link) => browser.signIn(link));
       await signedIn;
       const page = await browser.open(authorizeUrl);
       return (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header("location");
     },
-    limitedKey: LIMITED,
-    suspendedKey: SUSPENDED,
-    rateLimitedKey: BUSY,
-    expiredToken: old.access_token,
-    expiredRefreshToken: old.refresh_token,
+    ...{ "limited-key": LIMITED, "suspended-key": SUSPENDED, "rate-limited-key": BUSY },
+    ...{ "expired-token": old.access_token, "expired-refresh-token": old.refresh_token },
   };
   return { target, service, signInLink, close: () => service.close() };
 }

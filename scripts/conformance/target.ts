@@ -1,45 +1,39 @@
-// What the kit is told of the implementation that it judges. Address and key are needed; everything else is what a client
-// cannot make by the operations that the specification shows, and what is not given is not tried. And whether there is
-// anything to judge: the address answers, in JSON, and takes the key. What else is wrong is for the clauses.
+// What the kit is told of the implementation that it judges, by the option that gives it. Address and key are needed; all else
+// is what a client cannot make by the operations that the specification shows, and what is not given is not tried. And whether
+// there is anything to judge: the address answers, in JSON, and takes the key. What else is wrong is for the clauses.
 import type { Answer, Client } from "../../test/support/client.ts";
+import { HTTP_URL, PORT, text } from "../arguments.ts";
 
-export interface Target {
-  /** The REST API, which ends in /v1. */
-  readonly baseUrl: string;
-  readonly apiKey: string;
-  /** The authorization server; the root of `baseUrl` where it is absent. */
-  readonly authUrl?: string | undefined;
-  /** Where deliveries reach the kit: the public address, and the port of this machine that it leads to. */
-  readonly receiver?: { readonly url: string; readonly port: number } | undefined;
-  readonly client?: OAuthClient | undefined;
+const URI = ["a URI", (value: string) => URL.canParse(value)] as const;
+
+export const TEXTS = {
+  "base-url": text("URL", "the REST API of the implementation, which ends in /v1", HTTP_URL),
+  "api-key": text("KEY", "a key of an account that tests may use"),
+  "auth-url": text("URL", "the authorization server, where it is not the root of --base-url", HTTP_URL),
+  "client-id": text("ID", "an OAuth client"),
+  "client-secret": text("SECRET", "its secret"),
+  "redirect-uri": text("URI", "one of its redirect URIs", URI),
+  "expired-token": text("TOKEN", "an access token"),
+  "expired-refresh-token": text("TOKEN", "a refresh token"),
+  "revoked-refresh-token": text("TOKEN", "one that was revoked"),
+  "limited-key": text("KEY", "of an account that is limited"),
+  "suspended-key": text("KEY", "of an account that is suspended"),
+  "rate-limited-key": text("KEY", "of an account that may be driven over its rate limit"),
+  "receiver-url": text("URL", "the public address of deliveries", HTTP_URL),
+  "receiver-port": text("N", "where it leads to on this machine", PORT),
+};
+
+type Texts = { readonly [name in keyof typeof TEXTS]?: string | undefined };
+
+export interface Target extends Texts {
+  readonly "base-url": string;
+  readonly "api-key": string;
   /** Signs in and consents as a user; answers the URL that the browser was sent back to. */
-  readonly signIn?: ((authorizeUrl: string) => Promise<string>) | undefined;
-  /** Access tokens by their scopes, which stand in alphabetical order with spaces between them. */
-  readonly tokens?: Readonly<Record<string, string>> | undefined;
-  readonly limitedKey?: string | undefined;
-  readonly suspendedKey?: string | undefined;
-  /** The key of an account that may be driven over its rate limit. */
-  readonly rateLimitedKey?: string | undefined;
-  readonly expiredToken?: string | undefined;
-  readonly expiredRefreshToken?: string | undefined;
-  readonly revokedRefreshToken?: string | undefined;
-  /** Waits for the real 30 seconds of part 6. */
+  readonly "sign-in"?: ((authorizeUrl: string) => Promise<string>) | undefined;
+  /** Access tokens, each behind its scopes. */
+  readonly token?: readonly string[] | undefined;
   readonly slow?: boolean | undefined;
 }
-
-export interface OAuthClient {
-  readonly id: string;
-  readonly secret: string;
-  readonly redirect_uri: string;
-}
-
-/** How `tokens` names them. */
-export const scopesKey = (scopes: string): string =>
-  scopes
-    .split(/[ ,]+/)
-    .filter((scope) => scope !== "")
-    .sort()
-    .join(" ");
 
 /** There is nothing to judge; the message is one line that says why. */
 export class Unreachable extends Error {}

@@ -22,7 +22,7 @@ if (how === "--answer") {
   process.exit();
 }
 const { target, signInLink, close } = await started(fault);
-const { baseUrl, apiKey, client } = target;
+const { "base-url": baseUrl, "api-key": apiKey } = target;
 if (how === "--kit") {
   console.log(text(reportOf(baseUrl, await judge(target, ""))));
   await close();
@@ -31,10 +31,10 @@ if (how === "--kit") {
   base URL        ${baseUrl}
   API key         ${apiKey}
   signs in        ${await signInLink()}
-  OAuth client    ${client?.id}, secret ${client?.secret}, ${client?.redirect_uri}
-  limited key     ${target.limitedKey}
-  suspended key   ${target.suspendedKey}
-  expired token   ${target.expiredToken}
+  OAuth client    ${target["client-id"]}, secret ${target["client-secret"]}, ${target["redirect-uri"]}
+  limited key     ${target["limited-key"]}
+  suspended key   ${target["suspended-key"]}
+  expired token   ${target["expired-token"]}
 Try     curl ${baseUrl}/apps -H 'Authorization: Bearer ${apiKey}'
 or      npm run conformance -- --base-url ${baseUrl} --api-key ${apiKey}
 or      npm run riddle -- ${number} --kit

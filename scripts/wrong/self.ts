@@ -1,22 +1,22 @@
 // `npm run conformance:self`: who judges the judge. The kit is held against servers that keep the specification, this one
 // and others that read its gaps in other ways: nothing may fail there. And against as many wrong servers as there are
 // faults: 95 % of them at least must be caught by a clause of the part that the fault breaks. What survives is named.
-import { given, text, wrongUse } from "../arguments.ts";
+import { given, text } from "../arguments.ts";
 import { pool } from "../pool.ts";
 import { RIGHT } from "./right.ts";
 import { FAULTS, judged } from "./server.ts";
 import { type Fault, faultsOf } from "./ways.ts";
 
-const USE = `Usage: npm run conformance:self -- [options]
-  --only NAME     this fault or reading alone
-  --part N        only the faults of that part of the specification`;
 const AT_ONCE = 6;
 const CAUGHT_LEAST = 0.95;
 
-const { only, part } = given({ only: text, part: text }, USE);
+const [{ only, part }, misused] = given("conformance:self -- [options]", {
+  only: text("NAME", "this fault or reading alone"),
+  part: text("N", "only the faults of that part of the specification"),
+});
 const isAsked = ({ id, clause }: Fault) => (only ?? id) === id && (part === undefined || clause.startsWith(`${part}.`));
 const [right, wrong] = [faultsOf(RIGHT).filter((each) => !part && isAsked(each)), FAULTS.filter(isAsked)];
-if (right.length + wrong.length === 0) wrongUse("There is no such fault.", USE);
+if (right.length + wrong.length === 0) misused("There is no such fault.");
 
 const began = performance.now();
 let [wronged, caught] = [0, 0];

@@ -25,9 +25,8 @@ export async function started(fault?: Wrong) {
   const port = await closedPort();
   const proxy = await startProxy(port, fault);
   const own = await ownTarget({ port, publicUrl: proxy.url, rateLimit: RATE_LIMIT, ...fault?.options });
-  const { apiKey, client } = own.target;
-  Object.assign(proxy.world, { key: apiKey, secret: client?.secret });
-  const target = { ...own.target, slow: fault?.slow, ...(fault?.base && { baseUrl: proxy.url + fault.base }) };
+  Object.assign(proxy.world, { key: own.target["api-key"], secret: own.target["client-secret"] });
+  const target = { ...own.target, slow: fault?.slow, ...(fault?.base && { "base-url": proxy.url + fault.base }) };
   const close = async () => {
     proxy.close();
     await own.close();
@@ -39,7 +38,7 @@ export async function started(fault?: Wrong) {
 export async function judged(fault: Fault, clauses: string) {
   const { target, proxy, close } = await started(fault);
   try {
-    const { rateLimitedKey: _, ...spared } = target;
+    const { "rate-limited-key": _, ...spared } = target;
     const { results } = await judge(LIMITS.test(fault.clause) ? target : spared, clauses);
     const failed = results.filter(({ verdict }) => verdict === "failed");
     const said = failed.map(({ id, why }) => `${id}: ${why.replaceAll(/\s+/g, " ").slice(0, 160)}`);

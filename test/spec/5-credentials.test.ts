@@ -61,7 +61,7 @@ clause("5.401.invalid", "an invalid credential", async (kit) => {
 });
 
 clause("5.401.expired", "an expired token", async (kit) => {
-  const token = kit.given("expiredToken", "--expired-token");
+  const token = kit.given("expired-token");
   await refused(kit, (method, path, body) => kit.api.as(token).call(method, path, body), 401);
 });
 
@@ -83,13 +83,13 @@ clause("5.401.format", "a wrong format", async ({ api }) => {
 
 /** What a limited account may still do is not shown; something it may not. */
 clause("5.403.limited", "a limited account", async (kit) => {
-  const api = kit.api.as(kit.given("limitedKey", "--limited-key"));
+  const api = kit.api.as(kit.given("limited-key"));
   const { status } = await kit.createApp({}, api);
   assert.equal(status, 403, "a limited account creates an app");
 });
 
 clause("5.403.suspended", "a suspended account", async (kit) => {
-  const api = kit.api.as(kit.given("suspendedKey", "--suspended-key"));
+  const api = kit.api.as(kit.given("suspended-key"));
   for (const [method, path, body] of operations(kit, "").filter(([, at]) => !at.startsWith("/apps/")))
     assert.equal((await api.call(method, path, body)).status, 403, `${method} ${path}`);
 });

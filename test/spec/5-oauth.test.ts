@@ -79,7 +79,7 @@ clause("5.oauth.client-credentials", "a wrong client secret is refused", async (
 });
 
 clause("5.refresh-failure.expired", "an expired refresh token", async (kit) => {
-  const refresh_token = kit.given("expiredRefreshToken", "--expired-refresh-token");
+  const refresh_token = kit.given("expired-refresh-token");
   await refused(kit, { grant_type: "refresh_token", refresh_token }, "an expired refresh token");
 });
 
@@ -90,7 +90,7 @@ clause("5.refresh-failure.credentials", "invalid client credentials", async (kit
 });
 
 clause("5.refresh-failure.revoked", "revoked access", async (kit) => {
-  const given = kit.target.revokedRefreshToken;
+  const given = kit.target["revoked-refresh-token"];
   const refresh_token = given ?? (await revoked(kit));
   await refused(kit, { grant_type: "refresh_token", refresh_token }, "a revoked refresh token");
 });

@@ -6,17 +6,15 @@ import { type Kit, NotTried, notTried } from "../support/kit.ts";
 
 clause("7.401", "the causes of 401", async ({ api, target }) => {
   const anyone = api.as(null);
-  const credentials = ["Bearer unknown", "nonsense", `Bearer ${target.expiredToken ?? "unknown"}`];
+  const credentials = ["Bearer unknown", "nonsense", `Bearer ${target["expired-token"] ?? "unknown"}`];
   for (const headers of [{}, ...credentials.map((authorization) => ({ authorization }))])
     assert.equal((await anyone.get("/apps", headers)).status, 401, JSON.stringify(headers));
 });
 
-const keyOf = (kit: Kit, name: "suspendedKey" | "limitedKey", flag: string) => kit.api.as(kit.given(name, flag));
-
 const CAUSES: Readonly<Record<string, (kit: Kit) => Promise<Answer>>> = {
   "a token without the scope": async (kit) => kit.createApp({}, await kit.holder("read:apps")),
-  "a suspended account": async (kit) => keyOf(kit, "suspendedKey", "--suspended-key").get("/apps"),
-  "a limited account": async (kit) => kit.createApp({}, keyOf(kit, "limitedKey", "--limited-key")),
+  "a suspended account": async (kit) => kit.api.as(kit.given("suspended-key")).get("/apps"),
+  "a limited account": async (kit) => kit.createApp({}, kit.api.as(kit.given("limited-key"))),
 };
 
 clause("7.403", "the causes of 403", async (kit) => {

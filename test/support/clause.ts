@@ -44,7 +44,7 @@ let shared: Promise<Own & { readonly kit: Kit }> | undefined;
 /** All that our own server answers is held against its description, as well. */
 async function ownKit(): Promise<Kit> {
   shared ??= ownTarget().then(async (own) => {
-    const document = new ApiDocument(members(await (await fetch(`${own.target.authUrl}/openapi.json`)).json()));
+    const document = new ApiDocument(members(await (await fetch(`${own.service.authUrl}/openapi.json`)).json()));
     return { ...own, kit: await Kit.open(own.target, document.check.bind(document)) };
   });
   return (await shared).kit;

@@ -46,8 +46,8 @@ const HURRY_MS = 200;
 
 export type Hub = Awaited<ReturnType<typeof openHub>>;
 
-/** `receiver`: how others reach the port, where that is not on this machine. */
-export async function openHub(receiver?: { readonly url: string; readonly port: number }) {
+/** How others reach the port, where that is not on this machine. */
+export async function openHub(publicUrl?: string, onPort = "0") {
   const boxes = new Map<string, { readonly inbox: Inbox; readonly answers: Answers }>();
   let patience_ms = PATIENCE_MS;
   const arrivals = new EventEmitter().setMaxListeners(0);
@@ -71,10 +71,10 @@ export async function openHub(receiver?: { readonly url: string; readonly port: 
     // A sender that goes away in the middle of its request is none of ours to complain of.
     take(request, response).catch(() => response.destroy());
   });
-  server.listen(receiver?.port ?? 0, receiver === undefined ? "127.0.0.1" : undefined);
+  server.listen(Number(onPort), publicUrl === undefined ? "127.0.0.1" : undefined);
   await once(server, "listening");
   const { port } = Object(server.address());
-  const root = (receiver?.url ?? `http://127.0.0.1:${port}`).replace(/\/$/, "");
+  const root = (publicUrl ?? `http://127.0.0.1:${port}`).replace(/\/$/, "");
 
   function open(answers: Answers = () => ({ status: 200 })): Inbox {
     const name = `hook-${boxes.size + 1}`;
@@ -104,5 +104,5 @@ export async function openHub(receiver?: { readonly url: string; readonly port: 
   const hurry = () => {
     patience_ms = HURRY_MS;
   };
-  return { open, hurry, close, isPublic: receiver !== undefined };
+  return { open, hurry, close, isPublic: publicUrl !== undefined };
 }

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type Profile, profiled } from "../../scripts/conformance/profile.ts";
-import { gone, type OAuthClient, reached, scopesKey, type Target } from "../../scripts/conformance/target.ts";
+import { gone, reached, type Target } from "../../scripts/conformance/target.ts";
 import { type Answer, Client, type ClientParts, isMembers, type Members, members, str } from "./client.ts";
 import { type Answers, type Arrival, type Hub, type Inbox, openHub } from "./hub.ts";
 import { done, freshHost, listIn, objectIn } from "./shown.ts";
@@ -42,12 +42,12 @@ export class Kit {
 
   /** Rejects with one line where nothing can be tried at all. */
   static async open(target: Target, observe: Observe = () => {}): Promise<Kit> {
-    const baseUrl = target.baseUrl.replace(/\/+$/, "");
-    const api = new Client({ baseUrl, key: target.apiKey, patience_ms: 5_000, observe });
+    const baseUrl = target["base-url"].replace(/\/+$/, "");
+    const api = new Client({ baseUrl, key: target["api-key"], patience_ms: 5_000, observe });
     await reached(api);
-    const hub = await openHub(target.receiver);
+    const hub = await openHub(target["receiver-url"], target["receiver-port"]);
     try {
-      return new Kit({ ...target, baseUrl }, api, hub, await profiled(api, hub));
+      return new Kit({ ...target, "base-url": baseUrl }, api, hub, await profiled(api, hub));
     } catch (error) {
       await hub.close();
       return gone(api, error);
@@ -71,8 +71,8 @@ export class Kit {
   }
 
   /** A member of the target that cannot be made, or else the clause is not tried. */
-  given<N extends keyof Target>(name: N, flag: string): NonNullable<Target[N]> {
-    return this.target[name] ?? notTried(`give ${flag}`);
+  given<N extends keyof Target>(name: N): NonNullable<Target[N]> {
+    return this.target[name] ?? notTried(`give --${name}`);
   }
 
   // Apps
@@ -173,19 +173,20 @@ export class Kit {
 
   // OAuth
 
-  get client(): OAuthClient {
-    return this.given("client", "--client-id with --client-secret and --redirect-uri, and --sign-in");
+  get client() {
+    const [id, secret] = [this.given("client-id"), this.given("client-secret")];
+    return { id, secret, redirect_uri: this.given("redirect-uri") };
   }
 
   get authUrl(): string {
-    return this.target.authUrl ?? new URL(this.target.baseUrl).origin;
+    return this.target["auth-url"] ?? new URL(this.target["base-url"]).origin;
   }
 
   /** What the browser brings back to the client: the parameters of the redirect. */
   async authorized(scope: string, state = "opaque"): Promise<Members> {
     const { id, redirect_uri } = this.client;
     const asked = { client_id: id, redirect_uri, response_type: "code", scope, state };
-    const signIn = this.given("signIn", "--sign-in");
+    const signIn = this.given("sign-in");
     const back = await signIn(`${this.authUrl}/oauth/authorize?${new URLSearchParams(asked)}`);
     assert.ok(back.startsWith(redirect_uri), `sent back to ${back} in place of ${redirect_uri}`);
     return Object.fromEntries(new URL(back).searchParams);
@@ -211,13 +212,20 @@ export class Kit {
 
   /** Speaks with an access token of these scopes. */
   async holder(scope: string): Promise<Client> {
-    const given = this.target.tokens?.[scopesKey(scope)];
-    if (given !== undefined) return this.api.as(given);
-    if (this.target.client === undefined || this.target.signIn === undefined)
+    const given = this.target.token?.find((pair) => scopesOf(pair.replace(/=.*/, "")) === scopesOf(scope));
+    if (given !== undefined) return this.api.as(given.replace(/^[^=]*=/, ""));
+    if (this.target["client-id"] === undefined || this.target["sign-in"] === undefined)
       notTried(`give --token ${scope}=TOKEN, or --client-id and --sign-in`);
     return this.api.as((await this.tokens(scope)).access);
   }
 }
+
+/** In one order, with one space between them. */
+const scopesOf = (scopes: string): string =>
+  scopes
+    .match(/[^ ,]+/g)
+    ?.sort()
+    .join(" ") ?? "";
 
 export function notTried(why: string): never {
   throw new NotTried(why);
