@@ -2,15 +2,15 @@
 // that is missing or a line that is not needed.
 // Of the test files that run the line those 20 are asked that run most of its file, so a survivor may still be noticed by
 // another. A line that no test runs survives; one that hangs is noticed. Test files that fail where nothing is changed are left out and named.
-// Types, comments and imports are not changed, nor is the store's exported suite: it is tests.
+// What leaves the JavaScript as it was is no change: types and comments. The store's exported suite is not changed: it is tests.
 // A busy machine makes tests fail by themselves, and more seems to be noticed than is.
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { transformSync } from "esbuild";
-import { sourcesIn } from "../test/support/sources.ts";
+import { type SourceFile, sourcesIn } from "../test/support/sources.ts";
 import { COUNT, given, text } from "./arguments.ts";
 import { changesOf } from "./mutate/changes.ts";
-import { measured, passes, type Script, transpiled } from "./mutate/runs.ts";
+import { type Measured, measured, passes } from "./mutate/runs.ts";
 import { pool } from "./pool.ts";
 
 const AT_ONCE = 2;
@@ -28,11 +28,13 @@ if (missing !== undefined) wrong(`There is no src/${missing}.`);
 
 interface Mutant {
   readonly room: string;
-  readonly script: Script;
-  /** Where its line starts: what stands behind an operator may never be come to, and what is before it is. */
-  readonly start: number;
-  /** The whole script with its change. */
-  readonly code: string;
+  readonly path: string;
+  readonly line: number;
+  /** The line, and what stands there instead. */
+  readonly was: string;
+  readonly is: string;
+  /** The whole file with its change. */
+  readonly text: string;
 }
 
 /** In an order that the seed decides. */
@@ -41,47 +43,55 @@ function shuffled<T>(items: readonly T[], name: (item: T) => string): readonly T
   return [...items].sort((a, b) => (lot(a) < lot(b) ? -1 : 1));
 }
 
-/** Lines of the room, each with one change that parses. */
+/** Nothing where it does not parse. */
+function javaScript(text: string): string | undefined {
+  try {
+    return transformSync(text, { loader: "ts", logLevel: "silent" }).code;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Lines of the room, each with one change that makes other JavaScript. */
 function mutantsOf(room: string): readonly Mutant[] {
-  const lines = scripts
-    .filter(({ path }) => (path.startsWith(`src/${room}/`) || path === `src/${room}.ts`) && !SUITE.test(path))
-    .flatMap((script) => changesOf(script.code).map((line) => ({ script, ...line })));
+  const isOf = ({ path }: SourceFile) => path.startsWith(`src/${room}/`) || path === `src/${room}.ts`;
+  const files = sourcesIn("src").filter((file) => isOf(file) && !SUITE.test(file.path));
+  const lines = files.flatMap(({ path, text }) => changesOf(text).map((one) => ({ path, text, ...one })));
   const mutants: Mutant[] = [];
-  for (const { script, start, changes } of shuffled(lines, (line) => `${line.script.path} ${line.start}`)) {
+  for (const { path, text, line, was, changes } of shuffled(lines, ({ path, line }) => `${path} ${line}`)) {
     if (mutants.length >= Number(sample)) break;
-    const code = shuffled(changes, ({ from, text }) => `${from} ${text}`)
-      .map(({ from, to, text }) => script.code.slice(0, from) + text + script.code.slice(to))
-      .find(parses);
-    if (code !== undefined) mutants.push({ room, script, start, code });
+    const other = shuffled(changes, (is) => is).map((is) => ({
+      is,
+      text: text
+        .split("\n")
+        .with(line - 1, is)
+        .join("\n"),
+    }));
+    const unchanged = javaScript(text);
+    const found = other.find(({ text }) => ![unchanged, undefined].includes(javaScript(text)));
+    if (found !== undefined) mutants.push({ room, path, line, was, ...found });
   }
   return mutants;
 }
 
-function parses(code: string): boolean {
-  try {
-    return transformSync(code, { loader: "js", format: "esm", logLevel: "silent" }).code !== "";
-  } catch {
-    return false;
-  }
-}
-
-/** The quickest first. */
-function able({ script: { path }, start }: Mutant) {
-  const those = tests.filter(({ passed, comesTo }) => passed && comesTo(path, start));
-  const asked = those.sort((a, b) => b.share(path) - a.share(path)).slice(0, ASKED);
-  return asked.sort((a, b) => a.took_ms - b.took_ms);
+/** Those that notice it soonest first. */
+function able({ path, line }: Mutant): readonly Measured[] {
+  const those = tests.filter(({ passed, lines }) => passed && lines.get(path)?.has(line));
+  const size = ({ lines }: Measured) => lines.get(path)?.size ?? 0;
+  return those
+    .sort((a, b) => size(b) - size(a))
+    .slice(0, ASKED)
+    .sort((a, b) => a.took_ms - b.took_ms);
 }
 
 /** How a mutant that no test notices is shown. */
 async function survivor(mutant: Mutant): Promise<string | undefined> {
-  const { script, start, code } = mutant;
   const those = able(mutant);
-  for (const test of those) if (!(await passes(test, script.path, code))) return undefined;
-  const [was, is] = [script.code, code].map((text) => text.slice(start).split("\n")[0]);
-  return `  ${script.path}${those.length > 0 ? "" : " (no test runs it)"}\n    - ${was}\n    + ${is}`;
+  for (const test of those) if (!(await passes(test, mutant))) return undefined;
+  const { path, line, was, is } = mutant;
+  return `  ${path}:${line}${those.length > 0 ? "" : " (no test runs it)"}\n    - ${was.trim()}\n    + ${is.trim()}`;
 }
 
-const scripts = sourcesIn("src").map(({ path }) => transpiled(path));
 const mutants = rooms.flatMap(mutantsOf);
 const files = sourcesIn("test").filter(({ path }) => path.endsWith(".test.ts"));
 const tests = await pool(AT_ONCE, files, ({ path }) => measured(path));

@@ -1,5 +1,5 @@
-// The changes that mutation testing makes to the JavaScript that esbuild writes of a source file: no types, no templates,
-// one statement a line and spaces around operators. Each stays within one line. Some do not parse; the caller finds out.
+// The changes that mutation testing makes to a source file, formatted as it is: spaces around operators. Each stays within one
+// line, and none is in a template. Some do not parse, or change a type alone; the caller finds out.
 import { TOKEN } from "../../test/support/sources.ts";
 
 const swap = (one: string, other: string) => (found: string) => (found === one ? other : one);
@@ -25,31 +25,27 @@ const RULES: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/(?<=[(:=?,&|] |[([]|\breturn |^\s*)\[[^[\]]+\](?! =| of\b)/g, () => "[]"],
   [/(?<=\breturn) (?!void\b).+(?=;$)/g, () => ""],
   [/(?<==> )(?!void\b|\{$)(?:.+(?=;$)|[\w$#.]+(?:\([^()]*\))?(?=[,)]))/g, () => "void 0"],
-  [/(?<=^\s*)(?!(?:const|let|return|if|else|for|while|do|case|default|export)\b)\w.*[(.].*;$/g, () => ";"],
+  [/(?<=^\s*)(?!(?:const|let|return|if|else|for|while|do|case|default|export|type)\b)\w.*[(.].*;$/g, () => ";"],
   [/\b(?:break|continue)(?=;$)/g, () => ""],
 ];
 const LINK = /^\s*(?:import\b|export [{*]|\} from )/;
 
-/**
- * The lines that have some: where each begins behind its indentation, and between which places of the code what other text
- * can stand. What only links modules has none.
- */
-export function changesOf(code: string) {
-  let end = 0;
+/** The lines that have some, each with all that can stand in its place. What only links modules has none. */
+export function changesOf(text: string) {
+  const lines = text.split("\n");
   // Rules must look neither into comments nor into strings and regular expressions.
-  const masked = code.replace(TOKEN, (found) =>
+  const masked = text.replace(TOKEN, (found) =>
     found.replace(/./g, /^\/[/*]/.test(found) ? " " : "_").replace(/^_|_$/g, found.slice(0, 1)),
   );
-  const lines = masked.split("\n").map((source) => {
-    const begin = end;
-    end += source.length + 1;
+  const all = masked.split("\n").map((source, at) => {
+    const was = lines[at] ?? "";
     const changes = (LINK.test(source) ? [] : RULES).flatMap(([pattern, other]) =>
       [...source.matchAll(pattern)].map(({ 0: found, index }) => {
-        const [from, to] = [begin + index, begin + index + found.length];
-        return { from, to, text: other(code.slice(from, to)) };
+        const end = index + found.length;
+        return was.slice(0, index) + other(was.slice(index, end)) + was.slice(end);
       }),
     );
-    return { start: begin + source.search(/\S|$/), changes };
+    return { line: at + 1, was, changes };
   });
-  return lines.filter(({ changes }) => changes.length > 0);
+  return all.filter(({ changes }) => changes.length > 0);
 }

@@ -1,49 +1,36 @@
-// Runs of one test file: whether it passes, how long it takes and which places of the sources it comes to. A hook hands out
-// JavaScript in place of the sources, so that nothing is transpiled twice and a changed line touches no file of the work
-// tree; it is in NODE_OPTIONS, for what a test starts, too. What a run starts ends with it.
+// Runs of one test file, each in a copy of the work tree: whether it passes, how long it takes and to which lines of the
+// sources it comes. What is changed is changed there, what a run starts ends with it, and all of it is gone at the end.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { transformSync } from "esbuild";
+import { join, resolve } from "node:path";
 
-export interface Script {
-  /** From the root, with slashes: src/kit/ids.ts. */
-  readonly path: string;
-  readonly code: string;
-}
-
-/** Everything that is written on the way, and gone at the end. */
 const scratch = mkdtempSync(join(tmpdir(), "mutate-"));
 chmodSync(scratch, 0o755); // a database that a test starts is another user's
-const TMPDIR = join(scratch, "tmp");
-mkdirSync(TMPDIR);
 
-const LOAD = `import { existsSync, readFileSync } from "node:fs";
-const { MUTANT, MUTANT_CODE } = process.env;
-export function load(url, context, next) {
-  const path = url.replace(${JSON.stringify(`${pathToFileURL(process.cwd())}/`)}, "");
-  const file = path === MUTANT ? MUTANT_CODE : ${JSON.stringify(`${scratch}/`)} + path;
-  if (!path.startsWith("src/") || !existsSync(file)) return next(url, context);
-  return { format: "module", source: readFileSync(file), shortCircuit: true };
-}`;
-/** The hook that is registered last is asked first. */
-const HOOK = `import ${JSON.stringify(import.meta.resolve("tsx"))};
-import { register } from "node:module";
-register("data:text/javascript," + ${JSON.stringify(encodeURIComponent(LOAD))});`;
-writeFileSync(join(scratch, "hook.mjs"), HOOK);
-/** A mutant may ask for memory without end. */
-const NODE_OPTIONS = `--import ${pathToFileURL(join(scratch, "hook.mjs"))} --max-old-space-size=2048`;
+/** Copies that no run is in. */
+const free: string[] = [];
+const LEFT = /^(?:node_modules|\.git|dist|coverage)$/;
 
-/** Without templates every expression of the code stands in the open. */
-export function transpiled(path: string): Script {
-  const options = { loader: "ts", format: "esm", target: "node20", supported: { "template-literal": false } } as const;
-  const { code } = transformSync(readFileSync(path, "utf8"), options);
-  mkdirSync(dirname(join(scratch, path)), { recursive: true });
-  writeFileSync(join(scratch, path), code);
-  return { path, code };
+function copied(): string {
+  const tree = mkdtempSync(join(scratch, "tree-"));
+  chmodSync(tree, 0o755);
+  cpSync(".", tree, { recursive: true, filter: (path) => !LEFT.test(path) });
+  symlinkSync(resolve("node_modules"), join(tree, "node_modules"));
+  mkdirSync(join(tree, "tmp"));
+  return tree;
 }
 
 /** Each leads a process group; a group that has ended needs no end. */
@@ -55,11 +42,20 @@ process.on("exit", () => {
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
-/** Whether it passes; the run ends with the first test that fails. */
-async function run(test: string, limit_ms: number, more: NodeJS.ProcessEnv): Promise<boolean> {
-  const env = { ...process.env, TMPDIR, NODE_OPTIONS, ...more };
-  const args = ["--test-reporter=tap", test];
-  const child = spawn(process.execPath, args, { env, detached: true, stdio: ["ignore", "pipe", "ignore"] });
+export interface Change {
+  /** From the root, with slashes: src/kit/ids.ts. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Whether it passes; the run ends with the first test that fails. `before`: what node runs that runs the tests. */
+async function run(test: string, limit_ms: number, change?: Change, before: readonly string[] = []): Promise<boolean> {
+  const tree = free.pop() ?? copied();
+  if (change) writeFileSync(join(tree, change.path), change.text);
+  // A mutant may ask for memory without end.
+  const env = { ...process.env, TMPDIR: join(tree, "tmp"), NODE_OPTIONS: "--max-old-space-size=2048" };
+  const args = [...before, "--import", "tsx", "--test", "--test-reporter=tap", test];
+  const child = spawn(process.execPath, args, { cwd: tree, env, detached: true, stdio: ["ignore", "pipe", "ignore"] });
   running.add(child);
   const limit = setTimeout(end, limit_ms, child);
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -69,61 +65,41 @@ async function run(test: string, limit_ms: number, more: NodeJS.ProcessEnv): Pro
   const [code] = await once(child, "close");
   clearTimeout(limit);
   running.delete(child);
+  if (change) copyFileSync(change.path, join(tree, change.path));
+  free.push(tree);
   return code === 0;
 }
 
-/** With this script changed. A test file may then take a few times as long as before. */
-export function passes({ path, took_ms }: Measured, changed: string, code: string): Promise<boolean> {
-  const MUTANT_CODE = join(mkdtempSync(join(scratch, "changed-")), "code.js");
-  writeFileSync(MUTANT_CODE, code);
-  return run(path, 5_000 + 4 * took_ms, { MUTANT: changed, MUTANT_CODE });
-}
-
-interface Range {
-  readonly startOffset: number;
-  readonly endOffset: number;
-  readonly count: number;
-}
-
-/** As V8 reports it. */
-interface Coverage {
-  readonly result: readonly { readonly url: string; readonly functions: readonly { readonly ranges: Range[] }[] }[];
-}
+/** With this change. A test file may then take a few times as long as before. */
+export const passes = ({ path, took_ms }: Measured, change: Change): Promise<boolean> =>
+  run(path, 5_000 + 4 * took_ms, change);
 
 /** What takes longer unchanged is left out. */
 const LIMIT_MS = 300_000;
+const C8 = ["node_modules/c8/bin/c8.js", "--check-coverage=false", "--reporter=json"];
+
+/** As c8 reports of a file: a statement is a line. */
+interface Covered {
+  readonly statementMap: Readonly<Record<string, { readonly start: { readonly line: number } }>>;
+  readonly s: Readonly<Record<string, number>>;
+}
 
 export type Measured = Awaited<ReturnType<typeof measured>>;
 
-/** A run with nothing changed, whether one of its processes came to a place in a script, and to how much of it. */
+/** A run with nothing changed, and the lines of each of the sources that it comes to. */
 export async function measured(path: string) {
   const folder = mkdtempSync(join(scratch, "coverage-"));
   const began = performance.now();
-  const passed = await run(path, LIMIT_MS, { NODE_V8_COVERAGE: folder });
+  const c8 = [...C8, "--reports-dir", folder, "--temp-directory", join(folder, "raw"), process.execPath];
+  const passed = await run(path, LIMIT_MS, undefined, c8);
   const took_ms = performance.now() - began;
-  const covered = readdirSync(folder).flatMap((name) => rangesIn(join(folder, name)));
-  rmSync(folder, { recursive: true });
-  const of = (script: string) => covered.filter(({ url }) => url === pathToFileURL(script).href);
-  const comesTo = (script: string, offset: number) => of(script).some(({ ranges }) => wasRun(ranges, offset));
-  const share = (script: string) =>
-    Math.max(...of(script).map(({ ranges }) => ranges.filter(({ count }) => count > 0).length));
-  return { path, passed, took_ms, comesTo, share };
-}
-
-/** Of each of the sources that this process has loaded. */
-function rangesIn(file: string) {
-  try {
-    const { result }: Coverage = JSON.parse(readFileSync(file, "utf8"));
-    const sources = result.filter(({ url }) => url.startsWith(pathToFileURL("src/").href));
-    return sources.map(({ url, functions }) => ({ url, ranges: functions.flatMap(({ ranges }) => ranges) }));
-  } catch {
-    return []; // its process was killed in the middle of the report: as if it had been killed before
+  const report = join(folder, "coverage-final.json");
+  const found: Readonly<Record<string, Covered>> = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : {};
+  const lines = new Map<string, ReadonlySet<number>>();
+  for (const [file, { statementMap, s }] of Object.entries(found)) {
+    const run = Object.entries(statementMap).filter(([at]) => Number(s[at]) > 0);
+    lines.set(file.slice(file.lastIndexOf("/src/") + 1), new Set(run.map(([, { start }]) => start.line)));
   }
-}
-
-/** Ranges lie within each other, and the innermost knows. */
-function wasRun(ranges: readonly Range[], offset: number): boolean {
-  const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset);
-  const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;
-  return (around.sort((a, b) => size(a) - size(b))[0]?.count ?? 0) > 0;
+  rmSync(folder, { recursive: true });
+  return { path, passed, took_ms, lines };
 }
