@@ -28,13 +28,25 @@ const codeIn = (text: string): string[] =>
 const endpointIn = (text: string, operation: string): string =>
   inside(text, `<div (id="${operation}">[\\s\\S]*?)</dd></div>`);
 
-choice("1.dashboard.docs", "need no sign-in, keep to themselves and can only be read", async ({ api }) => {
+choice("1.dashboard.docs", "need no sign-in, can only be read, list their headings and lead on", async ({ api }) => {
   const root = api.root.as(null);
+  const texts = new Map<string, string>();
   for (const path of PAGES) {
-    assertPage(await root.get(path));
+    const page = await root.get(path);
+    assertPage(page);
+    texts.set(path, page.text);
     assert.equal((await root.head(path)).text, "");
     const wrong = await root.post(path, {});
     assert.deepEqual([wrong.status, wrong.header("allow")], [405, "GET, HEAD, OPTIONS"]);
+  }
+  for (const [path, text] of texts) {
+    const side = inside(text, '(<nav class="side"[\\s\\S]*?</nav>)');
+    for (const [, id] of text.matchAll(/<(?:h2|div)[^>]* id="([^"]*)"/g)) assert.ok(side.includes(`"#${id}"`), id);
+    for (const href of new Set([...text.matchAll(/href="([^"]*)"/g)].map(([, href]) => str(href)))) {
+      const [address = "", anchor] = href.split("#");
+      if (anchor !== undefined) assert.ok(texts.get(address || path)?.includes(`id="${anchor}"`), href);
+      else assert.ok((await root.get(href)).status < 400, href);
+    }
   }
 });
 
@@ -89,25 +101,6 @@ choice("1.dashboard.docs", "shows a sample of every event, and every decision, g
   const gaps = inside(register.text, "does not show</h2>([\\s\\S]*?)</dl>").matchAll(/id="decision-([^"]+)"/g);
   const shown = [...gaps].map(([, id]) => id);
   assert.deepEqual(shown, Object.keys(GAPS));
-});
-
-choice("1.dashboard.docs", "headings are listed at the side, and links lead on", async (own) => {
-  const root = own.api.root.as(null);
-  const texts = new Map<string, string>();
-  const read = async (path: string) => {
-    if (!texts.has(path)) texts.set(path, (await root.get(path)).text);
-    return texts.get(path) ?? "";
-  };
-  for (const path of PAGES) {
-    const text = await read(path);
-    const side = inside(text, '(<nav class="side"[\\s\\S]*?</nav>)');
-    for (const [, id] of text.matchAll(/<(?:h2|div)[^>]* id="([^"]*)"/g)) assert.ok(side.includes(`"#${id}"`), id);
-    for (const href of new Set([...text.matchAll(/href="([^"]*)"/g)].map(([, href]) => str(href)))) {
-      const [address = "", anchor] = href.split("#");
-      if (anchor !== undefined) assert.ok((await read(address || path)).includes(`id="${anchor}"`), href);
-      else assert.ok((await root.get(href)).status < 400, href);
-    }
-  }
 });
 
 /** Runs what the page shows in a shell; answers what it printed. */
