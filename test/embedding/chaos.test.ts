@@ -134,23 +134,6 @@ test("1.chaos: a wrong rule is refused by name", async () => {
     ruleRefused("chaos.add", it.chaos.add, rule, says);
 });
 
-test("settled: it waits for what is under way, and names it when the time is over", async () => {
-  await using it = await disturbed(undefined, ["hang"]);
-  const pending = await it.create("A", 50);
-  assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), it.webhook.id);
-});
-
-test("advance: retries run in the order of their time, and it answers what ran", async () => {
-  await using it = await disturbed(undefined, [500, 500, 200], { retrySchedule: "1m,1m" });
-  await it.create("A");
-  assert.deepEqual(await it.clock.advance("0ms"), []);
-  const ran = await it.clock.advance("3m");
-  assert.equal(it.receiver.received[0]?.attempts.length, 3);
-  const later = it.service.deliveries[0]?.attempts.slice(1).map(({ at }) => ({ at, what: "webhook deliveries" }));
-  assert.deepEqual(ran, later);
-  assert.equal(it.clock.now(), Date.UTC(2026, 0, 1, 0, 3));
-});
-
 test("1.test-controls.durations: what is none is refused by name", async () => {
   await using it = await embedded();
   const { clock } = it.service;
