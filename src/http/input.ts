@@ -87,7 +87,10 @@ export async function readFields(schema: Schema<unknown>, sent: unknown): Promis
 }
 
 /** Several are none that is known. */
-const contentType = (call: Call): string => call.values("content-type").join();
+function contentType(call: Call): string {
+  const [only = "", ...more] = call.values("content-type");
+  return more.length === 0 ? only : "";
+}
 
 /** The Content-Type: the media type, and each parameter as `name=value`. */
 export const mediaTypeOf = (call: Call): readonly string[] =>

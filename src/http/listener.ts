@@ -110,6 +110,7 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     else {
       const id = ids.next(REQUEST_ID.prefix);
       const [response = new ServerResponse(new IncomingMessage(socket))] = open;
+      open[0] = response;
       if (response.socket === null) response.assignSocket(socket);
       write(response, id, problem(socketRefusal(error, socket.bytesRead), id, links), links);
     }
