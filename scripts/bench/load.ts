@@ -1,8 +1,7 @@
-// The load: requests over a fixed number of connections, each sending its next when the answer has come, or, at a rate,
-// each timed from the moment it is due. It speaks just enough HTTP/1.1 over bare sockets that its own cost stays far
-// below a server's.
+// The load: requests over a fixed number of connections, each sending its next when the answer has come. It speaks just
+// enough HTTP/1.1 over bare sockets that its own cost stays far below a server's.
 import { connect } from "node:net";
-import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { compare, median, percentile, type Side, scaled } from "./figures.ts";
 import { KEY, type Server } from "./machine.ts";
 
@@ -13,36 +12,30 @@ export interface Load {
   readonly status: number;
   readonly requests: number;
   readonly connections: number;
-  readonly perSecond?: number;
   readonly onBody?: (body: string) => void;
 }
 
 const PATIENCE_MS = 120_000;
-/** Timers come late by this much at most; what is left until a request is due is spent awake. */
-const SPIN_MS = 2;
 const NOTHING = Buffer.alloc(0);
 
 export const load = (request: Load["request"], status = 200, over: Partial<Load> = {}): Load => ({
   ...{ request, status, requests: scaled(6_000), connections: 16, ...over },
 });
 
-/** Answers the latencies, in milliseconds from the sending, or from when it was due. */
+/** Answers the latencies, in milliseconds. */
 export async function run(port: number, given: Load): Promise<number[]> {
-  const { request, status, requests, connections, perSecond, onBody } = given;
+  const { request, status, requests, connections, onBody } = given;
   const latencies: number[] = [];
-  const began = performance.now();
   let [sent, open] = [0, connections];
   const connection = (): Promise<void> => {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
     let received: Buffer = NOTHING;
     let since = 0;
-    const send = async () => {
+    const send = () => {
       if (sent >= requests) return void socket.end();
-      const n = sent++;
-      since = perSecond === undefined ? performance.now() : began + (n * 1_000) / perSecond;
-      if (performance.now() + SPIN_MS < since) await pause(since - performance.now() - SPIN_MS);
-      while (performance.now() < since) await turn();
-      socket.write(request(n));
+      const bytes = request(sent++);
+      since = performance.now();
+      socket.write(bytes);
     };
     const read = (chunk: Buffer) => {
       received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
@@ -52,7 +45,7 @@ export async function run(port: number, given: Load): Promise<number[]> {
       latencies.push(performance.now() - since);
       onBody?.(received.toString("utf8", answer.from));
       received = NOTHING;
-      void send();
+      send();
     };
     return new Promise((resolve, reject) => {
       socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error("no answer came")));
@@ -63,10 +56,10 @@ export async function run(port: number, given: Load): Promise<number[]> {
       });
     });
   };
-  // Without a rate this process never sleeps between answers. Waking a sleeper is billed to the one that writes: a server that
+  // This process never sleeps between answers. Waking a sleeper is billed to the one that writes: a server that
   // is slower than the load would pay for it with every answer (15 us a request against 8 in the profiles), a faster one never.
   const awake = async () => {
-    while (perSecond === undefined && open > 0) await turn();
+    while (open > 0) await turn();
   };
   await Promise.all([...Array.from({ length: connections }, connection), awake()]);
   return latencies;
