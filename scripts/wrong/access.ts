@@ -4,7 +4,7 @@ import { SCOPES } from "../../src/domain/model.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import type { Message } from "./proxy.ts";
 import * as way from "./ways.ts";
-import { answersJson, asksJson, bearer, type Faults, instead, is, lets, refuses, type Wrong } from "./ways.ts";
+import { answersJson, asksJson, bearer, type Faults, instead, is, lets, refuses, type Way } from "./ways.ts";
 
 const [CREATE, HOOK] = ["POST /apps", "POST /webhooks"];
 const [READ, DELETE] = ["GET /apps", "DELETE /apps/*"];
@@ -35,7 +35,7 @@ const anonymous = (body: unknown) =>
   "refresh_token" in Object(body) ? { ...Object(body), client_id: undefined, client_secret: undefined } : body;
 
 /** A code comes back to the client without a member of the query. */
-const loses = (name: string): Wrong =>
+const loses = (name: string) =>
   way.answers("", (answer) => {
     const url = new URL(answer.headers.location ?? "", "http://nowhere");
     if (!url.searchParams.has("code")) return answer;
@@ -44,15 +44,14 @@ const loses = (name: string): Wrong =>
   });
 
 /** Another text, which says nothing, stands for each access token. */
-const opaque: Wrong["api"] = async (asked, send) => {
+const opaque: Way = async (asked, send) => {
   const [, hex] = /^opaque(\w+)$/.exec(bearer(asked)) ?? [];
   const answer = await send(hex === undefined ? asked : way.as(asked, `Bearer ${Buffer.from(hex, "hex")}`));
   const hidden = (token: unknown) => `opaque${Buffer.from(String(token)).toString("hex")}`;
-  return way.isAt(TOKEN, asked) && answer.status === 200 ? way.changed(answer, "access_token", hidden) : answer;
+  return asked.url === "/oauth/token" && answer.status === 200 ? way.changed(answer, "access_token", hidden) : answer;
 };
 
-const anySecret: Wrong["api"] = (asked, send, { secret: right }) =>
-  send(exchanges(asked) ? way.changed(asked, "client_secret", is(right)) : asked);
+const anySecret: Way = (asked, send, { secret: right }) => send(way.changed(asked, "client_secret", is(right)));
 
 const unversioned = (asked: Message) => ({ ...asked, url: asked.url.replace(/^\/api\b/, "/v1") });
 const isVersionless = ({ url, headers }: Message) => url.startsWith("/v1/") && !headers["api-version"];
@@ -89,9 +88,9 @@ export const access: Faults = {
   "code-lost 5.oauth.authorize: the code does not come back": loses("code"),
   "scopes-all 5.oauth.authorize: more scopes are granted than asked for": way.asksQuery(AUTHORIZE, everyScope),
   "token-form 5.oauth.exchange: a JSON body is refused": refuses(TOKEN, 400, way.isJson),
-  "token-opaque 5.oauth.jwt: the access token is an opaque text": { api: opaque },
+  "token-opaque 5.oauth.jwt: the access token is an opaque text": way.where("", opaque),
   "token-unknown 5.oauth.bearer: the API does not know the flow's tokens": refuses("", 401, isToken),
-  "secret-any 5.oauth.client-credentials: a wrong client secret will do": { api: anySecret },
+  "secret-any 5.oauth.client-credentials: a wrong client secret will do": way.where(TOKEN, anySecret, exchanges),
   "refresh-none 5.oauth.refresh: there is none": refuses(TOKEN, 400, refreshes),
   "refresh-named 5.oauth.refresh: it fails where no client is named": refuses(TOKEN, 401, isUnnamed),
   "refresh-dead 5.oauth.refresh: its tokens open nothing": answersJson(TOKEN, "access_token", is("e.e.e"), refreshes),

@@ -4,10 +4,11 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { isDeepStrictEqual } from "node:util";
+import { serviceSignature } from "../../src/kit/signature.ts";
 import type { Members } from "../../test/support/client.ts";
 import { listen } from "../../test/support/receivers.ts";
 import { objectIn } from "../../test/support/shown.ts";
-import type { Way, World, Wrong } from "./ways.ts";
+import { header, type World, type Wrong } from "./ways.ts";
 
 export interface Message {
   readonly method: string;
@@ -15,10 +16,8 @@ export interface Message {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-}
-
-export interface Delivery extends Message {
-  readonly secret: string;
+  /** Of the webhook, where this is a delivery. */
+  readonly secret?: string;
 }
 
 export interface Answer {
@@ -27,8 +26,9 @@ export interface Answer {
   readonly body: string;
 }
 
-export type Send<M> = (message: M) => Promise<Answer>;
+export type Send = (message: Message) => Promise<Answer>;
 
+export const SIGNATURE = "x-service-signature";
 const HOOKS = "/_hook/";
 const SHOWN = new RegExp(`(?<=")http[^"]*${HOOKS}(\\d+)(?=")`, "g");
 const TO_LOOPBACK = /^http:\/\/(localhost|127\.|\[::1\])/;
@@ -43,15 +43,15 @@ export async function startProxy(port: number, wrong: Wrong = {}) {
   const world: World = { key: "", secret: "", kept: new Map() };
   const proxy = { url: "", world, fired: 0, close: () => {} };
 
-  async function through<M extends Message>(way: Way<M> | undefined, asked: M, send: Send<M>): Promise<Answer> {
-    if (way === undefined) return send(asked);
-    const gone: [M, Answer][] = [];
-    const noted: Send<M> = async (message) => {
-      const answer = await send(message);
+  async function through(asked: Message, send: Send): Promise<Answer> {
+    if (wrong.way === undefined) return send(asked);
+    const gone: [Message, Answer][] = [];
+    const noted: Send = async (message) => {
+      const answer = await send(signedAgain(message, asked));
       gone.push([message, answer]);
       return answer;
     };
-    const answer = await way(asked, noted, world);
+    const answer = await wrong.way(asked, noted, world);
     if (!isDeepStrictEqual(gone, [[asked, answer]])) proxy.fired += 1;
     return answer;
   }
@@ -77,8 +77,8 @@ export async function startProxy(port: number, wrong: Wrong = {}) {
   function answerTo(asked: Message, signal: AbortSignal): Promise<Answer> {
     const hook = asked.url.startsWith(HOOKS) ? hooks[Number(asked.url.slice(HOOKS.length))] : undefined;
     return hook
-      ? through(wrong.hook, { ...asked, ...hook }, (message) => exchange(message, signal))
-      : through(wrong.api, asked, (message) => toServer(message, signal));
+      ? through({ ...asked, ...hook }, (message) => exchange(message, signal))
+      : through(asked, (message) => toServer(message, signal));
   }
 
   const server = createServer({ keepAliveTimeout: KEPT_MS }, (incoming, response) =>
@@ -88,6 +88,12 @@ export async function startProxy(port: number, wrong: Wrong = {}) {
   proxy.close = () => server.close().closeAllConnections();
   return proxy;
 }
+
+/** A delivery of which only the body was changed is well signed. */
+const signedAgain = (message: Message, { body, headers }: Message): Message =>
+  message.secret === undefined || message.body === body || message.headers[SIGNATURE] !== headers[SIGNATURE]
+    ? message
+    : header(message, SIGNATURE, serviceSignature(message.body, message.secret));
 
 type AnswerTo = (asked: Message, signal: AbortSignal) => Promise<Answer>;
 

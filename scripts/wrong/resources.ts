@@ -3,7 +3,7 @@
 import { objectIn } from "../../test/support/shown.ts";
 import type { Answer, Message } from "./proxy.ts";
 import * as way from "./ways.ts";
-import { answersJson, apps, asksJson, asksQuery, type Faults, gone, is, refuses, type Wrong } from "./ways.ts";
+import { answersJson, apps, asksJson, asksQuery, type Faults, gone, is, refuses, where } from "./ways.ts";
 
 const [CREATE, DEPLOY, HOOK, DELETE] = ["POST /apps", "POST /apps/*/deploy", "POST /webhooks", "DELETE /apps/*"];
 
@@ -15,21 +15,21 @@ const leadsTo = (scheme: string) => (asked: Message) => asked.body.includes(`"${
 const guarded = (answer: Answer) => (way.isJson(answer) ? { ...answer, body: `)]}',\n${answer.body}` } : answer);
 
 /** One text stands for another in all that comes from the server, and goes back in what is sent to it. */
-const renamed = (from: string, to: string): Wrong => ({
-  async api(asked, send) {
-    const [url = "", body = ""] = [asked.url, asked.body].map((text) => text.replaceAll(to, from));
-    const answer = await send({ ...asked, url, body });
-    return { ...answer, body: answer.body.replaceAll(from, to) };
-  },
-  hook: (asked, send) => send(way.signed(asked, asked.body.replaceAll(from, to))),
-});
-const deployment = (name: string, change: way.Change) =>
-  way.tells("app.deployed", `data.object.deployment.${name}`, change);
-const account = (name: string, change: way.Change) => way.tells("app.deployed", `account.${name}`, change);
+const renamed = (from: string, to: string) =>
+  way.both(
+    way.asks(way.EVENT, (event) => ({ ...event, body: event.body.replaceAll(from, to) })),
+    where("", async (asked, send) => {
+      const [url = "", body = ""] = [asked.url, asked.body].map((text) => text.replaceAll(to, from));
+      const answer = await send({ ...asked, url, body });
+      return { ...answer, body: answer.body.replaceAll(from, to) };
+    }),
+  );
+const DEPLOYED = "EVENT app.deployed";
+const deployment = (name: string, change: way.Change) => asksJson(DEPLOYED, `data.object.deployment.${name}`, change);
 const unprefixed = (id: unknown) => String(id).slice(4);
 const pathOf = (url: unknown) => new URL(String(url)).pathname;
 const firstOf = (events: unknown) => [events].flat().slice(0, 1);
-const originOf = (url: string) => new URL("/", url).href;
+const shortened = (to: Message) => ({ ...to, url: new URL("/", to.url).href });
 const ofLists = (change: (query: URLSearchParams) => unknown) => asksQuery("GET /apps", change);
 const unless = (name: string, value: string) => ofLists((query) => query.has(name) || query.set(name, value));
 const turned = (name: string, turn: (value: number, limit: number) => number) =>
@@ -39,22 +39,24 @@ const turned = (name: string, turn: (value: number, limit: number) => number) =>
   });
 const twice = (list: unknown) => [list, list].flat();
 /** Whichever app is named, the newest is meant. */
-const newest = (at: string): Wrong => ({
-  async api(asked, send, { kept }) {
-    const last = kept.get("last");
-    const url = way.isAt(at, asked) && last ? asked.url.replace(/app_\w+/, last) : asked.url;
-    const answer = await send({ ...asked, url });
-    if (way.isAt(CREATE, asked)) kept.set("last", /app_\w+/.exec(answer.body)?.[0] ?? "");
-    return answer;
-  },
-});
+const newest = (at: string) =>
+  way.both(
+    where(at, (asked, send, { kept }) =>
+      send({ ...asked, url: asked.url.replace(/app_\w+/, kept.get("last") ?? "$&") }),
+    ),
+    where(CREATE, async (asked, send, { kept }) => {
+      const answer = await send(asked);
+      kept.set("last", /app_\w+/.exec(answer.body)?.[0] ?? "");
+      return answer;
+    }),
+  );
 const ofId = (app: unknown) => ({ id: Object(app).id });
 
 export const resources: Faults = {
   "json-guarded 1.json: JSON comes with a guard before it": way.answers("", guarded),
   "forms-only 1.json: a body of JSON is refused, a form is expected": refuses(CREATE, 415),
   "no-data-sources 4.paths: there is no POST /data-sources": refuses("POST /data-sources", 404),
-  "no-deliveries 1.webhooks: webhooks are taken, and nothing is ever sent": way.drops(() => true),
+  "no-deliveries 1.webhooks: webhooks are taken, and nothing is ever sent": refuses(way.EVENT, 200),
   "no-permissions 1.manage-users: a user's permissions stay as they were": asksJson("PATCH /users/*", "", is({})),
   "no-custom-domain 1.deploy: a custom domain is refused": refuses(DEPLOY, 422, has("custom_domain")),
   "app-id-prefix 2.app.id: an app's id begins with application-": renamed("app_", "application-"),
@@ -76,9 +78,9 @@ export const resources: Faults = {
   "deployment-capital 2.deployment.status: it is LIVE": deployment("status", is("LIVE")),
   "deployment-active 3.deployment.live: it is active": deployment("status", is("active")),
   "deployed-seconds 2.deployment.deployed_at: it is a number": deployment("deployed_at", seconds),
-  "account-id 2.account: its id has no prefix": account("id", unprefixed),
-  "account-no-name 2.account: it has no name": account("name", gone),
-  "hook-url-cut 2.webhook.url: path and query are lost": way.delivers((to) => ({ ...to, url: originOf(to.url) })),
+  "account-id 2.account: its id has no prefix": asksJson(DEPLOYED, "account.id", unprefixed),
+  "account-no-name 2.account: it has no name": asksJson(DEPLOYED, "account.name", gone),
+  "hook-url-cut 2.webhook.url: path and query are lost": way.asks(way.EVENT, shortened),
   "hook-no-https 4.create-webhook: a url with https is refused": refuses(HOOK, 422, leadsTo("https")),
   "hook-first-event 2.webhook.events: only the first counts": asksJson(HOOK, "events", firstOf),
   "hook-secret 2.webhook.secret: another one is used": asksJson(HOOK, "secret", is("its own")),

@@ -4,7 +4,7 @@ import { READINGS } from "../../src/domain/readings.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import type { Answer, Message } from "./proxy.ts";
 import * as way from "./ways.ts";
-import { answers, answersJson, changed, type Faults, isAt, refuses, type Way, type Wrong } from "./ways.ts";
+import { answers, answersJson, changed, type Faults, refuses, type Way, type Wrong } from "./ways.ts";
 
 const asOffset = (text: string) => text.replace(/(\d\d:\d\d:\d\d)\.\d+Z"/g, '$1+00:00"');
 const read = (readings: object): Wrong => ({ options: { readings } });
@@ -21,7 +21,6 @@ const inTypeOfItsOwn = (answer: Answer) =>
 
 /** The list from its other end. */
 const newestFirst: Way = async (asked, send) => {
-  if (!isAt("GET /apps", asked)) return send(asked);
   const query = new URLSearchParams(asked.url.split("?")[1]);
   const [limit, offset] = [Number(query.get("limit") ?? 20), Number(query.get("offset") ?? 0)];
   for (const name of ["limit", "offset"]) query.delete(name);
@@ -40,10 +39,10 @@ const emptyError = (answer: Answer): Answer => (answer.status < 400 ? answer : w
 const called = (from: Readonly<Record<string, string>>) => (value: unknown) =>
   Object.fromEntries(Object.entries(from).map(([name, other]) => [other, Object(value)[name]]));
 const otherTokens = called({ access_token: "accessToken", refresh_token: "refreshToken" });
-const inSeconds: Wrong = {
-  api: async (asked, send) => ((answer) => ({ ...answer, body: asOffset(answer.body) }))(await send(asked)),
-  hook: (delivery, send) => send(way.signed(delivery, asOffset(delivery.body))),
-};
+const inSeconds = way.both(
+  answers("", (answer) => ({ ...answer, body: asOffset(answer.body) })),
+  way.asks(way.EVENT, (event) => ({ ...event, body: asOffset(event.body) })),
+);
 
 export const RIGHT: Faults = {
   "itself 1: this server": {},
@@ -54,7 +53,7 @@ export const RIGHT: Faults = {
     "",
     called({ data: "apps", total: "count" }),
   ),
-  "newest-first 4.list-order: the newest app is listed first": { api: newestFirst },
+  "newest-first 4.list-order: the newest app is listed first": way.where("GET /apps", newestFirst),
   "limit-of-20 8.page-limit: no page holds more than 20": refuses("GET /apps", 400, isBeyond),
   "deploy-empty 4.deploy: a deployment is answered without a body": answers("POST /apps/*/deploy", empty),
   "hook-empty 4.webhook: a webhook is answered without a body": answers("POST /webhooks", empty),
@@ -62,12 +61,12 @@ export const RIGHT: Faults = {
   "times-in-seconds 2.times: times end in +00:00, without fractions": inSeconds,
   "create-more 4.create-app: a create answers more than a list": answersJson("POST /apps", "url", way.is("")),
   "json-of-its-own 4.media-type: it speaks application/vnd.apps+json": answers("", inTypeOfItsOwn),
-  "more-members 2.members: apps and events have more members": {
-    ...way.apps("owner", way.is(null)),
-    ...way.tells("", "api_version", way.is("1")),
-  },
+  "more-members 2.members: apps and events have more members": way.both(
+    way.apps("owner", way.is(null)),
+    way.asksJson(way.EVENT, "api_version", way.is("1")),
+  ),
   "camel-tokens 5.token-response: tokens have other names": answersJson("POST /oauth/token", "", otherTokens),
   "nothing-beside 4.operations: there are but the six": refuses(BESIDE, 404, (asked) => !isDelete(asked)),
   "hooks-over-https 6.policy: webhooks lead to https alone": refuses("POST /webhooks", 422, isBare),
-  "never-again 6.retry: nothing is sent again": way.takes(() => 200),
+  "never-again 6.retry: nothing is sent again": answers(way.EVENT, (answer) => ({ ...answer, status: 200 })),
 };

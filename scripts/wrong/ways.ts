@@ -1,10 +1,9 @@
 // What a fault is, and the few means by which one changes what goes by: what is asked, what is answered, what is delivered,
 // and what the server hears of it. Which sentence each breaks stands in the lists beside this file.
 import type { ServiceOptions } from "../../src/index.ts";
-import { serviceSignature } from "../../src/kit/signature.ts";
-import { isMembers, type Members } from "../../test/support/client.ts";
+import { isMembers } from "../../test/support/client.ts";
 import { objectIn } from "../../test/support/shown.ts";
-import type { Answer, Delivery, Message, Send } from "./proxy.ts";
+import type { Answer, Message, Send } from "./proxy.ts";
 
 /** What a fault knows of the server that it is in. */
 export interface World {
@@ -17,11 +16,10 @@ export interface World {
 }
 
 /** In place of `send`, which would let the message pass unchanged. */
-export type Way<M = Message> = (asked: M, send: Send<M>, world: World) => Promise<Answer>;
+export type Way = (asked: Message, send: Send, world: World) => Promise<Answer>;
 
 export interface Wrong {
-  readonly api?: Way;
-  readonly hook?: Way<Delivery>;
+  readonly way?: Way;
   /** What the server is started with. */
   readonly options?: ServiceOptions;
   /** What the base URL ends in. */
@@ -77,16 +75,33 @@ export const header = <M extends { readonly headers: Message["headers"] }>(
 export type Judged = (asked: Message) => boolean;
 const always: Judged = () => true;
 
-/** `at`: method and path below /v1, `*` for any segment, as in "DELETE /apps/*"; everything where it is "". */
-export function isAt(at: string, { method, url }: Message): boolean {
+/** `at`: "DELETE /apps/*", with `*` for any segment, below /v1; "EVENT app.deployed", a delivery of it; "", any request. */
+function isAt(at: string, { method, url, secret, body }: Message): boolean {
+  if (at === "") return secret === undefined;
   const path = url.replace(/\?.*/, "").replace(/^\/v1(?=\/)/, "");
-  return at === "" || new RegExp(`^(${at.replaceAll("*", "[^/ ]+")})$`).test(`${method} ${path}`);
+  const place = secret === undefined ? `${method} ${path}` : `EVENT ${objectIn(body).type}`;
+  return new RegExp(`^(${at.replaceAll("*", "[^/ ]+")})$`).test(place);
 }
 
-/** What is asked is changed first. */
-export const asks = (at: string, change: (asked: Message) => Message): Wrong => ({
-  api: (asked, send) => send(isAt(at, asked) ? change(asked) : asked),
+/** Any delivery. */
+export const EVENT = "EVENT *";
+
+/** Everything else passes. */
+export const where = (at: string, way: Way, when = always): Wrong => ({
+  way: (asked, send, world) => (isAt(at, asked) && when(asked) ? way(asked, send, world) : send(asked)),
 });
+
+/** The one wrong in front of the other. */
+export const both = ({ way: outer }: Wrong, { way: inner }: Wrong): Wrong => ({
+  way: (asked, send, world) => {
+    const within: Send = (message) => inner?.(message, send, world) ?? send(message);
+    return outer?.(asked, within, world) ?? within(asked);
+  },
+});
+
+/** What is asked, or delivered, is changed first; the body of a delivery is signed as it then is. */
+export const asks = (at: string, change: (asked: Message) => Message): Wrong =>
+  where(at, (asked, send) => send(change(asked)));
 
 export const asksJson = (at: string, path: string, change: Change): Wrong =>
   asks(at, (asked) => changed(asked, path, change));
@@ -99,12 +114,9 @@ export const asksQuery = (at: string, change: (query: URLSearchParams) => unknow
     return { ...asked, url: asked.url.replace(/(\?.*)?$/, `?${query}`) };
   });
 
-export const answers = (at: string, change: (answer: Answer) => Answer, when = always): Wrong => ({
-  async api(asked, send) {
-    const answer = await send(asked);
-    return isAt(at, asked) && when(asked) ? change(answer) : answer;
-  },
-});
+/** What is answered, or what the server makes of a receiver's answer. */
+export const answers = (at: string, change: (answer: Answer) => Answer, when = always): Wrong =>
+  where(at, async (asked, send) => change(await send(asked)), when);
 
 /** What succeeded says something else. */
 export const answersJson = (at: string, path: string, change: Change, when = always): Wrong =>
@@ -122,20 +134,19 @@ export const bare = (status: number, body = "{}"): Answer => ({
   ...{ status, headers: { "content-type": "application/json" }, body },
 });
 
-/** It answers that and does nothing. */
-export const refuses = (at: string, status: number, when = always): Wrong => ({
-  api: async (asked, send) => (isAt(at, asked) && when(asked) ? bare(status) : send(asked)),
-});
+/** It answers that and does nothing; a delivery with 200 is one that nobody hears of. */
+export const refuses = (at: string, status: number, when = always): Wrong => where(at, async () => bare(status), when);
 
 const isRefused = (reason: string, { status, body }: Answer): boolean => status >= 400 && body.includes(reason);
 
 /** What is refused for that reason is done after all. */
-export const lets = (reason: string, at = "", when = always): Wrong => ({
-  async api(asked, send, { key }) {
-    const answer = await send(asked);
-    return isRefused(reason, answer) && isAt(at, asked) && when(asked) ? send(as(asked, `Bearer ${key}`)) : answer;
-  },
-});
+export const lets = (reason: string, at = "", when = always): Wrong =>
+  where(
+    at,
+    async (asked, send, { key }) =>
+      send(asked).then((answer) => (isRefused(reason, answer) ? send(as(asked, `Bearer ${key}`)) : answer)),
+    when,
+  );
 
 /** What is refused for that reason is answered in another way. */
 export const instead = (reason: string, status: number): Wrong =>
@@ -145,32 +156,3 @@ export const instead = (reason: string, status: number): Wrong =>
 export const as = (asked: Message, authorization: string): Message => header(asked, "authorization", authorization);
 
 export const bearer = ({ headers }: Message): string => String(headers.authorization).replace(/^Bearer /, "");
-
-/** Every delivery, as it goes out. */
-export const delivers = (change: (delivery: Delivery) => Delivery): Wrong => ({
-  hook: (delivery, send) => send(change(delivery)),
-});
-
-export const signed = (delivery: Delivery, body: string): Delivery =>
-  header({ ...delivery, body }, "x-service-signature", serviceSignature(body, delivery.secret));
-
-/** Events of that type, or of all where it is ""; well signed. */
-export const tells = (type: string, path: string, change: Change): Wrong =>
-  delivers((delivery) => {
-    const event = objectIn(delivery.body);
-    const isMeant = type === "" || type === event.type;
-    return isMeant ? signed(delivery, JSON.stringify(edited(event, path, change))) : delivery;
-  });
-
-/** Nobody hears of these events, and the server does not know. */
-export const drops = (when: (event: Members) => boolean): Wrong => ({
-  hook: async (delivery, send) => (when(objectIn(delivery.body)) ? bare(200) : send(delivery)),
-});
-
-/** What the server makes of what the receiver answered. */
-export const takes = (heard: (status: number) => number): Wrong => ({
-  async hook(delivery, send) {
-    const answer = await send(delivery);
-    return { ...answer, status: heard(answer.status) };
-  },
-});
