@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { startService } from "../src/index.ts";
 import { installed } from "./installed.ts";
 
-const cwd = installed({ "@redocly/cli": "2.77.0", "@stoplight/spectral-cli": "6.16.3" });
+const cwd = installed("@redocly/cli@2.77.0", "@stoplight/spectral-cli@6.16.3");
 await using service = await startService();
 const document = await (await fetch(`${service.authUrl}/openapi.json`)).json();
 writeFileSync(join(cwd, "openapi.json"), JSON.stringify(document, null, 2));

@@ -8,7 +8,7 @@ import { person, REDIRECT, register, returned } from "../test/support/oauth.ts";
 import { installed } from "./installed.ts";
 
 /** Not a dependency of the project, which therefore has no types of it. */
-const oauth = await import(`${installed({ oauth4webapi: "3.8.8" })}/node_modules/oauth4webapi/build/index.js`);
+const oauth = await import(`${installed("oauth4webapi@3.8.8")}/node_modules/oauth4webapi/build/index.js`);
 const loopback = { [oauth.allowInsecureRequests]: true };
 const scope = "read:apps write:apps";
 

@@ -20,7 +20,7 @@ const writing = (name: string, kind: "own" | "sqlite", writers: string): Side =>
 });
 
 export async function writes(): Promise<void> {
-  const folder = installed({ "better-sqlite3": SQLITE });
+  const folder = installed(`better-sqlite3@${SQLITE}`);
   process.env.BENCH_SQLITE = join(folder, "node_modules/better-sqlite3/lib/index.js");
   const sqlite = writing(`better-sqlite3 ${SQLITE}, WAL, FULL`, "sqlite", "1");
   for (const [writers, goal] of Object.entries(GOALS)) {

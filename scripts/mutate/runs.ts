@@ -7,7 +7,6 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -26,10 +25,8 @@ const LEFT = /^(?:node_modules|\.git|dist|coverage)$/;
 
 function copied(): string {
   const tree = mkdtempSync(join(scratch, "tree-"));
-  chmodSync(tree, 0o755);
   cpSync(".", tree, { recursive: true, filter: (path) => !LEFT.test(path) });
   symlinkSync(resolve("node_modules"), join(tree, "node_modules"));
-  mkdirSync(join(tree, "tmp"));
   return tree;
 }
 
@@ -53,7 +50,7 @@ async function run(test: string, limit_ms: number, change?: Change, before: read
   const tree = free.pop() ?? copied();
   if (change) writeFileSync(join(tree, change.path), change.text);
   // A mutant may ask for memory without end.
-  const env = { ...process.env, TMPDIR: join(tree, "tmp"), NODE_OPTIONS: "--max-old-space-size=2048" };
+  const env = { ...process.env, TMPDIR: scratch, NODE_OPTIONS: "--max-old-space-size=2048" };
   const args = [...before, "--import", "tsx", "--test", "--test-reporter=tap", test];
   const child = spawn(process.execPath, args, { cwd: tree, env, detached: true, stdio: ["ignore", "pipe", "ignore"] });
   running.add(child);
