@@ -1,0 +1,301 @@
+// What becomes of tokens (spec part 5): how a client finds the keys and everything else from {auth_url} alone (RFC 8414, 9728,
+// 7517), refreshing and how it fails (RFC 9700 2.2.2, 4.14.2; OAuth 2.1 4.3.1), revoking (RFC 7009), asking about them
+// (RFC 7662), and what a restart keeps.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { choice, MANUAL, withService } from "../support/clauses.ts";
+import type { Client } from "../support/client.ts";
+import { freshFolder } from "../support/fresh.ts";
+import {
+  ALL_SCOPES,
+  basic,
+  claimsOf,
+  held,
+  oauthError,
+  pair,
+  publishedKeys,
+  refresh,
+  register,
+  sendForm,
+  sendJson,
+} from "../support/oauth.ts";
+import { problem } from "../support/problem.ts";
+
+const SERVER = "/.well-known/oauth-authorization-server";
+const RESOURCE = "/.well-known/oauth-protected-resource/v1";
+
+choice("1.rfcs.metadata", "the authorization server's promise what it does", async ({ api, authUrl, baseUrl }) => {
+  const answer = await api.root.as(null).get(SERVER);
+  assert.deepEqual([answer.status, answer.headers["content-type"]], [200, "application/json"]);
+  const secrets = ["client_secret_basic", "client_secret_post"];
+  assert.deepEqual(answer.json, {
+    issuer: authUrl,
+    authorization_endpoint: `${authUrl}/oauth/authorize`,
+    token_endpoint: `${authUrl}/oauth/token`,
+    revocation_endpoint: `${authUrl}/oauth/revoke`,
+    introspection_endpoint: `${authUrl}/oauth/introspect`,
+    jwks_uri: `${authUrl}/oauth/jwks`,
+    scopes_supported: ALL_SCOPES,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_methods_supported: [...secrets, "none"],
+    revocation_endpoint_auth_methods_supported: [...secrets, "none"],
+    introspection_endpoint_auth_methods_supported: secrets,
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    service_documentation: `${authUrl}/docs`,
+    protected_resources: [baseUrl],
+  });
+});
+
+choice("1.rfcs.metadata.resource", "the API's lead to the authorization server", async ({ api, authUrl, baseUrl }) => {
+  const challenge = (await api.as(null).get("/apps")).header("www-authenticate");
+  assert.equal(/resource_metadata="([^"]+)"/.exec(challenge)?.[1], authUrl + RESOURCE);
+  assert.deepEqual((await api.root.as(null).get(RESOURCE)).json, {
+    resource: baseUrl,
+    authorization_servers: [authUrl],
+    scopes_supported: ALL_SCOPES,
+    bearer_methods_supported: ["header"],
+    resource_name: "Application Hosting Service",
+    resource_documentation: `${authUrl}/docs`,
+  });
+});
+
+choice("1.rfcs.token-algorithm", "one ES256 key is there before any token, whoever asks", {}, async ({ api }) => {
+  const seen = await Promise.all(Array.from({ length: 50 }, () => publishedKeys(api)));
+  const [{ x, y, kid, ...rest } = {}, ...more] = seen[0] ?? [];
+  assert.deepEqual([rest, more], [{ kty: "EC", crv: "P-256", alg: "ES256", use: "sig" }, []]);
+  for (const value of [x, y, kid]) assert.match(String(value), /^[A-Za-z0-9_-]{43}$/);
+  assert.equal(new Set(seen.map((keys) => JSON.stringify(keys))).size, 1);
+});
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE"];
+const IN_JSON = ["/oauth/token", "/oauth/revoke", "/oauth/introspect"];
+
+choice("5.token-response.errors", "another method is 405 with Allow, in the form of RFC 6749", async ({ api }) => {
+  const anyone = api.root.as(null);
+  for (const [allow, ...paths] of [
+    ["POST, OPTIONS", ...IN_JSON, "/oauth/consent", "/dashboard/sign-out"],
+    ["GET, HEAD, OPTIONS", "/oauth/authorize", "/oauth/jwks", SERVER, RESOURCE],
+    ["GET, HEAD, POST, OPTIONS", "/dashboard/sign-in"],
+  ] as const)
+    for (const path of paths) {
+      for (const method of METHODS.filter((each) => !allow.includes(each))) {
+        const answer = await anyone.send(method, path);
+        assert.deepEqual([answer.status, answer.header("allow")], [405, allow], `${method} ${path}`);
+        if (IN_JSON.includes(path) && method !== "HEAD") assert.equal(answer.json.error, "invalid_request");
+      }
+      assert.equal((await anyone.options(path)).status, 204);
+    }
+  for (const path of ["/oauth/jwks", SERVER, RESOURCE]) assert.equal((await anyone.head(path)).status, 200);
+  assert.equal((await anyone.get("/oauth/nothing")).status, 404);
+});
+
+const DAY_MS = 86_400_000;
+
+choice("5.token-lifetimes.refresh", "30 days anew at each use, to the ms; 30 more it is told", MANUAL, async (own) => {
+  const { api, service } = own;
+  let { refresh: token } = (await held(api)).tokens;
+  for (let used = 0; used < 2; used += 1) {
+    await service.clock.advance(`${30 * DAY_MS - 1}ms`);
+    token = pair(await refresh(api, token)).refresh;
+  }
+  for (const days of [30, 29]) {
+    await service.clock.advance(`${days * DAY_MS}ms`);
+    assert.match(oauthError(await refresh(api, token)), /has expired/);
+  }
+  assert.match(oauthError(await refresh(api, "ahr_never-was")), /not known/);
+});
+
+choice("5.token-response.errors", "credentials need not be sent, but must be right", MANUAL, async ({ api }) => {
+  const { app, tokens } = await held(api);
+  const other = await register(api);
+  const { client_id, client_secret } = app;
+  for (const [extra, error, says] of [
+    [{ client_id, client_secret: "x" }, "invalid_client", /client credentials/],
+    [{ client_secret }, "invalid_client", /./],
+    [{ client_id: "cli_nobody" }, "invalid_client", /./],
+    [{ ...other }, "invalid_grant", /./],
+    [{ client_id: other.client_id }, "invalid_grant", /./],
+  ] as const)
+    assert.match(oauthError(await refresh(api, tokens.refresh, extra), error), says);
+  oauthError(await refresh(api, tokens.access));
+  oauthError(await sendJson(api, "/oauth/token", { grant_type: "refresh_token" }), "invalid_request");
+  const second = pair(await refresh(api, tokens.refresh, { ...app }));
+  const third = pair(await refresh(api, second.refresh, { client_id }));
+  const form = { grant_type: "refresh_token", refresh_token: third.refresh };
+  pair(await sendForm(api, "/oauth/token", form, basic(client_id, client_secret)));
+});
+
+choice("5.token-lifetimes.second-use", "50 at once: one successor, and the grant ends", MANUAL, async ({ api }) => {
+  const { tokens } = await held(api);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(api, tokens.refresh)));
+  const won = answers.filter(({ status }) => status === 200);
+  assert.equal(won.length, 1);
+  const told = answers.filter((answer) => answer !== won[0]).map((answer) => oauthError(answer));
+  assert.ok(told.some((each) => /used before/.test(each)));
+  const next = pair(won[0] ?? assert.fail());
+  oauthError(await refresh(api, next.refresh));
+  for (const token of [tokens.access, next.access]) problem(await api.as(token).get("/apps"), "invalid_credential");
+});
+
+choice("5.token-response", "a refresh may ask for less, and hands out what the user holds", MANUAL, async ({ api }) => {
+  const { who, tokens } = await held(api, "read:apps write:apps");
+  for (const scope of ["admin", "read:apps read:data", "nonsense", " "])
+    oauthError(await refresh(api, tokens.refresh, { scope }), "invalid_scope");
+  const less = pair(await refresh(api, tokens.refresh, { scope: "read:apps" }));
+  assert.equal(less.scope, "read:apps");
+  problem(await api.as(less.access).post("/apps", { title: "T" }), "insufficient_scope");
+  const permit = (...permissions: string[]) => api.patch(`/users/${who.id}`, { permissions });
+  await permit("write:apps");
+  const cut = pair(await refresh(api, less.refresh));
+  assert.equal(cut.scope, "write:apps");
+  await permit();
+  oauthError(await refresh(api, cut.refresh));
+  await permit("admin");
+  assert.equal(pair(await refresh(api, cut.refresh)).scope, "read:apps write:apps");
+});
+
+choice("5.token-lifetimes.memory", "the store is rid of what nothing can come of", MANUAL, async ({ api, service }) => {
+  const { tokens } = await held(api);
+  await service.signIn({ scopes: ["admin"] });
+  for (const [wait_ms, kept] of [
+    [0, [2, 2, 1, 1]],
+    [DAY_MS, [2, 2, 0, 0]],
+    [29 * DAY_MS + 1, [0, 2, 0, 0]],
+    [30 * DAY_MS, [0, 0, 0, 0]],
+  ] as const) {
+    await service.clock.advance(`${wait_ms}ms`);
+    const { collections } = await service.snapshot();
+    const counts = ["grants", "refresh_tokens", "sessions", "sign_ins"].map((name) => collections[name]?.length ?? 0);
+    assert.deepEqual(counts, kept);
+  }
+  assert.match(oauthError(await refresh(api, tokens.refresh)), /not known/);
+});
+
+async function asked(api: Client, app: object, token: string) {
+  const answer = await sendJson(api, "/oauth/introspect", { ...app, token });
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.headers["cache-control"], "no-store");
+  return answer.json;
+}
+
+choice("1.rfcs.revocation", "either token, in any form, however sent, ends the grant", MANUAL, async ({ api }) => {
+  for (const [kind, token_type_hint] of [
+    ["access", "access_token"],
+    ["refresh", "refresh_token"],
+    ["access", "refresh_token"],
+    ["refresh", "nonsense"],
+  ] as const) {
+    const { app, tokens } = await held(api);
+    const fields = { token: tokens[kind], token_type_hint };
+    const answer =
+      kind === "access"
+        ? await sendForm(api, "/oauth/revoke", fields, basic(app.client_id, app.client_secret))
+        : await sendJson(api, "/oauth/revoke", { ...app, ...fields });
+    const { status, headers, text } = answer;
+    assert.deepEqual([status, headers["content-type"], text], [200, "application/json", "{}"]);
+    const refusal = problem(await api.as(tokens.access).get("/apps"), "invalid_credential");
+    for (const said of [String(refusal.detail), oauthError(await refresh(api, tokens.refresh))])
+      assert.match(said, /access .* has been revoked/);
+  }
+});
+
+choice("1.rfcs.revocation", "only its client may, proving itself; what is over is 200, too", MANUAL, async (own) => {
+  const { api, service } = own;
+  const [{ app, tokens }, second, other] = [await held(api), await held(api), await register(api)];
+  const token = tokens.refresh;
+  for (const [fields, error] of [
+    [{ token }, "invalid_client"],
+    [{ ...app, client_secret: "wrong", token }, "invalid_client"],
+    [{ client_id: app.client_id, token }, "invalid_client"],
+    [{ ...other, token }, "invalid_grant"],
+    [{ ...other, token: tokens.access }, "invalid_grant"],
+    [{ ...app }, "invalid_request"],
+  ] as const)
+    oauthError(await sendJson(api, "/oauth/revoke", fields), error);
+  assert.equal((await api.as(tokens.access).get("/apps")).status, 200);
+  const revoke = async (client: object, token: string) =>
+    assert.equal((await sendJson(api, "/oauth/revoke", { ...client, token })).status, 200);
+  for (const each of ["nonsense", "a.b.c", "ahr_nothing", token, token, tokens.access]) await revoke(app, each);
+  await service.clock.advance("3600000ms");
+  await revoke(second.app, second.tokens.access);
+});
+
+choice("1.rfcs.introspection", "either token: whose, what it opens, how long", MANUAL, async ({ api, service }) => {
+  const { app, who, tokens } = await held(api);
+  const ask = (token: string) => asked(api, app, token);
+  const { jti, ...claims } = claimsOf(tokens.access);
+  const common = { active: true, ...claims, username: who.email };
+  assert.equal(claims.client_id, app.client_id);
+  assert.deepEqual(await ask(tokens.access), { ...common, jti, token_type: "Bearer" });
+  const [iat, exp] = [1_767_225_600, 1_769_817_600]; // the manual clock's start, and 30 days later
+  assert.deepEqual(await ask(tokens.refresh), { ...common, iat, exp });
+  await api.patch(`/users/${who.id}`, { permissions: ["write:apps"] });
+  assert.equal((await ask(tokens.access)).scope, "");
+  await api.patch(`/users/${who.id}`, { permissions: ["admin"] });
+  const next = String((await refresh(api, tokens.refresh)).json.refresh_token);
+  assert.deepEqual([await ask(tokens.refresh), (await ask(next)).active], [{ active: false }, true]);
+  await service.clock.advance("30d");
+  assert.deepEqual(await ask(next), { active: false });
+});
+
+choice("1.rfcs.introspection", "what opens nothing is said to be inactive", MANUAL, async ({ api, service }) => {
+  const { app, tokens } = await held(api);
+  const ask = (token: string) => asked(api, app, token);
+  const other = await register(api);
+  const both = [tokens.access, tokens.refresh];
+  const inactive = async (...list: readonly string[]) => {
+    for (const token of list) assert.deepEqual(await ask(token), { active: false });
+  };
+  await inactive("nonsense", `${tokens.access}x`, String(api.key));
+  for (const token of both) assert.deepEqual(await asked(api, other, token), { active: false }, "of another client");
+  await service.setAccountState("suspended");
+  await inactive(...both);
+  await service.setAccountState("active");
+  assert.equal((await ask(tokens.access)).active, true);
+  await service.clock.advance("3600000ms");
+  await inactive(tokens.access);
+  await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
+  await inactive(tokens.refresh);
+});
+
+choice("1.rfcs.introspection", "takes a client with a secret, and a token", MANUAL, async ({ api }) => {
+  const { app, tokens } = await held(api);
+  const { client_id } = app;
+  const token = tokens.access;
+  for (const [fields, error] of [
+    [{ token }, "invalid_client"],
+    [{ client_id, token }, "invalid_client"],
+    [{ ...app, client_secret: "wrong", token }, "invalid_client"],
+    [{ ...(await register(api, { public: true })), token }, "invalid_client"],
+    [{ ...app }, "invalid_request"],
+  ] as const)
+    oauthError(await sendJson(api, "/oauth/introspect", fields), error);
+  assert.equal((await sendForm(api, "/oauth/introspect", { ...app, token })).json.active, true);
+});
+
+choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", async () => {
+  const options = { data: join(freshFolder(), "data.json"), apiKey: "restart-test-key", port: 0 };
+  const kept: { access_token: string; refresh_token: string }[] = [];
+  await withService(options, async ({ service }) => {
+    options.port = Number(new URL(service.authUrl).port); // tokens name their issuer, and the port is part of it
+    for (let made = 0; made < 2; made += 1) kept.push(await service.signIn({ scopes: ["read:apps"] }));
+  });
+  const [first, second] = kept;
+  assert.ok(first && second);
+  await withService(options, async ({ api }) => {
+    assert.equal((await api.as(first.access_token).get("/apps")).status, 200);
+    assert.equal((await sendJson(api, "/oauth/revoke", { token: first.refresh_token })).status, 200);
+  });
+  await withService(options, async ({ api }) => {
+    problem(await api.as(first.access_token).get("/apps"), "invalid_credential");
+    assert.match(oauthError(await refresh(api, first.refresh_token)), /revoked/);
+    assert.equal((await refresh(api, second.refresh_token)).status, 200);
+    oauthError(await refresh(api, second.refresh_token));
+  });
+  await withService(options, async ({ api }) => {
+    problem(await api.as(second.access_token).get("/apps"), "invalid_credential");
+  });
+});
