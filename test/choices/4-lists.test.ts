@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { choice } from "../support/clauses.ts";
 import type { Client } from "../support/client.ts";
-import { freshAddress } from "../support/fresh.ts";
 import { badHeader, badParameter, problem } from "../support/problem.ts";
 
 const idsOf = async (api: Client, query: string) => (await api.get(`/apps${query}`)).items.map(({ id }) => id);
@@ -157,28 +156,6 @@ choice("4.etag.if-match", "change, read and delete go through where the tag is t
   const statuses = (await Promise.all(all)).map(({ status }) => status).sort();
   assert.deepEqual(statuses, [200, 412, 412, 412], "of many with the same tag one wins");
   assert.equal((await api.delete(path, { "if-match": (await api.get(path)).header("etag") })).status, 204);
-});
-
-const HOOK = { url: "https://h.example.com/", events: ["app.created"], active: false };
-
-choice("4.etag.if-match", "guards every kind of resource", async ({ api }) => {
-  for (const [path, body, change] of [
-    ["/users", { email: freshAddress() }, { name: "Changed" }],
-    ["/webhooks", HOOK, { events: ["app.deleted"] }],
-    ["/api-keys", { name: "Tag" }],
-    ["/oauth-clients", { name: "Tag", redirect_uris: ["https://c.example.com/"], scopes: ["admin"] }],
-    ["/data-sources", { name: "Tag", type: "csv", data: "a" }],
-  ] as const) {
-    const one = `${path}/${(await api.create(path, body)).id}`;
-    if (change !== undefined) {
-      const { text } = await api.get(one);
-      problem(await api.patch(one, change, { "if-match": OTHER }), "precondition_failed");
-      assert.equal((await api.get(one)).text, text);
-      assert.equal((await api.patch(one, change, { "if-match": "*" })).status, 200);
-    }
-    problem(await api.delete(one, { "if-match": OTHER }), "precondition_failed");
-    assert.equal((await api.delete(one, { "if-match": "*" })).status, 204);
-  }
 });
 
 choice("4.etag.if-match", "a malformed one is refused, not ignored", async ({ api }) => {
