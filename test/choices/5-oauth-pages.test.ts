@@ -7,7 +7,7 @@ import { get } from "node:https";
 import { join } from "node:path";
 import { startService } from "../../src/index.ts";
 import { Browser, formsOf } from "../support/browser.ts";
-import { choice } from "../support/clauses.ts";
+import { choice, MANUAL } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
 import { assertPage, csrfOf, multipart } from "../support/dashboard.ts";
 import { freshAddress, freshFolder } from "../support/fresh.ts";
@@ -15,7 +15,6 @@ import { authorizeUrl, person, register, returned, scene } from "../support/oaut
 import { printedOn } from "../support/process.ts";
 import { CA_CERT, SERVER_CERT, SERVER_KEY } from "../support/tls.ts";
 
-const MANUAL = { clock: "manual" } as const;
 const SIGN_IN = "/dashboard/sign-in";
 const COOKIE = "apphost_session";
 const OWNER = { email: "owner@example.com" };

@@ -76,15 +76,13 @@ choice(ID, "credential before everything else, then the state", held("suspended"
   for (const answer of await wrongs(api)) problem(answer, "account_suspended");
 });
 
-choice(ID, "state before rate", held("limited", 2), async ({ api }) => {
-  for (let used = 0; used < 2; used += 1) await api.get("/account");
-  problem(await api.get("/account"), "rate_limit_exceeded");
-  problem(await api.post("/apps", { title: "T" }), "account_limited");
-});
-
-choice(ID, "rate before path, method and query", held("active", 2), async ({ api }) => {
+choice(ID, "rate before path, method and query, the state before rate", held("active", 2), async (own) => {
+  const { api, service } = own;
   for (let used = 0; used < 2; used += 1) await api.get("/account");
   for (const answer of await wrongs(api)) problem(answer, "rate_limit_exceeded");
+  await service.setAccountState("limited");
+  problem(await api.get("/account"), "rate_limit_exceeded");
+  problem(await api.post("/apps", { title: "T" }), "account_limited");
 });
 
 choice(ID, "path and method before headers, query and body", async ({ api }) => {

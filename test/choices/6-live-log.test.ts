@@ -2,14 +2,13 @@
 // it comes up to date by itself.
 import assert from "node:assert/strict";
 import { Browser } from "../support/browser.ts";
-import { choice } from "../support/clauses.ts";
+import { choice, MANUAL } from "../support/clauses.ts";
 import { str } from "../support/client.ts";
 import { assertPage, idIn, owner, secretIn, textOf } from "../support/dashboard.ts";
 import { httpReceiver } from "../support/http-receiver.ts";
 import { person } from "../support/oauth.ts";
 import { eventually } from "../support/wait.ts";
 
-const MANUAL = { clock: "manual" } as const;
 const HOOKS = "/dashboard/settings/webhooks";
 const HOOK = { url: "http://127.0.0.1:9/", events: ["app.created"] };
 
@@ -30,7 +29,7 @@ const SIGNED = ["X-Service-Signature", "X-Service-Attempt", "webhook-signature",
 
 choice(
   "1.dashboard.live-log",
-  "shows each request and response, what comes next, and sends again",
+  "shows requests, responses and what comes next, and sends again",
   MANUAL,
   async (own) => {
     const { api, service } = own;
