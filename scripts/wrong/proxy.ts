@@ -5,7 +5,6 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import { text } from "node:stream/consumers";
 import { isDeepStrictEqual } from "node:util";
 import { serviceSignature } from "../../src/kit/signature.ts";
-import type { Members } from "../../test/support/client.ts";
 import { listen } from "../../test/support/receivers.ts";
 import { objectIn } from "../../test/support/shown.ts";
 import { header, type World, type Wrong } from "./ways.ts";
@@ -58,32 +57,32 @@ export async function startProxy(port: number, wrong: Wrong = {}) {
 
   async function toServer(asked: Message, signal: AbortSignal): Promise<Answer> {
     const webhook = asked.method === "POST" && asked.url === "/v1/webhooks" ? objectIn(asked.body) : {};
-    const there = { ...asked, url: `http://127.0.0.1:${port}${asked.url}` };
-    const answer = await (TO_LOOPBACK.test(String(webhook.url))
-      ? hooked(webhook, (body) => exchange({ ...there, body }, signal))
-      : exchange(there, signal));
+    const hook = { url: String(webhook.url), secret: String(webhook.secret ?? "") };
+    const led = () => JSON.stringify({ ...webhook, url: `${proxy.url}${HOOKS}${hooks.push(hook) - 1}` });
+    const body = TO_LOOPBACK.test(hook.url) ? led() : asked.body;
+    const answer = await exchange({ ...asked, url: `http://127.0.0.1:${port}${asked.url}`, body }, signal);
+    // Where no secret was given, the server made one.
+    hook.secret ||= String(objectIn(answer.body).secret);
     return { ...answer, body: answer.body.replaceAll(SHOWN, (at, n) => hooks[n]?.url ?? at) };
   }
 
-  /** Where no secret was given, the server made one. */
-  async function hooked(webhook: Members, send: (body: string) => Promise<Answer>): Promise<Answer> {
-    const hook = { url: String(webhook.url), secret: String(webhook.secret ?? "") };
-    const url = `${proxy.url}${HOOKS}${hooks.push(hook) - 1}`;
-    const answer = await send(JSON.stringify({ ...webhook, url }));
-    if (hook.secret === "") hook.secret = String(objectIn(answer.body).secret);
-    return answer;
+  /** Whoever gives up waiting is given up; where no answer comes, none is made. */
+  async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "", url = "", headers } = incoming;
+    const given = new AbortController();
+    response.on("close", () => response.writableEnded || given.abort());
+    const hook = url.startsWith(HOOKS) ? hooks[Number(url.slice(HOOKS.length))] : undefined;
+    const onward = hook ? exchange : toServer;
+    try {
+      const asked = { method, url, headers, body: await text(incoming), ...hook };
+      const answer = await through(asked, (message) => onward(message, given.signal));
+      response.writeHead(answer.status, passed(answer.headers)).end(answer.body);
+    } catch {
+      response.destroy();
+    }
   }
 
-  function answerTo(asked: Message, signal: AbortSignal): Promise<Answer> {
-    const hook = asked.url.startsWith(HOOKS) ? hooks[Number(asked.url.slice(HOOKS.length))] : undefined;
-    return hook
-      ? through({ ...asked, ...hook }, (message) => exchange(message, signal))
-      : through(asked, (message) => toServer(message, signal));
-  }
-
-  const server = createServer({ keepAliveTimeout: KEPT_MS }, (incoming, response) =>
-    pass(incoming, response, answerTo),
-  );
+  const server = createServer({ keepAliveTimeout: KEPT_MS }, pass);
   proxy.url = `http://127.0.0.1:${await listen(server)}`;
   proxy.close = () => server.close().closeAllConnections();
   return proxy;
@@ -94,21 +93,6 @@ const signedAgain = (message: Message, { body, headers }: Message): Message =>
   message.secret === undefined || message.body === body || message.headers[SIGNATURE] !== headers[SIGNATURE]
     ? message
     : header(message, SIGNATURE, serviceSignature(message.body, message.secret));
-
-type AnswerTo = (asked: Message, signal: AbortSignal) => Promise<Answer>;
-
-/** Whoever gives up waiting is given up; where no answer comes, none is made. */
-async function pass(incoming: IncomingMessage, response: ServerResponse, answerTo: AnswerTo): Promise<void> {
-  const { method = "", url = "", headers } = incoming;
-  const given = new AbortController();
-  response.on("close", () => response.writableEnded || given.abort());
-  try {
-    const answer = await answerTo({ method, url, headers, body: await text(incoming) }, given.signal);
-    response.writeHead(answer.status, passed(answer.headers)).end(answer.body);
-  } catch {
-    response.destroy();
-  }
-}
 
 const passed = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name, value]) => value !== undefined && !OWN.has(name)));
