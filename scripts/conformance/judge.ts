@@ -38,21 +38,18 @@ export async function judge(target: Target, only: string) {
     // A sender that makes one delivery at a time is kept from all others for the real 30 seconds, so those come last.
     if (!target.slow) for (const each of asked) await each.begin(kit).catch(() => undefined);
     const ends: Promise<Result>[] = [];
-    for (const each of asked) ends.push((await begun(each, kit)).ended);
+    for (const each of asked) {
+      // What it still waits for goes on while the next one begins.
+      const rest = await Promise.resolve(kit)
+        .then(each.run)
+        .catch((error: unknown) => () => Promise.reject(error));
+      const told = (error?: unknown) => resultOf(each, kit, error);
+      ends.push(finish(rest).then(() => told(), told));
+    }
     const results = await Promise.all(ends);
     return { profile: { ...kit.profile.says, ...(await kit.learnt()) }, results };
   } finally {
     await kit.close();
-  }
-}
-
-/** Resolves when the next clause may begin; what this one waits for goes on meanwhile. */
-async function begun(each: Clause, kit: Kit): Promise<{ readonly ended: Promise<Result> }> {
-  const told = (error?: unknown) => resultOf(each, kit, error);
-  try {
-    return { ended: finish(await each.run(kit)).then(() => told(), told) };
-  } catch (error) {
-    return { ended: Promise.resolve(told(error)) };
   }
 }
 
