@@ -41,16 +41,9 @@ test("an answer that is none is refused at the start, and so is no secret", asyn
   for (const answer of [200, 599, "hang"] as const) await (await started([answer])).close();
 });
 
-test("next waits longer than a timer of Node can", async () => {
+test("next waits for the type, longer than a timer of Node can, gives each event once, and says what came instead", async () => {
   await using receiver = await started();
-  const waiting = receiver.next("app.created", { timeoutMs: 2 ** 31 });
-  await post(receiver.url, BODY);
-  assert.equal((await waiting).id, "evt_1");
-});
-
-test("next waits for the type, gives each event once, and says what came instead", async () => {
-  await using receiver = await started();
-  const waiting = receiver.next("app.deleted", { timeoutMs: 2_000 });
+  const waiting = receiver.next("app.deleted", { timeoutMs: 2 ** 31 });
   await post(receiver.url, BODY);
   await post(receiver.url, '{"id":"evt_2","type":"app.deleted"}');
   assert.equal((await waiting).id, "evt_2");
