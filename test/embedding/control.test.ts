@@ -120,10 +120,10 @@ test("1.test-controls: the journals and the trace are the handle's; the controls
   const created = await it.api.post("/apps", { title: "A" });
   await it.control.post("/settled");
   for (const name of ["requests", "events", "deliveries"] as const)
-    assert.deepEqual((await it.control.get(`/${name}`)).json, {
-      data: JSON.parse(JSON.stringify(it.service[name])),
-      total: it.service[name].length,
-    });
+    assert.equal(
+      (await it.control.get(`/${name}`)).text,
+      JSON.stringify({ data: it.service[name], total: it.service[name].length }),
+    );
   assert.equal(it.service.requests.length, 2);
   const id = created.header("X-Request-Id");
   assert.deepEqual((await it.control.get(`/trace/${id}`)).json, JSON.parse(JSON.stringify(it.service.trace(id))));

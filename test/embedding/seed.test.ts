@@ -61,11 +61,8 @@ choice("1.test-controls.seed", "one that is wrong is refused by its place, and s
 });
 
 choice("1.test-controls.seed", "the pinned key may stand in the first account, an address in each", async () => {
-  const accounts = keys("secret-1", "secret-2").map((account, at) => ({
-    ...account,
-    name: `Account ${at}`,
-    users: users.slice(at, at + 1),
-  }));
+  const both = keys("secret-1", "secret-2");
+  const accounts = both.map((account, at) => ({ ...account, name: `Account ${at}`, users: [users[at]] }));
   await using service = await startService({ seed: { accounts }, apiKey: "secret-1" });
   assert.deepEqual([service.apiKey, service.account.name], ["secret-1", "Account 0"]);
 });

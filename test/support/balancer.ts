@@ -7,8 +7,6 @@ import { Client } from "./client.ts";
 import { exchange, held, oauthError, pair, publishedKeys, refresh, sendForm } from "./oauth.ts";
 import { listen } from "./receivers.ts";
 
-export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
-
 export async function startBalancer() {
   const ports: number[] = [];
   let turn = 0;

@@ -33,11 +33,7 @@ export class Browser {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const sent = { ...(cookie !== "" && { cookie }), ...headers };
     const path = url.startsWith("/") ? url.replace(/#.*$/, "") : pathname + search;
-    const answer = await this.#root.send(
-      method,
-      path,
-      body === undefined ? { headers: sent } : { headers: sent, body },
-    );
+    const answer = await this.#root.send(method, path, { headers: sent, ...(body !== undefined && { body }) });
     for (const line of answer.headers["set-cookie"] ?? []) this.#keep(line);
     return answer;
   }

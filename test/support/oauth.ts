@@ -16,12 +16,8 @@ export interface App {
 export const ALL_SCOPES = ["read:apps", "write:apps", "delete:apps", "read:data", "admin"] as const;
 
 export async function register(api: Client, draft: object = {}): Promise<App> {
-  const made = await api.create("/oauth-clients", {
-    name: "Reports",
-    redirect_uris: [REDIRECT],
-    scopes: ["admin"],
-    ...draft,
-  });
+  const usual = { name: "Reports", redirect_uris: [REDIRECT], scopes: ["admin"] };
+  const made = await api.create("/oauth-clients", { ...usual, ...draft });
   return { client_id: made.id, client_secret: made.client_secret === null ? null : str(made.client_secret) };
 }
 

@@ -67,12 +67,8 @@ test("chart: a point keeps its row and its values; text is cut to what an event 
 test("chart: neither ids nor counters are drawn where there is another number, and the reader may choose", () => {
   const rows = [7, 5, 6].map((n, at) => [`d${at}`, at + 3, 10 * n, n, n + 0.5] as const);
   const columns = "day:s nr:n user_id:n visitors:n price:n";
-  for (const [wanted, drawn] of [
-    [undefined, "visitors"],
-    ["price", "price"],
-    ["nr", "nr"],
-  ] as const)
-    assert.equal(shape(chosen(wanted, columns, ...rows)), `bars day ${drawn}  3`);
+  for (const wanted of [undefined, "price", "nr"])
+    assert.equal(shape(chosen(wanted, columns, ...rows)), `bars day ${wanted ?? "visitors"}  3`);
   assert.deepEqual(chart(columns, ...rows)?.ys.length, 4);
 });
 

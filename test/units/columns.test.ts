@@ -88,12 +88,7 @@ test("2.data-reading.json: a column has the type that all its values have; sever
 test("2.data-reading.missing-member: a member that a row does not have is null; columns stand in order of appearance", () => {
   const table = json([{ b: 1 }, { a: "x", b: 2 }, {}]);
   assert.equal(shown(table), "b:number a:string");
-  const rows: Cells[] = [
-    [1, null],
-    [2, "x"],
-    [null, null],
-  ];
-  assert.deepEqual(table.rows, rows);
+  assert.equal(JSON.stringify(table.rows), '[[1,null],[2,"x"],[null,null]]');
   assert.deepEqual(json([]), { columns: [], rows: [] });
   assert.deepEqual(json([{}, {}]), { columns: [], rows: [[], []] });
 });

@@ -53,15 +53,11 @@ test("3.data-processing.first: data is kept and due until it is processed, with 
 
 test("2.data-reading.byte-order-mark: one at the start of the text is no part of the first name", async () => {
   const { load } = await setUp();
-  for (const [data, ...names] of [
-    ["\uFEFFa,b\n", "a", "b"],
-    ['\uFEFF"a",b\n', "a", "b"],
-    ["\uFEFF\uFEFFa,\uFEFFb\n", "\uFEFFa", "\uFEFFb"],
-  ] as const)
-    assert.deepEqual(
-      (await load("csv", data)).columns?.map(({ name }) => name),
-      names,
-    );
+  const read = { "\uFEFFa,b\n": "a b", '\uFEFF"a",b\n': "a b", "\uFEFF\uFEFFa,\uFEFFb\n": "\uFEFFa \uFEFFb" };
+  for (const [data, names] of Object.entries(read)) {
+    const { columns } = await load("csv", data);
+    assert.equal(columns?.map(({ name }) => name).join(" "), names);
+  }
   assert.match((await load("csv", "\uFEFF")).error ?? "", /^Line 1: the text is empty/);
 });
 

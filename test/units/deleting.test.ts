@@ -83,11 +83,8 @@ test("a domain of it can be taken at once; that stands when the rest goes, and e
   assert.equal(await at(), taken.id);
   const next = await anApp();
   await put(other.id, 1, null);
-  assert.equal(
-    await store.get(domains, host),
-    undefined,
-    "free, although a deployment of the deleted app still has it",
-  );
+  const holder = await store.get(domains, host);
+  assert.equal(holder, undefined, "free, although a deployment of the deleted app still has it");
   const again = await put(next.id, 1, host);
   forgetting.notify(account.id);
   await swept();

@@ -30,19 +30,14 @@ test("form: members are called what people call them", () => {
 test("form: a fault says which of several it is about, and is tied to its field; that there is one has the focus", () => {
   const set = { ...typed.array, items: { enum: ["a", "b"] } };
   const schema = { type: "object", properties: { name: typed.string, uris: typed.array, set, last: typed.string } };
-  const errors = [
-    { pointer: "#/uris/1", detail: "must be a URL" },
-    { pointer: "#/set", detail: "must have one" },
-    { pointer: "#/last", detail: "is required" },
-  ];
+  const said = { "#/uris/1": "must be a URL", "#/set": "must have one", "#/last": "is required" };
+  const errors = Object.entries(said).map(([pointer, detail]) => ({ pointer, detail }));
   const form = refusedForm({}, refuse({ code: "validation_failed", errors }));
   assert.equal(form.faults?.get("uris"), "Entry 2 must be a URL.");
   assert.equal(form.faults?.get("set"), "It must have one.");
   const { text } = controls(form, schema);
-  assert.match(
-    text,
-    /<fieldset aria-describedby="set-fault">.*<div id="set-fault"><p class="fault">It must have one\./s,
-  );
+  const told = /<fieldset aria-describedby="set-fault">.*<div id="set-fault"><p class="fault">It must have one\./s;
+  assert.match(text, told);
   assert.match(text, /id="uris" name="uris" aria-describedby="uris-fault" aria-invalid="true"/);
   assert.match(text, /^<div class="card" role="alert" tabindex="-1" autofocus>/);
   assert.equal(text.split("autofocus").length, 2);

@@ -23,6 +23,7 @@ const CLAIMS = {
 };
 
 const HEADER = { typ: "at+jwt", alg: "ES256", kid: "ec" };
+const [head, body] = [JSON.stringify(HEADER), JSON.stringify(CLAIMS)];
 
 const read = (token: string, now = expected.now) => verifyJwt(token, keys, { ...expected, now });
 
@@ -83,10 +84,7 @@ test("jwt: typ, iss and aud must be the ones expected, and exp a number", () => 
   refused("exp", {
     "no exp": signed({}, { exp: undefined }),
     "exp as text": signed({}, { exp: String(CLAIMS.exp) }),
-    "exp beyond all numbers": signedTexts(
-      JSON.stringify(HEADER),
-      JSON.stringify(CLAIMS).replace(/"exp":\d+/, '"exp":1e999'),
-    ),
+    "exp beyond all numbers": signedTexts(head, body.replace(/"exp":\d+/, '"exp":1e999')),
   });
 });
 
@@ -111,7 +109,6 @@ test("jwt: a tampered part breaks the signature", () => {
 test("jwt: one spelling only: no padding, no spaces, no bits left over, three parts, two objects", () => {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const twin = alphabet[alphabet.indexOf(signature.at(-1) ?? "") ^ 1] ?? "";
-  const [head, body] = [JSON.stringify(HEADER), JSON.stringify(CLAIMS)];
   refused("malformed", {
     "half a signature": `${header}.${claims}.${signature.slice(0, 43)}`,
     "no signature": TOKENS.none,
@@ -141,7 +138,6 @@ test("8.bounds.token-size: 8 KiB at most", () => {
 
 /** A token of this length: spaces stand behind its header and its claims. */
 function sized(length: number): string {
-  const [head, body] = [JSON.stringify(HEADER), JSON.stringify(CLAIMS)];
   const written = (text: string) => Math.ceil((text.length * 4) / 3);
   for (let [first, second] = [head, body]; ; second += " ") {
     const missing = length - written(first) - written(second) - "..".length - 86;

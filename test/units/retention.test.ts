@@ -39,11 +39,8 @@ test("8.bounds.events: of clicks, of all other types and of samples the newest 1
   assert.deepEqual([await total(world, "user.interaction"), await total(world)], [KEPT, 2 * KEPT]);
   assert.equal(await world.store.get(events, click.id), undefined);
   assert.equal(await world.store.count(events, "sample", ["acc_1"]), KEPT);
-  assert.equal(
-    kept(await getEvent(world.store, world.account, change.id)).id,
-    change.id,
-    "others are as many as may be",
-  );
+  const still = kept(await getEvent(world.store, world.account, change.id));
+  assert.equal(still.id, change.id, "others are as many as may be");
   await emitMany(world, 1);
   await sweep(world.store, "acc_1");
   assert.equal(await total(world), 2 * KEPT);
@@ -75,13 +72,8 @@ test("8.bounds.events: what is still to be sent stays, off the list, and goes on
   assert.equal(kept(await getEvent(world.store, world.account, waiting.id)).id, waiting.id);
   assert.equal((await world.log(webhook))[0]?.status, "pending");
   await world.advance(H);
-  assert.deepEqual(
-    receiver.got
-      .map(({ body }) => body)
-      .slice(1)
-      .sort(),
-    [waiting.body, sample.body].sort(),
-  );
+  const [, ...later] = receiver.got.map(({ body }) => body);
+  assert.deepEqual(later.sort(), [waiting.body, sample.body].sort());
   for (const { id } of [waiting, sample]) assert.equal(await world.store.get(events, id), undefined);
   assert.equal(await world.store.count(deliveries, "webhook", [webhook.id]), 0);
 });
