@@ -60,18 +60,19 @@ choice("8.field-lengths.text", "lone surrogates and NUL are refused, all else co
   assert.equal((await api.get(`/apps/${app.id}`)).json.title, title);
 });
 
-choice("7.error-codes.no-object", "bodies have to be objects", async ({ api }) => {
-  const app = await api.create("/apps", { title: "T" });
-  for (const body of [[], [{ title: "T" }], "text", 5, null, true]) {
-    invalid(await api.post("/apps", body), "#");
-    invalid(await api.patch(`/apps/${app.id}`, body), "#");
-  }
-});
-
-choice("7.error-body.all-faults", "name all their faults in one answer", async ({ api }) => {
-  const faults = { title: "", description: 5, theme: "", public: "yes", x: 1 };
-  invalid(await api.post("/apps", faults), ...Object.keys(faults).map((name) => `#/${name}`));
-});
+choice(
+  "7.error-body.all-faults",
+  "bodies have to be objects, and name all their faults in one answer",
+  async ({ api }) => {
+    const app = await api.create("/apps", { title: "T" });
+    for (const body of [[], [{ title: "T" }], "text", 5, null, true]) {
+      invalid(await api.post("/apps", body), "#");
+      invalid(await api.patch(`/apps/${app.id}`, body), "#");
+    }
+    const faults = { title: "", description: 5, theme: "", public: "yes", x: 1 };
+    invalid(await api.post("/apps", faults), ...Object.keys(faults).map((name) => `#/${name}`));
+  },
+);
 
 const NO_APP = "/apps/app_00000000000000000000000";
 const WHOLE = { title: "Sales", description: "By region", theme: "dark", public: true };
@@ -153,22 +154,22 @@ choice("4.app-endpoints.interaction", "answers 202 with its event; absent is nul
 /** The path that deploys a new app. */
 const deployPath = async (api: Client) => `/apps/${(await newApp(api)).id}/deploy`;
 
-choice("4.create-status.deployment", "has eight fields, all always present", async ({ api, authUrl }) => {
-  const path = await deployPath(api);
-  const { id, url, deployed_at, ...rest } = await api.create(path, { name: "R" });
-  assert.match(id, idOf("dep"));
-  assert.equal(url, `${authUrl}/sites/${id}/`);
-  assert.match(String(deployed_at), ISO_TIME);
-  const app_id = path.split("/")[2];
-  assert.deepEqual(rest, { app_id, name: "R", environment: "production", custom_domain: null, status: "live" });
-});
-
-choice("4.create-status.deploy-name", "is required, 1 to 100 characters", async ({ api }) => {
-  const path = await deployPath(api);
-  await requiredFields(api, path, { name: "R" });
-  const bad = ["", "n".repeat(101), wide(101), ...NOT_TEXT];
-  await fieldRules(api, `POST ${path}`, {}, { field: "name", good: ["n", "n".repeat(100), wide(100)], bad });
-});
+choice(
+  "4.create-status.deployment",
+  "has eight fields, all always present; its name is required",
+  async ({ api, authUrl }) => {
+    const path = await deployPath(api);
+    const { id, url, deployed_at, ...rest } = await api.create(path, { name: "R" });
+    assert.match(id, idOf("dep"));
+    assert.equal(url, `${authUrl}/sites/${id}/`);
+    assert.match(String(deployed_at), ISO_TIME);
+    const app_id = path.split("/")[2];
+    assert.deepEqual(rest, { app_id, name: "R", environment: "production", custom_domain: null, status: "live" });
+    await requiredFields(api, path, { name: "R" });
+    const bad = ["", "n".repeat(101), wide(101), ...NOT_TEXT];
+    await fieldRules(api, `POST ${path}`, {}, { field: "name", good: ["n", "n".repeat(100), wide(100)], bad });
+  },
+);
 
 choice("2.environments", "is a slug of up to 63 characters", async ({ api }) => {
   const good = ["a", "0", "a".repeat(63), "my-env-2", "a-", "0-0"];
@@ -263,21 +264,16 @@ choice("3.custom-domain", "belongs to one app at a time, and is free when nothin
   await deploy(api, mine);
   await taken();
   await deploy(api, mine, { environment: "staging" });
-  assert.equal((await deploy(api, other, { custom_domain })).status, "live");
+  const { id } = await deploy(api, other, { custom_domain });
+  await api.delete(`/apps/${other}`);
+  for (const path of ["deployments", `deployments/${id}`])
+    problem(await api.get(`/apps/${other}/${path}`), "not_found");
+  assert.equal((await deploy(api, mine, { custom_domain })).status, "live", "it went with its app");
   const body = { name: "R", custom_domain: freshHost() };
   const apps = await Promise.all(Array.from({ length: 6 }, () => newId(api)));
   const answers = await Promise.all(apps.map((app) => api.post(`/apps/${app}/deploy`, body)));
   const statuses = answers.map(({ status }) => status).sort();
   assert.deepEqual(statuses, [201, 409, 409, 409, 409, 409], "one of many at once");
-});
-
-choice("3.redeploy.app-deleted", "an app's deployments go with it, and its domain is free", async ({ api }) => {
-  const [mine, other] = [await newId(api), await newId(api)];
-  const custom_domain = freshHost();
-  const { id } = await deploy(api, mine, { custom_domain });
-  await api.delete(`/apps/${mine}`);
-  for (const path of ["deployments", `deployments/${id}`]) problem(await api.get(`/apps/${mine}/${path}`), "not_found");
-  assert.equal((await deploy(api, other, { custom_domain })).status, "live");
 });
 
 const held = (state: string) => ({ seed: { accounts: [{ name: "Held", state, apps: [{ title: "Kept" }] }] } });

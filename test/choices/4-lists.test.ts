@@ -33,34 +33,35 @@ const NO_NUMBERS =
   " -1 -0 +5 1e1 1e3 1.0 0x10 %205 5%20 ten NaN Infinity null 1,000 %D9%A1 5; 05 00 true 9007199254740992".split(" ");
 const NO_FLAGS = " 1 0 True FALSE yes true%20 null".split(" ");
 
-choice("7.error-codes.parameters", "numbers are plain decimal digits, flags true or false", async ({ api }) => {
-  for (const name of ["limit", "offset"])
-    for (const text of NO_NUMBERS) badParameter(await api.get(`/apps?${name}=${text}`), name);
-  for (const text of NO_FLAGS) badParameter(await api.get(`/apps?public=${text}`), "public");
-  assert.equal((await api.get("/apps?offset=0")).status, 200);
-});
-
-choice("7.error-codes.parameters", "unknown and repeated ones are refused, all in one answer", async ({ api }) => {
-  const app = `/apps/${(await api.create("/apps", { title: "T" })).id}`;
-  for (const [request, ...names] of [
-    ["GET /apps?limit=5&limit=5", "limit"],
-    ["GET /apps?public=true&public=false", "public"],
-    ["GET /apps?limit=5&%6Cimit=6", "limit"],
-    ["GET /apps?page=2", "page"],
-    ["GET /apps?Limit=2", "Limit"],
-    ["GET /apps?limit[]=2", "limit[]"],
-    ["GET /apps?__proto__=2", "__proto__"],
-    ["GET /apps?constructor=2&toString=1", "constructor", "toString"],
-    ["GET /account?verbose=true", "verbose"],
-    ["POST /apps?draft=true", "draft"],
-    [`DELETE ${app}?force=true`, "force"],
-    ["GET /apps?limit=0&offset=-1&public=maybe&x=1", "limit", "offset", "public", "x"],
-  ] as const) {
-    const [method = "", path = ""] = request.split(" ");
-    badParameter(await api.call(method, path, method === "POST" ? { title: "T" } : undefined), ...names);
-  }
-  assert.equal((await api.get(app)).status, 200, "nothing was deleted");
-});
+choice(
+  "7.error-codes.parameters",
+  "have one spelling each; what is unknown or repeated is refused, all at once",
+  async ({ api }) => {
+    for (const name of ["limit", "offset"])
+      for (const text of NO_NUMBERS) badParameter(await api.get(`/apps?${name}=${text}`), name);
+    for (const text of NO_FLAGS) badParameter(await api.get(`/apps?public=${text}`), "public");
+    assert.equal((await api.get("/apps?offset=0")).status, 200);
+    const app = `/apps/${(await api.create("/apps", { title: "T" })).id}`;
+    for (const [request, ...names] of [
+      ["GET /apps?limit=5&limit=5", "limit"],
+      ["GET /apps?public=true&public=false", "public"],
+      ["GET /apps?limit=5&%6Cimit=6", "limit"],
+      ["GET /apps?page=2", "page"],
+      ["GET /apps?Limit=2", "Limit"],
+      ["GET /apps?limit[]=2", "limit[]"],
+      ["GET /apps?__proto__=2", "__proto__"],
+      ["GET /apps?constructor=2&toString=1", "constructor", "toString"],
+      ["GET /account?verbose=true", "verbose"],
+      ["POST /apps?draft=true", "draft"],
+      [`DELETE ${app}?force=true`, "force"],
+      ["GET /apps?limit=0&offset=-1&public=maybe&x=1", "limit", "offset", "public", "x"],
+    ] as const) {
+      const [method = "", path = ""] = request.split(" ");
+      badParameter(await api.call(method, path, method === "POST" ? { title: "T" } : undefined), ...names);
+    }
+    assert.equal((await api.get(app)).status, 200, "nothing was deleted");
+  },
+);
 
 /** The pages from `path` on, as far as Link leads. */
 async function walk(api: Client, path: string, rel: "next" | "prev") {

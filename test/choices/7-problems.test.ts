@@ -138,20 +138,18 @@ const ADVICE: readonly (readonly [request: string, body: object | undefined, say
   ["POST /v1/webhooks", { ...HOOK, events: [] }, "#/events must have at least one item."],
 ];
 
-choice("7.error-codes", "a refusal says what was probably meant, or what to do", async ({ api }) => {
+choice("7.error-codes", "a refusal says what was meant, what a token has, or what to do", MANUAL, async (own) => {
+  const { api, service } = own;
   for (const [request, body, says] of ADVICE) {
     const [method = "", path = ""] = request.split(" ");
     const detail = detailOf(await api.root.call(method, path, body));
     assert.ok(detail.endsWith(says), `${request}: ${detail}`);
   }
-});
-
-choice("7.error-codes", "names a token's scopes, and how to renew an expired one", MANUAL, async (own) => {
-  const { access_token } = await own.service.signIn({ scopes: ["read:apps", "read:data"] });
-  const holder = own.api.as(access_token);
+  const { access_token } = await service.signIn({ scopes: ["read:apps", "read:data"] });
+  const holder = api.as(access_token);
   const refused = await holder.post("/apps", { title: "T" });
   assert.equal(detailOf(refused), "This needs the scope write:apps; the token has read:apps, read:data.");
-  await own.service.clock.advance("1h");
+  await service.clock.advance("1h");
   assert.match(detailOf(await holder.get("/apps")), /expired; POST its refresh_token to \/oauth\/token\.$/);
 });
 

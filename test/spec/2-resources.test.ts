@@ -1,5 +1,5 @@
-// Spec part 2: the fields that are shown of apps, deployments, webhooks and accounts. A deployment and an account are seen
-// embedded in app.deployed.
+// Spec parts 2 and 3: the fields that are shown of apps, deployments, webhooks and accounts, and the one status. A deployment
+// and an account are seen embedded in app.deployed.
 import assert from "node:assert/strict";
 import { verifySignature } from "../../src/kit/signature.ts";
 import { clause } from "../support/clause.ts";
@@ -119,4 +119,15 @@ clause("2.account", "id acc_… and name", async (kit) => {
   const { id, name } = Object((await kit.deployed()).event.account);
   assert.match(str(id), /^acc_./);
   assert.equal(typeof name, "string");
+});
+
+clause("3.deployment.live", "a deployment is live", async (kit) => {
+  assert.equal((await kit.deployed()).deployment.status, "live");
+});
+
+clause("3.app-no-state", "an app carries no state", async (kit) => {
+  const { id } = await kit.newApp();
+  await kit.deploy(id);
+  for (const app of [await kit.newApp(), ...(await kit.allApps())])
+    for (const name of ["status", "state"]) assert.ok(!(name in app), `an app has the member ${name}`);
 });

@@ -1,7 +1,8 @@
-// Spec part 8: the defaults of a list, the time that an endpoint has to answer, and that there is a rate limit.
+// Spec parts 8 and 9: the defaults of a list, the time that an endpoint has to answer, that there is a rate limit, and the
+// version, which is a segment of the path.
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
-import { ids } from "../support/shown.ts";
+import { done, ids } from "../support/shown.ts";
 
 clause("8.default-limit", "20", async (kit) => {
   const all = ids(await kit.fillUp(25));
@@ -36,3 +37,8 @@ clause(
   },
   (kit) => kit.trial(),
 );
+
+clause("9.path-segment", "the base URL ends in /v1", async ({ api, target }) => {
+  assert.match(target["base-url"], /\/v1$/);
+  done(await api.get("/apps"));
+});
