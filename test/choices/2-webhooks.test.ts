@@ -41,19 +41,10 @@ choice("4.webhook-endpoints.secret", "has 1 to 255 characters and is made where 
   assert.equal("secret" in (await api.patch(`/webhooks/${one.id}`, { secret: "twice" })).json, false);
 });
 
-choice("8.field-lengths.url", "takes absolute URLs of 2,048 characters without a user", async ({ api }) => {
+choice("8.field-lengths.url", "takes absolute URLs of 2,048 characters", async ({ api }) => {
   const { id } = await create(api);
-  const good = [
-    URL_,
-    "https://hooks.example.com:8443/a?b=c",
-    "https://xn--bcher-kva.example/",
-    URL_.padEnd(2_048, "x"),
-  ];
-  const bad = [
-    ..." hooks.example.com /in https:// ftp://h.example.com/ javascript:alert(1) mailto:a@b.example".split(" "),
-    ...["https://u@h.example.com/", "https://u:p@h.example.com/", "https://:p@h.example.com/", URL_.padEnd(2_049, "x")],
-    ...NOT_TEXT,
-  ];
+  const good = [URL_, "https://hooks.example.com:8443/a?b=c", URL_.padEnd(2_048, "x")];
+  const bad = ["", "/in", URL_.padEnd(2_049, "x"), ...NOT_TEXT];
   await fieldRules(api, "POST /webhooks", WHOLE, { field: "url", good, bad });
   await fieldRules(api, `PATCH /webhooks/${id}`, {}, { field: "url", good, bad });
 });
@@ -88,7 +79,9 @@ const LOOPBACK = words(
     "http://１２７.0.0.1/ http://[::1]:8080/ https://[::1]/ http://[0:0:0:0:0:0:0:1]/",
 );
 const PUBLIC = [
-  ...words("https://example.com/hook?a=b https://8.8.8.8:8443/ https://[2606:4700::1111]/ HTTPS://Example.COM"),
+  ...words(
+    "https://example.com/hook?a=b https://xn--bcher-kva.example/ https://8.8.8.8:8443/ https://[2606:4700::1111]/ HTTPS://Example.COM",
+  ),
   ...words("https://example.com/@user https://example.com/?to=a@b"),
   ...https(OUTSIDE),
 ];
@@ -99,12 +92,18 @@ const REFUSED: readonly (readonly [rule: string, urls: readonly string[]])[] = [
     ([name, hosts]) => [`${name} addresses are refused, by both webhook policies`, https(hosts)] as const,
   ),
   ["IPv4-mapped addresses", ["http://[::ffff:127.0.0.1]/"]],
-  ["must be a URL that starts with https:// or http:// and a host", words("ftp://example.com/ example.com https://")],
+  [
+    "must be a URL that starts with https:// or http:// and a host",
+    words("ftp://example.com/ example.com https:// javascript:alert(1) mailto:a@b.example"),
+  ],
   [
     "must be a URL that starts",
     words("https:example.com https://999.1.1.1/ https:///x https:////example.com/ https://?x"),
   ],
-  ["must not contain a user name or password", https("user:pass@example.com user@example.com @example.com")],
+  [
+    "must not contain a user name or password",
+    https("user:pass@example.com user@example.com :pass@example.com @example.com"),
+  ],
   [
     "must not contain spaces, control characters",
     ["https:\\\\example.com", "https://exa\nmple.com/", " https://x.example/"],

@@ -112,23 +112,24 @@ choice("7.validation-status.tenants", "B gets 404 for every id of A, and lists s
     problem(await b.send(method, path), "not_found");
 });
 
-choice("7.validation-status.foreign-app", "in a body it is 422, as an id that never was", TWO, async ({ api }) => {
-  const app = await api.create("/apps", { title: "Of A" });
-  const send = (app_id: string) => api.as(B_KEY).post("/data-sources", { name: "N", type: "json", data: [], app_id });
-  const foreign = await send(app.id);
-  invalid(foreign, "#/app_id");
-  assert.deepEqual(said(foreign), said(await send("app_00000000000000000000000")));
-});
-
-choice("7.validation-status.tenants", "an address is taken in its account, a domain in all", TWO, async ({ api }) => {
-  const b = api.as(B_KEY);
-  for (const client of [api, b]) await client.create("/users", { email: "ada@example.com" });
-  const [mine, theirs] = [await api.create("/apps", { title: "A" }), await b.create("/apps", { title: "B" })];
-  const body = { name: "R", custom_domain: "shared.example.com" };
-  await api.create(`/apps/${mine.id}/deploy`, body);
-  const refused = problem(await b.post(`/apps/${theirs.id}/deploy`, body), "domain_taken");
-  assert.equal(JSON.stringify(refused).includes(mine.id), false, "the holder is not named");
-});
+choice(
+  "7.validation-status.foreign-app",
+  "is 422, as one that never was; a domain is taken in all",
+  TWO,
+  async ({ api }) => {
+    const b = api.as(B_KEY);
+    for (const client of [api, b]) await client.create("/users", { email: "ada@example.com" });
+    const [mine, theirs] = [await api.create("/apps", { title: "A" }), await b.create("/apps", { title: "B" })];
+    const body = { name: "R", custom_domain: "shared.example.com" };
+    await api.create(`/apps/${mine.id}/deploy`, body);
+    const refused = problem(await b.post(`/apps/${theirs.id}/deploy`, body), "domain_taken");
+    assert.equal(JSON.stringify(refused).includes(mine.id), false, "the holder is not named");
+    const send = (app_id: string) => b.post("/data-sources", { name: "N", type: "json", data: [], app_id });
+    const foreign = await send(mine.id);
+    invalid(foreign, "#/app_id");
+    assert.deepEqual(said(foreign), said(await send("app_00000000000000000000000")));
+  },
+);
 
 /** Nothing is sent anywhere: no webhook here is active, and the limit of requests is off. */
 const OFF = { rateLimit: "off" } as const;

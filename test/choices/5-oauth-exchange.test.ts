@@ -117,48 +117,46 @@ choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no othe
     oauthError(await sendJson(api, TOKEN, fields), "unsupported_grant_type");
 });
 
-choice("5.token-response.errors", "credentials come in Basic, form-decoded, or the body", MANUAL, async ({ api }) => {
-  const { app, code } = await scene(api);
-  const { client_id, client_secret } = app;
-  const header = basic(client_id, client_secret);
-  const percent = [...String(client_secret)].map((character) => `%${character.charCodeAt(0).toString(16)}`).join("");
-  for (const [more, headers] of [
-    [{}, header],
-    [{}, basic(client_id, percent)],
-    [{ client_id }, header],
-  ] as const)
-    pair(await sendForm(api, TOKEN, { ...GRANT, ...more, code: await code() }, headers));
-  const fields = { ...GRANT, code: await code() };
-  for (const twice of [{ client_secret }, { client_id: "cli_other" }])
-    oauthError(await sendForm(api, TOKEN, { ...fields, ...twice }, header), "invalid_request");
-  pair(await sendForm(api, TOKEN, fields, header));
-});
-
-choice("5.token-response.errors", "a client that is not who it says uses up no code", MANUAL, async ({ api }) => {
-  const { app, code } = await scene(api);
-  const { client_id, client_secret } = app;
-  const one = await code();
-  const wrongs: readonly Partial<App>[] = [
-    ...["wrong", `${client_secret}x`, null, (await register(api)).client_secret].map((other) => ({
-      client_secret: other,
-    })),
-    ...["cli_00000000000000000000000", ""].map((other) => ({ client_id: other })),
-  ];
-  for (const wrong of wrongs) {
-    const answer = await exchange(api, { ...app, ...wrong }, one);
-    oauthError(answer, "invalid_client");
-    assert.match(answer.header("www-authenticate"), /^Basic /);
-  }
-  for (const headers of [
-    ...["wrong", "", "%zz"].map((password) => basic(client_id, password)),
-    { authorization: `Basic ${client_id}:${client_secret}` },
-    { authorization: `Bearer ${client_secret}` },
-    { authorization: "Basic" },
-    { authorization: [String(basic(client_id, client_secret).authorization), "Basic eDp5"] },
-  ])
-    oauthError(await sendForm(api, TOKEN, { ...GRANT, code: one }, headers), "invalid_client");
-  pair(await exchange(api, app, one));
-});
+choice(
+  "5.token-response.errors",
+  "credentials in Basic or the body; wrong ones use up no code",
+  MANUAL,
+  async ({ api }) => {
+    const { app, code } = await scene(api);
+    const { client_id, client_secret } = app;
+    const header = basic(client_id, client_secret);
+    const percent = [...String(client_secret)].map((character) => `%${character.charCodeAt(0).toString(16)}`).join("");
+    for (const [more, headers] of [
+      [{}, header],
+      [{}, basic(client_id, percent)],
+      [{ client_id }, header],
+    ] as const)
+      pair(await sendForm(api, TOKEN, { ...GRANT, ...more, code: await code() }, headers));
+    const one = await code();
+    for (const twice of [{ client_secret }, { client_id: "cli_other" }])
+      oauthError(await sendForm(api, TOKEN, { ...GRANT, ...twice, code: one }, header), "invalid_request");
+    const wrongs: readonly Partial<App>[] = [
+      ...["wrong", `${client_secret}x`, null, (await register(api)).client_secret].map((other) => ({
+        client_secret: other,
+      })),
+      ...["cli_00000000000000000000000", ""].map((other) => ({ client_id: other })),
+    ];
+    for (const wrong of wrongs) {
+      const answer = await exchange(api, { ...app, ...wrong }, one);
+      oauthError(answer, "invalid_client");
+      assert.match(answer.header("www-authenticate"), /^Basic /);
+    }
+    for (const headers of [
+      ...["wrong", "", "%zz"].map((password) => basic(client_id, password)),
+      { authorization: `Basic ${client_id}:${client_secret}` },
+      { authorization: `Bearer ${client_secret}` },
+      { authorization: "Basic" },
+      { authorization: [String(header.authorization), "Basic eDp5"] },
+    ])
+      oauthError(await sendForm(api, TOKEN, { ...GRANT, code: one }, headers), "invalid_client");
+    pair(await exchange(api, app, one));
+  },
+);
 
 choice("5.token-lifetimes.second-use", "of a code ends what it gave; a failed use is none", MANUAL, async (own) => {
   const { api, service } = own;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { clause } from "../support/clause.ts";
 import { members } from "../support/client.ts";
-import { type Kit, notTried, ofApp } from "../support/kit.ts";
+import { notTried, ofApp } from "../support/kit.ts";
 import type { Outcome } from "../support/trial.ts";
 
 clause("6.delivery.post", "a POST with a JSON body", async (kit) => {
@@ -47,47 +47,35 @@ clause(
   },
 );
 
-/** Begun before everything else, since it takes its time. */
-const TRIAL = (kit: Kit) => kit.trial();
+/** Judged by what comes of the trial, which is begun before everything else, since it takes its time. */
+const judged = (id: string, says: string, judge: (outcome: Outcome) => void) =>
+  clause(
+    id,
+    says,
+    async (kit) => async () => judge(await (await kit.trial()).outcome),
+    (kit) => kit.trial(),
+  );
 
 /** What is known once a failed delivery is sent again. */
-async function outcomeOf(kit: Kit): Promise<Outcome> {
-  const outcome = await (await kit.trial()).outcome;
+function known(outcome: Outcome): Outcome {
   if (outcome.retry_ms === undefined)
     notTried("success is told from failure by what is sent again, and what was answered 500 was not within 8 s");
   return outcome;
 }
 
-clause(
-  "6.success.2xx",
-  "a 2xx is a success",
-  async (kit) => async () => {
-    for (const { says, again } of (await outcomeOf(kit)).succeeded)
-      assert.ok(!again, `sent again after it was answered ${says}`);
-  },
-  TRIAL,
-);
+judged("6.success.2xx", "a 2xx is a success", (outcome) => {
+  for (const { says, again } of known(outcome).succeeded) assert.ok(!again, `sent again after it was answered ${says}`);
+});
 
-clause(
-  "6.success.2xx-only",
-  "no other status is, and no redirect is followed",
-  async (kit) => async () => {
-    const { followed } = await (await kit.trial()).outcome;
-    assert.equal(followed, 0, "a redirect was followed");
-    for (const { says, again } of (await outcomeOf(kit)).failed)
-      assert.ok(again, `answered ${says} and not sent again, as what was answered 500 is: it counts as a success`);
-  },
-  TRIAL,
-);
+judged("6.success.2xx-only", "no other status is, and no redirect is followed", (outcome) => {
+  assert.equal(outcome.followed, 0, "a redirect was followed");
+  for (const { says, again } of known(outcome).failed)
+    assert.ok(again, `answered ${says} and not sent again, as what was answered 500 is: it counts as a success`);
+});
 
-clause(
-  "6.success.30-seconds",
-  "within 30 seconds, and not later",
-  async (kit) => async () => {
-    const [inTime, late] = (await outcomeOf(kit)).held;
-    assert.ok(inTime?.first?.heard, `the sender was gone when it was answered ${inTime?.says}`);
-    assert.ok(!inTime.again, `sent again after it was answered ${inTime.says}`);
-    if (late) assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);
-  },
-  TRIAL,
-);
+judged("6.success.30-seconds", "within 30 seconds, and not later", (outcome) => {
+  const [inTime, late] = known(outcome).held;
+  assert.ok(inTime?.first?.heard, `the sender was gone when it was answered ${inTime?.says}`);
+  assert.ok(!inTime.again, `sent again after it was answered ${inTime.says}`);
+  if (late) assert.ok(late.again, `answered ${late.says} and not sent again: it counts as a success`);
+});
