@@ -25,10 +25,12 @@ export function partFrom(response: ServerResponse, body: string): void {
   const { socket } = request;
   if (body.length === 0) response.flushHeaders();
   else response.write(body);
-  socket.end();
   request.resume();
-  const end = after(LINGER_MS, () => socket.destroy());
-  socket.once("close", end.cancel);
+  // Not before the answer is out: who reads slowly gets all of it.
+  socket.end().once("finish", () => {
+    const end = after(LINGER_MS, () => socket.destroy());
+    socket.once("close", end.cancel);
+  });
 }
 
 /** So often it is looked within that time. */

@@ -105,7 +105,8 @@ export function listenerOf(tls?: Tls, limits: Limits = LIMITS) {
     // What was answered early is thrown away, whatever it is.
     if (open.some(({ headersSent, writableEnded }) => headersSent && !writableEnded)) return;
     const before = open.findLast(({ req }) => req.complete);
-    if (!socket.writable) socket.destroy();
+    // Over TLS nothing can be said before the handshake.
+    if (!socket.writable || !begun.has(socket)) socket.destroy();
     else if (before) before.once("close", () => refuseSocket(error, socket));
     else {
       const id = ids.next(REQUEST_ID.prefix);
