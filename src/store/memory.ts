@@ -98,22 +98,24 @@ export class MemoryStore extends Reading implements port.Store {
   }
 
   async transact<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const run = new Run(this.#opened());
-    const result = this.#turns.run(() => {
-      this.#run = run;
-      return run.do(work);
-    });
-    await result.catch(() => undefined);
-    // All at once: whoever waits for the same ones comes in the order of the commits.
-    const ends = await Promise.all(Array.from(run.needs, ({ ended }) => ended));
-    const lost = ends.find((end) => end !== undefined);
-    if (lost === undefined) {
-      for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
-      return result;
+    // Not by calling itself: whoever had to run again would resolve a moment after who is told later.
+    for (;;) {
+      const run = new Run(this.#opened());
+      const result = this.#turns.run(() => {
+        this.#run = run;
+        return run.do(work);
+      });
+      await result.catch(() => undefined);
+      // All at once: whoever waits for the same ones comes in the order of the commits.
+      const ends = await Promise.all(Array.from(run.needs, ({ ended }) => ended));
+      const lost = ends.find((end) => end !== undefined);
+      if (lost === undefined) {
+        for (const [topic, subjects] of run.told) for (const subject of subjects) this.#hearers.tell(topic, subject);
+        return result;
+      }
+      if (run.changes.length > 0) throw lost;
+      // What it has seen is not there any more: once more, but not on a store that was closed meanwhile.
     }
-    if (run.changes.length > 0) throw lost;
-    // What it has seen is not there any more: once more, but not on a store that was closed meanwhile.
-    return this.transact(work);
   }
 
   hear(topic: string, heard: (subject: string) => void): () => void {

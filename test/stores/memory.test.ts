@@ -123,6 +123,38 @@ test("what comes while a commit is written that is lost then: what waits on top 
   assert.deepEqual(written, ["a", "c"]);
 });
 
+test("what has to run again after a loss resolves before what is told after it", async () => {
+  const ended: string[] = [];
+  const ends: Promise<unknown>[] = [];
+  const ending = (id: string, work: Promise<void>) => ends.push(work.then(() => ended.push(id)));
+  const sees = async (tx: Tx) => {
+    if (await tx.get(notes, "lost")) return;
+    await tx.put(notes, note("again"));
+    tx.tell("t", "again");
+    ending("next", tell(store, "next"));
+  };
+  const append: Keeper["append"] = async () => {
+    if (ends.length > 0) return;
+    ending("again", store.transact(sees));
+    await new Promise(setImmediate);
+    throw new Error("lost");
+  };
+  const done = async () => undefined;
+  const store = new MemoryStore(async () => ({ append, replace: done, close: done }));
+  await store.open([notes]);
+  const heard: string[] = [];
+  store.hear("t", (subject) => heard.push(subject));
+  await assert.rejects(tell(store, "lost"), (error) => isStoreError(error, "StorageUnavailable"));
+  for (const end of ends) await end;
+  assert.deepEqual(
+    [heard, ended],
+    [
+      ["again", "next"],
+      ["again", "next"],
+    ],
+  );
+});
+
 test("work that throws before it has promised anything is undone like any other, and the store goes on", async () => {
   const store = await opened();
   const failing = (): Promise<void> => {
