@@ -38,7 +38,7 @@ async function cancelled(pending: number, method: "DELETE" | "PATCH", how: strin
   await using server = await startServer("this server", ours("bin"));
   const { port, api } = server;
   const { id } = await api.create("/webhooks", { url: silent.url, events: ["app.created"] });
-  await create(port, pending);
+  await create(server, pending);
   const work = api.call(method, `/webhooks/${id}`, body);
   await longest(`a webhook with ${whole(pending)} pending ${how}`, port, work, "<= 50");
   // A deleted webhook's log is gone with it.

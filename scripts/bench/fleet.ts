@@ -65,7 +65,7 @@ export async function fleet(): Promise<void> {
 
 const creating = async () => () => creates({ connections: CONNECTIONS });
 async function reading([server]: readonly Server[]) {
-  const [id] = await create(server?.port ?? 0, 40);
+  const [id] = (server && (await create(server, 40))) ?? [];
   return () => load(() => get(`/v1/apps/${id}`), 200, { connections: CONNECTIONS });
 }
 

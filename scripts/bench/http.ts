@@ -17,7 +17,7 @@ const BEFORE = process.env.BENCH_BEFORE;
 if (BEFORE && !isBuilt) throw new Error("Both versions must have been built: npm run build");
 const before = ["before", [join(BEFORE ?? "", "dist/bin.js")]] as const;
 
-const stocked = async (server: Server, count = STORED) => ({ server, ids: await create(server.port, count) });
+const stocked = async (server: Server, count = STORED) => ({ server, ids: await create(server, count) });
 const nth = (ids: readonly string[], n = 0): string => `/v1/apps/${ids[n % STORED]}`;
 
 /** The one with the tag goes before those that change apps; a server that sends none knows `*`. */
@@ -83,7 +83,7 @@ const GROWING: Cases = {
   "Last page of apps": ["", ({ ids }) => last("", ids.length)],
   "Last page of public apps": ["", ({ ids }) => last("public=true&", ids.length / 2)],
   "Create an app": ["", () => creates()],
-  "Delete an app": ["", async ({ server }) => removal(await create(server.port, scaled(6_000)))],
+  "Delete an app": ["", async ({ server }) => removal(await create(server, scaled(6_000)))],
 };
 
 export async function growth(): Promise<void> {
@@ -95,6 +95,6 @@ export async function growth(): Promise<void> {
   const [values, beside] = [[rss / 1e6], `${whole(heap / 1e6)} MB are in use`];
   tell({ what: `Memory with ${size}`, figure: "MB RSS", values, goal: "<= 180", beside });
   // Both come to the number of events kept.
-  for (const { port } of [many, few]) await run(port, removal(await create(port, scaled(EVENTS / 2))));
+  for (const each of [many, few]) await run(each.port, removal(await create(each, scaled(EVENTS / 2))));
   await contest(...sides, held(GROWING, "<= 1.15", `: ${size}`));
 }

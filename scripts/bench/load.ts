@@ -2,6 +2,7 @@
 // enough HTTP/1.1 over bare sockets that its own cost stays far below a server's.
 import { connect } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
+import { pool } from "../pool.ts";
 import { compare, median, percentile, type Side, scaled } from "./figures.ts";
 import { KEY, type Server } from "./machine.ts";
 
@@ -12,7 +13,6 @@ export interface Load {
   readonly status: number;
   readonly requests: number;
   readonly connections: number;
-  readonly onBody?: (body: string) => void;
 }
 
 const PATIENCE_MS = 120_000;
@@ -24,7 +24,7 @@ export const load = (request: Load["request"], status = 200, over: Partial<Load>
 
 /** Answers the latencies, in milliseconds. */
 export async function run(port: number, given: Load): Promise<number[]> {
-  const { request, status, requests, connections, onBody } = given;
+  const { request, status, requests, connections } = given;
   const latencies: number[] = [];
   let [sent, open] = [0, connections];
   const connection = (): Promise<void> => {
@@ -39,11 +39,10 @@ export async function run(port: number, given: Load): Promise<number[]> {
     };
     const read = (chunk: Buffer) => {
       received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-      const answer = answerIn(received);
-      if (answer === undefined) return;
-      if (answer.status !== status) return void socket.destroy(new Error(received.toString()));
+      const answered = statusIn(received);
+      if (answered === undefined) return;
+      if (answered !== status) return void socket.destroy(new Error(received.toString()));
       latencies.push(performance.now() - since);
-      onBody?.(received.toString("utf8", answer.from));
       received = NOTHING;
       send();
     };
@@ -65,13 +64,14 @@ export async function run(port: number, given: Load): Promise<number[]> {
   return latencies;
 }
 
-function answerIn(bytes: Buffer): { readonly status: number; readonly from: number } | undefined {
+/** Of a whole answer. */
+function statusIn(bytes: Buffer): number | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
   const head = bytes.toString("latin1", 0, end);
   const status = Number(head.slice(9, 12));
   const length = status === 204 || status === 304 ? 0 : Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]);
-  return bytes.length < end + 4 + length ? undefined : { status, from: end + 4 };
+  return bytes.length < end + 4 + length ? undefined : status;
 }
 
 /** `more`: header lines, and what follows them. */
@@ -97,15 +97,9 @@ export const draft = (n: number) => ({
 
 export const creates = (over: Partial<Load> = {}): Load => load((n) => post("/v1/apps", draft(n)), 201, over);
 
-/** Makes `count` apps; answers their ids in creation order. */
-export async function create(port: number, count: number): Promise<string[]> {
-  const ids: string[] = [];
-  const onBody = (body: string) => {
-    const { id }: { id: string } = JSON.parse(body);
-    ids.push(id);
-  };
-  await run(port, creates({ requests: count, connections: 8, onBody }));
-  return ids;
+/** Makes `count` apps; answers their ids. */
+export function create({ api }: Server, count: number): Promise<string[]> {
+  return pool(8, Array(count).keys(), async (n) => (await api.create("/apps", draft(n))).id);
 }
 
 /** What is compared first: of a request, and exact on a noisy machine, too. */
