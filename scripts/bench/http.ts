@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Client } from "../../test/support/client.ts";
 import { person, register, tokensFor } from "../../test/support/oauth.ts";
 import { compare, scaled, tell, whole } from "./figures.ts";
-import { type Cases, CPU, contest, create, creates, del, draft, get, load, loadOn, patch, post, run } from "./load.ts";
+import { CPU, create, creates, del, draft, get, type Load, load, loadOn, patch, post, run } from "./load.ts";
 import { BARE, isBuilt, KEY, newFolder, ours, type Server, startServer } from "./machine.ts";
 
 /** How many are there before a measurement; those are read, listed and changed. */
@@ -17,8 +17,13 @@ const BEFORE = process.env.BENCH_BEFORE;
 if (BEFORE && !isBuilt) throw new Error("Both versions must have been built: npm run build");
 const before = ["before", [join(BEFORE ?? "", "dist/bin.js")]] as const;
 
+/** With the ids of the apps that are there. */
 const stocked = async (server: Server, count = STORED) => ({ server, ids: await create(server, count) });
+type Stocked = Awaited<ReturnType<typeof stocked>>;
 const nth = (ids: readonly string[], n = 0): string => `/v1/apps/${ids[n % STORED]}`;
+
+/** By what they ask: the goal, and the load that is made before each measurement. */
+type Cases = Readonly<Record<string, readonly [goal: string, make: (on: Stocked) => Load | Promise<Load>]>>;
 
 /** The one with the tag goes before those that change apps; a server that sends none knows `*`. */
 const CASES: Cases = {
@@ -39,6 +44,14 @@ const CASES: Cases = {
 /** Of all cases, where they are held against something else. */
 const held = (cases: Cases, goal: string, where = ""): Cases =>
   Object.fromEntries(Object.entries(cases).map(([what, [, make]]) => [what + where, [goal, make]]));
+
+/** Tells the CPU time of a request on the first server against that on the other. */
+async function contest(own: Stocked, base: Stocked, cases: Cases, warm?: number): Promise<void> {
+  for (const [what, [goal, make]] of Object.entries(cases)) {
+    const on = (stocked: Stocked) => loadOn([stocked.server], () => make(stocked));
+    await compare(what, [on(own), on(base)], { [CPU]: goal }, warm);
+  }
+}
 
 export async function http(): Promise<void> {
   await using own = await startServer("this server", ours("bin"));

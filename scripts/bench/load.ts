@@ -3,7 +3,7 @@
 import { connect } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { pool } from "../pool.ts";
-import { compare, median, percentile, type Side, scaled } from "./figures.ts";
+import { median, percentile, type Side, scaled } from "./figures.ts";
 import { KEY, type Server } from "./machine.ts";
 
 export interface Load {
@@ -128,20 +128,3 @@ export const loadOn = (servers: readonly Server[], make: () => Load | Promise<Lo
     };
   },
 });
-
-export interface Stocked {
-  readonly server: Server;
-  /** Of the apps that are there. */
-  readonly ids: readonly string[];
-}
-
-/** By what they ask: the goal, and the load that is made before each measurement. */
-export type Cases = Readonly<Record<string, readonly [goal: string, make: (on: Stocked) => Load | Promise<Load>]>>;
-
-/** Tells the CPU time of a request on the first server against that on the other. */
-export async function contest(own: Stocked, base: Stocked, cases: Cases, warm?: number): Promise<void> {
-  for (const [what, [goal, make]] of Object.entries(cases)) {
-    const on = (stocked: Stocked) => loadOn([stocked.server], () => make(stocked));
-    await compare(what, [on(own), on(base)], { [CPU]: goal }, warm);
-  }
-}
