@@ -16,6 +16,7 @@ body { max-width: 66rem; margin: auto; padding: 1rem; font: 16px/1.5 system-ui; 
 .narrow, form.card { max-width: 36rem; }
 h1 { font-size: 1.5rem; }
 h2 { font-size: 1.125rem; margin-top: 2rem; }
+h3 { font-size: 1rem; }
 a, button, summary, .button, .method { color: var(--accent); }
 .POST, .succeeded, .ready, .live, .active, .specification { color: var(--good); }
 .PATCH, .pending, .processing, .limited { color: var(--slow); }
@@ -38,14 +39,19 @@ header > :first-child { margin-right: auto; }
 pre, .lead { white-space: pre-wrap; }
 input, select, textarea, button, .button { font: inherit; padding: .25rem .75rem; }
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; }
-fieldset, .list ul, .side ul, .legend { list-style: none; border: 0; padding: 0; }
+fieldset, legend, .list ul, .side ul, .legend { list-style: none; border: 0; padding: 0; }
+form.card { padding-top: 0; }
+[type=file] { padding-inline: 0; }
 .list li + li, dl > div + div { border-top: 1px solid var(--line); padding-top: 1rem; margin-top: 1rem; }
-dt { flex: 0 1 12rem; code { display: block; } }
+dt { flex: 1 1 12rem; code { display: block; } }
 dd, .pair > *, .code > pre { flex: 1 1 20rem; min-width: 0; margin: 0; }
+dl > div > dd { flex-grow: 9; }
 .scroll { overflow-x: auto; }
-table { width: 100%; border-collapse: collapse; overflow-wrap: normal; }
+table { width: max-content; min-width: 100%; border-collapse: collapse; overflow-wrap: break-word; }
 th, td { text-align: left; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); }
+td { max-width: min(20rem, 60vw); vertical-align: baseline; }
 .number { text-align: right; }
+.side ul ul { margin-bottom: .5rem; }
 figure, li p, .row > * { margin: 0; }
 :first-child { margin-top: 0; }
 :last-child { margin-bottom: 0; }

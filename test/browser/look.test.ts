@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { dashboardRows } from "../../src/web/dashboard/dashboard.ts";
 import { inBrowser, type Stage } from "../support/chromium.ts";
 import { str } from "../support/client.ts";
+import { httpReceiver } from "../support/http-receiver.ts";
 import { processed } from "../support/wait.ts";
 import { fill, makeWorld } from "../support/world.ts";
 
@@ -161,5 +162,43 @@ inBrowser(
     );
     assert.equal(rows.length, 200);
     assert.ok(rows.every((row, at) => row - (rows[at - 1] ?? -1) <= 10) && rows.at(-1) === 1_999, "spread over all");
+  },
+);
+
+inBrowser(
+  "browser: badges stand apart, headings step down, and prose in a table keeps the width of a line",
+  async (stage) => {
+    const { api, page, go } = stage;
+    await page.setViewportSize({ width: 380, height: 900 });
+    const box = async (what: string, at = 0) => {
+      const found = await page.locator(what).nth(at).boundingBox();
+      assert.ok(found, what);
+      return found;
+    };
+    const { id: hook } = await api.create("/webhooks", { url: (await httpReceiver()).url, events: ["app.created"] });
+    await api.create("/webhooks", { url: (await httpReceiver(() => 500)).url, events: ["app.created"] });
+    await api.create("/apps", { title: "Told of" });
+    await stage.service.settled();
+    await go("/dashboard/events");
+    const [first, second] = [await box(".badge", 0), await box(".badge", 1)];
+    assert.ok(second.y > first.y || second.x - (first.x + first.width) >= 4, "badges touch");
+    const [delivery] = (await api.get(`/webhooks/${hook}/deliveries`)).items;
+    await go(`/dashboard/settings/webhooks/${hook}/deliveries/${str(delivery?.id)}`);
+    const size = (heading: string) =>
+      page.evaluate<number>(`parseFloat(getComputedStyle(document.querySelector("${heading}")).fontSize)`);
+    assert.ok((await size("h1")) > (await size("h2")) && (await size("h2")) > (await size("h3")));
+    const note = "A note that is rather long, and wraps where there is little room. ".repeat(3);
+    const row = { name: "A", note, city: "Kiel", country: "Germany", comment: "none", zip: "24103" };
+    const { id } = await api.create("/data-sources", { name: "Notes", type: "json", data: [row] });
+    await processed(api, id);
+    await go(`/dashboard/data-sources/${id}`);
+    assert.ok((await box("td", 1)).width > 200, "a word a line");
+    assert.ok((await box("td", 0)).y < (await box("td", 1)).y + 1);
+    await go("/dashboard/apps/new");
+    assert.equal(
+      Math.round((await box("form.card label")).y - (await box("form.card")).y),
+      17,
+      "as far as at the sides",
+    );
   },
 );

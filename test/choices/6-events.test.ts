@@ -315,6 +315,7 @@ choice("1.dashboard.live-log", "a webhook is changed and deleted by forms", MANU
   const edit = await browser.open(`${path}/edit`);
   await browser.submit(edit, `${path}/edit`, { url: HOOK.url, "events.app.deleted": "on" });
   assert.match(textOf(await browser.open(path)), /events app\.deleted active false/);
+  assert.match(textOf(await browser.open(path)), / off events app\.deleted Delivery log/);
   assertPage(await browser.submit(edit, `${path}/edit`, { url: "http://10.0.0.1/" }), 422);
   await browser.fillIn(`${path}/delete`);
   assert.equal((await browser.open(path)).status, 404);

@@ -129,8 +129,9 @@ export const events: Resource<model.EventRecord> = {
   lead: "Events appear when apps are made, changed, deployed or used, and data processed.",
   name: nameOf,
   below: async (event, view) => {
-    const states = new Set((await deliveriesOf(view.store, event, SHOWN)).items.map(({ status }) => status));
-    return [[...states].map(badge), states.size === 0 && badge("sent to nobody"), " ", facts("created")(event)];
+    const { items } = await deliveriesOf(view.store, event, SHOWN);
+    const states = items.length > 0 ? items.map(({ status }) => status) : ["sent to nobody"];
+    return [[...new Set(states)].map((each) => [badge(each), " "]), facts("created")(event)];
   },
   more: ofOne,
 };
@@ -172,8 +173,12 @@ const webhooks: Resource<model.WebhookRecord> = {
   },
   lead: "This server sends a signed POST to each active webhook when something happens. [How to receive it](/docs/events#receiver).",
   name: ({ url }) => url,
-  below: (webhook) => [badge(webhook.active ? "active" : "off"), " ", facts("disabled_reason", "events")(webhook)],
-  more: async (_, view) => html`<h2>Delivery log</h2>${await listing(deliveries, view)}`,
+  below(webhook) {
+    const state = [webhook.active ? "active" : "off", webhook.disabled_reason ?? []].flat().join(", ");
+    return [badge(state), " ", facts("events")(webhook)];
+  },
+  more: async (webhook, view) =>
+    html`<p>${await webhooks.below(webhook, view)}</p><h2>Delivery log</h2>${await listing(deliveries, view)}`,
 };
 
 const deliveries: Resource<model.DeliveryRecord> = {
