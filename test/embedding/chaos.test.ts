@@ -132,6 +132,12 @@ test("1.chaos: a wrong rule is refused by name", async () => {
     ruleRefused("chaos.add", it.chaos.add, rule, says);
 });
 
+test("settled: it waits for what is under way, and names it when the time is over", async () => {
+  await using it = await disturbed(undefined, ["hang"]);
+  const pending = await it.create("A", 50);
+  assert.equal(pending.map(({ webhook_id }) => webhook_id).join(), it.webhook.id);
+});
+
 test("1.test-controls.durations: what is none is refused by name", async () => {
   await using it = await embedded();
   const { clock } = it.service;

@@ -1,7 +1,7 @@
 // A browser without eyes: keeps cookies, follows redirects within the server under test, fills in and submits forms as
 // HTML says. A redirect that leads elsewhere is where it stops, so that a test can read it.
 import assert from "node:assert/strict";
-import type { Answer, Client } from "./client.ts";
+import type { Answer, Client, SentHeaders } from "./client.ts";
 
 const REDIRECTS_MAX = 5;
 
@@ -22,12 +22,7 @@ export class Browser {
   }
 
   /** One request, no redirect followed. */
-  async request(
-    method: string,
-    url: string,
-    headers: Readonly<Record<string, string>> = {},
-    body?: string | Buffer,
-  ): Promise<Answer> {
+  async request(method: string, url: string, headers: SentHeaders = {}, body?: string | Buffer): Promise<Answer> {
     const { pathname, search, origin } = new URL(url, this.origin);
     assert.equal(origin, this.origin, `${url} leads elsewhere`);
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");

@@ -154,14 +154,8 @@ export class Client {
       ...headers,
     };
     const { observe, patience_ms = PATIENCE_MS } = this.parts;
-    const request = speaks(this.baseUrl).request({
-      agent: this.#agent,
-      method,
-      hostname,
-      port,
-      path: target,
-      headers: sent,
-    });
+    const to = { agent: this.#agent, method, hostname, port, path: target, headers: sent };
+    const request = speaks(this.baseUrl).request(to);
     request.setTimeout(patience_ms, () => request.destroy(new Error(`${method} ${target}: no answer`)));
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.on("response", resolve).on("error", reject).end(body);

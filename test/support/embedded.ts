@@ -26,12 +26,10 @@ export async function embedded(options: ServiceOptions = {}): Promise<Embedded> 
   return { service, api, baseUrl, authUrl, [Symbol.asyncDispose]: end };
 }
 
-export interface Described extends Embedded {
-  readonly document: ApiDocument;
-}
+export type Described = Awaited<ReturnType<typeof described>>;
 
 /** One whose description is known: every answer to the client is held against it. */
-export async function described(options: ServiceOptions = {}): Promise<Described> {
+export async function described(options: ServiceOptions = {}) {
   const own = await embedded(options);
   try {
     const document = new ApiDocument(members(await (await fetch(`${own.authUrl}/openapi.json`)).json()));

@@ -8,15 +8,12 @@ export interface Got {
   readonly body: string;
 }
 
-export interface HttpReceiver {
-  readonly url: string;
-  readonly got: Got[];
-}
+export type HttpReceiver = Awaited<ReturnType<typeof httpReceiver>>;
 
 /** `answer` is given a number for the status alone; where it answers undefined it has answered itself, or never will. */
 export async function httpReceiver(
   answer: (count: number, response: ServerResponse, got: Got) => number | undefined = () => 200,
-): Promise<HttpReceiver> {
+) {
   const got: Got[] = [];
   const server = createServer(async (request: IncomingMessage, response) => {
     let body = "";

@@ -18,9 +18,8 @@ export function breaches(value: unknown, schema: Members, root: Members, at = "#
 /** Follows a JSON pointer such as #/components/schemas/App. */
 export function resolve(root: Members, reference: string): Members {
   const steps = reference.replace(/^#\//, "").split("/");
-  return members(
-    steps.reduce<unknown>((from, step) => members(from)[step.replaceAll("~1", "/").replaceAll("~0", "~")], root),
-  );
+  const name = (step: string) => step.replaceAll("~1", "/").replaceAll("~0", "~");
+  return members(steps.reduce<unknown>((from, step) => members(from)[name(step)], root));
 }
 
 interface Inside {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { Browser } from "./browser.ts";
-import { type Answer, type Client, type Members, members, str } from "./client.ts";
+import { type Answer, type Client, type Members, members, type SentHeaders, str } from "./client.ts";
 
 export const REDIRECT = "https://client.example.com/callback";
 
@@ -21,14 +21,10 @@ export async function register(api: Client, draft: object = {}): Promise<App> {
   return { client_id: made.id, client_secret: made.client_secret === null ? null : str(made.client_secret) };
 }
 
-export interface Person {
-  readonly id: string;
-  readonly email: string;
-  readonly browser: Browser;
-}
+export type Person = Awaited<ReturnType<typeof person>>;
 
 /** A new user who has followed the sign-in link. */
-export async function person(api: Client, permissions: readonly string[] = ["admin"]): Promise<Person> {
+export async function person(api: Client, permissions: readonly string[] = ["admin"]) {
   const email = `${randomUUID()}@example.com`;
   const { id, sign_in_url } = await api.create("/users", { email, permissions });
   const browser = new Browser(api);
@@ -43,17 +39,9 @@ const withoutNull = (fields: Extra): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 
 /** The address of an authorization request; a null leaves a parameter out. */
-export const authorizeUrl = (app: App, extra: Extra = {}): string =>
-  `/oauth/authorize?${new URLSearchParams(
-    withoutNull({
-      client_id: app.client_id,
-      redirect_uri: REDIRECT,
-      response_type: "code",
-      scope: "read:apps",
-      state: "xyz",
-      ...extra,
-    }),
-  )}`;
+export const authorizeUrl = ({ client_id }: App, extra: Extra = {}): string =>
+  `/oauth/authorize?${new URLSearchParams(withoutNull({ client_id, ...ASKED, ...extra }))}`;
+const ASKED = { redirect_uri: REDIRECT, response_type: "code", scope: "read:apps", state: "xyz" };
 
 /** What a redirect back to the client says. */
 export function returned(answer: Answer, to = REDIRECT): Members {
@@ -78,12 +66,7 @@ export const sendJson = (api: Client, path: string, fields: Extra): Promise<Answ
   api.root.as(null).post(path, withoutNull(fields));
 
 /** POST of a form, as RFC 6749 has it. */
-export const sendForm = (
-  api: Client,
-  path: string,
-  fields: Extra,
-  headers: Readonly<Record<string, string | readonly string[]>> = {},
-): Promise<Answer> =>
+export const sendForm = (api: Client, path: string, fields: Extra, headers: SentHeaders = {}): Promise<Answer> =>
   api.root.as(null).send("POST", path, {
     headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
     body: new URLSearchParams(withoutNull(fields)).toString(),
@@ -95,13 +78,7 @@ export const exchange = (api: Client, app: App, code: string, extra: Extra = {})
 export const refresh = (api: Client, refresh_token: string, extra: Extra = {}): Promise<Answer> =>
   sendJson(api, "/oauth/token", { grant_type: "refresh_token", refresh_token, ...extra });
 
-export interface TokenPair {
-  readonly access: string;
-  readonly refresh: string;
-  readonly scope: string;
-}
-
-export function pair(answer: Answer): TokenPair {
+export function pair(answer: Answer) {
   assert.equal(answer.status, 200, answer.text);
   const { access_token, refresh_token, scope } = answer.json;
   return { access: str(access_token), refresh: str(refresh_token), scope: str(scope) };
@@ -128,7 +105,7 @@ export async function held(api: Client, scope?: string) {
 }
 
 /** The whole flow. */
-export const tokensFor = async (api: Client, who: Person, app: App, scope = "read:apps"): Promise<TokenPair> =>
+export const tokensFor = async (api: Client, who: Person, app: App, scope = "read:apps") =>
   pair(await exchange(api, app, await codeOf(who, app, { scope })));
 
 /** An error of RFC 6749 5.2, never a problem document; answers its description. */

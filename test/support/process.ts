@@ -30,10 +30,7 @@ export async function serving(
 /** Runs node, and gathers what it prints. */
 export function started(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const clean = Object.entries(process.env).filter(([name]) => !/^(APPHOST_|PORT$|FORCE_COLOR|NODE_TEST)/.test(name));
-  const child = spawn(process.execPath, args, {
-    cwd: ROOT,
-    env: { ...Object.fromEntries(clean), ...env },
-  });
+  const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...Object.fromEntries(clean), ...env } });
   const said = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk));
   child.stderr.on("data", (chunk: Buffer) => (said.stderr += chunk));

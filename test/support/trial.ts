@@ -37,10 +37,7 @@ export interface Outcome {
   readonly followed: number;
 }
 
-export interface Trial {
-  /** Takes its time, once for all who ask. */
-  readonly outcome: Promise<Outcome>;
-}
+export type Trial = Awaited<ReturnType<typeof startTrial>>;
 
 type Answerer = Hook & Answered;
 
@@ -53,7 +50,8 @@ interface Scene {
   readonly goal: Inbox;
 }
 
-export async function startTrial(kit: Kit): Promise<Trial> {
+/** Its outcome takes its time, once for all who ask. */
+export async function startTrial(kit: Kit) {
   const [app, goal] = [await kit.newApp(), kit.hub.open()];
   const isOurs = ofApp(app.id);
   const all = async (answers: readonly Answered[]) => {

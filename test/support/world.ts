@@ -1,12 +1,9 @@
 // One resource of every kind, and the ways to reach it: for tests that walk over every route of the OpenAPI document.
-import type { Client } from "./client.ts";
-import { members, str } from "./client.ts";
+import { type Client, members, str } from "./client.ts";
 import type { ApiDocument, Operation } from "./openapi.ts";
 
 /** The values of the path parameters. */
-export interface Ids {
-  readonly [parameter: string]: string;
-}
+export type Ids = Readonly<Record<string, string>>;
 
 const CREATE: { readonly [parameter: string]: readonly [path: string, body: object] } = {
   app_id: ["/apps", { title: "World" }],
