@@ -86,21 +86,17 @@ choice("1.test-controls.ready-line", "all in it works; then a line for each atte
   }),
 );
 
-choice(
-  "1.test-controls.ready-line.port",
-  "is named where the public URL does not say it, as a store's module is",
-  async () => {
-    const args = ["--store", "./test/stores/skeleton.mjs", "--public-url", "http://localhost:1"];
-    await started(args, async ({ ready, api }) => {
-      assert.equal(ready.base_url, "http://localhost:1/v1");
-      const here = api.at(`http://localhost:${ready.port}/v1`);
-      const { id } = await here.create("/apps", { title: "Kept" });
-      assert.equal((await here.get(`/apps/${id}`)).json.title, "Kept");
-    });
-    const { stdout } = await serving(args, "curl ");
-    assert.match(stdout, /Port +\d+\n[\s\S]*Data +\.\/test\/stores\/skeleton\.mjs\n/);
-  },
-);
+choice("1.test-controls.ready-line.port", "and a store's module are named where needed", async () => {
+  const args = ["--store", "./test/stores/skeleton.mjs", "--public-url", "http://localhost:1"];
+  await started(args, async ({ ready, api }) => {
+    assert.equal(ready.base_url, "http://localhost:1/v1");
+    const here = api.at(`http://localhost:${ready.port}/v1`);
+    const { id } = await here.create("/apps", { title: "Kept" });
+    assert.equal((await here.get(`/apps/${id}`)).json.title, "Kept");
+  });
+  const { stdout } = await serving(args, "curl ");
+  assert.match(stdout, /Port +\d+\n[\s\S]*Data +\.\/test\/stores\/skeleton\.mjs\n/);
+});
 
 choice("1.test-controls.ready-line.people", "shows addresses, key, link and a curl that works", async () => {
   await serving([], "'\n", async ({ said: { stdout }, child, ended }) => {

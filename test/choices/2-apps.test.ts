@@ -60,19 +60,15 @@ choice("8.field-lengths.text", "lone surrogates and NUL are refused, all else co
   assert.equal((await api.get(`/apps/${app.id}`)).json.title, title);
 });
 
-choice(
-  "7.error-body.all-faults",
-  "bodies have to be objects, and name all their faults in one answer",
-  async ({ api }) => {
-    const app = await api.create("/apps", { title: "T" });
-    for (const body of [[], [{ title: "T" }], "text", 5, null, true]) {
-      invalid(await api.post("/apps", body), "#");
-      invalid(await api.patch(`/apps/${app.id}`, body), "#");
-    }
-    const faults = { title: "", description: 5, theme: "", public: "yes", x: 1 };
-    invalid(await api.post("/apps", faults), ...Object.keys(faults).map((name) => `#/${name}`));
-  },
-);
+choice("7.error-body.all-faults", "bodies are objects, and all faults in one are named", async ({ api }) => {
+  const app = await api.create("/apps", { title: "T" });
+  for (const body of [[], [{ title: "T" }], "text", 5, null, true]) {
+    invalid(await api.post("/apps", body), "#");
+    invalid(await api.patch(`/apps/${app.id}`, body), "#");
+  }
+  const faults = { title: "", description: 5, theme: "", public: "yes", x: 1 };
+  invalid(await api.post("/apps", faults), ...Object.keys(faults).map((name) => `#/${name}`));
+});
 
 const NO_APP = "/apps/app_00000000000000000000000";
 const WHOLE = { title: "Sales", description: "By region", theme: "dark", public: true };
@@ -154,22 +150,18 @@ choice("4.app-endpoints.interaction", "answers 202 with its event; absent is nul
 /** The path that deploys a new app. */
 const deployPath = async (api: Client) => `/apps/${(await newApp(api)).id}/deploy`;
 
-choice(
-  "4.create-status.deployment",
-  "has eight fields, all always present; its name is required",
-  async ({ api, authUrl }) => {
-    const path = await deployPath(api);
-    const { id, url, deployed_at, ...rest } = await api.create(path, { name: "R" });
-    assert.match(id, idOf("dep"));
-    assert.equal(url, `${authUrl}/sites/${id}/`);
-    assert.match(String(deployed_at), ISO_TIME);
-    const app_id = path.split("/")[2];
-    assert.deepEqual(rest, { app_id, name: "R", environment: "production", custom_domain: null, status: "live" });
-    await requiredFields(api, path, { name: "R" });
-    const bad = ["", "n".repeat(101), wide(101), ...NOT_TEXT];
-    await fieldRules(api, `POST ${path}`, {}, { field: "name", good: ["n", "n".repeat(100), wide(100)], bad });
-  },
-);
+choice("4.create-status.deployment", "has eight fields; its name is required", async ({ api, authUrl }) => {
+  const path = await deployPath(api);
+  const { id, url, deployed_at, ...rest } = await api.create(path, { name: "R" });
+  assert.match(id, idOf("dep"));
+  assert.equal(url, `${authUrl}/sites/${id}/`);
+  assert.match(String(deployed_at), ISO_TIME);
+  const app_id = path.split("/")[2];
+  assert.deepEqual(rest, { app_id, name: "R", environment: "production", custom_domain: null, status: "live" });
+  await requiredFields(api, path, { name: "R" });
+  const bad = ["", "n".repeat(101), wide(101), ...NOT_TEXT];
+  await fieldRules(api, `POST ${path}`, {}, { field: "name", good: ["n", "n".repeat(100), wide(100)], bad });
+});
 
 choice("2.environments", "is a slug of up to 63 characters", async ({ api }) => {
   const good = ["a", "0", "a".repeat(63), "my-env-2", "a-", "0-0"];

@@ -13,23 +13,19 @@ const WHOLE = { url: URL_, events: ["app.created"], active: false };
 
 const create = (api: Client, body: Members = {}) => api.create("/webhooks", { ...WHOLE, ...body });
 
-choice(
-  "4.webhook-endpoints.events",
-  "are one or more of the six types, none twice; active is a flag",
-  async ({ api }) => {
-    const { id } = await create(api);
-    const good = [["data.processed"], TYPES];
-    const bad = [[], ["app.created", "app.created"], [...TYPES, "app.created"], null, "app.created", {}, 5];
-    const unknown = [["app.renamed"], ["*"], [""], [null], [5], [[]]];
-    const rules = [
-      { field: "events", good, bad },
-      { field: "events", good: [], at: "#/events/0", bad: unknown },
-    ];
-    await fieldRules(api, "POST /webhooks", WHOLE, ...rules);
-    await fieldRules(api, `PATCH /webhooks/${id}`, {}, ...rules);
-    await fieldRules(api, "POST /webhooks", WHOLE, { field: "active", good: [false], bad: NOT_FLAG });
-  },
-);
+choice("4.webhook-endpoints.events", "are some of the six types, none twice", async ({ api }) => {
+  const { id } = await create(api);
+  const good = [["data.processed"], TYPES];
+  const bad = [[], ["app.created", "app.created"], [...TYPES, "app.created"], null, "app.created", {}, 5];
+  const unknown = [["app.renamed"], ["*"], [""], [null], [5], [[]]];
+  const rules = [
+    { field: "events", good, bad },
+    { field: "events", good: [], at: "#/events/0", bad: unknown },
+  ];
+  await fieldRules(api, "POST /webhooks", WHOLE, ...rules);
+  await fieldRules(api, `PATCH /webhooks/${id}`, {}, ...rules);
+  await fieldRules(api, "POST /webhooks", WHOLE, { field: "active", good: [false], bad: NOT_FLAG });
+});
 
 choice("4.webhook-endpoints.secret", "has 1 to 255 characters and is made where absent", async ({ api }) => {
   const good = ["s", "s".repeat(255), wide(255), " "];

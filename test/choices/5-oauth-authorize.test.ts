@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { choice, MANUAL } from "../support/clauses.ts";
 import { type Client, str } from "../support/client.ts";
+import { assertPage } from "../support/dashboard.ts";
 import {
   ALL_SCOPES,
   authorizeUrl,
@@ -97,12 +98,6 @@ choice("1.rfcs.response-type", "every other fault goes back in the redirect with
   }
 });
 
-choice("5.pkce", "a public client cannot ask without a challenge", MANUAL, async ({ api }) => {
-  const { open } = await scene(api, { public: true });
-  assert.equal(returned(await open()).error, "invalid_request");
-  assert.equal((await open(S256)).status, 200);
-});
-
 choice("5.sign-in-link.consent", "grants what was asked for as far as the user holds it", MANUAL, async ({ api }) => {
   for (const [permissions, asked, granted] of [
     [["read:apps"], "admin", "read:apps"],
@@ -140,8 +135,13 @@ choice("5.sign-in-link.consent", "is asked for each time, says who asks, and no 
 
 choice("5.sign-in-link.consent", "the request is judged again at the answer", MANUAL, async ({ api, service }) => {
   const { app, who, open } = await scene(api, {}, ["read:apps"]);
-  const page = await open();
-  const allow = () => who.browser.submit(page, "/oauth/consent", { decision: "allow" });
+  const more = await open({ scope: "admin" });
+  await api.patch(`/users/${who.id}`, { permissions: ["admin"] });
+  const again = await who.browser.submit(more, "/oauth/consent", { decision: "allow" });
+  assertPage(again, 200, "'self' https:");
+  assert.match(again.text, /<code>admin/, "what was not shown is not granted: it is asked anew");
+  const allow = (page = again) => who.browser.submit(page, "/oauth/consent", { decision: "allow" });
+  assert.ok(returned(await allow()).code);
   await api.patch(`/users/${who.id}`, { permissions: [] });
   assert.equal(returned(await allow()).error, "access_denied");
   await api.delete(`/oauth-clients/${app.client_id}`);

@@ -17,6 +17,7 @@ import {
   REDIRECT,
   refresh,
   register,
+  returned,
   scene,
   sendForm,
   sendJson,
@@ -30,33 +31,28 @@ const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const PKCE = { code_challenge: CHALLENGE, code_challenge_method: "S256" };
 const GRANT = { grant_type: "authorization_code", redirect_uri: REDIRECT };
 
-choice(
-  "5.token-response",
-  "has the five members of RFC 6749 5.1; access is at+jwt of RFC 9068",
-  MANUAL,
-  async (own) => {
-    const { api, authUrl, baseUrl } = own;
-    const { app, who, code } = await scene(api);
-    const scope = "read:apps write:apps";
-    const answer = await exchange(api, app, await code({ scope }));
-    const { "content-type": type, "cache-control": cache } = answer.headers;
-    assert.deepEqual([type, cache], ["application/json", "no-store"]);
-    const { access_token, refresh_token, ...rest } = answer.json;
-    assert.deepEqual(rest, { token_type: "Bearer", expires_in: 3600, scope });
-    assert.match(String(refresh_token), /^ahr_[A-Za-z0-9_-]{43}$/, "256 random bits");
-    const access = String(access_token);
-    assert.match(access, /^[\w-]+\.[\w-]+\.[\w-]+$/);
-    const { kid, ...header } = headerOf(access);
-    assert.deepEqual(header, { typ: "at+jwt", alg: "ES256" });
-    assert.equal((await publishedKeys(api))[0]?.kid, kid);
-    const { jti, ...claims } = claimsOf(access);
-    assert.ok(typeof jti === "string" && jti !== "");
-    assert.match(`${who.id} ${app.client_id}`, /^usr_\w+ cli_\w+$/);
-    const common = { iss: authUrl, sub: who.id, aud: baseUrl, client_id: app.client_id, scope };
-    // The manual clock's start, and an hour later.
-    assert.deepEqual(claims, { ...common, iat: 1_767_225_600, exp: 1_767_229_200 });
-  },
-);
+choice("5.token-response", "is that of RFC 6749 5.1, its at+jwt that of RFC 9068", MANUAL, async (own) => {
+  const { api, authUrl, baseUrl } = own;
+  const { app, who, code } = await scene(api);
+  const scope = "read:apps write:apps";
+  const answer = await exchange(api, app, await code({ scope }));
+  const { "content-type": type, "cache-control": cache } = answer.headers;
+  assert.deepEqual([type, cache], ["application/json", "no-store"]);
+  const { access_token, refresh_token, ...rest } = answer.json;
+  assert.deepEqual(rest, { token_type: "Bearer", expires_in: 3600, scope });
+  assert.match(String(refresh_token), /^ahr_[A-Za-z0-9_-]{43}$/, "256 random bits");
+  const access = String(access_token);
+  assert.match(access, /^[\w-]+\.[\w-]+\.[\w-]+$/);
+  const { kid, ...header } = headerOf(access);
+  assert.deepEqual(header, { typ: "at+jwt", alg: "ES256" });
+  assert.equal((await publishedKeys(api))[0]?.kid, kid);
+  const { jti, ...claims } = claimsOf(access);
+  assert.ok(typeof jti === "string" && jti !== "");
+  assert.match(`${who.id} ${app.client_id}`, /^usr_\w+ cli_\w+$/);
+  const common = { iss: authUrl, sub: who.id, aud: baseUrl, client_id: app.client_id, scope };
+  // The manual clock's start, and an hour later.
+  assert.deepEqual(claims, { ...common, iat: 1_767_225_600, exp: 1_767_229_200 });
+});
 
 choice("5.token-lifetimes.access", "an hour, to the millisecond", MANUAL, async ({ api, service }) => {
   const holder = api.as((await (await scene(api)).tokens()).access);
@@ -117,46 +113,41 @@ choice("1.rfcs.token-body", "JSON or a form, unknown parameters ignored; no othe
     oauthError(await sendJson(api, TOKEN, fields), "unsupported_grant_type");
 });
 
-choice(
-  "5.token-response.errors",
-  "credentials in Basic or the body; wrong ones use up no code",
-  MANUAL,
-  async ({ api }) => {
-    const { app, code } = await scene(api);
-    const { client_id, client_secret } = app;
-    const header = basic(client_id, client_secret);
-    const percent = [...String(client_secret)].map((character) => `%${character.charCodeAt(0).toString(16)}`).join("");
-    for (const [more, headers] of [
-      [{}, header],
-      [{}, basic(client_id, percent)],
-      [{ client_id }, header],
-    ] as const)
-      pair(await sendForm(api, TOKEN, { ...GRANT, ...more, code: await code() }, headers));
-    const one = await code();
-    for (const twice of [{ client_secret }, { client_id: "cli_other" }])
-      oauthError(await sendForm(api, TOKEN, { ...GRANT, ...twice, code: one }, header), "invalid_request");
-    const wrongs: readonly Partial<App>[] = [
-      ...["wrong", `${client_secret}x`, null, (await register(api)).client_secret].map((other) => ({
-        client_secret: other,
-      })),
-      ...["cli_00000000000000000000000", ""].map((other) => ({ client_id: other })),
-    ];
-    for (const wrong of wrongs) {
-      const answer = await exchange(api, { ...app, ...wrong }, one);
-      oauthError(answer, "invalid_client");
-      assert.match(answer.header("www-authenticate"), /^Basic /);
-    }
-    for (const headers of [
-      ...["wrong", "", "%zz"].map((password) => basic(client_id, password)),
-      { authorization: `Basic ${client_id}:${client_secret}` },
-      { authorization: `Bearer ${client_secret}` },
-      { authorization: "Basic" },
-      { authorization: [String(header.authorization), "Basic eDp5"] },
-    ])
-      oauthError(await sendForm(api, TOKEN, { ...GRANT, code: one }, headers), "invalid_client");
-    pair(await exchange(api, app, one));
-  },
-);
+choice("5.token-response.errors", "in Basic or the body; wrong ones use up no code", MANUAL, async ({ api }) => {
+  const { app, code } = await scene(api);
+  const { client_id, client_secret } = app;
+  const header = basic(client_id, client_secret);
+  const percent = [...String(client_secret)].map((character) => `%${character.charCodeAt(0).toString(16)}`).join("");
+  for (const [more, headers] of [
+    [{}, header],
+    [{}, basic(client_id, percent)],
+    [{ client_id }, header],
+  ] as const)
+    pair(await sendForm(api, TOKEN, { ...GRANT, ...more, code: await code() }, headers));
+  const one = await code();
+  for (const twice of [{ client_secret }, { client_id: "cli_other" }])
+    oauthError(await sendForm(api, TOKEN, { ...GRANT, ...twice, code: one }, header), "invalid_request");
+  const wrongs: readonly Partial<App>[] = [
+    ...["wrong", `${client_secret}x`, null, (await register(api)).client_secret].map((other) => ({
+      client_secret: other,
+    })),
+    ...["cli_00000000000000000000000", ""].map((other) => ({ client_id: other })),
+  ];
+  for (const wrong of wrongs) {
+    const answer = await exchange(api, { ...app, ...wrong }, one);
+    oauthError(answer, "invalid_client");
+    assert.match(answer.header("www-authenticate"), /^Basic /);
+  }
+  for (const headers of [
+    ...["wrong", "", "%zz"].map((password) => basic(client_id, password)),
+    { authorization: `Basic ${client_id}:${client_secret}` },
+    { authorization: `Bearer ${client_secret}` },
+    { authorization: "Basic" },
+    { authorization: [String(header.authorization), "Basic eDp5"] },
+  ])
+    oauthError(await sendForm(api, TOKEN, { ...GRANT, code: one }, headers), "invalid_client");
+  pair(await exchange(api, app, one));
+});
 
 choice("5.token-lifetimes.second-use", "of a code ends what it gave; a failed use is none", MANUAL, async (own) => {
   const { api, service } = own;
@@ -181,7 +172,8 @@ const TOO_LONG = "wSywJKLlVRzKDgj86PHF4xRVXMP-9jKe6ZSj23UhZq4";
 
 choice("5.pkce", "the verifier of RFC 7636 fits its challenge, and no other", MANUAL, async ({ api }) => {
   for (const draft of [{ public: true }, { public: false }]) {
-    const { app, code } = await scene(api, draft);
+    const { app, code, open } = await scene(api, draft);
+    if (draft.public) assert.equal(returned(await open()).error, "invalid_request", "it cannot ask without one");
     const one = await code(PKCE);
     for (const code_verifier of [null, "", VERIFIER.slice(0, 42), `${VERIFIER}x`, CHALLENGE, "x".repeat(129)])
       oauthError(await exchange(api, app, one, { code_verifier }));

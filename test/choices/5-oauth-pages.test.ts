@@ -150,17 +150,6 @@ choice("5.sign-in-link", "leads on to where one wanted: through authorize to con
   assert.equal(asked?.fields.next, longest, "also where the address of the sign-in would be too long");
 });
 
-choice("5.sign-in-link.consent", "grants no more than its page has shown", MANUAL, async ({ api }) => {
-  const { who, open } = await scene(api, {}, ["read:apps"]);
-  const page = await open({ scope: "admin" });
-  const given = await api.patch(`/users/${who.id}`, { permissions: ["admin"] });
-  assert.equal(given.status, 200);
-  const again = await who.browser.submit(page, "/oauth/consent", { decision: "allow" });
-  assertPage(again, 200, "'self' https:");
-  assert.match(again.text, /<code>admin/, "it is asked anew, with what it would be now");
-  assert.ok(returned(await who.browser.submit(again, "/oauth/consent", { decision: "allow" })).code);
-});
-
 const ELSEWHERE =
   "|dashboard|https://evil.example/|//evil.example|///evil.example|/\\evil.example|javascript:a()|\\/evil.example|" +
   "\\\\evil.example|/\t/evil.example|/\n/evil.example|/.//evil.example| //evil.example|/x/..//evil.example|" +

@@ -247,41 +247,36 @@ choice("1.rfcs.introspection", "either token: whose, what it opens, how long", M
   assert.deepEqual(await ask(next), { active: false });
 });
 
-choice(
-  "1.rfcs.introspection",
-  "takes a client with a secret; what opens nothing is inactive",
-  MANUAL,
-  async ({ api, service }) => {
-    const { app, tokens } = await held(api);
-    const { client_id } = app;
-    const token = tokens.access;
-    for (const [fields, error] of [
-      [{ token }, "invalid_client"],
-      [{ client_id, token }, "invalid_client"],
-      [{ ...app, client_secret: "wrong", token }, "invalid_client"],
-      [{ ...(await register(api, { public: true })), token }, "invalid_client"],
-      [{ ...app }, "invalid_request"],
-    ] as const)
-      oauthError(await sendJson(api, "/oauth/introspect", fields), error);
-    assert.equal((await sendForm(api, "/oauth/introspect", { ...app, token })).json.active, true);
-    const ask = (token: string) => asked(api, app, token);
-    const other = await register(api);
-    const both = [tokens.access, tokens.refresh];
-    const inactive = async (...list: readonly string[]) => {
-      for (const token of list) assert.deepEqual(await ask(token), { active: false });
-    };
-    await inactive("nonsense", `${tokens.access}x`, String(api.key));
-    for (const token of both) assert.deepEqual(await asked(api, other, token), { active: false }, "of another client");
-    await service.setAccountState("suspended");
-    await inactive(...both);
-    await service.setAccountState("active");
-    assert.equal((await ask(tokens.access)).active, true);
-    await service.clock.advance("3600000ms");
-    await inactive(tokens.access);
-    await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
-    await inactive(tokens.refresh);
-  },
-);
+choice("1.rfcs.introspection", "by clients with a secret; inactive opens nothing", MANUAL, async ({ api, service }) => {
+  const { app, tokens } = await held(api);
+  const { client_id } = app;
+  const token = tokens.access;
+  for (const [fields, error] of [
+    [{ token }, "invalid_client"],
+    [{ client_id, token }, "invalid_client"],
+    [{ ...app, client_secret: "wrong", token }, "invalid_client"],
+    [{ ...(await register(api, { public: true })), token }, "invalid_client"],
+    [{ ...app }, "invalid_request"],
+  ] as const)
+    oauthError(await sendJson(api, "/oauth/introspect", fields), error);
+  assert.equal((await sendForm(api, "/oauth/introspect", { ...app, token })).json.active, true);
+  const ask = (token: string) => asked(api, app, token);
+  const other = await register(api);
+  const both = [tokens.access, tokens.refresh];
+  const inactive = async (...list: readonly string[]) => {
+    for (const token of list) assert.deepEqual(await ask(token), { active: false });
+  };
+  await inactive("nonsense", `${tokens.access}x`, String(api.key));
+  for (const token of both) assert.deepEqual(await asked(api, other, token), { active: false }, "of another client");
+  await service.setAccountState("suspended");
+  await inactive(...both);
+  await service.setAccountState("active");
+  assert.equal((await ask(tokens.access)).active, true);
+  await service.clock.advance("3600000ms");
+  await inactive(tokens.access);
+  await sendJson(api, "/oauth/revoke", { ...app, token: tokens.refresh });
+  await inactive(tokens.refresh);
+});
 
 choice("1.rfcs.revocation", "tokens outlast a restart, and so does their end", async () => {
   const options = { data: join(freshFolder(), "data.json"), apiKey: "restart-test-key", port: 0 };

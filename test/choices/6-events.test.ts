@@ -259,54 +259,49 @@ const until = (browser: Browser, path: string, says: RegExp) =>
 
 const SIGNED = ["X-Service-Signature", "X-Service-Attempt", "webhook-signature", "webhook-timestamp"];
 
-choice(
-  "1.dashboard.live-log",
-  "shows requests, responses and what comes next, and sends again",
-  MANUAL,
-  async (own) => {
-    const { api, service } = own;
-    const receiver = await recovering();
-    const browser = await owner(api);
-    const filled = { url: receiver.url, "events.app.created": "on", active: "on" };
-    const made = await browser.fillIn(`${HOOKS}/new`, filled);
-    assertPage(made, 201);
-    assert.match(secretIn(made), /^[\w-]{43}$/);
-    const id = idIn(made, "wh");
-    const path = `${HOOKS}/${id}`;
-    const shows = async (says: RegExp, query = "") => assert.match(textOf(await browser.open(path + query)), says);
-    await shows(/No deliveries yet/);
-    const app = await api.create("/apps", { title: "Told of" });
-    const event = (await api.get("/events?type=app.created&limit=100")).items.at(-1);
-    const next = "Next attempt: 2026-01-01 00:00:0[456] UTC";
-    const told = new RegExp(`app\\.created · Told of 2026-01-01 00:00:00 UTC · 1 attempt 503 · ${next} pending`);
-    const one = `${path}/deliveries/${idIn(await until(browser, path, told), "dlv")}`;
-    const failed = await browser.open(one);
-    assertPage(failed);
-    assert.match(textOf(failed), new RegExp(`app\\.created · Told of Send again .* ${next} pending`));
-    assert.match(textOf(failed), /Attempt 1 2026-01-01 00:00:00 UTC · 0 ms .* 503 <down>/);
-    assert.ok(failed.text.includes(`/dashboard/events/${str(event?.id)}`), "the event");
-    await service.clock.advance("10s");
-    const page = await browser.open(one);
-    const shown = textOf(page);
-    assert.match(shown, /Attempt 2 .* 200 thanks .*Attempt 1 .* 503 <down>/);
-    for (const { body, headers } of receiver.got)
-      for (const part of [body, ...SIGNED.map((name) => `${name}: ${headers[name.toLowerCase()]}`)])
-        assert.ok(shown.includes(part), `${part} of ${shown}`);
-    assert.ok(shown.includes(`"id":"${app.id}"`), "the body");
-    const again = await browser.submit(page, `${one}/redeliver`, {});
-    assert.match(again.text, /role="status">Asked for/);
-    assert.ok(again.text.includes(`action="${one}/redeliver"`), "it is said where it was done");
-    await until(browser, path, /3 attempts 503, 200, 200 succeeded/);
-    assert.match(textOf(await browser.open(one)), /Attempt 3 by hand .* 200 thanks/);
-    await shows(/No failed deliveries yet/, "?status=failed");
-    await shows(/app\.created/, "?status=succeeded");
-    const tested = await browser.fillIn(`${path}/test`, { type: "app.deleted" });
-    assert.match(textOf(tested), /Queued\. .* app\.deleted · Sales overview · test/, "it leads to what was queued");
-    await until(browser, path, /app\.deleted · Sales overview · test .* 1 attempt 200 succeeded/);
-    await api.patch(`/webhooks/${id}`, { secret: "another" });
-    assert.match(textOf(await browser.open(one)), /shown is what it would send now/);
-  },
-);
+choice("1.dashboard.live-log", "shows what was sent and comes next, and sends again", MANUAL, async (own) => {
+  const { api, service } = own;
+  const receiver = await recovering();
+  const browser = await owner(api);
+  const filled = { url: receiver.url, "events.app.created": "on", active: "on" };
+  const made = await browser.fillIn(`${HOOKS}/new`, filled);
+  assertPage(made, 201);
+  assert.match(secretIn(made), /^[\w-]{43}$/);
+  const id = idIn(made, "wh");
+  const path = `${HOOKS}/${id}`;
+  const shows = async (says: RegExp, query = "") => assert.match(textOf(await browser.open(path + query)), says);
+  await shows(/No deliveries yet/);
+  const app = await api.create("/apps", { title: "Told of" });
+  const event = (await api.get("/events?type=app.created&limit=100")).items.at(-1);
+  const next = "Next attempt: 2026-01-01 00:00:0[456] UTC";
+  const told = new RegExp(`app\\.created · Told of 2026-01-01 00:00:00 UTC · 1 attempt 503 · ${next} pending`);
+  const one = `${path}/deliveries/${idIn(await until(browser, path, told), "dlv")}`;
+  const failed = await browser.open(one);
+  assertPage(failed);
+  assert.match(textOf(failed), new RegExp(`app\\.created · Told of Send again .* ${next} pending`));
+  assert.match(textOf(failed), /Attempt 1 2026-01-01 00:00:00 UTC · 0 ms .* 503 <down>/);
+  assert.ok(failed.text.includes(`/dashboard/events/${str(event?.id)}`), "the event");
+  await service.clock.advance("10s");
+  const page = await browser.open(one);
+  const shown = textOf(page);
+  assert.match(shown, /Attempt 2 .* 200 thanks .*Attempt 1 .* 503 <down>/);
+  for (const { body, headers } of receiver.got)
+    for (const part of [body, ...SIGNED.map((name) => `${name}: ${headers[name.toLowerCase()]}`)])
+      assert.ok(shown.includes(part), `${part} of ${shown}`);
+  assert.ok(shown.includes(`"id":"${app.id}"`), "the body");
+  const again = await browser.submit(page, `${one}/redeliver`, {});
+  assert.match(again.text, /role="status">Asked for/);
+  assert.ok(again.text.includes(`action="${one}/redeliver"`), "it is said where it was done");
+  await until(browser, path, /3 attempts 503, 200, 200 succeeded/);
+  assert.match(textOf(await browser.open(one)), /Attempt 3 by hand .* 200 thanks/);
+  await shows(/No failed deliveries yet/, "?status=failed");
+  await shows(/app\.created/, "?status=succeeded");
+  const tested = await browser.fillIn(`${path}/test`, { type: "app.deleted" });
+  assert.match(textOf(tested), /Queued\. .* app\.deleted · Sales overview · test/, "it leads to what was queued");
+  await until(browser, path, /app\.deleted · Sales overview · test .* 1 attempt 200 succeeded/);
+  await api.patch(`/webhooks/${id}`, { secret: "another" });
+  assert.match(textOf(await browser.open(one)), /shown is what it would send now/);
+});
 
 choice("1.dashboard.live-log", "a webhook is changed and deleted by forms", MANUAL, async ({ api }) => {
   const { id } = await api.create("/webhooks", HOOK);

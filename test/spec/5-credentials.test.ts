@@ -1,8 +1,8 @@
-// Spec part 5: the header, API keys, and the causes of 401 and 403.
+// Spec parts 5 and 7: the header, API keys, and the two statuses that are shown, 401 and 403, with their causes.
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
 import type { Answer, Client, Members } from "../support/client.ts";
-import type { Kit } from "../support/kit.ts";
+import { type Kit, NotTried, notTried } from "../support/kit.ts";
 import { done, ids } from "../support/shown.ts";
 
 /** The six operations, each as it would succeed on this app. */
@@ -92,4 +92,29 @@ clause("5.403.suspended", "a suspended account", async (kit) => {
   const api = kit.api.as(kit.given("suspended-key"));
   for (const [method, path, body] of operations(kit, "").filter(([, at]) => !at.startsWith("/apps/")))
     assert.equal((await api.call(method, path, body)).status, 403, `${method} ${path}`);
+});
+
+clause("7.401", "the causes of 401", async ({ api, target }) => {
+  const anyone = api.as(null);
+  const credentials = ["Bearer unknown", "nonsense", `Bearer ${target["expired-token"] ?? "unknown"}`];
+  for (const headers of [{}, ...credentials.map((authorization) => ({ authorization }))])
+    assert.equal((await anyone.get("/apps", headers)).status, 401, JSON.stringify(headers));
+});
+
+const CAUSES: Readonly<Record<string, (kit: Kit) => Promise<Answer>>> = {
+  "a token without the scope": async (kit) => kit.createApp({}, await kit.holder("read:apps")),
+  "a suspended account": async (kit) => kit.api.as(kit.given("suspended-key")).get("/apps"),
+  "a limited account": async (kit) => kit.createApp({}, kit.api.as(kit.given("limited-key"))),
+};
+
+clause("7.403", "the causes of 403", async (kit) => {
+  const missing: string[] = [];
+  for (const [cause, ask] of Object.entries(CAUSES))
+    try {
+      assert.equal((await ask(kit)).status, 403, cause);
+    } catch (error) {
+      if (!(error instanceof NotTried)) throw error;
+      missing.push(error.message);
+    }
+  if (missing.length === Object.keys(CAUSES).length) notTried(missing.join("; or "));
 });
