@@ -29,7 +29,7 @@ const [asked, wrong] = given(USE, {
     "the beginning of a clause's id",
     (value) => /^(\d[\w.-]*)?$/.test(value),
   ]),
-  report: text("FORM", forms, [`one of ${forms}`, (value) => value in FORMS]),
+  report: text("FORM", forms, [`one of ${forms}`, (value) => Object.hasOwn(FORMS, value)]),
   slow: flag("waits for the real 30 seconds of part 6"),
   own: flag("in place of URL and key: this server, with all that can be given"),
 });
