@@ -22,7 +22,7 @@ export async function throughput(): Promise<void> {
 const PENDING = [scaled(30_000), scaled(100_000)];
 const ROWS = scaled(900_000);
 /** Takes longer than the work, which shows in the longest of all waits. */
-const BESIDE = creates({ requests: scaled(20_000), connections: 1 });
+const BESIDE = creates({ requests: scaled(40_000), connections: 1 });
 
 export async function holds(): Promise<void> {
   await upload();
