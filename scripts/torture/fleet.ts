@@ -19,8 +19,8 @@ const SECRET = "torture-secret";
 const RETRY_MS = 500;
 /** The least that the jitter leaves of a wait, and what the clocks of two processes may differ by. */
 const EARLY_MS = 0.8 * RETRY_MS - 100;
-/** A lease ends four seconds after its holder's last word. */
-const FROZEN_MS = 6_000;
+/** A lease ends six seconds after its holder's last word. */
+const FROZEN_MS = 8_000;
 const LOOK_AGAIN_MS = 50;
 const FLAGS = ["--retry-schedule", Array(20).fill(`${RETRY_MS}ms`).join(","), "--webhook-timeout", "1s"];
 

@@ -30,7 +30,7 @@ const DRIVER = "pg";
 /** Longer than any statement takes: the database is out of reach. */
 const AWAY_MS = 10_000;
 /** Whoever has said nothing for so long is gone: its leases and its transaction end. It renews the leases well before. */
-const GONE_MS = 4_000;
+const GONE_MS = 6_000;
 const RENEW_MS = 1_000;
 /** Where that takes so long, the database is away. */
 const LATE_MS = 1_500;
